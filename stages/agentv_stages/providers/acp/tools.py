@@ -1,0 +1,32 @@
+"""The tools behind the Agent Client Protocol: the names of the agents that speak it, then the protocol's own kinds.
+
+The protocol itself carries titles and kinds; the decoder gives the native name where the agent tells it, else the kind.
+"""
+
+from agentv_stages.providers.copilot.tools import ROWS as COPILOT
+from agentv_stages.providers.gemini.tools import ROWS as GEMINI
+from agentv_stages.providers.opencode.tools import ROWS as OPENCODE
+from agentv_stages.providers.qwen.tools import ROWS as QWEN
+from agentv_stages.tools import McpForm, ToolRow, ToolTable, row, rows
+
+KIND = "ACP v1, ToolKind"
+
+KINDS = (
+    *rows(KIND, {"read": "Read", "edit": "Edit", "delete": "Delete", "execute": "Bash"}),
+    *rows(KIND, {"search": "Grep", "fetch": "WebFetch"}),
+    row("move", "move", KIND, "write"),
+    row("think", "think", KIND, "other"),
+    row("switch_mode", "EnterPlanMode", KIND),
+    row("other", "other", KIND, "other"),
+)
+
+
+def _first_wins(*tables: tuple[ToolRow, ...]) -> tuple[ToolRow, ...]:
+    found: dict[tuple[str, bool], ToolRow] = {}
+    for table in tables:
+        for one in table:
+            found.setdefault((one.native, one.prefix), one)
+    return tuple(found.values())
+
+
+TABLE = ToolTable(rows=_first_wins(COPILOT, GEMINI, QWEN, OPENCODE, KINDS), mcp=(McpForm("mcp_", "_"),))

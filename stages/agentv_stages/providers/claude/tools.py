@@ -1,0 +1,38 @@
+"""The tools of Claude Code, 0.x to 2.1."""
+
+from agentv_stages.tools import ToolTable, plain, row, rows
+
+NOW = "Claude Code 2.1, tools of the init record and recorded calls"
+EARLIER = "Claude Code 1.x and 2.0, recorded sessions"
+FIRST = "Claude Code before 1.0"
+
+TABLE = ToolTable(
+    rows=(
+        *rows(
+            NOW,
+            {
+                name: name
+                for name in (
+                    *("Skill", "Read", "Write", "Edit", "Bash"),
+                    *("Grep", "Glob", "WebFetch", "WebSearch", "NotebookEdit", "ToolSearch", "LSP"),
+                    *("TaskCreate", "TaskUpdate", "TaskGet", "TaskList", "TaskStop", "TaskOutput", "TodoWrite", "Task"),
+                    *("EnterPlanMode", "ExitPlanMode", "AskUserQuestion"),
+                )
+            },
+        ),
+        *rows(NOW, {"Agent": "Task", "PowerShell": "Bash"}),
+        *rows(EARLIER, {name: name for name in ("LS", "MultiEdit", "NotebookRead", "TodoRead")}),
+        *rows(EARLIER, {"BashOutput": "BashOutput", "KillShell": "KillShell", "SlashCommand": "SlashCommand"}),
+        *rows(EARLIER, {"KillBash": "KillShell", "exit_plan_mode": "ExitPlanMode", "BashOutputTool": "BashOutput"}),
+        *rows(EARLIER, {"AgentOutputTool": "TaskOutput"}),
+        *rows(FIRST, {"View": "Read", "ReadTool": "Read", "Replace": "Write", "LSTool": "LS", "BatchTool": "BatchTool"}),
+        *rows(FIRST, {"GlobTool": "Glob", "GrepTool": "Grep", "dispatch_agent": "Task", "WebFetchTool": "WebFetch"}),
+        *rows(FIRST, {"NotebookEditCell": "NotebookEdit", "ReadNotebook": "NotebookRead"}),
+        *plain(NOW, "plan", "Workflow", "SendMessage", "ListAgents", "EnterWorktree", "ExitWorktree"),
+        *plain(NOW, "plan", "TeamCreate", "TeamDelete", "VerifyPlanExecution"),
+        *plain(NOW, "execute", "Monitor", "RemoteTrigger", "REPL"),
+        *plain(NOW, "other", "CronCreate", "CronDelete", "CronList", "ScheduleWakeup", "ReportFindings", "Artifact"),
+        *plain(NOW, "other", "StructuredOutput", "ListMcpResourcesTool", "Config", "Sleep", "PushNotification"),
+        row("ReadMcpResourceTool", "ReadMcpResourceTool", NOW, "read"),
+    )
+)

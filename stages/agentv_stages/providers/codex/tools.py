@@ -1,0 +1,52 @@
+"""The tools of Codex, 0.2x to 0.169, in its rollouts and in the items of `exec --json`.
+
+It has no tools for reading and searching but the shell, hence the finer names of its shell calls.
+"""
+
+from agentv_stages.tools import McpForm, ToolTable, plain, row, rows
+
+ITEMS = "Codex exec --json, items"
+ROLLOUT = "Codex rollouts 0.2x to 0.169, function and custom tool calls"
+TRIAL = "Codex, experimental tools"
+AGENTS = "Codex rollouts 0.8x to 0.169, sub-agents"
+
+AGENT_TOOLS = {"spawn_agent": "Task", "send_input": "send_input", "send_message": "send_message"}
+AGENT_REST = ("wait_agent", "close_agent", "resume_agent", "list_agents", "followup_task", "interrupt_agent")
+
+TABLE = ToolTable(
+    rows=(
+        row("command_execution", "Bash", ITEMS),
+        row("file_change", "Edit", ITEMS, patch=True),
+        row("mcp:", "Skill", "AgentV, Codex SDK", prefix=True, rest_key="skill"),
+        row("apply_patch", "Edit", ROLLOUT, patch=True),
+        row("functions.apply_patch", "Edit", ROLLOUT, patch=True),
+        row("shell", "Bash", ROLLOUT),
+        row("shell_command", "Bash", ROLLOUT),
+        row("local_shell", "Bash", ROLLOUT),
+        row("local_shell_call", "Bash", ROLLOUT),
+        row("container.exec", "Bash", ROLLOUT),
+        row("exec_command", "Bash", ROLLOUT, command_key="cmd"),
+        row("functions.exec_command", "Bash", ROLLOUT, command_key="cmd"),
+        row("unified_exec", "Bash", TRIAL, command_key="input"),
+        row("user_shell", "Bash", "Codex rollouts, the person's own ! commands"),
+        *plain(ROLLOUT, "execute", "exec", "functions.exec", "write_stdin", "functions.wait", "js_repl"),
+        *rows(ROLLOUT, {"update_plan": "TodoWrite", "functions.update_plan": "TodoWrite"}),
+        *rows(ITEMS, {"todo_list": "TodoWrite", "web_search": "WebSearch"}),
+        *rows(ROLLOUT, {"web_search_call": "WebSearch", "view_image": "Read", "functions.view_image": "Read"}),
+        *rows(ROLLOUT, {"request_user_input": "AskUserQuestion", "tool_search": "ToolSearch"}),
+        *rows(ROLLOUT, {"tool_search_call": "ToolSearch"}),
+        *rows(TRIAL, {"read_file": "Read", "list_dir": "LS", "grep_files": "Grep"}),
+        *rows(AGENTS, AGENT_TOOLS),
+        *rows(AGENTS, {"collaboration.spawn_agent": "Task", "multi_agent_v1.spawn_agent": "Task"}),
+        *rows(ITEMS, {"collab_tool_call": "Task"}),
+        *plain(AGENTS, "plan", "wait", *AGENT_REST),
+        *plain(AGENTS, "plan", *(f"collaboration.{name}" for name in ("wait", "send_input", *AGENT_REST))),
+        *plain(AGENTS, "plan", *(f"multi_agent_v1.{name}" for name in ("wait", "send_input", *AGENT_REST))),
+        *plain(ROLLOUT, "plan", "get_goal", "create_goal", "update_goal"),
+        *plain(ROLLOUT, "other", "list_mcp_resources", "list_mcp_resource_templates", "image_generation_call"),
+        *plain(ROLLOUT, "read", "read_mcp_resource"),
+        *plain(ROLLOUT, "ask", "request_permissions"),
+    ),
+    finer_shell=True,
+    mcp=(McpForm("", "__"),),
+)

@@ -1,0 +1,14 @@
+"""The tools of transcripts that are canonical already: every canonical name, as itself; others keep their names."""
+
+from agentv_stages.tools import CANONICAL, ToolTable, row, rows
+
+SOURCE = "agentv.transcript.v1 rows and AgentV trace events"
+
+TABLE = ToolTable(
+    rows=(
+        *rows(SOURCE, {name: name for name in CANONICAL}),
+        *rows(SOURCE, {"Agent": "Task"}),
+        row("apply_patch", "Edit", SOURCE, patch=True),
+        row("file_change", "Edit", SOURCE, patch=True),
+    )
+)

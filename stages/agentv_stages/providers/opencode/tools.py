@@ -1,0 +1,20 @@
+"""The tools of OpenCode, 0.x to 1.18."""
+
+from agentv_stages.tools import McpForm, ToolTable, plain, row, rows
+
+NOW = "OpenCode 1.18, run --format json and export"
+
+ROWS = (
+    *rows(NOW, {"bash": "Bash", "read": "Read", "write": "Write", "edit": "Edit", "multiedit": "MultiEdit"}),
+    row("apply_patch", "Edit", NOW, patch=True),
+    row("patch", "Edit", NOW, patch=True),
+    *rows(NOW, {"glob": "Glob", "grep": "Grep", "list": "LS", "lsp": "LSP"}),
+    *rows(NOW, {"webfetch": "WebFetch", "websearch": "WebSearch", "task": "Task", "subtask": "Task"}),
+    *rows(NOW, {"todowrite": "TodoWrite", "todoread": "TodoRead", "skill": "Skill", "question": "AskUserQuestion"}),
+    *rows(NOW, {"plan_enter": "EnterPlanMode", "plan_exit": "ExitPlanMode"}),
+    *plain(NOW, "search", "codesearch", "lsp_hover", "lsp_diagnostics"),
+    *plain(NOW, "other", "invalid", "batch", "StructuredOutput"),
+)
+
+TABLE = ToolTable(rows=ROWS, mcp=(McpForm("", "_"),))
+"""Names of MCP tools are `<server>_<tool>`; the built-in names with an underscore all stand above."""

@@ -1,0 +1,22 @@
+"""The tools of Qwen Code, 0.0.x to 0.15: Gemini's names, Claude's manners."""
+
+from agentv_stages.tools import McpForm, ToolTable, plain, rows
+
+NOW = "Qwen Code 0.15, stream-json and chats"
+OLDER = "Qwen Code 0.0.x, chats"
+
+ROWS = (
+    *rows(NOW, {"run_shell_command": "Bash", "read_file": "Read", "write_file": "Write", "edit": "Edit"}),
+    *rows(NOW, {"list_directory": "LS", "glob": "Glob", "grep_search": "Grep", "lsp": "LSP"}),
+    *rows(NOW, {"web_fetch": "WebFetch", "web_search": "WebSearch", "todo_write": "TodoWrite", "skill": "Skill"}),
+    *rows(NOW, {"agent": "Task", "tool_search": "ToolSearch", "ask_user_question": "AskUserQuestion"}),
+    *rows(NOW, {"exit_plan_mode": "ExitPlanMode", "enter_plan_mode": "EnterPlanMode", "notebook_edit": "NotebookEdit"}),
+    *rows(NOW, {"task_stop": "TaskStop", "task_output": "TaskOutput"}),
+    *rows(OLDER, {"replace": "Edit", "task": "Task", "read_many_files": "Read", "search_file_content": "Grep"}),
+    *rows(OLDER, {"ls": "LS", "google_web_search": "WebSearch"}),
+    *plain(NOW, "plan", "send_message", "list_agents"),
+    *plain(NOW, "execute", "monitor"),
+    *plain(NOW, "other", "save_memory", "cron_create", "cron_list", "cron_delete", "structured_output"),
+)
+
+TABLE = ToolTable(rows=ROWS, mcp=(McpForm("", "__"),))
