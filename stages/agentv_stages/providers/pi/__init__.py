@@ -1,0 +1,57 @@
+"""Pi (badlogic/pi-mono): the stream of `--mode json` and `--mode rpc`, session files, sub-agents' transcripts."""
+
+from agentv_stages.provider import Dialect, LogRoot, Provider
+from agentv_stages.providers.pi.detect import detect_session, detect_stream, detect_transcript
+from agentv_stages.providers.pi.session import SessionDecoder, TranscriptDecoder
+from agentv_stages.providers.pi.stream import StreamDecoder
+from agentv_stages.providers.pi.tools import TABLE
+
+_NO_AGENTS = "sub-agents run as processes of their own; only the tool call that started them is seen"
+_NO_VERSION = "the agent's version"
+_NO_SIGNAL = "the exit code of a shell that a signal killed (it counts as ok)"
+
+PROVIDER = Provider(
+    name="pi",
+    title="Pi",
+    dialects=(
+        Dialect(
+            "pi-stream",
+            detect_stream,
+            StreamDecoder,
+            live=True,
+            has_end=True,
+            losses=(
+                "durations of tool calls (results have no time)",
+                "tokens of answers that broke off, of retries inside the model's provider and of compactions",
+                _NO_SIGNAL,
+                _NO_VERSION,
+                _NO_AGENTS,
+            ),
+        ),
+        Dialect(
+            "pi-session",
+            detect_session,
+            SessionDecoder,
+            live=False,
+            has_end=False,
+            losses=(
+                "the text of an answer that was killed while it was written",
+                "tokens of answers that broke off and of compactions",
+                _NO_SIGNAL,
+                _NO_VERSION,
+                _NO_AGENTS,
+            ),
+        ),
+        Dialect(
+            "pi-subagent",
+            detect_transcript,
+            TranscriptDecoder,
+            live=False,
+            has_end=False,
+            losses=("outputs that the extension cut", _NO_VERSION),
+        ),
+    ),
+    tools=TABLE,
+    aliases=("pi-coding-agent", "pi-cli", "pi-rpc", "pi-sdk"),
+    roots=(LogRoot("~/.pi/agent/sessions", "PI_CODING_AGENT_DIR", "sessions", ("*/*.jsonl",)),),
+)

@@ -1,0 +1,67 @@
+"""Tells Pi's logs by their first records.
+
+The stream and the session file begin with the same header; the record after it decides.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from agentv_stages.provider import Head
+from agentv_stages.providers.pi.session import ENTRIES
+from agentv_stages.providers.pi.stream import TYPES
+
+ROLES = frozenset(
+    {"user", "assistant", "toolResult", "bashExecution", "custom", "hookMessage", "branchSummary", "compactionSummary"}
+)
+_SHARED = frozenset({"message_start", "message_update", "message_end", "message", "response"})
+
+
+def _header(record: Mapping[str, Any]) -> bool:
+    return record.get("type") == "session" and all(isinstance(record.get(k), str) for k in ("id", "timestamp", "cwd"))
+
+
+def _role(record: Mapping[str, Any]) -> Any:
+    message = record.get("message")
+    return message.get("role") if isinstance(message, dict) else None  # pyright: ignore[reportUnknownVariableType,reportUnknownMemberType] - decoded JSON
+
+
+def detect_stream(head: Head) -> float:
+    header = False
+    sure = 0.0
+    for record in head:
+        kind = record.get("type")
+        if _header(record):
+            header = True
+        elif kind in ("message_start", "message_update", "message_end") and _role(record) in ROLES:
+            return 1.0
+        elif kind in ("agent_start", "turn_start", "tool_execution_start", "tool_execution_end") and len(record) <= 8:
+            if header:
+                return 1.0
+            sure = max(sure, 0.6)
+        elif kind in TYPES and kind not in _SHARED and header:
+            return 1.0
+    return max(sure, 0.5) if header and len(head) == 1 else sure
+
+
+def detect_session(head: Head) -> float:
+    header = False
+    sure = 0.0
+    for record in head:
+        kind = record.get("type")
+        if _header(record):
+            header = True
+        elif kind in ENTRIES and isinstance(record.get("timestamp"), str):
+            if kind == "message" and _role(record) not in ROLES:
+                continue
+            if header:
+                return 1.0
+            if "parentId" in record and isinstance(record.get("id"), str):
+                sure = 0.9
+    return max(sure, 0.6) if header and len(head) == 1 else sure
+
+
+def detect_transcript(head: Head) -> float:
+    for record in head:
+        if record.get("recordType") == "message" and "runId" in record and _role(record) in ROLES:
+            return 1.0
+    return 0.0

@@ -1,0 +1,175 @@
+"""Pi messages to events: what the streams, the session files and the sub-agents' transcripts share.
+
+A message of any role in; user texts, answers with their calls, results and usage out.
+"""
+
+import re
+
+from msgspec import Raw
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import (
+    EMPTY_OBJECT,
+    AssistantText,
+    Outcome,
+    Reasoning,
+    Source,
+    Status,
+    TokenUsage,
+    ToolCall,
+    ToolResult,
+    UserText,
+)
+from agentv_stages.payload import EMPTY_STRING, decode_json, text_of, to_raw
+from agentv_stages.providers.pi.wire import PiMessage, decode_blocks, first_byte, given
+
+PARTS = tuple(f"-{i}" for i in range(64))
+STATUS_OF_STOP: dict[str, Status] = {
+    "stop": "complete",
+    "length": "complete",
+    "error": "error",
+    "aborted": "interrupted",
+}
+_BROKEN = ("error", "aborted")
+_EXIT_CODE = re.compile(rb"Command exited with code (-?\d{1,10})(?:\\n)*\"")
+_CANCELLED = (b"Command aborted", b"Operation aborted", b"Skipped due to queued user message", b"Request was aborted")
+_DENIED = (b"Tool execution was blocked", b"Blocked by user", b"blocked by user", b"Permission denied by")
+_TAIL = 240
+_STRING = 34
+
+
+def part(index: int) -> str:
+    """The suffix of a block's base id."""
+    return PARTS[index] if index < 64 else f"-{index}"
+
+
+def failure(content: bytes) -> tuple[Outcome, int | None]:
+    """What an `isError` result means, from its text: the exit code, an interrupt, a refusal, or just an error.
+
+    Source: pi 0.73 `bash`, `read`; extensions refuse with a reason of their own, which reads as an error.
+    """
+    tail = content[-_TAIL:]
+    code = _EXIT_CODE.search(tail)
+    if code:
+        return "error", int(code[1])
+    if any(mark in tail for mark in _CANCELLED):
+        return "cancelled", None
+    if any(mark in content[:_TAIL] for mark in _DENIED):
+        return "denied", None
+    return "error", None
+
+
+def tool_result(
+    source: Source, call_id: str, content: Raw, is_error: bool | None
+) -> ToolResult:
+    """The result of a call; `isError` false is Pi's word that it went well (also of a shell that a signal killed)."""
+    outcome: Outcome | None = None if is_error is None else "ok"
+    code = None
+    if is_error:
+        outcome, code = failure(bytes(content))
+    return ToolResult(source, "", call_id, content if given(content) else None, outcome, code)
+
+
+def usage_event(source: Source, key: str, message: PiMessage) -> TokenUsage | None:
+    """Usage of one answer; input gains the cache's share. None where a broken answer only shows zeros."""
+    usage = message.usage
+    if usage is None:
+        return None
+    plain, cached, written, output = usage.input, usage.cache_read, usage.cache_write, usage.output
+    if message.stop_reason in _BROKEN and not (plain or cached or written or output):
+        return None
+    total = None if plain is None else plain + (cached or 0) + (written or 0)
+    cost = usage.cost.total if usage.cost else None
+    return TokenUsage(
+        source, "", key, "call", message.model, total, cached, written, usage.cache_write_1h, output, usage.reasoning,
+        True, False, cost,
+    )  # fmt: skip
+
+
+def usage_key(message: PiMessage, message_id: str, session_id: str | None) -> str:
+    """What makes an answer one answer wherever it is copied: a fork of a session repeats the entries it came from."""
+    if message.response_id:
+        return f"{message.response_id}@{message.timestamp}"
+    if message.timestamp is not None and not message_id.startswith("m"):
+        return f"{message_id}@{message.timestamp}"
+    return f"{session_id or ''}:{message_id}"
+
+
+def assistant(
+    message: PiMessage, message_id: str, source: Source, batch: Batch, parent_call: str | None, whole: bool = True
+) -> list[str]:
+    """Appends the texts, thoughts and calls of an answer in block order; gives the ids of the calls that now wait.
+
+    The calls of an answer that broke off are never run: they come with a `cancelled` result; a call whose arguments
+    were still being written is none. With `whole` False only texts and thoughts are taken.
+    """
+    content = message.content
+    if not given(content):
+        return []
+    events = batch.events
+    model = message.model
+    if first_byte(content) == _STRING:
+        events.append(AssistantText(source, "-0", message_id, content, False, False, model))
+        return []
+    broken = message.stop_reason in _BROKEN
+    opened: list[str] = []
+    for i, block in enumerate(decode_blocks(content)):
+        kind = block.type
+        at = PARTS[i] if i < 64 else part(i)
+        if kind == "toolCall":
+            if not whole or (broken and given(block.partialJson)):
+                continue
+            call_id = block.id or f"{message_id}{at}"
+            arguments = block.arguments if given(block.arguments) else EMPTY_OBJECT
+            if first_byte(arguments) == _STRING:
+                arguments = unwrapped(arguments)
+            events.append(
+                ToolCall(source, at, message_id, call_id, block.name or "unknown", arguments, parent_call, model)
+            )
+            if broken:
+                events.append(ToolResult(source, at, call_id, None, "cancelled"))
+            else:
+                opened.append(call_id)
+        elif kind == "text":
+            events.append(AssistantText(source, at, message_id, block.text or EMPTY_STRING, False, False, model))
+        elif kind == "thinking":
+            events.append(Reasoning(source, at, message_id, block.thinking or EMPTY_STRING, False, model))
+        else:
+            batch.ignore(f"block/{kind}")
+    return opened
+
+
+def unwrapped(arguments: Raw) -> Raw:
+    """Arguments that came as a JSON string: the object in it, or the string as it is."""
+    text = text_of(arguments)
+    try:
+        value = decode_json(text.encode())
+    except ValueError:
+        return arguments
+    return to_raw(value) if isinstance(value, dict) else arguments
+
+
+def user(message: PiMessage, message_id: str, source: Source, batch: Batch) -> None:
+    """Appends a prompt."""
+    if given(message.content):
+        batch.events.append(UserText(source, "", message.content, message_id))
+
+
+def other(message: PiMessage, message_id: str, source: Source, batch: Batch, record: Record) -> None:
+    """Appends a message that Pi or an extension put into the context in the user's name."""
+    role = message.role
+    if role in ("custom", "hookMessage"):
+        body = message.content
+    elif role in ("branchSummary", "compactionSummary"):
+        body = message.summary
+    elif role == "bashExecution":
+        code = "" if message.exit_code is None else f"\n(exit code {message.exit_code})"
+        body = to_raw(f"!{message.command or ''}\n{message.output or ''}{code}")
+    elif role in ("system", "developer"):
+        batch.ignore(f"message/{role}")
+        return
+    else:
+        batch.unknown_type(f"message/{role}", record)
+        return
+    if given(body):
+        batch.events.append(UserText(source, "", body, message_id, True))

@@ -1,0 +1,173 @@
+"""Pi's session files to events: versions 1 (a list) to 3 (a tree), and the sub-agents extension's transcripts.
+
+Entries come in file order, abandoned branches included: their calls were made and their tokens billed. Where an entry
+does not follow the one before it, a `branch` notification says which entry it continues.
+End rule: there is no end record; each final answer (`stop`, `length`, `error`, `aborted`) says how its run ended.
+Source: pi-mono sessions v1 (2025-11) to v3 (0.73.1).
+"""
+
+from msgspec import Struct
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import Notification, SessionEnd, SessionInfo, Source, UserText
+from agentv_stages.provider import DecodeContext
+from agentv_stages.providers.pi.messages import (
+    STATUS_OF_STOP,
+    assistant,
+    other,
+    tool_result,
+    usage_event,
+    usage_key,
+    user,
+)
+from agentv_stages.providers.pi.wire import Entry, PiMessage, decode_entry, decode_row, given
+from agentv_stages.times import from_epoch, parse_iso
+
+IGNORED = frozenset({"custom", "label", "leaf", "thinking_level_change"})
+ENTRIES = IGNORED | {
+    "branch_summary",
+    "compaction",
+    "custom_message",
+    "message",
+    "model_change",
+    "session_info",
+}
+
+
+class State(Struct):
+    """`leaf` is the id of the entry before."""
+
+    session_id: str | None = None
+    model: str | None = None
+    leaf: str | None = None
+
+
+class SessionDecoder:
+    """Decoder of `pi-session`."""
+
+    def __init__(self, context: DecodeContext) -> None:
+        self.context = context
+        self.state = State()
+
+    def decode(self, record: Record, batch: Batch) -> None:
+        entry = decode_entry(record.data)
+        kind = entry.type
+        message = entry.message
+        source = _source(self.context, record, entry.timestamp, entry.id)
+        if kind == "session":
+            self._header(source, batch, entry)
+            return
+        if entry.id:
+            self._follow(source, batch, entry)
+        if kind == "message" and message is not None:
+            _append(self, message, entry.id or f"m{record.row}", source, record, batch)
+        elif kind in IGNORED:
+            batch.ignore(kind)
+        else:
+            self._other(source, record, batch, entry)
+
+    def flush(self, batch: Batch) -> None:
+        pass
+
+    def _header(self, source: Source, batch: Batch, entry: Entry) -> None:
+        self.state.session_id = entry.id
+        self.state.model = entry.model_id
+        batch.events.append(
+            SessionInfo(source, "", entry.id, entry.model_id, None, entry.cwd, None, entry.parent_session)
+        )
+
+    def _follow(self, source: Source, batch: Batch, entry: Entry) -> None:
+        """Notes a jump in the tree."""
+        leaf = self.state.leaf
+        self.state.leaf = entry.id
+        if leaf is not None and entry.parent_id != leaf:
+            text = f"continues {entry.parent_id or 'at the beginning'}; {leaf} was left"
+            batch.events.append(Notification(source, "-branch", "branch", text))
+
+    def _other(self, source: Source, record: Record, batch: Batch, entry: Entry) -> None:
+        kind = entry.type
+        message_id = entry.id or f"m{record.row}"
+        if kind == "model_change":
+            self.state.model = entry.model_id
+            batch.events.append(SessionInfo(source, "", None, entry.model_id))
+        elif kind == "compaction":
+            text = f"{entry.tokens_before} tokens before"
+            batch.events.append(Notification(source, "", "compact_boundary", text))
+            if given(entry.summary):
+                batch.events.append(UserText(source, "", entry.summary, message_id, True))
+        elif kind == "branch_summary":
+            batch.events.append(Notification(source, "", kind, f"summary of the branch left at {entry.from_id}"))
+            if given(entry.summary):
+                batch.events.append(UserText(source, "", entry.summary, message_id, True))
+        elif kind == "custom_message":
+            if given(entry.content):
+                batch.events.append(UserText(source, "", entry.content, message_id, True))
+        elif kind == "session_info":
+            batch.events.append(SessionInfo(source, "", title=entry.name))
+        else:
+            batch.unknown_type(kind, record)
+
+
+class TranscriptDecoder:
+    """Decoder of `pi-subagent`: rows with Pi messages in them, written beside a child by the sub-agents extension."""
+
+    def __init__(self, context: DecodeContext) -> None:
+        self.context = context
+        self.state = State()
+
+    def decode(self, record: Record, batch: Batch) -> None:
+        row = decode_row(record.data)
+        source = _source(self.context, record, row.timestamp, None)
+        kind = row.record_type
+        if self.state.session_id is None and row.run_id:
+            self.state.session_id = session_id = f"{row.run_id}-{row.child_index or 0}"
+            batch.events.append(SessionInfo(source, "", session_id, None, None, row.cwd, title=row.agent))
+        if kind == "message" and row.message is not None:
+            _append(self, row.message, f"m{record.row}", source, record, batch)
+        elif kind == "stderr":
+            batch.events.append(Notification(source, "", kind, row.text or "", "debug"))
+        elif kind.startswith("tool_"):
+            batch.ignore(kind)
+        else:
+            batch.unknown_type(kind, record)
+
+    def flush(self, batch: Batch) -> None:
+        pass
+
+
+def _source(context: DecodeContext, record: Record, timestamp: str | float | None, entry_id: str | None) -> Source:
+    time_ms = parse_iso(timestamp) if isinstance(timestamp, str) else from_epoch(timestamp)
+    return Source(context.file, record.row, record.offset, len(record.data), time_ms, context.stream, entry_id or "")
+
+
+def _append(
+    decoder: SessionDecoder | TranscriptDecoder,
+    message: PiMessage,
+    message_id: str,
+    source: Source,
+    record: Record,
+    batch: Batch,
+) -> None:
+    role = message.role
+    if role == "toolResult":
+        batch.events.append(tool_result(source, message.tool_call_id or "", message.content, message.is_error))
+    elif role == "assistant":
+        state = decoder.state
+        if message.model and message.model != state.model:
+            state.model = message.model
+            batch.events.append(SessionInfo(source, "-model", None, message.model))
+        assistant(message, message_id, source, batch, decoder.context.parent_call)
+        usage = usage_event(source, usage_key(message, message_id, state.session_id), message)
+        if usage is not None:
+            batch.events.append(usage)
+        if message.error_message:
+            batch.events.append(Notification(source, "", "error", message.error_message, "error"))
+        status = STATUS_OF_STOP.get(message.stop_reason or "")
+        if status is not None:
+            batch.events.append(
+                SessionEnd(source, "-end", status, message.error_message or message.stop_reason)
+            )
+    elif role == "user":
+        user(message, message_id, source, batch)
+    else:
+        other(message, message_id, source, batch, record)
