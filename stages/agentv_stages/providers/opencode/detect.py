@@ -1,0 +1,49 @@
+"""Tells OpenCode's logs by their first records."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from agentv_stages.provider import Head
+from agentv_stages.providers.opencode.stream import LINES
+
+
+def detect_stream(head: Head) -> float:
+    for record in head:
+        if "sessionID" not in record or not isinstance(record.get("timestamp"), int | float):
+            continue
+        part = record.get("part")
+        if isinstance(part, dict) and "type" in part:
+            return 1.0
+        if record.get("type") in LINES and "error" in record:
+            return 1.0
+    return 0.0
+
+
+def _member(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = record.get(name)
+    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def detect_export(head: Head) -> float:
+    for record in head:
+        messages = record.get("messages")
+        if isinstance(messages, list):
+            info = _member(record, "info") or _member(record, "session")
+            if str(info.get("id", "")).startswith("ses") and ("directory" in info or "version" in info):
+                return 1.0
+    return 0.0
+
+
+def detect_rows(head: Head) -> float:
+    sure = 0.0
+    for record in head:
+        if "messages" in record or "type" in record:
+            continue
+        info = _member(record, "info")
+        if "sessionID" in info and info.get("role") in ("user", "assistant") and isinstance(record.get("parts"), list):
+            return 1.0
+        if str(info.get("id", "")).startswith("ses") and "directory" in info:
+            sure = 1.0
+        if record.get("role") in ("user", "assistant") and "sessionID" in record and _member(record, "time").get("created"):
+            sure = max(sure, 0.95)
+    return sure

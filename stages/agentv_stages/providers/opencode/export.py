@@ -1,0 +1,206 @@
+"""OpenCode's stored sessions to events: `export` documents, dumps of the database, rows of `opencode_store`.
+
+A whole export is one record; rows are one record per message. Child sessions come as files of their own (companions) or
+as rows with a `parent_call`.
+End rule: there is no end record; the last finish reason of an answer, or its error, says how its run ended.
+Source: opencode 0.3 to 1.18.33, `opencode export`, `storage/`, `opencode.db`.
+"""
+
+import msgspec
+from msgspec import Raw, Struct
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import MAIN, Notification, SessionInfo, Source, UserText
+from agentv_stages.payload import EMPTY_STRING, to_raw
+from agentv_stages.provider import DecodeContext
+from agentv_stages.providers.opencode.parts import SILENT, content, failed, finished, usage_event
+from agentv_stages.providers.opencode.wire import (
+    MessageInfo,
+    Part,
+    SessionDoc,
+    decode_document,
+    decode_message_doc,
+    decode_message_info,
+    decode_role,
+    decode_session,
+    given,
+)
+from agentv_stages.times import from_epoch
+
+_TRUE = Raw(b"true")
+
+
+class State(Struct):
+    """`session_id` is the main session's; messages of another one are a sub-agent's."""
+
+    session_id: str | None = None
+    model: str | None = None
+    cwd: str | None = None
+
+
+class ExportDecoder:
+    """Decoder of `opencode-export` and `opencode-rows`."""
+
+    def __init__(self, context: DecodeContext) -> None:
+        self.context = context
+        self.state = State()
+
+    def decode(self, record: Record, batch: Batch) -> None:
+        document = decode_document(record.data)
+        parent = document.parent_call or self.context.parent_call
+        if document.messages is not None:
+            session = document.session
+            if session is None and given(document.info):
+                session = decode_session(document.info)
+            messages = [_message(raw) for raw in document.messages]
+            if session is not None:
+                self._session(session, record, batch)
+            for index, (info, parts) in enumerate(messages):
+                self._message(info, parts, f"-{index}", record, batch, parent)
+        elif given(document.info):
+            if decode_role(document.info).role:
+                info = decode_message_info(document.info)
+                self._message(info, document.parts or (), "", record, batch, parent)
+            else:
+                self._session(decode_session(document.info), record, batch)
+        elif document.role:
+            self._message(decode_message_info(record.data), document.parts or (), "", record, batch, parent)
+        else:
+            batch.unknown_type("document", record)
+
+    def flush(self, batch: Batch) -> None:
+        pass
+
+    def _source(self, record: Record, session: str | None, time_ms: float | None, base_id: str) -> Source:
+        context = self.context
+        main = self.state.session_id
+        stream = context.stream
+        if stream == MAIN and main is not None and session and session != main:
+            stream = f"subagent:{session}"
+        return Source(
+            context.file, record.row, record.offset, len(record.data), from_epoch(time_ms), stream, base_id
+        )
+
+    def _session(self, session: SessionDoc, record: Record, batch: Batch) -> None:
+        state = self.state
+        time = session.time.created if session.time else session.time_created
+        if state.session_id is not None and session.id != state.session_id:
+            source = self._source(record, session.id, time, session.id or "")
+            batch.events.append(Notification(source, "", "subagent", session.title or session.id or ""))
+            return
+        state.session_id = session.id
+        state.cwd = session.directory
+        parent = session.parentID or session.parent_id
+        source = self._source(record, session.id, time, session.id or "")
+        batch.events.append(
+            SessionInfo(
+                source, "", session.id, None, session.version, session.directory, None, parent, session.title
+            )
+        )
+
+    def _message(
+        self,
+        info: MessageInfo,
+        parts: list[Part] | tuple[Part, ...],
+        at: str,
+        record: Record,
+        batch: Batch,
+        parent: str | None,
+    ) -> None:
+        message_id = info.id or f"m{record.row}{at}"
+        created = info.time.created if info.time else None
+        source = self._source(record, info.sessionID, created, message_id)
+        if self.state.session_id is None and info.sessionID:
+            self.state.session_id = info.sessionID
+            batch.events.append(SessionInfo(source, "", info.sessionID))
+        if info.role == "user":
+            self._user(parts, message_id, source, batch)
+        elif info.role == "assistant":
+            self._answer(info, parts, message_id, source, batch, parent)
+        else:
+            batch.unknown_type(f"message/{info.role}", record)
+
+    def _user(self, parts: list[Part] | tuple[Part, ...], message_id: str, source: Source, batch: Batch) -> None:
+        for i, part in enumerate(parts):
+            kind = part.type
+            if kind == "text":
+                injected = bool(part.synthetic or part.ignored)
+                own = f"{message_id}-injected" if injected else message_id
+                batch.events.append(UserText(source, f"-{i}", part.text or EMPTY_STRING, own, injected))
+            elif kind == "file":
+                block = {"type": "file", "mime": part.mime, "filename": part.filename, "url": part.url or None}
+                batch.events.append(UserText(source, f"-{i}", to_raw([block]), message_id))
+            elif kind == "subtask":
+                batch.events.append(UserText(source, f"-{i}", part.prompt or EMPTY_STRING, message_id))
+            elif kind == "compaction":
+                text = "automatic" if part.auto else "asked for"
+                batch.events.append(Notification(source, f"-{i}", "compact_boundary", text))
+            else:
+                batch.ignore(f"part/{kind}")
+
+    def _answer(
+        self,
+        info: MessageInfo,
+        parts: list[Part] | tuple[Part, ...],
+        message_id: str,
+        source: Source,
+        batch: Batch,
+        parent: str | None,
+    ) -> None:
+        state = self.state
+        model = info.modelID
+        cwd = info.path.cwd if info.path else None
+        if source.stream == self.context.stream and (model != state.model or (cwd and cwd != state.cwd)):
+            state.model = model
+            state.cwd = cwd or state.cwd
+            batch.events.append(SessionInfo(source, "-model", None, model, None, cwd))
+        if info.summary == _TRUE:
+            batch.events.append(Notification(source, "-compact", "compact_boundary", "the answer sums up what was before"))
+        finishes = 0
+        for i, part in enumerate(parts):
+            kind = part.type
+            if kind in ("text", "reasoning", "tool"):
+                own = _own(source, part)
+                content(part, message_id, own, "" if part.id else f"-{i}", batch, model, parent)
+            elif kind == "step-finish":
+                if part.tokens is not None:
+                    key = message_id if finishes == 0 else f"{message_id}#{finishes}"
+                    batch.events.append(usage_event(_own(source, part), key, part.tokens, part.cost, model))
+                    finishes += 1
+            elif kind == "retry":
+                text = f"attempt {part.attempt}"
+                batch.events.append(Notification(source, f"-{i}", "retry", text, "warning"))
+            elif kind == "compaction":
+                batch.events.append(Notification(source, f"-{i}", "compact_boundary", ""))
+            elif kind in SILENT:
+                batch.ignore(f"part/{kind}")
+            else:
+                batch.ignore(f"part/{kind or '?'}")
+        tokens = info.tokens
+        if finishes == 0 and tokens is not None and (tokens.input or tokens.output):
+            batch.events.append(usage_event(source, message_id, tokens, info.cost, model))
+        done = info.time.completed if info.time else None
+        end = source if done is None else _at(source, done)
+        if info.error is not None:
+            failed(end, info.error, batch)
+        else:
+            finished(end, info.finish, batch)
+
+
+def _message(raw: Raw) -> tuple[MessageInfo, list[Part]]:
+    document = decode_message_doc(raw)
+    return document.info or msgspec.json.decode(raw, type=MessageInfo), document.parts or []
+
+
+def _own(source: Source, part: Part) -> Source:
+    if not part.id:
+        return source
+    return Source(
+        source.file, source.row, source.offset, source.length, source.time_ms, source.stream, part.id
+    )
+
+
+def _at(source: Source, time_ms: float) -> Source:
+    return Source(
+        source.file, source.row, source.offset, source.length, round(time_ms), source.stream, source.base_id
+    )

@@ -1,0 +1,176 @@
+"""Parts of OpenCode messages to events: what the stream, the export and the stores share."""
+
+import msgspec
+from msgspec import Raw
+
+from agentv_stages.batch import Batch
+from agentv_stages.event import (
+    EMPTY_OBJECT,
+    AssistantText,
+    Notification,
+    Outcome,
+    Reasoning,
+    SessionEnd,
+    Source,
+    Status,
+    TokenUsage,
+    ToolCall,
+    ToolResult,
+)
+from agentv_stages.payload import EMPTY_STRING, text_of
+from agentv_stages.providers.opencode.wire import (
+    ErrorInfo,
+    Metadata,
+    Part,
+    Tokens,
+    ToolState,
+    decode_invalid,
+    decode_metadata,
+    given,
+)
+
+CONTINUES = frozenset({"tool-calls", "unknown"})
+SILENT = frozenset({"agent", "patch", "snapshot", "step-start", "file"})
+_WITH_FACTS = frozenset({"bash", "shell", "task", "agent"})
+_NO_METADATA = Metadata()
+_DENIED = (
+    "The user rejected permission",
+    "The user has specified a rule which prevents",
+    "The user dismissed this question",
+    "A global policy prevents",
+    "This agent's policy prevents",
+    "An automatic reviewer denied",
+    "Plan mode refused",
+)
+_CANCELLED = ("Tool execution aborted", "The operation was aborted", "Tool call aborted", "Aborted")
+_TIMED_OUT = b"terminated command after exceeding timeout"
+_ABORTED_SHELL = b"User aborted the command"
+_TAIL = 400
+
+
+def at_time(source: Source, time_ms: float | None) -> Source:
+    """The source with a time of its own; the record's where there is none."""
+    if time_ms is None:
+        return source
+    return Source(source.file, source.row, source.offset, source.length, round(time_ms), source.stream, source.base_id)
+
+
+def content(
+    part: Part, message_id: str, source: Source, at: str, batch: Batch, model: str | None, parent_call: str | None
+) -> None:
+    """Appends a text, a thought or a tool of an answer. `source` bears the record's time, parts have better ones."""
+    kind = part.type
+    if kind == "tool":
+        tool(part, message_id, source, at, batch, model, parent_call)
+        return
+    start = part.time.start if part.time else None
+    if kind == "text":
+        text = part.text or EMPTY_STRING
+        synthetic = bool(part.synthetic or part.ignored)
+        batch.events.append(AssistantText(at_time(source, start), at, message_id, text, False, synthetic, model))
+    else:
+        batch.events.append(Reasoning(at_time(source, start), at, message_id, part.text or EMPTY_STRING, False, model))
+
+
+def tool(
+    part: Part, message_id: str, source: Source, at: str, batch: Batch, model: str | None, parent_call: str | None
+) -> None:
+    """Appends a call, and its result where it has ended."""
+    state = part.state
+    if state is None or state.status == "pending":
+        batch.ignore("tool/pending")
+        return
+    call_id = part.callID or f"{message_id}{at}"
+    name = part.tool or "unknown"
+    arguments = state.input if given(state.input) else EMPTY_OBJECT
+    invalid = name == "invalid"
+    if invalid:
+        name = _asked_for(arguments) or name
+    time = state.time
+    begun = at_time(source, time.start if time else None)
+    batch.events.append(ToolCall(begun, at, message_id, call_id, name, arguments, parent_call, model))
+    if state.status == "running":
+        return
+    ended = at_time(source, time.end if time else None)
+    duration = round(time.end - time.start) if time and time.start is not None and time.end is not None else None
+    facts = metadata(state) if name in _WITH_FACTS or state.status == "error" else _NO_METADATA
+    output, outcome = _ending(state, facts, invalid)
+    batch.events.append(
+        ToolResult(ended, at, call_id, output, outcome, facts.exit, duration, facts.sessionId)
+    )
+
+
+def _asked_for(arguments: Raw) -> str | None:
+    try:
+        return decode_invalid(arguments).tool
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+
+
+def metadata(state: ToolState) -> Metadata:
+    """The facts in a tool's metadata; none where it has another shape."""
+    if not given(state.metadata):
+        return _NO_METADATA
+    try:
+        return decode_metadata(state.metadata)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return _NO_METADATA
+
+
+def _ending(state: ToolState, facts: Metadata, invalid: bool) -> tuple[Raw | None, Outcome | None]:
+    if state.status == "error":
+        text = text_of(state.error) if given(state.error) else ""
+        output = state.error if given(state.error) else None
+        if text.startswith(_DENIED):
+            return output, "denied"
+        if facts.interrupted or text.startswith(_CANCELLED):
+            return output, "cancelled"
+        return output, "error"
+    output = state.output if given(state.output) else None
+    if state.status != "completed":
+        return output, None
+    if invalid or facts.exit:
+        return output, "error"
+    if output is not None and facts is not _NO_METADATA and facts.exit is None:
+        tail = bytes(output)[-_TAIL:]
+        if _TIMED_OUT in tail:
+            return output, "error"
+        if _ABORTED_SHELL in tail:
+            return output, "cancelled"
+    return output, "ok"
+
+
+def usage_event(source: Source, key: str, tokens: Tokens, cost: float | None, model: str | None) -> TokenUsage:
+    """Usage of one step; input gains the cache's share, output the reasoning's."""
+    cached = tokens.cache.read if tokens.cache else None
+    written = tokens.cache.write if tokens.cache else None
+    plain, visible, reasoning = tokens.input, tokens.output, tokens.reasoning
+    total = None if plain is None else plain + (cached or 0) + (written or 0)
+    output = None if visible is None else visible + (reasoning or 0)
+    return TokenUsage(
+        source, "", key, "call", model, total, cached, written, None, output, reasoning, True, False, cost
+    )
+
+
+def error_text(error: ErrorInfo | str) -> tuple[str, str]:
+    """Name and message of an error."""
+    if isinstance(error, str):
+        return "error", error
+    name = error.name or "error"
+    text = (error.data.message if error.data else None) or error.message
+    return name, text or name
+
+
+def failed(source: Source, error: ErrorInfo | str, batch: Batch) -> None:
+    """Appends the error that ended a run."""
+    name, text = error_text(error)
+    status: Status = "interrupted" if name == "MessageAbortedError" else "error"
+    level = "warning" if status == "interrupted" else "error"
+    batch.events.append(Notification(source, "-error", name, text, level))
+    batch.events.append(SessionEnd(source, "-end", status, f"{name}: {text}" if text != name else name))
+
+
+def finished(source: Source, reason: str | None, batch: Batch) -> None:
+    """Appends the end of a run where a step's finish reason is the last one."""
+    if reason and reason not in CONTINUES:
+        batch.events.append(SessionEnd(source, "-end", "error" if reason == "error" else "complete", reason))

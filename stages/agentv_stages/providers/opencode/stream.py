@@ -1,0 +1,136 @@
+"""OpenCode's standard output (`run --format json`) to events.
+
+Parts are printed when they are finished: parallel calls in the order in which they end, a text maybe after the calls that
+followed it. The parts of a step are therefore held until its `step_finish` and come out in the order of their ids, which
+is that in which the model made them. Calls and results stand in one line.
+End rule: a `step_finish` with a reason other than `tool-calls` ends the run; so does an `error`.
+Source: opencode 1.18.33, stdout.
+"""
+
+from msgspec import Struct, field
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import SessionInfo, Source
+from agentv_stages.provider import DecodeContext
+from agentv_stages.providers.opencode.parts import content, failed, finished, usage_event
+from agentv_stages.providers.opencode.wire import Line, Part, decode_line
+from agentv_stages.times import from_epoch
+
+CONTENT = frozenset({"text", "reasoning", "tool"})
+LINES = frozenset({"step_start", "text", "reasoning", "tool_use", "tool", "step_finish", "error"})
+_MOST_HELD = 256
+
+
+class Held(Struct, gc=False):
+    """A line whose step is not finished."""
+
+    data: bytes
+    row: int
+    offset: int
+
+
+class State(Struct):
+    """`finishes` counts the finished steps of `message_id`: old versions put several steps into one message."""
+
+    session_id: str | None = None
+    message_id: str = ""
+    finishes: int = 0
+    held: list[Held] = field(default_factory=list[Held])
+
+
+class StreamDecoder:
+    """Decoder of `opencode-stream`."""
+
+    def __init__(self, context: DecodeContext) -> None:
+        self.context = context
+        self.state = State()
+        self._lines: dict[int, Line] = {}  # the held lines, decoded; after a restore they are decoded again
+
+    def decode(self, record: Record, batch: Batch) -> None:
+        line = decode_line(record.data)
+        part = line.part
+        state = self.state
+        if part is None:
+            self._no_part(line, record, batch)
+            return
+        if state.session_id is None and line.sessionID:
+            self._session(line, record, batch)
+        message_id = part.messageID or ""
+        if message_id != state.message_id:
+            self._release(batch)
+            state.message_id = message_id
+            state.finishes = 0
+        kind = part.type
+        if kind in CONTENT:
+            state.held.append(Held(record.data, record.row, record.offset))
+            self._lines[record.row] = line
+            if len(state.held) >= _MOST_HELD:
+                self._release(batch)
+        elif kind == "step-finish":
+            self._release(batch)
+            self._finish(part, line, record, batch)
+        elif kind == "step-start" or kind in ("snapshot", "patch", "agent", "file"):
+            batch.ignore(line.type)
+        else:
+            batch.unknown_type(f"{line.type}/{kind}", record)
+
+    def flush(self, batch: Batch) -> None:
+        self._release(batch)
+
+    def _source(self, line: Line, record: Record) -> Source:
+        context = self.context
+        stream = context.stream
+        session = line.sessionID
+        if session and session != self.state.session_id and self.state.session_id is not None:
+            stream = f"subagent:{session}"
+        base_id = (line.part.id or "") if line.part else ""
+        time_ms = from_epoch(line.timestamp)
+        return Source(context.file, record.row, record.offset, len(record.data), time_ms, stream, base_id)
+
+    def _session(self, line: Line, record: Record, batch: Batch) -> None:
+        self.state.session_id = line.sessionID
+        batch.events.append(SessionInfo(self._source(line, record), "", line.sessionID))
+
+    def _no_part(self, line: Line, record: Record, batch: Batch) -> None:
+        if line.type == "error" and line.error is not None:
+            self._release(batch)
+            if self.state.session_id is None and line.sessionID:
+                self._session(line, record, batch)
+            failed(self._source(line, record), line.error, batch)
+        elif line.type in LINES:
+            batch.ignore(line.type)
+        else:
+            batch.unknown_type(line.type, record)
+
+    def _release(self, batch: Batch) -> None:
+        """Appends the held parts in the model's order; parts without an id stay where they were printed."""
+        held = self.state.held
+        if not held:
+            return
+        lines = [(self._lines.get(h.row) or decode_line(h.data), h) for h in held]
+        if len(lines) > 1:
+            lines.sort(key=_model_order)
+        for line, h in lines:
+            part = line.part
+            if part is not None:
+                record = Record(h.data, h.offset, h.row)
+                message_id = part.messageID or f"m{held[0].row}"
+                parent = self.context.parent_call
+                content(part, message_id, self._source(line, record), "", batch, None, parent)
+        held.clear()
+        self._lines.clear()
+
+    def _finish(self, part: Part, line: Line, record: Record, batch: Batch) -> None:
+        state = self.state
+        source = self._source(line, record)
+        message_id = part.messageID or f"m{record.row}"
+        if part.tokens is not None:
+            key = message_id if state.finishes == 0 else f"{message_id}#{state.finishes}"
+            batch.events.append(usage_event(source, key, part.tokens, part.cost, None))
+        state.finishes += 1
+        finished(source, part.reason, batch)
+
+
+def _model_order(entry: tuple[Line, Held]) -> str:
+    part = entry[0].part
+    return (part.id or "") if part else ""

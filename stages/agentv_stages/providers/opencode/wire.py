@@ -1,0 +1,185 @@
+"""Wire shapes of OpenCode, all dialects: only the fields that are used; payloads stay raw.
+
+Source: opencode 0.3 to 1.18 (`run --format json`, `export`, the JSON store, the SQLite store).
+"""
+
+from msgspec import Raw, Struct
+from msgspec.json import Decoder
+
+ABSENT = Raw(b"")
+NULL = Raw(b"null")
+
+
+class Span(Struct, gc=False):
+    """Epoch ms."""
+
+    start: float | None = None
+    end: float | None = None
+    created: float | None = None
+    completed: float | None = None
+
+
+class Cache(Struct, gc=False):
+    read: int | None = None
+    write: int | None = None
+
+
+class Tokens(Struct, gc=False):
+    """`input` excludes what was read from and written to the cache, `output` excludes `reasoning`."""
+
+    input: int | None = None
+    output: int | None = None
+    reasoning: int | None = None
+    cache: Cache | None = None
+
+
+class ToolState(Struct, gc=False):
+    """`metadata` is free-form; only a shell's exit code and a task's session are read from it."""
+
+    status: str = ""
+    input: Raw = ABSENT
+    output: Raw = ABSENT
+    error: Raw = ABSENT
+    metadata: Raw = ABSENT
+    time: Span | None = None
+
+
+class Part(Struct, gc=False):
+    """A part of a message, of any type."""
+
+    type: str = ""
+    id: str | None = None
+    messageID: str | None = None
+    sessionID: str | None = None
+    text: Raw = ABSENT
+    time: Span | None = None
+    synthetic: bool | None = None
+    ignored: bool | None = None
+    tool: str | None = None
+    callID: str | None = None
+    state: ToolState | None = None
+    reason: str | None = None
+    tokens: Tokens | None = None
+    cost: float | None = None
+    attempt: int | None = None
+    error: Raw = ABSENT
+    auto: bool | None = None
+    prompt: Raw = ABSENT
+    filename: str | None = None
+    mime: str | None = None
+    url: Raw = ABSENT
+
+
+class ErrorData(Struct, gc=False):
+    message: str | None = None
+
+
+class ErrorInfo(Struct, gc=False):
+    name: str | None = None
+    data: ErrorData | None = None
+    message: str | None = None
+
+
+class Line(Struct, gc=False):
+    """A line of `run --format json`."""
+
+    type: str = ""
+    timestamp: float | None = None
+    sessionID: str | None = None
+    part: Part | None = None
+    error: ErrorInfo | str | None = None
+
+
+class Model(Struct, gc=False):
+    id: str | None = None
+    modelID: str | None = None
+
+
+class Path(Struct, gc=False):
+    cwd: str | None = None
+
+
+class MessageInfo(Struct, gc=False):
+    """Facts of a message; `summary` is true for the answer that sums up a compaction, an object in user messages."""
+
+    id: str | None = None
+    role: str = ""
+    sessionID: str | None = None
+    time: Span | None = None
+    modelID: str | None = None
+    path: Path | None = None
+    cost: float | None = None
+    tokens: Tokens | None = None
+    finish: str | None = None
+    error: ErrorInfo | str | None = None
+    summary: Raw = ABSENT
+
+
+class MessageDoc(Struct, gc=False):
+    """A message with its parts: facts in `info` (export), or beside the parts (dumps of the database, decoded again)."""
+
+    info: MessageInfo | None = None
+    parts: list[Part] | None = None
+
+
+class SessionDoc(Struct, gc=False):
+    """Facts of a session. The export writes camel case, a dump of the database its column names."""
+
+    id: str | None = None
+    parentID: str | None = None
+    parent_id: str | None = None
+    directory: str | None = None
+    title: str | None = None
+    version: str | None = None
+    time: Span | None = None
+    time_created: float | None = None
+    model: Model | str | None = None
+
+
+class Document(Struct, gc=False):
+    """Any record of `opencode-export` and `opencode-rows`.
+
+    A whole export (`info` of a session, `messages`), a dump (`session`, `messages`), a row of a session (`info` alone), a
+    row of a message (`info` of a message, `parts`), a message file of the JSON store (neither).
+    `parent_call` stands in rows of a child session that `opencode_store` writes.
+    """
+
+    info: Raw = ABSENT
+    session: SessionDoc | None = None
+    messages: list[Raw] | None = None
+    parts: list[Part] | None = None
+    role: str | None = None
+    parent_call: str | None = None
+
+
+class Metadata(Struct, gc=False):
+    """Of a shell its exit code, of a task the child session."""
+
+    exit: int | None = None
+    sessionId: str | None = None
+    interrupted: bool | None = None
+
+
+class InvalidInput(Struct, gc=False):
+    """What the `invalid` tool is given: the name of the tool that was asked for."""
+
+    tool: str | None = None
+
+
+class Role(Struct, gc=False):
+    role: str | None = None
+
+
+decode_line = Decoder(Line).decode
+decode_document = Decoder(Document).decode
+decode_message_doc = Decoder(MessageDoc).decode
+decode_message_info = Decoder(MessageInfo).decode
+decode_session = Decoder(SessionDoc).decode
+decode_metadata = Decoder(Metadata).decode
+decode_invalid = Decoder(InvalidInput).decode
+decode_role = Decoder(Role).decode
+
+
+def given(raw: Raw) -> bool:
+    """Whether a raw member stands in the record and is not null."""
+    return bool(raw) and raw != NULL
