@@ -1,0 +1,554 @@
+"""GitHub Copilot's session events, from standard output, the SDK or `events.jsonl`, to events.
+
+Source: Copilot CLI 0.0.400 to 1.0.102. A call stands in `assistant.message` and again in `tool.execution_start`: the
+first one counts. Deltas are kept until their whole message comes; only an answer that was broken off for good is told
+by them. Shell output stands three times in the stream; the one in `tool.execution_complete` is taken.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Literal, TypeAlias
+
+import msgspec
+from msgspec import Raw, Struct, field
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import (
+    AssistantText,
+    Notification,
+    Outcome,
+    Reasoning,
+    SessionEnd,
+    SessionInfo,
+    Source,
+    Status,
+    TokenUsage,
+    ToolCall,
+    ToolResult,
+    UserText,
+)
+from agentv_stages.payload import EMPTY_STRING, decode_json, text_of, to_raw
+from agentv_stages.provider import DecodeContext
+from agentv_stages.providers.copilot import wire
+from agentv_stages.providers.copilot.catalogue import IGNORED, NOTICES
+from agentv_stages.times import parse_iso
+
+MOST_OPEN = 10_000
+MOST_AGENTS = 1_000
+MOST_KEYS = 64
+EXIT_CODE = re.compile(r"<[^<>\n]*exit(?:ed)?(?: with)?(?: exit)? code:? (-?\d+)>\s*$")
+DENIED = frozenset(("denied", "rejected", "permission_denied"))
+CANCELLED = frozenset(("cancelled", "canceled", "aborted", "interrupted"))
+HUMAN = (None, "", "user")
+Scope: TypeAlias = Literal["call", "segment", "session"]
+
+
+class Pending(Struct):
+    """What the deltas of one agent gave so far, and the id of its last answer."""
+
+    answer_id: str = ""
+    text_id: str = ""
+    text: list[str] = field(default_factory=list[str])
+    thought_id: str = ""
+    thought: list[str] = field(default_factory=list[str])
+    source: Source | None = None
+
+
+class EventsState(Struct):
+    """What is remembered between lines: open calls (id to start time), unfinished answers, sub-agents, their calls."""
+
+    session_id: str | None = None
+    model: str | None = None
+    open: dict[str, int | None] = field(default_factory=dict[str, int | None])
+    by_user: dict[str, bool] = field(default_factory=dict[str, bool])
+    pending: dict[str, Pending] = field(default_factory=dict[str, Pending])
+    parents: dict[str, str] = field(default_factory=dict[str, str])
+    agents: dict[str, str] = field(default_factory=dict[str, str])
+    usage_keys: list[str] = field(default_factory=list[str])
+    failure: str | None = None
+    aborted: bool = False
+
+
+class EventsDecoder:
+    """Decodes the events of one session."""
+
+    def __init__(self, context: DecodeContext) -> None:
+        self.file = context.file
+        self.stream = context.stream
+        self.state = EventsState()
+        self._handlers: dict[str, Callable[[wire.Envelope, Source, Batch], None]] = {
+            "assistant.message": self._message,
+            "assistant.message_delta": self._delta,
+            "assistant.reasoning_delta": self._thought,
+            "assistant.reasoning": self._thought,
+            "tool.execution_start": self._start,
+            "tool.execution_complete": self._complete,
+            "user.message": self._user,
+            "system.notification": self._system,
+            "model.call_start": self._attempt,
+            "assistant.turn_retry": self._attempt,
+            "session.usage_record": self._usage_record,
+            "assistant.usage": self._usage,
+            "session.start": self._session,
+            "session.resume": self._session,
+            "session.model_change": self._session,
+            "session.context_changed": self._session,
+            "session.title_changed": self._session,
+            "session.tools_updated": self._session,
+            "session.auto_mode_resolved": self._session,
+            "session.error": self._error,
+            "session.idle": self._idle,
+            "session.shutdown": self._shutdown,
+            "abort": self._abort,
+            "agent.interrupted": self._abort,
+            "subagent.started": self._subagent,
+            "permission.requested": self._asked,
+            "permission.completed": self._answered,
+            "hook.end": self._hook,
+            "tool.user_requested": self._by_user,
+        }
+
+    def decode(self, record: Record, batch: Batch) -> None:
+        line = wire.decode_envelope(record.data)
+        kind = line.type
+        if kind in IGNORED:
+            batch.ignore(kind)
+            return
+        handler = self._handlers.get(kind)
+        if handler is None and kind not in NOTICES and kind != "result":
+            batch.unknown_type(kind or "(no type)", record)
+            return
+        agent = line.agentId
+        source = Source(
+            self.file,
+            record.row,
+            record.offset,
+            len(record.data),
+            parse_iso(line.timestamp),
+            f"subagent:{agent}" if agent else self.stream,
+            line.id or "",
+        )
+        if kind == "result":
+            self._result(record, source, batch)
+            return
+        try:
+            if handler is not None:
+                handler(line, source, batch)
+            else:
+                self._notice(line, source, batch)
+        except msgspec.ValidationError as error:  # the path that it names begins in `data`; `Decode` prunes by it
+            raise msgspec.ValidationError(str(error).replace("`$", "`$.data", 1)) from None
+
+    def flush(self, batch: Batch) -> None:
+        """Answers that were never printed whole end as their deltas left them."""
+        for agent in list(self.state.pending):
+            self._give_up(agent, batch)
+
+    # what an agent says
+
+    def _user(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
+        data = wire.decode_user(line.data)
+        if data.content in wire.NOTHING:
+            batch.ignore("user.message/empty")
+            return
+        self.state.failure, self.state.aborted = None, False
+        origin = data.source
+        injected = not (origin in HUMAN or origin.startswith("agent-")) or bool(data.isAutopilotContinuation)
+        batch.events.append(UserText(source, "", data.content, data.messageId or source.base_id, injected))
+
+    def _system(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
+        data = wire.decode_failure(line.data)
+        if data.content in wire.NOTHING:
+            batch.ignore("system.notification/empty")
+            return
+        batch.events.append(UserText(source, "", data.content, source.base_id, True))
+
+    def _message(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
+        data = wire.decode_assistant(line.data)
+        source, parent = self._placed(source, line.agentId, data.parentToolCallId)
+        pending = self._pending(line.agentId or data.parentToolCallId)
+        message_id = data.messageId or data.apiCallId or source.base_id or f"m{source.row}"
+        model, events, part = data.model, batch.events, 0
+        pending.answer_id = message_id
+        self.state.failure, self.state.aborted = None, False
+        if model and self.state.model is None and parent is None:
+            self.state.model = model
+            events.append(SessionInfo(source, "", model=model))
+        thought = data.reasoningText
+        if thought in wire.NOTHING or thought == EMPTY_STRING:
+            thought = to_raw("".join(pending.thought))
+        if thought != EMPTY_STRING:
+            events.append(Reasoning(source, "-0", message_id, thought, False, model))
+            part = 1
+        if data.content not in wire.NOTHING and data.content != EMPTY_STRING:
+            more = bool(data.chunkIndex)
+            events.append(AssistantText(source, f"-{part}", message_id, data.content, more, False, model))
+            part += 1
+        _clear(pending)
+        opened = self.state.open
+        for call in data.toolRequests or ():
+            if call.toolCallId in opened:
+                continue
+            name = _mcp(call.mcpServerName, call.mcpToolName) or call.name
+            events.append(
+                ToolCall(
+                    source, f"-{part}", message_id, call.toolCallId, name, _arguments(call.arguments), parent, model
+                )
+            )
+            part += 1
+            if len(opened) >= MOST_OPEN:
+                del opened[next(iter(opened))]
+            opened[call.toolCallId] = None
+        if part == 0:
+            batch.ignore("assistant.message/empty")
+        if data.outputTokens and data.apiCallId not in self.state.usage_keys:
+            key = data.apiCallId or message_id
+            events.append(TokenUsage(source, "", key, "call", model, output=data.outputTokens, output_final=False))
+
+    def _delta(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
+        data = wire.decode_delta(line.data)
+        source, _ = self._placed(source, line.agentId, data.parentToolCallId)
+        pending = self._pending(line.agentId or data.parentToolCallId)
+        if pending.text_id != data.messageId:
+            pending.text_id = data.messageId
+            pending.text.clear()  # those of an attempt that died and was made again
+        pending.text.append(data.deltaContent)
+        pending.source = source
+        batch.ignore("assistant.message_delta")
+
+    def _thought(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
+        data = wire.decode_reasoning(line.data)
+        source, _ = self._placed(source, line.agentId, data.parentToolCallId)
+        pending = self._pending(line.agentId or data.parentToolCallId)
+        if pending.thought_id != data.reasoningId or data.content:
+            pending.thought_id = data.reasoningId
+            pending.thought.clear()
+        pending.thought.append(data.content or data.deltaContent)
+        pending.source = source
+        batch.ignore(line.type)
+
+    def _attempt(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
+        """A new attempt: what the one before it printed is void."""
+        _clear(self._pending(line.agentId))
+        batch.ignore(line.type)
+
+    def _give_up(self, agent: str, batch: Batch) -> None:
+        pending = self.state.pending[agent]
+        source = pending.source
+        if source is not None:
+            message_id = pending.text_id or pending.thought_id or f"m{source.row}"
+            if any(pending.thought):
+                text = to_raw("".join(pending.thought))
+                batch.events.append(Reasoning(source, "-0", message_id, text, False, self.state.model))
+            if any(pending.text):
+                text = to_raw("".join(pending.text))
+                batch.events.append(AssistantText(source, "-1", message_id, text, False, False, self.state.model))
+        _clear(pending)
+
+    # calls
+
+    def _start(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
+        data = wire.decode_start(line.data)
+        call_id, opened = data.toolCallId, self.state.open
+        if call_id in self.state.by_user:
+            batch.ignore("tool.execution_start/user")
+            return
+        if call_id in opened:
+            opened[call_id] = source.time_ms
+            batch.ignore("tool.execution_start")
+            return
+        source, parent = self._placed(source, line.agentId, data.parentToolCallId)
+        message_id = self._pending(line.agentId or data.parentToolCallId).answer_id or f"m{source.row}"
+        name = _mcp(data.mcpServerName, data.mcpToolName) or data.toolName
+        opened[call_id] = source.time_ms
+        batch.events.append(
+            ToolCall(source, "", message_id, call_id, name, _arguments(data.arguments), parent, data.model)
+        )
+
+    def _complete(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
+        data = wire.decode_complete(line.data)
+        call_id = data.toolCallId
+        if self.state.by_user.pop(call_id, False) or data.isUserRequested:
+            batch.ignore("tool.execution_complete/user")
+            return
+        source, _ = self._placed(source, line.agentId, data.parentToolCallId)
+        output, exit_code, outcome = _ended(data)
+        started = self.state.open.pop(call_id, None)
+        took = source.time_ms - started if started is not None and source.time_ms is not None else None
+        if took is not None and took < 0:
+            took = None
+        agent = self.state.agents.get(call_id)
+        batch.events.append(ToolResult(source, "", call_id, output, outcome, exit_code, took, agent))
+
+    def _by_user(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
+        data = wire.decode_failure(line.data)
+        if data.toolCallId:
+            self.state.by_user[data.toolCallId] = True
+        text = data.toolName or ""
+        batch.events.append(Notification(source, "", line.type, text, "info", data.toolCallId))
+
+    def _subagent(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
+        data = wire.decode_subagent(line.data)
+        call_id, agent = data.toolCallId, line.agentId
+        if call_id:
+            for known in (self.state.parents, self.state.agents):
+                if len(known) >= MOST_AGENTS:
+                    del known[next(iter(known))]
+            self.state.agents[call_id] = agent or call_id
+            self.state.parents[agent or call_id] = call_id
+        name = data.agentDisplayName or data.agentName or ""
+        batch.events.append(Notification(source, "", line.type, name, "info", call_id))
+
+    def _asked(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
+        asked = wire.decode_permission(line.data).permissionRequest or wire.PermissionAsked()
+        text = ": ".join(filter(None, (asked.kind, asked.fullCommandText or asked.intention)))
+        batch.events.append(Notification(source, "", "permission_request", text, "info", asked.toolCallId))
+
+    def _answered(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
+        data = wire.decode_permitted(line.data)
+        kind = data.result.kind if data.result else ""
+        if not kind.startswith(("denied", "cancelled")):
+            batch.ignore("permission.completed")
+            return
+        batch.events.append(Notification(source, "", line.type, kind, "warning", data.toolCallId))
+
+    def _hook(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
+        data = wire.decode_hook(line.data)
+        if data.success is not False:
+            batch.ignore("hook.end")
+            return
+        text = ": ".join(filter(None, (data.hookType, data.error.message if data.error else None)))
+        batch.events.append(Notification(source, "", line.type, text, "warning"))
+
+    # the session
+
+    def _session(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
+        data = wire.decode_session(line.data)
+        model = data.newModel or data.chosenModel or data.selectedModel or data.model
+        if line.agentId:
+            batch.ignore(line.type + "/sub-agent")
+            return
+        place = data.context or wire.Place(data.cwd, data.branch)
+        parent = data.parentSessionId or data.detachedFromSpawningParentSessionId
+        self.state.session_id = data.sessionId or self.state.session_id
+        self.state.model = model or self.state.model
+        facts = (data.sessionId, model, data.copilotVersion, place.cwd, place.branch, parent, data.title)
+        if not any(facts):
+            batch.ignore(line.type)
+            return
+        batch.events.append(SessionInfo(source, "", *facts))
+
+    def _usage_record(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
+        self._tokens(line, source, wire.decode_record(line.data).usage, batch)
+
+    def _usage(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
+        self._tokens(line, source, wire.decode_usage(line.data), batch)
+
+    def _tokens(self, line: wire.Envelope, source: Source, usage: wire.Usage | None, batch: Batch) -> None:
+        if usage is None:
+            batch.ignore(line.type + "/empty")
+            return
+        source, _ = self._placed(source, line.agentId, usage.parentToolCallId)
+        key = usage.apiCallId or source.base_id or f"u{source.row}"
+        self.state.usage_keys.append(key)
+        del self.state.usage_keys[:-MOST_KEYS]
+        batch.events.append(_token_usage(source, key, "call", usage.model, usage))
+
+    def _shutdown(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
+        data = wire.decode_shutdown(line.data)
+        self._give_up_all(batch)
+        parts = [m.usage for m in (data.modelMetrics or {}).values() if m.usage is not None]
+        if parts:
+            total = wire.Usage(
+                inputTokens=_sum(p.inputTokens for p in parts),
+                outputTokens=_sum(p.outputTokens for p in parts),
+                cacheReadTokens=_sum(p.cacheReadTokens for p in parts),
+                cacheWriteTokens=_sum(p.cacheWriteTokens for p in parts),
+                reasoningTokens=_sum(p.reasoningTokens for p in parts),
+            )
+            # with the accounting of 1.0 a resumed session goes on counting; before it each run counted anew
+            scope: Scope = "session" if data.accountingSnapshot not in wire.NOTHING else "segment"
+            model = next(iter(data.modelMetrics or {})) if len(parts) == 1 else data.currentModel
+            key = source.base_id or f"u{source.row}"
+            batch.events.append(_token_usage(source, key, scope, model, total, True))
+        status, reason = self._verdict()
+        if data.shutdownType == "error" and status == "complete":
+            status, reason = "error", data.errorReason
+        batch.events.append(SessionEnd(source, "", status, reason, result_json=line.data))
+
+    def _result(self, record: Record, source: Source, batch: Batch) -> None:
+        data = wire.decode_result(record.data)
+        self._give_up_all(batch)
+        if data.sessionId and data.sessionId != self.state.session_id:
+            self.state.session_id = data.sessionId
+            batch.events.append(SessionInfo(source, "", data.sessionId))
+        status, reason = self._verdict()
+        if data.exitCode:
+            status, reason = ("error" if status == "complete" else status), reason or f"exit code {data.exitCode}"
+        elif data.exitCode == 0 and status == "error":
+            status, reason = "complete", None
+        took = data.usage.sessionDurationMs if data.usage else None
+        batch.events.append(
+            SessionEnd(
+                source,
+                "",
+                status,
+                reason,
+                duration_ms=round(took) if took is not None else None,
+                result_json=Raw(record.data),
+            )
+        )
+
+    def _verdict(self) -> tuple[Status, str | None]:
+        if self.state.aborted:
+            return "interrupted", "abort"
+        if self.state.failure is not None:
+            return "error", self.state.failure
+        return "complete", None
+
+    def _error(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
+        data = wire.decode_failure(line.data)
+        self._give_up_all(batch, line.agentId)
+        text = ": ".join(filter(None, (data.errorType, data.message)))
+        if not line.agentId:
+            self.state.failure = text
+        batch.events.append(Notification(source, "", line.type, text, "error"))
+
+    def _abort(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
+        data = wire.decode_failure(line.data)
+        self._give_up_all(batch, line.agentId)
+        if not line.agentId:
+            self.state.aborted = True
+        batch.events.append(Notification(source, "", line.type, data.reason or data.message or "", "warning"))
+
+    def _idle(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
+        """The end of a prompt for a program that uses the SDK, which prints no `result`."""
+        data = wire.decode_failure(line.data)
+        self._give_up_all(batch, line.agentId)
+        status, reason = self._verdict()
+        if data.aborted:
+            status = "interrupted"
+        batch.events.append(SessionEnd(source, "", status, reason))
+
+    def _notice(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
+        notice = NOTICES[line.type]
+        data = decode_json(line.data)
+        texts = [text_of(to_raw(data.get(key))) for key in notice.keys] if isinstance(data, dict) else []  # pyright: ignore[reportUnknownMemberType] - decoded JSON
+        call = data.get("toolCallId") if isinstance(data, dict) else None  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
+        text = ": ".join(filter(None, texts))
+        call_id = call if isinstance(call, str) else None
+        batch.events.append(Notification(source, "", notice.name or line.type, text, notice.level, call_id))
+
+    # places
+
+    def _give_up_all(self, batch: Batch, agent: str | None = None) -> None:
+        for name in [agent] if agent else list(self.state.pending):
+            if name in self.state.pending:
+                self._give_up(name, batch)
+
+    def _pending(self, agent: str | None) -> Pending:
+        known = self.state.pending
+        found = known.get(agent or "")
+        if found is None:
+            if len(known) >= MOST_AGENTS:
+                del known[next(iter(known))]
+            found = known[agent or ""] = Pending()
+        return found
+
+    def _placed(self, source: Source, agent: str | None, parent_call: str | None) -> tuple[Source, str | None]:
+        """The source in its stream, and the call that started that stream.
+
+        Older versions mark a sub-agent's events by the call alone.
+        """
+        if agent:
+            return source, parent_call or self.state.parents.get(agent)
+        if not parent_call:
+            return source, None
+        stream = f"subagent:{self.state.agents.get(parent_call, parent_call)}"
+        return msgspec.structs.replace(source, stream=stream), parent_call
+
+
+def _clear(pending: Pending) -> None:
+    pending.text_id = pending.thought_id = ""
+    pending.text.clear()
+    pending.thought.clear()
+    pending.source = None
+
+
+def _mcp(server: str | None, tool: str | None) -> str | None:
+    return f"mcp__{server}__{tool}" if server and tool else None
+
+
+def _arguments(raw: Raw) -> Raw:
+    """Arguments are an object; custom tools have a string, unwrapped where it holds an object."""
+    data = bytes(raw)
+    if data == b"null":
+        return wire.EMPTY
+    if data[:1] != b'"':
+        return raw
+    text = text_of(raw).strip()
+    if text[:1] != "{":
+        return raw
+    try:
+        value = decode_json(text.encode())
+    except (ValueError, RecursionError):
+        return raw
+    return to_raw(value) if isinstance(value, dict) else raw
+
+
+def _ended(data: wire.ToolComplete) -> tuple[Raw | None, int | None, Outcome | None]:
+    """Output, exit code and outcome. A shell command that fails is a success to Copilot, its code stands aside."""
+    code: int | None = None
+    if data.error not in wire.NOTHING:
+        try:
+            error = wire.decode_error(data.error)
+        except msgspec.MsgspecError:
+            return data.error, None, "error"
+        name = error.code or ""
+        outcome: Outcome = "denied" if name in DENIED else "cancelled" if name in CANCELLED else "error"
+        message = error.message if error.message not in wire.NOTHING else data.error
+        return message, data.shellExecution.exitCode if data.shellExecution else None, outcome
+    output = data.result if data.result not in wire.NOTHING else None
+    exits: list[wire.ShellExit] = []
+    if output is not None:
+        try:
+            result = wire.decode_output(output)
+            output = result.content if result.content not in wire.NOTHING else output
+            exits = result.contents or []
+        except msgspec.MsgspecError:
+            pass  # a result of another shape is passed on as it is
+    if data.shellExecution is not None:
+        code = data.shellExecution.exitCode
+    if code is None:
+        code = next((one.exitCode for one in exits if one.exitCode is not None), None)
+    if code is None and output is not None and b" code" in bytes(output)[-48:]:
+        found = EXIT_CODE.search(text_of(output)[-200:])
+        code = int(found[1]) if found else None
+    if data.success is False or code:
+        return output, code, "error"
+    return output, code, "ok" if data.success else None
+
+
+def _sum(values: Iterable[int | None]) -> int | None:
+    known = [v for v in values if v is not None]
+    return sum(known) if known else None
+
+
+def _token_usage(
+    source: Source, key: str, scope: Scope, model: str | None, usage: wire.Usage, covers_streams: bool = False
+) -> TokenUsage:
+    return TokenUsage(
+        source,
+        "",
+        key,
+        scope,
+        model,
+        usage.inputTokens,
+        usage.cacheReadTokens,
+        usage.cacheWriteTokens,
+        None,
+        usage.outputTokens,
+        usage.reasoningTokens,
+        True,
+        covers_streams,
+    )
