@@ -1,0 +1,27 @@
+"""Gemini CLI: stream-json, chat recordings as a mutation log and as the older document.
+
+Source: Gemini CLI 0.1 to 0.61.
+"""
+
+from agentv_stages.provider import Dialect, LogRoot, Provider
+from agentv_stages.providers.gemini.chat import LOSSES as CHAT_LOSSES
+from agentv_stages.providers.gemini.chat import ChatDecoder
+from agentv_stages.providers.gemini.companions import companions
+from agentv_stages.providers.gemini.detect import is_document, is_log, is_stream
+from agentv_stages.providers.gemini.stream import LOSSES as STREAM_LOSSES
+from agentv_stages.providers.gemini.stream import StreamDecoder
+from agentv_stages.providers.gemini.tools import TABLE
+
+PROVIDER = Provider(
+    name="gemini",
+    title="Gemini CLI",
+    dialects=(
+        Dialect("gemini-stream", is_stream, StreamDecoder, True, True, STREAM_LOSSES),
+        Dialect("gemini-chat", is_log, ChatDecoder, False, False, CHAT_LOSSES),
+        Dialect("gemini-chat-json", is_document, ChatDecoder, False, False, CHAT_LOSSES),
+    ),
+    tools=TABLE,
+    aliases=("gemini-cli",),
+    roots=(LogRoot("~/.gemini/tmp", "GEMINI_CLI_HOME", ".gemini/tmp", ("*/chats/session-*.json*",)),),
+    companions=companions,
+)

@@ -1,0 +1,392 @@
+"""Gemini CLI chat recordings to events: the mutation log `session-*.jsonl` and the older document `session-*.json`.
+
+Source: Gemini CLI 0.1 to 0.61. A record of the log replaces the one with the same id (an answer is written again when
+its calls have ended), `$set` changes the header or the model's context, `$rewindTo` takes messages back. Each text,
+thought, call and result is told once, when it first appears; ids of the last 4,096 messages and calls are remembered.
+"""
+
+import re
+from typing import TypeVar
+from zlib import crc32
+
+from msgspec import Raw, Struct, field
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import (
+    EMPTY_OBJECT,
+    MAIN,
+    AssistantText,
+    Notification,
+    Outcome,
+    Reasoning,
+    Retract,
+    SessionInfo,
+    SlashCommand,
+    Source,
+    Summary,
+    TokenUsage,
+    ToolCall,
+    ToolResult,
+    UserText,
+)
+from agentv_stages.payload import EMPTY_STRING, text_of, to_raw
+from agentv_stages.provider import DecodeContext
+from agentv_stages.providers.gemini.names import tool_name
+from agentv_stages.providers.gemini.outcome import SHELL_TOOLS, failure_outcome, success_outcome
+from agentv_stages.providers.gemini.wire import (
+    Call,
+    ChatLine,
+    ChatMessage,
+    FunctionResponse,
+    Part,
+    Patch,
+    Tokens,
+    decode_chat,
+    decode_parts,
+    decode_response,
+)
+from agentv_stages.times import parse_iso
+
+LOSSES = (
+    "a tool call is recorded when it has ended: one that was cut off is missing",
+    "an answer that was interrupted while it was written is missing",
+    "tokens of side models (loop detection, summaries) are not recorded",
+    "the agent's version is not recorded",
+)
+T = TypeVar("T")
+KEEP = 4096
+ENDED = frozenset(("success", "error", "cancelled"))
+CONTEXT = b"<session_context>"
+LOOP = b'"System: Potential loop detected'
+EMPTY = (b"", b'""', b"null", b"[]", b"{}")
+_DIRECTORY = re.compile(r"Workspace Director(?:ies|y):\**\s*(?:-\s+)?(/[^\n]*|[A-Za-z]:\\[^\n]*)")
+_COMMAND = re.compile(r"(/[a-zA-Z][\w:-]*)(?:\s+(.*))?\s*\Z", re.DOTALL)
+
+
+class Told(Struct):
+    """What was told of a message: bytes and checksum of its text, number of thoughts, its tokens."""
+
+    size: int = 0
+    crc: int = 0
+    thoughts: int = 0
+    tokens: tuple[int | None, ...] = ()
+
+
+class ChatState(Struct):
+    """What is remembered between lines. `calls`: id -> whether its result was told.
+
+    `started`: a message was recorded on a line of its own; from then on `$set` only repeats messages.
+    """
+
+    session_id: str | None = None
+    model: str | None = None
+    cwd: str | None = None
+    started: bool = False
+    messages: dict[str, Told] = field(default_factory=dict[str, Told])
+    calls: dict[str, bool] = field(default_factory=dict[str, bool])
+
+
+class ChatDecoder:
+    """Decodes both forms."""
+
+    def __init__(self, context: DecodeContext) -> None:
+        self.file = context.file
+        self.stream = context.stream
+        self.parent_call = context.parent_call
+        self.state = ChatState()
+
+    def decode(self, record: Record, batch: Batch) -> None:
+        line = decode_chat(record.data)
+        if line.type is not None:
+            self.state.started = True
+            self._message(line, record, batch, f"m{record.row}")
+        elif line.set is not None:
+            self._patch(line.set, record, batch)
+        elif line.rewind is not None:
+            self._rewind(line.rewind, record, batch)
+        elif line.sessionId is not None:
+            self._header(line, record, batch)
+        else:
+            batch.unknown_type("(no type)", record)
+
+    def flush(self, batch: Batch) -> None:
+        """Nothing is held back."""
+
+    def _source(self, record: Record, time: str | None, base_id: str) -> Source:
+        return Source(self.file, record.row, record.offset, len(record.data), parse_iso(time), self.stream, base_id)
+
+    def _header(self, line: ChatLine, record: Record, batch: Batch) -> None:
+        source = self._source(record, line.startTime, "")
+        self._facts(source, batch, line.sessionId, None, line.directories)
+        for i, message in enumerate(line.messages or ()):
+            self._message(message, record, batch, f"m{record.row}-{i}")
+        if line.summary:
+            self._summary(line.summary, source, batch)
+
+    def _facts(
+        self, source: Source, batch: Batch, session_id: str | None, model: str | None, directories: list[str] | None
+    ) -> None:
+        """Tells what is new of the session. A sub-agent's file tells nothing: its parent's session is the session."""
+        state = self.state
+        cwd = directories[0] if directories else None
+        if session_id == state.session_id:
+            session_id = None
+        if model == state.model:
+            model = None
+        if cwd == state.cwd:
+            cwd = None
+        state.session_id, state.model, state.cwd = (
+            session_id or state.session_id,
+            model or state.model,
+            cwd or state.cwd,
+        )
+        if self.stream == MAIN and (session_id or model or cwd):
+            batch.events.append(SessionInfo(source, f"-{source.row}", session_id, model, None, cwd))
+
+    def _summary(self, summary: Raw, source: Source, batch: Batch) -> None:
+        text = text_of(summary)
+        if text and self.stream == MAIN:
+            batch.events.append(Summary(source, f"-{source.row}", text))
+        else:
+            batch.ignore("summary")
+
+    def _patch(self, patch: Patch, record: Record, batch: Batch) -> None:
+        source = self._source(record, None, "")
+        self._facts(source, batch, patch.sessionId, None, patch.directories)
+        if patch.messages is not None:
+            self._context(patch.messages, source, record, batch)
+        elif patch.summary:
+            self._summary(patch.summary, source, batch)
+        else:
+            batch.ignore("$set")
+
+    def _context(self, messages: list[ChatMessage], source: Source, record: Record, batch: Batch) -> None:
+        """The model's context. What it holds before the first message is told; later it repeats, often with new ids."""
+        state = self.state
+        if not state.started:
+            for i, message in enumerate(messages):
+                self._message(message, record, batch, f"m{record.row}-{i}")
+            return
+        if any(str(message.id) not in state.messages for message in messages):
+            text = f"the context was replaced: {len(messages)} messages"
+            batch.events.append(Notification(source, f"-{record.row}", "context_replaced", text))
+        else:
+            batch.ignore("$set")
+
+    def _rewind(self, target: str, record: Record, batch: Batch) -> None:
+        """Takes back the target and all after it; all messages where the target is not known."""
+        known = list(self.state.messages)
+        start = known.index(target) if target in self.state.messages else 0
+        for message_id in known[start:]:
+            del self.state.messages[message_id]
+        source = self._source(record, None, "")
+        batch.events.append(Retract(source, f"-{record.row}", tuple(known[start:]), "rewind"))
+
+    def _message(self, message: ChatMessage, record: Record, batch: Batch, place: str) -> None:
+        message_id = str(message.id) if message.id is not None else place
+        source = self._source(record, message.timestamp, message_id)
+        known = self.state.messages
+        told = known.get(message_id)
+        kind = message.type
+        if kind == "gemini" or kind == "model":
+            if told is None:
+                told = _remember(known, message_id, Told())
+            self._answer(message, told, source, record, batch)
+        elif kind == "user":
+            if told is None:
+                _remember(known, message_id, Told())
+                self._user(message, source, batch)
+            else:
+                batch.ignore("user/again")
+        elif kind in ("info", "warning", "error"):
+            if told is None:
+                _remember(known, message_id, Told())
+                text = text_of(_text(message))
+                batch.events.append(Notification(source, "", kind, text, kind))  # type: ignore[arg-type]
+            else:
+                batch.ignore(f"{kind}/again")
+        else:
+            batch.unknown_type(str(kind), record)
+
+    def _user(self, message: ChatMessage, source: Source, batch: Batch) -> None:
+        content = message.content or message.parts
+        if bytes(content)[:1] == b'"':
+            self._user_text(content, source, batch)
+            return
+        parts = _parts(content)
+        answers = [part.functionResponse for part in parts if isinstance(part, Part) and part.functionResponse]
+        for i, answer in enumerate(answers):
+            self._late_result(answer, i, source, batch)
+        if len(answers) < len(parts):
+            self._user_text(content, source, batch)
+        elif answers:
+            batch.ignore("user/function_response")
+        else:
+            batch.ignore("user/empty")
+
+    def _user_text(self, body: Raw, source: Source, batch: Batch) -> None:
+        head = bytes(body)[:64]
+        context = CONTEXT in head
+        if context and self.state.cwd is None:
+            found = _DIRECTORY.search(text_of(body))
+            if found:
+                self._facts(source, batch, None, None, [found[1].strip()])
+        if b'"/' in head:
+            command = _COMMAND.match(text_of(body))
+            if command:
+                batch.events.append(SlashCommand(source, "", command[1], command[2] or None))
+                return
+        batch.events.append(UserText(source, "", body, source.base_id, context or LOOP in head))
+
+    def _late_result(self, answer: FunctionResponse, index: int, source: Source, batch: Batch) -> None:
+        """A result that stands only in the next user record, because the answer was not written again."""
+        if answer.id is None or self.state.calls.get(answer.id, True):
+            return
+        self.state.calls[answer.id] = True
+        output, failed = _response(answer.response)
+        outcome, exit_code = _outcome(output, "error" if failed else "success", answer.name in SHELL_TOOLS)
+        batch.events.append(ToolResult(source, f"-tool-{index}", answer.id, output, outcome, exit_code))
+
+    def _answer(self, message: ChatMessage, told: Told, source: Source, record: Record, batch: Batch) -> None:
+        events = batch.events
+        before = len(events)
+        model = message.model
+        message_id = source.base_id
+        if model is not None and model != self.state.model:
+            self._facts(source, batch, None, model, None)
+        thoughts = message.thoughts
+        if thoughts:
+            for i in range(told.thoughts, len(thoughts)):
+                subject, text = thoughts[i].subject, thoughts[i].description or ""
+                text = f"{subject}: {text}" if subject and text else subject or text
+                events.append(Reasoning(source, f"-thought-{i}", message_id, to_raw(text), False, model))
+            told.thoughts = max(told.thoughts, len(thoughts))
+        if message.toolCalls:
+            for i, call in enumerate(message.toolCalls):
+                self._call(call, i, source, model, batch)
+        self._text(_text(message), told, source, model, batch)
+        tokens = message.tokens
+        if tokens is not None:
+            figures = (tokens.input, tokens.cached, tokens.output, tokens.thoughts)
+            if figures != told.tokens:
+                at = f"-{record.row}" if told.tokens else ""
+                told.tokens = figures
+                events.append(_usage(source, at, tokens, model))
+        if len(events) == before:
+            batch.ignore("gemini/again")
+
+    def _text(self, text: Raw, told: Told, source: Source, model: str | None, batch: Batch) -> None:
+        """Tells a text, or what was added to it; a text that became another one stays as it was told."""
+        body = bytes(text)[1:-1]
+        if len(body) <= told.size:
+            return
+        if told.size:
+            if crc32(body[: told.size]) != told.crc:
+                batch.ignore("gemini/rewritten")
+                return
+            text = Raw(b'"' + body[told.size :] + b'"')
+        at = f"-{told.size}" if told.size else ""
+        batch.events.append(AssistantText(source, at, source.base_id, text, told.size > 0, False, model))
+        told.size, told.crc = len(body), crc32(body)
+
+    def _call(self, call: Call, index: int, source: Source, model: str | None, batch: Batch) -> None:
+        calls, at = self.state.calls, f"-tool-{index}"
+        call_id = call.id or f"{source.base_id}{at}"
+        name = call.name or "unknown"
+        done = calls.get(call_id)
+        if done is None:
+            _remember(calls, call_id, False)
+            asked = tool_name(name, call.displayName)
+            given = call.args or EMPTY_OBJECT
+            batch.events.append(ToolCall(source, at, source.base_id, call_id, asked, given, self.parent_call, model))
+            if call.status == "awaiting_approval":
+                text = f"{name} waits for approval"
+                batch.events.append(Notification(source, at, "permission_request", text, "info", call_id))
+        if done or not (call.status in ENDED or bytes(call.result) not in EMPTY):
+            return
+        calls[call_id] = True
+        output, failed = _output(call)
+        status = "error" if failed and call.status == "success" else call.status
+        outcome, exit_code = _outcome(output, status, name in SHELL_TOOLS)
+        if call.timestamp is not None and (time := parse_iso(call.timestamp)) is not None:
+            source = Source(source.file, source.row, source.offset, source.length, time, source.stream, source.base_id)
+        batch.events.append(ToolResult(source, at, call_id, output, outcome, exit_code, None, call.agentId))
+
+
+def _remember(known: dict[str, T], key: str, value: T) -> T:
+    if len(known) >= KEEP:
+        del known[next(iter(known))]
+    known[key] = value
+    return value
+
+
+def _parts(content: Raw) -> list[Part | str]:
+    if bytes(content) in EMPTY:
+        return []
+    found = decode_parts(content)
+    return [found] if isinstance(found, Part) else found
+
+
+def _text(message: ChatMessage) -> Raw:
+    """The text of a message as one JSON string."""
+    content = message.content
+    data = bytes(content)
+    if data[:1] == b'"' and (len(data) > 2 or not message.parts):
+        return content
+    if data[:1] not in (b"[", b"{"):
+        content = message.parts
+    texts = [part if isinstance(part, str) else text_of(part.text) if part.text else "" for part in _parts(content)]
+    return to_raw("".join(texts)) if texts else EMPTY_STRING
+
+
+def _usage(source: Source, at: str, tokens: Tokens, model: str | None) -> TokenUsage:
+    output = tokens.output
+    if output is not None and tokens.thoughts:
+        output += tokens.thoughts
+    return TokenUsage(
+        source, at, source.base_id, "call", model, tokens.input, tokens.cached, None, None, output, tokens.thoughts
+    )
+
+
+def _response(raw: Raw) -> tuple[Raw | None, bool]:
+    """What the model reads of a function response, and whether it is an error."""
+    data = bytes(raw)
+    if data in EMPTY:
+        return None, False
+    if data[:1] != b"{":
+        return raw, False
+    response = decode_response(raw)
+    if response.output:
+        return response.output, False
+    if response.error:
+        return response.error, True
+    return raw, False
+
+
+def _output(call: Call) -> tuple[Raw | None, bool]:
+    """What the call gave to the model; what a person was shown where the log holds nothing else."""
+    result = call.result
+    data = bytes(result)
+    if data[:1] == b'"' and data not in EMPTY:
+        return result, False
+    if data[:1] in (b"[", b"{"):
+        outputs = [
+            _response(p.functionResponse.response) for p in _parts(result) if isinstance(p, Part) and p.functionResponse
+        ]
+        told = [output for output, _ in outputs if output is not None]
+        if told:
+            failed = any(failed for _, failed in outputs)
+            return (told[0] if len(told) == 1 else Raw(b"[" + b",".join(bytes(o) for o in told) + b"]")), failed
+        if not outputs and data not in EMPTY:
+            return result, False
+    shown = call.resultDisplay
+    return (None if bytes(shown) in EMPTY else shown), False
+
+
+def _outcome(output: Raw | None, status: str | None, shell: bool) -> tuple[Outcome | None, int | None]:
+    text = bytes(output) if output is not None else b""
+    if status == "success":
+        return success_outcome(text, shell) if text else ("ok", None)
+    if status in ("error", "cancelled"):
+        return failure_outcome(text, None, status == "cancelled"), None
+    return None, None

@@ -1,0 +1,61 @@
+"""What a result of Gemini CLI or of its relative Qwen Code means: exit codes and refusals, read from texts.
+
+Both agents call a shell call a success whatever its command did; the code stands in the text (Gemini 0.61 and Qwen
+0.15: `Exit Code: 1` near the end of what the model reads, `Command exited with code: 3` in what a person reads).
+"""
+
+import re
+
+from agentv_stages.event import Outcome
+
+SHELL_TOOLS = frozenset(("run_shell_command",))
+DENIED_TYPES = frozenset(("execution_denied", "policy_violation"))
+
+_TAIL = 400
+_END = re.compile(
+    rb"(?:\\nExit Code: (-?\d+|\(none\)))?(?:\\nSignal: (\w+|\(none\)))?(?:\\nBackground PIDs: [^\"\\]*)?"
+    rb"(?:\\nProcess Group PGID: [^\"\\]*)?(?:\\n</untrusted_context>)?\"$"
+)
+_SHOWN = re.compile(rb'"Command (?:exited with code: (-?\d+)|terminated by signal: (\w+))\b')
+_NO_SIGNAL = (b"0", b"(none)", b"null")
+_DENIED = re.compile(
+    rb"(?i)user (?:denied|did not allow|declined|rejected)|denied by polic|requires (?:user )?(?:approval|confirmation)"
+)
+_CANCELLED = re.compile(
+    rb'^"(?:\[Operation Cancelled\]|User cancell?ed|'
+    rb"(?:Error: )?(?:Command|Tool call|Operation|Request) (?:was )?cancell?ed)"
+)
+
+
+def shell_outcome(output: bytes) -> tuple[Outcome, int | None]:
+    """Outcome and exit code of a shell call that counts as a success; `output` is a JSON string."""
+    if output[:9] == b'"Command ':
+        shown = _SHOWN.match(output)
+        if shown:
+            code = int(shown[1]) if shown[1] is not None else None
+            return ("ok" if code == 0 else "error"), code
+    end = _END.search(output[-_TAIL:])
+    if end is None:
+        return "ok", None
+    if end[2] is not None and end[2] not in _NO_SIGNAL:
+        return "error", None
+    if end[1] is None or end[1] == b"(none)":
+        return "ok", None
+    code = int(end[1])
+    return ("error" if code else "ok"), code
+
+
+def success_outcome(output: bytes, shell: bool) -> tuple[Outcome, int | None]:
+    """As `shell_outcome` for any tool: a text that begins as a cancellation is one."""
+    if output[:2] in (b'"[', b'"C', b'"T', b'"O', b'"R', b'"U') and _CANCELLED.match(output[:80]):
+        return "cancelled", None
+    return shell_outcome(output) if shell else ("ok", None)
+
+
+def failure_outcome(output: bytes, error_type: str | None, cancelled: bool) -> Outcome:
+    """What a result that is no success means: refused by a person or a policy, interrupted, or failed."""
+    if error_type in DENIED_TYPES or _DENIED.search(output[:400]):
+        return "denied"
+    if cancelled or _CANCELLED.match(output[:80]):
+        return "cancelled"
+    return "error"

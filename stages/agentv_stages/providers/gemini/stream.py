@@ -1,0 +1,187 @@
+"""Gemini CLI stream-json: lines of `gemini -p … --output-format stream-json` to events.
+
+Source: Gemini CLI 0.2x to 0.61. The stream has no message ids and no boundaries: text increments and calls are one
+answer until a tool result or a user message. Thoughts and sub-agents are not printed, what a tool gave back only as
+far as its display is a text.
+"""
+
+from msgspec import Raw, Struct, field
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import (
+    EMPTY_OBJECT,
+    AssistantText,
+    Notification,
+    Outcome,
+    SessionEnd,
+    SessionInfo,
+    Source,
+    Status,
+    TokenUsage,
+    ToolCall,
+    ToolResult,
+    UserText,
+)
+from agentv_stages.payload import EMPTY_STRING, text_of, to_raw
+from agentv_stages.provider import DecodeContext
+from agentv_stages.providers.gemini.names import tool_name
+from agentv_stages.providers.gemini.outcome import SHELL_TOOLS, failure_outcome, success_outcome
+from agentv_stages.providers.gemini.wire import Failure, Stats, StreamLine, decode_failure, decode_models, decode_stream
+from agentv_stages.times import parse_iso
+
+LOSSES = (
+    "thoughts are not printed (their tokens are in the totals)",
+    "what sub-agents say and do is not printed (their tokens are in the totals)",
+    "tool output is what a person is shown: none for reads, a summary for searches",
+    "the exit code of a shell command is missing where the command printed something",
+    "a cancelled tool call is printed as a success",
+    "tokens only as totals at the end",
+    "an answer cut by an error or by the output limit looks complete",
+)
+MOST_OPEN = 4096
+EMPTY = (b"", b'""', b"null")
+
+
+class StreamState(Struct):
+    """What is remembered between lines: the answer that is being printed, and which open calls are shell calls."""
+
+    model: str | None = None
+    message_id: str = ""
+    shells: list[str] = field(default_factory=list[str])
+
+
+class StreamDecoder:
+    """Decodes stream-json."""
+
+    def __init__(self, context: DecodeContext) -> None:
+        self.file = context.file
+        self.stream = context.stream
+        self.parent_call = context.parent_call
+        self.state = StreamState()
+
+    def decode(self, record: Record, batch: Batch) -> None:
+        line = decode_stream(record.data)
+        kind = line.type
+        source = Source(
+            self.file,
+            record.row,
+            record.offset,
+            len(record.data),
+            parse_iso(line.timestamp),
+            self.stream,
+        )
+        if kind == "message":
+            self._message(line, source, record, batch)
+        elif kind == "tool_use":
+            name, call_id = line.tool_name or "unknown", line.tool_id or f"row_{record.row}"
+            if name in SHELL_TOOLS:
+                if len(self.state.shells) >= MOST_OPEN:
+                    del self.state.shells[0]
+                self.state.shells.append(call_id)
+            batch.events.append(
+                ToolCall(
+                    source,
+                    "",
+                    self._answer(record),
+                    call_id,
+                    tool_name(name),
+                    line.parameters or EMPTY_OBJECT,
+                    self.parent_call,
+                    self.state.model,
+                )
+            )
+        elif kind == "tool_result":
+            self._result(line, source, batch)
+        elif kind == "init":
+            self.state.model = line.model
+            self.state.message_id = ""
+            batch.events.append(SessionInfo(source, "", line.session_id, line.model))
+        elif kind == "result":
+            self._end(line, source, record, batch)
+        elif kind == "error":
+            text = line.message or _reason(line.error) or ""
+            batch.events.append(
+                Notification(source, "", kind, text, "error" if line.severity == "error" else "warning")
+            )
+        else:
+            batch.unknown_type(kind or "(no type)", record)
+
+    def flush(self, batch: Batch) -> None:
+        """Nothing is held back."""
+
+    def _answer(self, record: Record) -> str:
+        state = self.state
+        if not state.message_id:
+            state.message_id = f"m{record.row}"
+        return state.message_id
+
+    def _message(self, line: StreamLine, source: Source, record: Record, batch: Batch) -> None:
+        text = line.content or EMPTY_STRING
+        if bytes(text)[:1] != b'"':
+            text = to_raw(text_of(text))
+        if line.role == "assistant":
+            state = self.state
+            message_id = state.message_id or self._answer(record)
+            batch.events.append(AssistantText(source, "", message_id, text, bool(line.delta), False, state.model))
+        elif line.role == "user":
+            self.state.message_id = ""
+            batch.events.append(UserText(source, "", text, f"u{record.row}"))
+        else:
+            batch.unknown_type(f"message/{line.role}", record)
+
+    def _result(self, line: StreamLine, source: Source, batch: Batch) -> None:
+        state = self.state
+        state.message_id = ""
+        call_id = line.tool_id or ""
+        shell = call_id in state.shells
+        if shell:
+            state.shells.remove(call_id)
+        shown = bytes(line.output)
+        output = None if shown in EMPTY else line.output
+        outcome: Outcome | None = None
+        exit_code = None
+        if line.status == "success":
+            outcome, exit_code = success_outcome(shown, shell)
+        elif line.status is not None:
+            failure = _failure(line.error)
+            if output is None and failure.message:
+                output = to_raw(failure.message)
+            told = shown + (failure.message or "").encode("utf-8", "replace")
+            outcome = failure_outcome(told, failure.type, line.status == "cancelled")
+        batch.events.append(ToolResult(source, "", call_id, output, outcome, exit_code))
+
+    def _end(self, line: StreamLine, source: Source, record: Record, batch: Batch) -> None:
+        self.state.message_id = ""
+        if line.stats is not None:
+            batch.events.append(total(source, line.stats))
+        duration = round(line.stats.duration_ms) if line.stats and line.stats.duration_ms else None
+        reason = _reason(line.error)
+        status: Status = "complete" if line.status == "success" and reason is None else "error"
+        batch.events.append(SessionEnd(source, "", status, reason, None, duration, None, Raw(record.data)))
+
+
+def total(source: Source, stats: Stats) -> TokenUsage:
+    """The run's total, sub-agents and side models included; thoughts are what the grand total has beyond the rest."""
+    used, output, reasoning = stats.input_tokens, stats.output_tokens, None
+    if stats.total_tokens is not None and used is not None and output is not None:
+        reasoning = max(stats.total_tokens - used - output, 0)
+        output += reasoning
+    model = None
+    if stats.models:
+        busy = [name for name, share in decode_models(stats.models).items() if share.total_tokens]
+        model = busy[0] if len(busy) == 1 else None
+    return TokenUsage(
+        source, "", "stats", "session", model, used, stats.cached, None, None, output, reasoning, True, True
+    )
+
+
+def _failure(raw: Raw) -> Failure:
+    first = bytes(raw)[:1]
+    if first == b'"':
+        return Failure(None, text_of(raw) or None)
+    return decode_failure(raw) if first == b"{" else Failure()
+
+
+def _reason(raw: Raw) -> str | None:
+    failure = _failure(raw)
+    return failure.message or failure.type
