@@ -1,7 +1,8 @@
 """Tables of tools: native name -> canonical name, kind, origin, input fields. Data and look-up, no agent's own code.
 
-The rows of a provider stand in `providers/<name>/tools.py`. The canonical names are those of AgentV (Skill, Read, Write,
-Edit, Bash) and for the rest those of Claude Code; names in no table pass through, with a kind guessed from their words.
+The rows of a provider stand in `providers/<name>/tools.py`. The canonical names are those of AgentV (Skill, Read,
+Write, Edit, Bash) and for the rest those of Claude Code; names in no table pass through, with a kind guessed from their
+words.
 """
 
 import re
@@ -49,9 +50,12 @@ CANONICAL: Mapping[str, tuple[Kind, bool]] = {
 PATH_KEYS = ("file_path", "path", "filePath", "absolute_path", "notebook_path", "dir_path", "uri")
 """Input keys under which a call names the file that it touches, first present wins."""
 
+TOUCHES_FILES = frozenset(("Read", "NotebookRead", "Edit", "MultiEdit", "Write", "NotebookEdit", "Delete"))
+"""Canonical tools whose calls name the files that they touch under `PATH_KEYS`."""
+
 KEYS: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "Read": (("file_path", ("path", "filePath", "absolute_path", "notebook_path")),),
-    "Skill": (("skill", ("name",)),),
+    "Skill": (("skill", ("name", "command")),),
 }
 """Canonical name -> the input keys that every such call bears, and the native keys that they are copied from."""
 
@@ -63,8 +67,8 @@ class ToolRow:
     `keys` maps a canonical input key to the native keys that it is copied from, first present wins (`file_path` from
     `path`). `prefix`: `native` is the beginning of the name; the rest goes into the input under `rest_key`.
     `shell`: the call runs a shell text, found in the input under `command_key`. `source` says where the name was seen.
-    `paths` are the input keys that may name touched files. `patch`: the input is a patch or a list of changed files, and
-    decides between Write and Edit. `variants`: the value of the input key `variant_key` decides the canonical name.
+    `paths` are the input keys that may name touched files. `patch`: the input is a patch or a list of changed files,
+    and decides between Write and Edit. `variants`: the value of the input key `variant_key` decides the canonical name.
     """
 
     native: str
@@ -99,7 +103,8 @@ MCP = McpForm("mcp__", "__")
 @dataclass(frozen=True)
 class ToolTable:
     """The tools of one provider. `finer_shell`: it has no tools of its own for reading and searching, so its shell
-    calls bear the finer name (docs/metrics.md, "tool, kind"). `mcp`: further forms of MCP names, for names in no row."""
+    calls bear the finer name (docs/metrics.md, "tool, kind"). `mcp`: further forms of MCP names, for names in no row.
+    """
 
     rows: tuple[ToolRow, ...]
     finer_shell: bool = False
@@ -197,6 +202,7 @@ def row(
     *,
     prefix: bool = False,
     rest_key: str | None = None,
+    paths: tuple[str, ...] | None = None,
     patch: bool = False,
     shell: bool | None = None,
     command_key: str = "command",
@@ -212,13 +218,13 @@ def row(
         kind,
         source,
         "system",
-        KEYS.get(tool, ()),
+        () if rest_key == "skill" else KEYS.get(tool, ()),  # the name says it already
         prefix,
         rest_key,
         edit,
         tool == "Bash" if shell is None else shell,
         command_key,
-        PATH_KEYS if not patch and (edit or tool in ("Read", "NotebookRead", "Delete")) else (),
+        PATH_KEYS if paths is None and not patch and tool in TOUCHES_FILES else paths or (),
         patch,
         variant_key,
         variants,

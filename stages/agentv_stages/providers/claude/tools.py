@@ -25,7 +25,9 @@ TABLE = ToolTable(
         *rows(EARLIER, {"BashOutput": "BashOutput", "KillShell": "KillShell", "SlashCommand": "SlashCommand"}),
         *rows(EARLIER, {"KillBash": "KillShell", "exit_plan_mode": "ExitPlanMode", "BashOutputTool": "BashOutput"}),
         *rows(EARLIER, {"AgentOutputTool": "TaskOutput"}),
-        *rows(FIRST, {"View": "Read", "ReadTool": "Read", "Replace": "Write", "LSTool": "LS", "BatchTool": "BatchTool"}),
+        *rows(
+            FIRST, {"View": "Read", "ReadTool": "Read", "Replace": "Write", "LSTool": "LS", "BatchTool": "BatchTool"}
+        ),
         *rows(FIRST, {"GlobTool": "Glob", "GrepTool": "Grep", "dispatch_agent": "Task", "WebFetchTool": "WebFetch"}),
         *rows(FIRST, {"NotebookEditCell": "NotebookEdit", "ReadNotebook": "NotebookRead"}),
         *plain(NOW, "plan", "Workflow", "SendMessage", "ListAgents", "EnterWorktree", "ExitWorktree"),

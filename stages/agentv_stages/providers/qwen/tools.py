@@ -1,6 +1,6 @@
 """The tools of Qwen Code, 0.0.x to 0.15: Gemini's names, Claude's manners."""
 
-from agentv_stages.tools import McpForm, ToolTable, plain, rows
+from agentv_stages.tools import McpForm, ToolTable, plain, row, rows
 
 NOW = "Qwen Code 0.15, stream-json and chats"
 OLDER = "Qwen Code 0.0.x, chats"
@@ -12,8 +12,9 @@ ROWS = (
     *rows(NOW, {"agent": "Task", "tool_search": "ToolSearch", "ask_user_question": "AskUserQuestion"}),
     *rows(NOW, {"exit_plan_mode": "ExitPlanMode", "enter_plan_mode": "EnterPlanMode", "notebook_edit": "NotebookEdit"}),
     *rows(NOW, {"task_stop": "TaskStop", "task_output": "TaskOutput"}),
-    *rows(OLDER, {"replace": "Edit", "task": "Task", "read_many_files": "Read", "search_file_content": "Grep"}),
+    *rows(OLDER, {"replace": "Edit", "task": "Task", "search_file_content": "Grep"}),
     *rows(OLDER, {"ls": "LS", "google_web_search": "WebSearch"}),
+    row("read_many_files", "Read", OLDER, paths=("include", "paths")),
     *plain(NOW, "plan", "send_message", "list_agents"),
     *plain(NOW, "execute", "monitor"),
     *plain(NOW, "other", "save_memory", "cron_create", "cron_list", "cron_delete", "structured_output"),

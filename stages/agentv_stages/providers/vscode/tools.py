@@ -1,4 +1,4 @@
-"""The tools of Copilot chat in VS Code: names of its session files with and without their prefix, and AgentV's titles."""
+"""The tools of Copilot chat in VS Code: names of its session files, prefixed or not, and AgentV's titles."""
 
 from agentv_stages.tools import McpForm, ToolRow, ToolTable, plain, row, rows
 
@@ -17,7 +17,9 @@ AGENTV_ROWS: tuple[ToolRow, ...] = (
 TABLE = ToolTable(
     rows=(
         *rows(CHAT, {"copilot_readFile": "Read", "copilot_createFile": "Write", "copilot_replaceString": "Edit"}),
-        *rows(CHAT, {"copilot_multiReplaceString": "MultiEdit", "copilot_insertEdit": "Edit"}),
+        *rows(CHAT, {"copilot_insertEdit": "Edit"}),
+        row("copilot_multiReplaceString", "MultiEdit", CHAT, paths=("replacements", "filePath")),
+        row("multi_replace_string_in_file", "MultiEdit", ROUNDS, paths=("replacements", "filePath")),
         *rows(CHAT, {"vscode_editFile_internal": "Edit", "copilot_editFile": "Edit"}),
         *rows(CHAT, {"copilot_editNotebook": "NotebookEdit", "copilot_getNotebookSummary": "NotebookRead"}),
         row("copilot_applyPatch", "Edit", CHAT, patch=True),
@@ -38,7 +40,7 @@ TABLE = ToolTable(
         *plain(CHAT, "write", "copilot_createDirectory", "create_directory", "copilot_createNewWorkspace"),
         *plain(CHAT, "other", "copilot_think", "copilot_memory", "think", "memory"),
         *rows(ROUNDS, {"read_file": "Read", "create_file": "Write", "replace_string_in_file": "Edit"}),
-        *rows(ROUNDS, {"multi_replace_string_in_file": "MultiEdit", "insert_edit_into_file": "Edit"}),
+        *rows(ROUNDS, {"insert_edit_into_file": "Edit"}),
         *rows(ROUNDS, {"edit_notebook_file": "NotebookEdit", "view_image": "Read"}),
         row("apply_patch", "Edit", ROUNDS, patch=True),
         *rows(ROUNDS, {"grep_search": "Grep", "file_search": "Glob", "semantic_search": "Grep", "list_dir": "LS"}),

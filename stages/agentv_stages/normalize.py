@@ -1,0 +1,329 @@
+"""Applies a provider's table of tools: each tool call of a batch gets its canonical name, kind, origin and files.
+
+In: batches with events. Out: the same batches, each `ToolCall` replaced by one with its second block of fields filled.
+Keys of a call's input are only added (`file_path`, `skill`, `pattern`), never changed. Any shape of input passes.
+Calls that `Pair` has put into results must be normalised before, so this stage stands between the decoder and `Pair`.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from agentv_stages.batch import Batch
+from agentv_stages.event import EMPTY_OBJECT, Kind, Origin, ToolCall
+from agentv_stages.patch import Patch, changes_of, read_patch
+from agentv_stages.payload import add_key, decode_json, to_raw
+from agentv_stages.shell import classify_shell
+from agentv_stages.stage import Flushed
+from agentv_stages.tools import CANONICAL, PATH_KEYS, ToolTable
+
+_KEPT_NAMES = 4_096
+_KEPT_FILES = 1_000
+COMMAND_KEYS = ("command", "cmd", "script")
+PATCH_KEYS = ("input", "patch", "patchText", "raw", "changes", "diff", "patch_text")
+
+Values = tuple[Any, ...]
+_Decode = Callable[[Raw], Values | None]
+_decoders: dict[tuple[str, ...], _Decode] = {}
+
+
+def fields_decoder(names: tuple[str, ...]) -> _Decode:
+    """A function from a JSON object to the values of `names`, `UNSET` where absent; None for what is no object."""
+    made = _decoders.get(names)
+    if made is None:
+        made = _decoders[names] = _make_decoder(names)
+    return made
+
+
+def _make_decoder(names: tuple[str, ...]) -> _Decode:
+    slots = [f"f{i}" for i in range(len(names))]
+    struct: type[Struct] = msgspec.defstruct(
+        "Fields",
+        [(slot, str | list[Any] | None | UnsetType, UNSET) for slot in slots],
+        rename=dict(zip(slots, names, strict=True)),
+        gc=False,
+    )
+    decode = msgspec.json.Decoder(struct).decode
+    astuple = msgspec.structs.astuple
+
+    def values(raw: Raw) -> Values | None:
+        try:
+            return astuple(decode(raw))
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return _loose_values(raw, names)
+
+    return values
+
+
+def _loose_values(raw: Raw, names: tuple[str, ...]) -> Values | None:
+    """As the typed decoder, for inputs that do not fit it."""
+    found = loose_json(raw)
+    if isinstance(found, dict):
+        return tuple([found.get(name, UNSET) for name in names])  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
+    return None
+
+
+def loose_json(raw: Raw) -> Any:
+    """The decoded value; None for what no parser reads."""
+    try:
+        return decode_json(raw)
+    except (ValueError, RecursionError):
+        return None
+
+
+class _Plan(Struct, frozen=True):
+    """What the name of a call says, ready for use; `refine` looks at the input where that can say more."""
+
+    tool: str
+    kind: Kind
+    origin: Origin
+    server: str | None
+    edit: bool
+    refine: Callable[[ToolCall, "_Plan"], ToolCall] | None = None
+    names: tuple[str, ...] = ()
+    decode: _Decode | None = None
+    keys: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    paths: int = 0
+    rest_key: str | None = None
+    rest: str = ""
+    known: bool = True
+    variants: tuple[tuple[str, str], ...] = ()
+
+
+class Normalize:
+    """The stage; `table` is that of the provider whose decoder made the events. It keeps no state of the input."""
+
+    def __init__(self, table: ToolTable) -> None:
+        self._table = table
+        self._plans: dict[str, _Plan] = {}
+        self._flushed = Flushed()
+
+    def push(self, batch: Batch, /) -> Iterable[Batch]:
+        events = batch.events
+        call = self.call
+        for i, event in enumerate(events):
+            if type(event) is ToolCall:
+                events[i] = call(event)
+        return (batch,)
+
+    def flush(self) -> Iterable[Batch]:
+        self._flushed.once()
+        return ()
+
+    def call(self, call: ToolCall) -> ToolCall:
+        """One call, normalised; raises nothing, whatever its input is."""
+        plan = self._plans.get(call.name)
+        if plan is None:
+            plan = self._plan(call.name)
+        if plan.refine is not None:
+            return plan.refine(call, plan)
+        return ToolCall(
+            call.source,
+            call.part,
+            call.message_id,
+            call.call_id,
+            call.name,
+            call.input_json,
+            call.parent_call,
+            call.model,
+            plan.tool,
+            plan.kind if plan.known else _kind_known_by_decoder(call, plan),
+            plan.origin,
+            plan.server,
+            call.command,
+            call.files,
+            plan.edit,
+        )
+
+    def _plan(self, name: str) -> _Plan:
+        found = self._table.resolve(name)
+        row = found.row
+        if row is None:
+            plan = _Plan(found.tool, found.kind, found.origin, found.server, False, known=False)
+        elif row.shell:
+            names = tuple(dict.fromkeys((row.command_key, *COMMAND_KEYS)))
+            plan = _Plan(row.tool, row.kind, row.origin, None, False, self._shell, names, fields_decoder(names))
+        elif row.patch:
+            plan = _Plan(row.tool, row.kind, row.origin, None, row.edit, _patch)
+        elif row.paths or row.keys or row.rest_key or row.variant_key:
+            wanted = [*row.paths, *([row.variant_key] if row.variant_key else ())]
+            for key, sources in row.keys:
+                wanted += (key, *sources)
+            if row.rest_key:
+                wanted.append(row.rest_key)
+            names = tuple(dict.fromkeys(wanted))
+            plan = _Plan(
+                *(row.tool, row.kind, row.origin, None, row.edit, _fields, names, fields_decoder(names), row.keys),
+                *(len(row.paths), row.rest_key, found.rest, True),
+                ((row.variant_key, ""), *row.variants) if row.variant_key else (),
+            )
+        else:
+            plan = _Plan(row.tool, row.kind, row.origin, None, row.edit)
+        if len(self._plans) >= _KEPT_NAMES:
+            self._plans.clear()
+        self._plans[name] = plan
+        return plan
+
+    def _shell(self, call: ToolCall, plan: _Plan) -> ToolCall:
+        command = command_of(call.input_json, plan)
+        if command is None:
+            return _made(call, call.input_json, plan.tool, plan.kind, None, (), False, False)
+        facts = classify_shell(command)
+        if facts.patch is not None:
+            patch = read_patch(facts.patch)
+            tool = "Write" if patch.adds_only else "Edit"
+            return _made(call, call.input_json, tool, "write", facts.script, patch.files, True, False)
+        files = (facts.path,) if facts.tool_name == "Read" and facts.path else facts.written
+        if not self._table.finer_shell or facts.tool_name == "Bash":
+            return _made(call, call.input_json, plan.tool, facts.kind, facts.script, files, False, facts.writes_file)
+        raw = call.input_json
+        if facts.tool_name == "Read" and facts.path is not None:
+            raw = with_key(raw, "file_path", facts.path)
+        elif facts.pattern is not None:
+            raw = with_key(raw, "pattern", facts.pattern)
+        return _made(call, raw, facts.tool_name, facts.kind, facts.script, files, False, facts.writes_file)
+
+
+def _kind_known_by_decoder(call: ToolCall, plan: _Plan) -> Kind:
+    """A tool in no table: a format that names a kind itself (ACP) knows better than the words of the name."""
+    return call.kind if plan.kind == "other" and plan.origin == "system" else plan.kind
+
+
+def _made(
+    call: ToolCall,
+    raw: Raw,
+    tool: str,
+    kind: Kind,
+    command: str | None,
+    files: tuple[str, ...],
+    edit: bool,
+    shell_edit: bool,
+) -> ToolCall:
+    return ToolCall(
+        *(call.source, call.part, call.message_id, call.call_id, call.name, raw, call.parent_call, call.model),
+        *(tool, kind, "system", None, command, files or call.files, edit, shell_edit),
+    )
+
+
+def _fields(call: ToolCall, plan: _Plan) -> ToolCall:
+    """Calls whose input names files, or gets a canonical key."""
+    raw = call.input_json
+    assert plan.decode is not None
+    values = plan.decode(raw)
+    tool, kind, edit = plan.tool, plan.kind, plan.edit
+    files: tuple[str, ...] = ()
+    if values is None:
+        if plan.rest and plan.rest_key and bytes(raw).strip() in (b"null", b""):
+            raw = with_key(EMPTY_OBJECT, plan.rest_key, plan.rest)
+            files = (plan.rest,) if plan.rest_key == "file_path" else ()
+    else:
+        for value in values[: plan.paths]:
+            if type(value) is str:
+                files = (value,)
+                break
+            if type(value) is list:
+                files = _paths_in(value)
+                break
+        names = plan.names
+        if plan.variants:
+            chosen = values[names.index(plan.variants[0][0])]
+            for argument, name in plan.variants[1:]:
+                if argument == chosen:
+                    tool = name
+                    kind, edit = CANONICAL.get(name, (kind, edit))
+        rest_key = plan.rest_key
+        for key, sources in plan.keys:
+            if values[names.index(key)] is UNSET:
+                for source in sources:
+                    value = values[names.index(source)]
+                    if value is not UNSET:
+                        raw = add_key(raw, key, to_raw(value))
+                        rest_key = None if key == rest_key else rest_key
+                        break
+        if rest_key and plan.rest and values[names.index(rest_key)] is UNSET:
+            raw = add_key(raw, rest_key, to_raw(plan.rest))
+            files = files or ((plan.rest,) if rest_key == "file_path" else ())
+    return ToolCall(
+        call.source,
+        call.part,
+        call.message_id,
+        call.call_id,
+        call.name,
+        raw,
+        call.parent_call,
+        call.model,
+        tool,
+        kind,
+        plan.origin,
+        plan.server,
+        call.command,
+        files or call.files,
+        edit,
+    )
+
+
+def _paths_in(values: list[Any]) -> tuple[str, ...]:
+    """The paths of a list of paths, or of objects that name one each."""
+    found: list[str] = []
+    for value in values[:_KEPT_FILES]:
+        if isinstance(value, str):
+            found.append(value)
+        elif isinstance(value, dict):
+            path = next((value[key] for key in PATH_KEYS if isinstance(value.get(key), str)), None)  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
+            if path is not None and path not in found:
+                found.append(path)  # pyright: ignore[reportUnknownArgumentType] - a string, see above
+    return tuple(found)
+
+
+def _patch(call: ToolCall, plan: _Plan) -> ToolCall:
+    """Patches: their text, or a list or map of changed files."""
+    patch = patch_of(loose_json(call.input_json))
+    if patch is None:
+        return _made(call, call.input_json, plan.tool, plan.kind, None, (), plan.edit, False)
+    tool = "Write" if patch.adds_only else plan.tool
+    return _made(call, call.input_json, tool, plan.kind, None, patch.files, plan.edit, False)
+
+
+def patch_of(value: Any) -> Patch | None:
+    """The files of a decoded input: a patch text, a list or map of changes, or an object that holds one of them."""
+    if isinstance(value, str):
+        return read_patch(value)
+    if isinstance(value, list):
+        return changes_of(value)
+    if isinstance(value, dict):
+        for key in PATCH_KEYS:
+            inner: Any = value.get(key)  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
+            if isinstance(inner, str):
+                return read_patch(inner)
+            if isinstance(inner, (list, dict)):
+                return changes_of(inner)
+        command: Any = value.get("command")  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
+        if isinstance(command, list) and command and isinstance(command[-1], str):
+            return read_patch(command[-1])
+        return changes_of(value)
+    return None
+
+
+def command_of(raw: Raw, plan: _Plan) -> str | list[str] | None:
+    """The shell text, or its words, in the input of a shell call."""
+    assert plan.decode is not None
+    values: Any = plan.decode(raw)
+    if values is None:
+        value = loose_json(raw)
+        values = (value,)
+    for value in values:
+        if type(value) is str:
+            return value
+        if type(value) is list and value:
+            return [word if isinstance(word, str) else str(word) for word in value]
+    return None
+
+
+def with_key(raw: Raw, key: str, value: str) -> Raw:
+    """`raw` with one key more, where it is an object that does not hold it; else `raw`."""
+    values = fields_decoder((key,))(raw)
+    if values is None or values[0] is not UNSET:
+        return raw
+    return add_key(raw, key, to_raw(value))

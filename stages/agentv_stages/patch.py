@@ -1,0 +1,71 @@
+"""Which files a patch touches: Codex's patch format, unified diffs, and lists or maps of changed files."""
+
+import re
+from typing import Any, NamedTuple
+
+_HEADER = re.compile(
+    r"^[ \t]*\*\*\* (Add|Update|Delete) File: (.+?)[ \t\r]*$|^[ \t]*\*\*\* Move to: (.+?)[ \t\r]*$", re.M
+)
+_UNIFIED = re.compile(r"^(---|\+\+\+) (?:[ab]/)?([^\t\r\n]+)", re.M)
+_KEPT_FILES = 1_000
+
+
+class Patch(NamedTuple):
+    """`files` as the patch names them, in its order, without repeats. `adds_only`: every one of them is new."""
+
+    files: tuple[str, ...]
+    adds_only: bool
+
+
+def read_patch(text: str) -> Patch:
+    """The files of a patch text; none where it is neither form. At most 1,000 files are named."""
+    files: dict[str, None] = {}
+    adds_only = True
+    for found in _HEADER.finditer(text):
+        action, path, moved = found.groups()
+        adds_only = adds_only and action == "Add"
+        if len(files) < _KEPT_FILES:
+            files[path or moved] = None
+    if not files:
+        old = ""
+        for found in _UNIFIED.finditer(text):
+            side, path = found.groups()
+            if side == "---":
+                old = path
+            else:
+                adds_only = adds_only and old == "/dev/null"
+                if len(files) < _KEPT_FILES:
+                    files[old if path == "/dev/null" else path] = None
+    return Patch(tuple(files), adds_only and bool(files))
+
+
+def changes_of(value: Any) -> Patch:
+    """The files of Codex's change lists: `[{path, kind}]`, or a map of path to `{type: add}` or `{add: …}`."""
+    files: dict[str, None] = {}
+    adds_only = True
+    if isinstance(value, dict):
+        items: list[tuple[Any, Any]] = list(value.items())  # pyright: ignore[reportUnknownArgumentType] - decoded JSON
+    elif isinstance(value, list):
+        items = [(v.get("path"), v) for v in value if isinstance(v, dict)]  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
+    else:
+        items = []
+    for path, change in items:
+        if not isinstance(path, str):
+            continue
+        adds_only = adds_only and _action(change) in ("add", "create", "created", "added")
+        if len(files) < _KEPT_FILES:
+            files[path] = None
+    return Patch(tuple(files), adds_only and bool(files))
+
+
+def _action(change: Any) -> str:
+    if isinstance(change, str):
+        return change
+    if isinstance(change, dict):
+        kind: Any = change.get("kind", change.get("type"))  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
+        if isinstance(kind, dict):
+            kind = kind.get("type")  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
+        if isinstance(kind, str):
+            return kind.lower()
+        return next((name for name in ("add", "update", "delete") if name in change), "")
+    return ""
