@@ -1,0 +1,47 @@
+"""Formats of no agent: AgentV's trace events, its transcripts (and ours) read back, ATIF trajectories."""
+
+from agentv_stages.provider import Dialect, Provider
+from agentv_stages.providers.generic.atif import AtifDecoder
+from agentv_stages.providers.generic.detect import detect_atif, detect_trace, detect_transcript
+from agentv_stages.providers.generic.tools import TABLE
+from agentv_stages.providers.generic.trace import TraceDecoder
+from agentv_stages.providers.generic.transcript import TranscriptDecoder
+
+_UNCLEAR_INPUT = "whether input tokens hold the cached ones (it depends on what wrote them)"
+
+PROVIDER = Provider(
+    name="generic",
+    title="AgentV traces and transcripts, ATIF",
+    dialects=(
+        Dialect(
+            "agentv-trace",
+            detect_trace,
+            TraceDecoder,
+            live=False,
+            has_end=False,
+            losses=("which calls belong to one answer, where no model turn says so", _UNCLEAR_INPUT),
+        ),
+        Dialect(
+            "agentv-transcript",
+            detect_transcript,
+            TranscriptDecoder,
+            live=False,
+            has_end=False,
+            losses=(
+                "the order of texts and calls within a message",
+                "refusals and interrupts (AgentV writes both as errors)",
+                "keys of tool inputs that shape B renamed",
+                _UNCLEAR_INPUT,
+            ),
+        ),
+        Dialect(
+            "atif",
+            detect_atif,
+            AtifDecoder,
+            live=False,
+            has_end=False,
+            losses=("outcomes, exit codes and durations of tool calls",),
+        ),
+    ),
+    tools=TABLE,
+)

@@ -1,0 +1,180 @@
+"""ATIF trajectories to events: one document is one session, its embedded sub-agents are streams of it.
+
+Copied context (`is_copied_context`) is not counted again.
+End rule: none.
+Source: harbor 0.25, ATIF 1.0 to 1.8.
+"""
+
+import msgspec
+from msgspec import Raw, Struct
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import (
+    EMPTY_OBJECT,
+    AssistantText,
+    Reasoning,
+    SessionEnd,
+    SessionInfo,
+    Source,
+    TokenUsage,
+    ToolCall,
+    ToolResult,
+    UserText,
+)
+from agentv_stages.payload import decode_json, plain_text, to_raw
+from agentv_stages.provider import DecodeContext
+from agentv_stages.providers.generic.wire import (
+    AtifDocument,
+    AtifExtra,
+    AtifMetrics,
+    AtifStep,
+    decode_atif,
+    decode_extra,
+    first_byte,
+    given,
+)
+from agentv_stages.times import parse_iso
+
+_STRING = 34
+_DEEPEST = 8
+_NO_EXTRA = AtifExtra()
+
+
+class State(Struct):
+    """Nothing is remembered from one document to the next."""
+
+
+class AtifDecoder:
+    """Decoder of `atif`."""
+
+    def __init__(self, context: DecodeContext) -> None:
+        self.context = context
+        self.state = State()
+
+    def decode(self, record: Record, batch: Batch) -> None:
+        document = decode_atif(record.data)
+        inner = _unfold(document, 0)
+        if document.steps is None:
+            batch.unknown_type(document.schema_version or "no trajectory", record)
+            return
+        self._trajectory(document, self.context.stream, self.context.parent_call, "", record, batch)
+        parents = _parents(document)
+        for index, child in enumerate(inner):
+            parents.update(_parents(child))
+            name = child.trajectory_id or child.session_id or str(index)
+            self._trajectory(child, f"subagent:{name}", parents.get(name), f"-s{index}", record, batch)
+
+    def flush(self, batch: Batch) -> None:
+        pass
+
+    def _source(self, record: Record, stream: str, timestamp: str | None) -> Source:
+        return Source(self.context.file, record.row, record.offset, len(record.data), parse_iso(timestamp), stream)
+
+    def _trajectory(
+        self, document: AtifDocument, stream: str, parent: str | None, at: str, record: Record, batch: Batch
+    ) -> None:
+        agent = document.agent
+        model = agent.model_name if agent else None
+        steps = document.steps or []
+        source = self._source(record, stream, steps[0].timestamp if steps else None)
+        if not at:
+            version = agent.version if agent else None
+            batch.events.append(SessionInfo(source, "", document.session_id, model, version))
+        open_calls = 0
+        for index, step in enumerate(steps):
+            if step.is_copied_context:
+                batch.ignore("copied step")
+                continue
+            open_calls += self._step(step, stream, model, parent, f"{at}-{index}", record, batch)
+        totals = document.final_metrics
+        if totals is not None and (totals.total_prompt_tokens is not None or totals.total_completion_tokens is not None):
+            batch.events.append(
+                TokenUsage(
+                    source, f"{at}-total", "final_metrics", "session", model, totals.total_prompt_tokens,
+                    totals.total_cached_tokens, None, None, totals.total_completion_tokens, None, True, False,
+                    totals.total_cost_usd,
+                )  # fmt: skip
+            )
+        if not at and steps:
+            last = steps[-1]
+            complete = last.source == "agent" and not last.tool_calls and open_calls == 0
+            end = self._source(record, stream, last.timestamp)
+            batch.events.append(SessionEnd(end, "-end", "complete" if complete else "unknown"))
+
+    def _step(
+        self, step: AtifStep, stream: str, model: str | None, parent: str | None, at: str, record: Record, batch: Batch
+    ) -> int:
+        """Appends a step; gives the number of calls that it leaves open."""
+        source = self._source(record, stream, step.timestamp)
+        message_id = f"m{record.row}{at}"
+        events = batch.events
+        text = _text(step.message)
+        if step.source != "agent":
+            if given(text):
+                events.append(UserText(source, at, text, message_id, step.source == "system"))
+        else:
+            model = step.model_name or model
+            if given(step.reasoning_content):
+                events.append(Reasoning(source, at, message_id, _text(step.reasoning_content), False, model))
+            if given(text) and len(text) > 2:
+                events.append(AssistantText(source, at, message_id, text, False, False, model))
+        waiting: set[str] = set()
+        for i, call in enumerate(step.tool_calls or ()):
+            call_id = call.tool_call_id or f"{message_id}-{i}"
+            waiting.add(call_id)
+            arguments = call.arguments if given(call.arguments) else EMPTY_OBJECT
+            name = call.function_name or "unknown"
+            events.append(ToolCall(source, f"{at}-{i}", message_id, call_id, name, arguments, parent, model))
+        untimed = self._source(record, stream, None)
+        for i, result in enumerate(step.observation.results if step.observation else ()):
+            call_id = result.source_call_id or (next(iter(waiting)) if len(waiting) == 1 else "")
+            if not call_id:
+                batch.ignore("observation without a call")
+                continue
+            waiting.discard(call_id)
+            output = result.content if given(result.content) else None
+            events.append(ToolResult(untimed, f"{at}-{i}", call_id, output))
+        if step.metrics is not None:
+            events.append(_usage(source, at, message_id, step.metrics, model))
+        return len(waiting)
+
+
+def _unfold(document: AtifDocument, depth: int) -> list[AtifDocument]:
+    """The sub-agents' trajectories, those of sub-agents behind their parents."""
+    found: list[AtifDocument] = []
+    if depth < _DEEPEST:
+        for raw in document.subagent_trajectories or ():
+            child = decode_atif(raw)
+            found.append(child)
+            found.extend(_unfold(child, depth + 1))
+    return found
+
+
+def _parents(document: AtifDocument) -> dict[str, str]:
+    """Sub-agent -> the call whose observation names it."""
+    found: dict[str, str] = {}
+    for step in document.steps or ():
+        for result in step.observation.results if step.observation else ():
+            for reference in result.subagent_trajectory_ref or ():
+                name = reference.trajectory_id or reference.session_id
+                if name and result.source_call_id:
+                    found[name] = result.source_call_id
+    return found
+
+
+def _text(raw: Raw) -> Raw:
+    return raw if not given(raw) or first_byte(raw) == _STRING else to_raw(plain_text(decode_json(raw)))
+
+
+def _usage(source: Source, at: str, key: str, metrics: AtifMetrics, model: str | None) -> TokenUsage:
+    extra = _NO_EXTRA
+    if given(metrics.extra):
+        try:
+            extra = decode_extra(metrics.extra)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            extra = _NO_EXTRA
+    return TokenUsage(
+        source, at, key, "call", model, metrics.prompt_tokens, metrics.cached_tokens,
+        extra.cache_creation_input_tokens, None, metrics.completion_tokens, extra.reasoning_tokens, True, False,
+        metrics.cost_usd,
+    )  # fmt: skip

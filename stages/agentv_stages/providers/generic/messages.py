@@ -1,0 +1,158 @@
+"""Messages of AgentV's transcripts to events, whatever shape of transcript they stand in."""
+
+import msgspec
+from msgspec import Raw
+
+from agentv_stages.batch import Batch
+from agentv_stages.event import (
+    EMPTY_OBJECT,
+    AssistantText,
+    Outcome,
+    Reasoning,
+    Retract,
+    Source,
+    TokenUsage,
+    ToolCall,
+    ToolResult,
+    UserText,
+)
+from agentv_stages.providers.generic.wire import (
+    Call,
+    CallFacts,
+    Facts,
+    Metadata,
+    RowMessage,
+    Tokens,
+    decode_blocks,
+    decode_metadata,
+    first_byte,
+    given,
+)
+from agentv_stages.times import parse_iso
+
+OUTCOMES: dict[str, Outcome] = {
+    "ok": "ok",
+    "success": "ok",
+    "error": "error",
+    "timeout": "error",
+    "denied": "denied",
+    "cancelled": "cancelled",
+}
+_ARRAY = 91
+_STRING = 34
+_NO_FACTS = Facts()
+_NO_METADATA = Metadata()
+
+
+def facts_of(message: RowMessage) -> tuple[Facts, str | None]:
+    """Our own facts of a row, and the model where the metadata tell it; foreign metadata of another form give none."""
+    metadata = _NO_METADATA
+    if given(message.metadata):
+        try:
+            metadata = decode_metadata(message.metadata)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            metadata = _NO_METADATA
+    facts = metadata.agentv_stream or _NO_FACTS
+    return facts, facts.model or metadata.model
+
+
+def message_events(
+    message: RowMessage, facts: Facts, model: str | None, message_id: str, prefix: str, source: Source, at: str, batch: Batch
+) -> int:
+    """Appends the events of a message; gives the number of its calls that have no result.
+
+    `source` bears the message's time; `prefix` is put before call ids, so that two transcripts in one file keep apart.
+    """
+    role = message.role
+    if role in ("user", "system"):
+        if given(message.content):
+            injected = bool(facts.injected) or role == "system"
+            batch.events.append(UserText(source, at, message.content, message_id, injected))
+        return 0
+    if role == "assistant":
+        return _answer(message, facts, model, message_id, prefix, source, at, batch)
+    calls = message.tool_calls or message.toolCalls or ()
+    for i, call in enumerate(calls):  # a late result: its call stood in the message's own row
+        _result(call, _call_id(call, message_id, i, prefix), facts, source, f"{at}-{i}", batch)
+    if not calls and given(message.content):
+        batch.events.append(ToolResult(source, at, prefix + (message.name or message_id), message.content))
+    return 0
+
+
+def _answer(
+    message: RowMessage, facts: Facts, model: str | None, message_id: str, prefix: str, source: Source, at: str, batch: Batch
+) -> int:
+    events = batch.events
+    for i, thought in enumerate(facts.thinking or ()):
+        events.append(Reasoning(source, f"{at}-t{i}", message_id, thought, False, model))
+    _texts(message.content, facts, model, message_id, source, at, batch)
+    unanswered = 0
+    for i, call in enumerate(message.tool_calls or message.toolCalls or ()):
+        if not call.tool:
+            batch.ignore("call without a tool")
+            continue
+        call_id = _call_id(call, message_id, i, prefix)
+        own = f"{at}-{i}"
+        arguments = call.input if given(call.input) else EMPTY_OBJECT
+        begun = at_time(source, call.start_time or call.startTime)
+        parent = facts.parent_call
+        events.append(ToolCall(begun, own, message_id, call_id, call.tool, arguments, parent, model))
+        unanswered += not _result(call, call_id, facts, source, own, batch)
+    tokens = message.token_usage or message.tokenUsage
+    if tokens is not None:
+        events.append(usage_event(source, at, message_id, tokens, model))
+    if facts.retracted:
+        events.append(Retract(source, at, (message_id,), "the transcript says so"))
+    return unanswered
+
+
+def _texts(
+    content: Raw, facts: Facts, model: str | None, message_id: str, source: Source, at: str, batch: Batch
+) -> None:
+    first = first_byte(content)
+    synthetic = bool(facts.synthetic)
+    if first == _STRING:
+        if len(content) > 2:
+            batch.events.append(AssistantText(source, at, message_id, content, False, synthetic, model))
+    elif first == _ARRAY:
+        for i, block in enumerate(decode_blocks(content)):
+            if given(block.text):
+                own = f"{at}-c{i}"
+                batch.events.append(AssistantText(source, own, message_id, block.text, False, synthetic, model))
+            else:
+                batch.ignore(f"block/{block.type}")
+
+
+def _call_id(call: Call, message_id: str, index: int, prefix: str) -> str:
+    return prefix + call.id if call.id else f"{message_id}-tool-{index + 1}"
+
+
+def _result(call: Call, call_id: str, facts: Facts, source: Source, at: str, batch: Batch) -> bool:
+    """Appends a call's result; False where the row knows none."""
+    known = (facts.calls or {}).get(call.id or "") or CallFacts()
+    status = known.outcome or call.status
+    outcome = OUTCOMES.get(status or "")
+    output = call.output if given(call.output) else None
+    if outcome is None and output is None:
+        return False
+    if known.outcome == "unpaired":
+        return False
+    ended = at_time(source, call.end_time or call.endTime)
+    duration = call.duration_ms if call.duration_ms is not None else call.durationMs
+    batch.events.append(
+        ToolResult(ended, at, call_id, output, outcome, known.exit_code, None if duration is None else round(duration))
+    )
+    return True
+
+
+def at_time(source: Source, text: str | None) -> Source:
+    """The source with the time of a call's end or beginning; without one it has no time of its own."""
+    time_ms = parse_iso(text)
+    return Source(source.file, source.row, source.offset, source.length, time_ms, source.stream, source.base_id)
+
+
+def usage_event(source: Source, at: str, key: str, tokens: Tokens, model: str | None) -> TokenUsage:
+    """Usage of one answer as it stands there: AgentV does not say whether `input` holds the cached tokens."""
+    return TokenUsage(
+        source, at, key, "call", model, tokens.input, tokens.cached, None, None, tokens.output, tokens.reasoning
+    )

@@ -1,0 +1,184 @@
+"""Transcripts read back: AgentV's shapes A, B and C, its normalised transcript, replay fixtures, and our own rows.
+
+Rows come in the order of `message_index`, which is not always that of the file: a row that is ahead is held until the
+ones before it have come (at most 1,000). Names are canonical already. Rows of several groups (`test_id`, `target`) in
+one file are several sessions in one input; their calls keep apart.
+Totals are the file's (`transcript_token_usage`); they stand in every row, or only in the first or last.
+End rule: none; a transcript that ends with an answer whose calls all have results counts as complete.
+Source: AgentV 4.15 to 5.3 `TranscriptJsonLine`, `NormalizedTranscriptJson`, replay fixtures.
+"""
+
+from msgspec import Struct, field
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import MAIN, SessionEnd, SessionInfo, Source, TokenUsage, UserText
+from agentv_stages.provider import DecodeContext
+from agentv_stages.providers.generic.messages import at_time, facts_of, message_events
+from agentv_stages.providers.generic.turns import turn_events
+from agentv_stages.providers.generic.wire import Row, RowMessage, RowSource, Tokens, decode_row, decode_turn, given
+from agentv_stages.times import parse_iso
+
+MOST_HELD = 1_000
+_NO_SOURCE = RowSource()
+
+
+class Held(Struct, gc=False):
+    """A row that waits for the ones before it."""
+
+    data: bytes
+    row: int
+    offset: int
+
+
+class State(Struct):
+    """`group` is the session that is being read, `next_index` the row that it waits for."""
+
+    group: str = ""
+    groups: int = 0
+    next_index: int = 0
+    held: dict[int, Held] = field(default_factory=dict[int, Held])
+    total: str = ""
+    last_role: str = ""
+    unanswered: int = 0
+    duration_ms: int | None = None
+    last_row: int = 0
+    last_offset: int = 0
+
+
+class TranscriptDecoder:
+    """Decoder of `agentv-transcript`."""
+
+    def __init__(self, context: DecodeContext) -> None:
+        self.context = context
+        self.state = State()
+
+    def decode(self, record: Record, batch: Batch) -> None:
+        row = decode_row(record.data)
+        state = self.state
+        state.last_row, state.last_offset = record.row, record.offset
+        if row.turns is not None:
+            turns = [decode_turn(raw) for raw in row.turns]
+            self._group(row, record, batch)
+            for index, turn in enumerate(turns):
+                at = f"-{index}"
+                state.unanswered += turn_events(turn, f"m{record.row}{at}", self._source(row, record), at, batch)
+                state.last_role = turn.type
+        elif row.output is not None:
+            self._group(row, record, batch)
+            self._case(row, row.output, record, batch)
+        elif row.role:
+            if row.message_index is None:
+                self._group(row, record, batch)
+                self._row(row, record, batch)
+            else:
+                self._indexed(row, row.message_index, record, batch)
+        else:
+            batch.unknown_type(row.schema_version or "row without a role", record)
+
+    def flush(self, batch: Batch) -> None:
+        self._release(batch)
+        state = self.state
+        if state.groups:
+            complete = state.last_role == "assistant" and state.unanswered == 0
+            source = Source(self.context.file, state.last_row, state.last_offset, 0, None, self.context.stream)
+            status = "complete" if complete else "unknown"
+            batch.events.append(SessionEnd(source, "-end", status, None, None, state.duration_ms))
+
+    def _source(self, row: Row | None, record: Record, stream: str | None = None, time: str | None = None) -> Source:
+        context = self.context
+        own = stream if stream and stream != MAIN else context.stream
+        return Source(context.file, record.row, record.offset, len(record.data), parse_iso(time), own)
+
+    def _indexed(self, row: Row, index: int, record: Record, batch: Batch) -> None:
+        state = self.state
+        if _group_name(row) != state.group or not state.groups:
+            self._release(batch)
+            self._group(row, record, batch)
+        else:
+            self._totals(row, record, batch)
+        if index > state.next_index:
+            state.held[index] = Held(record.data, record.row, record.offset)
+            if len(state.held) > MOST_HELD:
+                self._release(batch)
+            return
+        self._row(row, record, batch)
+        state.next_index = max(state.next_index, index + 1)
+        while state.next_index in state.held:
+            self._held(state.held.pop(state.next_index), batch)
+            state.next_index += 1
+
+    def _release(self, batch: Batch) -> None:
+        state = self.state
+        for index in sorted(state.held):
+            self._held(state.held[index], batch)
+            state.next_index = index + 1
+        state.held.clear()
+
+    def _held(self, held: Held, batch: Batch) -> None:
+        self._row(decode_row(held.data), Record(held.data, held.offset, held.row), batch)
+
+    def _group(self, row: Row, record: Record, batch: Batch) -> None:
+        """A session begins."""
+        state = self.state
+        state.group = _group_name(row)
+        state.groups += 1
+        state.next_index = 0
+        state.total = ""
+        facts = row.source or _NO_SOURCE
+        source = self._source(row, record, None, facts.timestamp)
+        batch.events.append(
+            SessionInfo(
+                source, "", facts.session_id or row.test_id, facts.model, facts.version, facts.cwd, facts.git_branch
+            )
+        )
+        self._totals(row, record, batch)
+
+    def _totals(self, row: Row, record: Record, batch: Batch) -> None:
+        """The totals of the session, once; those of another session in the same file are added to the first one's."""
+        state = self.state
+        shape_a = row.output is not None
+        tokens = row.transcript_token_usage or (row.token_usage if shape_a else None)
+        cost = row.transcript_cost_usd if row.transcript_cost_usd is not None else row.cost_usd if shape_a else None
+        duration = row.transcript_duration_ms
+        if duration is None and shape_a:
+            duration = row.duration_ms
+        if duration:
+            state.duration_ms = round(duration)
+        mark = f"{tokens} {cost}"
+        if (tokens is None and cost is None) or mark == state.total:
+            return
+        state.total = mark
+        known = tokens or Tokens()
+        batch.events.append(
+            TokenUsage(
+                self._source(row, record), "-total", state.group, "session" if state.groups == 1 else "segment", None,
+                known.input, known.cached, None, None, known.output, known.reasoning, True, True, cost,
+            )  # fmt: skip
+        )
+
+    def _case(self, row: Row, output: list[RowMessage], record: Record, batch: Batch) -> None:
+        """Shape A: a whole case in one line, its first user text beside it."""
+        started = row.source.timestamp if row.source else None
+        if given(row.input) and not any(message.role == "user" for message in output[:1]):
+            source = self._source(row, record, None, started)
+            batch.events.append(UserText(source, "-input", row.input, f"m{record.row}-input"))
+        for index, message in enumerate(output):
+            self._message(message, f"m{record.row}-{index}", f"-{index}", record, batch)
+
+    def _row(self, row: Row, record: Record, batch: Batch) -> None:
+        index = record.row if row.message_index is None else row.message_index
+        self._message(row, f"m{index}", "", record, batch)
+
+    def _message(self, message: RowMessage, made_id: str, at: str, record: Record, batch: Batch) -> None:
+        state = self.state
+        facts, model = facts_of(message)
+        prefix = "" if state.groups <= 1 else f"{state.groups}:"
+        message_id = prefix + (facts.message_id or made_id)
+        source = at_time(self._source(None, record, facts.stream), message.start_time or message.startTime)
+        state.unanswered += message_events(message, facts, model, message_id, prefix, source, at, batch)
+        if message.role in ("user", "assistant"):
+            state.last_role = message.role
+
+
+def _group_name(row: Row) -> str:
+    return f"{row.test_id}\0{row.target}"

@@ -1,0 +1,280 @@
+"""Wire shapes of AgentV's own formats and of ATIF: only the fields that are used; payloads stay raw.
+
+AgentV writes snake case; a few files hold its internal camel case (transcripts of 4.15.0 to 4.15.2), so both are read.
+Source: AgentV 0.25 to 5.3, harbor 0.25 (ATIF 1.0 to 1.8).
+"""
+
+from msgspec import Raw, Struct, field
+from msgspec.json import Decoder
+
+ABSENT = Raw(b"")
+NULL = Raw(b"null")
+
+
+class Tokens(Struct, gc=False):
+    """AgentV's usage; whether `input` holds the cached tokens depends on what wrote it."""
+
+    input: int | None = None
+    output: int | None = None
+    cached: int | None = None
+    reasoning: int | None = None
+
+
+class Call(Struct, gc=False):
+    """A tool call of a message, with its result in it. `name`, `result` and `tool_name` are the normalised transcript's."""
+
+    tool: str | None = None
+    name: str | None = None
+    id: str | None = None
+    input: Raw = ABSENT
+    output: Raw = ABSENT
+    status: str | None = None
+    start_time: str | None = None
+    startTime: str | None = None
+    end_time: str | None = None
+    endTime: str | None = None
+    duration_ms: float | None = None
+    durationMs: float | None = None
+
+
+class CallFacts(Struct, gc=False):
+    """What our own rows say of a call in `metadata.agentv_stream.calls`."""
+
+    outcome: str | None = None
+    exit_code: int | None = None
+    server: str | None = None
+
+
+class Facts(Struct, gc=False):
+    """`metadata.agentv_stream` of our own rows."""
+
+    stream: str | None = None
+    message_id: str | None = None
+    model: str | None = None
+    injected: bool | None = None
+    synthetic: bool | None = None
+    retracted: bool | None = None
+    late: bool | None = None
+    thinking: list[Raw] | None = None
+    parent_call: str | None = None
+    calls: dict[str, CallFacts] | None = None
+
+
+class Metadata(Struct, gc=False):
+    """`metadata` is free-form; ours stands in one member, Pi's model in another."""
+
+    agentv_stream: Facts | None = None
+    model: str | None = None
+
+
+class RowMessage(Struct, gc=False):
+    """A message: a row of shapes B and C, or an element of shape A's `output`."""
+
+    role: str = ""
+    name: str | None = None
+    content: Raw = ABSENT
+    tool_calls: list[Call] | None = None
+    toolCalls: list[Call] | None = None
+    start_time: str | None = None
+    startTime: str | None = None
+    end_time: str | None = None
+    endTime: str | None = None
+    metadata: Raw = ABSENT
+    token_usage: Tokens | None = None
+    tokenUsage: Tokens | None = None
+
+
+class RowSource(Struct, gc=False):
+    provider: str | None = None
+    session_id: str | None = None
+    model: str | None = None
+    timestamp: str | None = None
+    git_branch: str | None = None
+    cwd: str | None = None
+    version: str | None = None
+
+
+class Row(RowMessage, gc=False):
+    """A record of `agentv-transcript`, of any of its shapes."""
+
+    schema_version: str | None = None
+    test_id: str | None = None
+    target: str | None = None
+    message_index: int | None = None
+    transcript_token_usage: Tokens | None = None
+    transcript_duration_ms: float | None = None
+    transcript_cost_usd: float | None = None
+    source: RowSource | None = None
+    input: Raw = ABSENT
+    output: list[RowMessage] | None = None
+    duration_ms: float | None = None
+    cost_usd: float | None = None
+    turns: list[Raw] | None = None
+
+
+class TurnResult(Struct, gc=False):
+    status: str | None = None
+    output: Raw = ABSENT
+    duration_ms: float | None = None
+
+
+class TurnBlock(Struct, gc=False):
+    type: str = ""
+    text: Raw = ABSENT
+    id: str | None = None
+    name: str | None = None
+    tool_name: str | None = None
+    input: Raw = ABSENT
+    result: TurnResult | None = None
+
+
+class Turn(Struct, gc=False):
+    """A turn of `agentv.normalized_transcript.v1`."""
+
+    type: str = ""
+    ts: str | None = None
+    id: str | None = None
+    model: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    content: list[TurnBlock] | None = None
+
+
+class TraceTool(Struct, gc=False):
+    name: str | None = None
+    call_id: str | None = None
+    callId: str | None = None
+    input: Raw = ABSENT
+    output: Raw = ABSENT
+    status: str | None = None
+    error: Raw = ABSENT
+
+
+class TraceMessage(Struct, gc=False):
+    role: str | None = None
+    content: Raw = ABSENT
+    token_usage: Tokens | None = None
+
+
+class TraceModel(Struct, gc=False):
+    name: str | None = None
+    token_usage: Tokens | None = None
+
+
+class TraceEvent(Struct, gc=False):
+    """A record of `agentv-trace`: an event of 0.25 or of the read model, or a document with a list of them."""
+
+    type: str = ""
+    timestamp: str | float | None = None
+    startTime: str | float | None = None
+    start_time: str | float | None = None
+    id: str | None = None
+    name: str | None = None
+    input: Raw = ABSENT
+    output: Raw = ABSENT
+    text: Raw = ABSENT
+    event_id: str | None = None
+    eventId: str | None = None
+    turn_index: int | None = None
+    duration_ms: float | None = None
+    durationMs: float | None = None
+    tool: TraceTool | None = None
+    message: TraceMessage | str | None = None
+    model: TraceModel | str | None = None
+    error: Raw = ABSENT
+    trace: Raw = ABSENT
+    events: Raw = ABSENT
+
+
+class AtifAgent(Struct, gc=False):
+    name: str | None = None
+    version: str | None = None
+    model_name: str | None = None
+
+
+class AtifExtra(Struct, gc=False):
+    reasoning_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+
+
+class AtifMetrics(Struct, gc=False):
+    """`prompt_tokens` includes the cached ones, `completion_tokens` the reasoning."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cached_tokens: int | None = None
+    cost_usd: float | None = None
+    extra: Raw = ABSENT
+
+
+class AtifTotals(Struct, gc=False):
+    total_prompt_tokens: int | None = None
+    total_completion_tokens: int | None = None
+    total_cached_tokens: int | None = None
+    total_cost_usd: float | None = None
+
+
+class AtifCall(Struct, gc=False):
+    tool_call_id: str | None = None
+    function_name: str | None = None
+    arguments: Raw = ABSENT
+
+
+class AtifReference(Struct, gc=False):
+    trajectory_id: str | None = None
+    session_id: str | None = None
+
+
+class AtifResult(Struct, gc=False):
+    source_call_id: str | None = None
+    content: Raw = ABSENT
+    subagent_trajectory_ref: list[AtifReference] | None = None
+
+
+class AtifObservation(Struct, gc=False):
+    results: list[AtifResult] = field(default_factory=list[AtifResult])
+
+
+class AtifStep(Struct, gc=False):
+    step_id: int | None = None
+    timestamp: str | None = None
+    source: str = ""
+    message: Raw = ABSENT
+    model_name: str | None = None
+    reasoning_content: Raw = ABSENT
+    tool_calls: list[AtifCall] | None = None
+    observation: AtifObservation | None = None
+    metrics: AtifMetrics | None = None
+    is_copied_context: bool | None = None
+
+
+class AtifDocument(Struct, gc=False):
+    """A trajectory. `subagent_trajectories` are documents of the same form."""
+
+    schema_version: str | None = None
+    session_id: str | None = None
+    trajectory_id: str | None = None
+    agent: AtifAgent | None = None
+    steps: list[AtifStep] | None = None
+    final_metrics: AtifTotals | None = None
+    subagent_trajectories: list[Raw] | None = None
+
+
+decode_row = Decoder(Row).decode
+decode_turn = Decoder(Turn).decode
+decode_metadata = Decoder(Metadata).decode
+decode_blocks = Decoder(list[TurnBlock]).decode
+decode_event = Decoder(TraceEvent).decode
+decode_events = Decoder(list[Raw]).decode
+decode_atif = Decoder(AtifDocument).decode
+decode_extra = Decoder(AtifExtra).decode
+
+
+def given(raw: Raw) -> bool:
+    """Whether a raw member stands in the record and is not null."""
+    return bool(raw) and raw != NULL
+
+
+def first_byte(raw: Raw) -> int:
+    """The byte that tells the JSON type: 34 string, 91 array, 123 object; 0 of nothing. Copies no payload."""
+    return memoryview(raw)[0] if raw else 0
