@@ -1,0 +1,1 @@
+"""Measuring programs side by side: rounds, processor time, peak memory, latencies, tables."""
