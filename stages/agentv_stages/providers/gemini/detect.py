@@ -1,7 +1,7 @@
 """Tells Gemini CLI's logs from others by their first records."""
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from agentv_stages.provider import Head
 
@@ -32,7 +32,7 @@ def is_document(head: Head) -> float:
         return 0.0
     if not messages and len(head) > 1:
         return 0.0
-    sure = "projectHash" in first or any(map(_is_answer, cast(list[Any], messages)))
+    sure = "projectHash" in first or _has_answer(messages)
     return 1.0 if sure else 0.7 if "startTime" in first else 0.0
 
 
@@ -51,8 +51,8 @@ def is_log(head: Head) -> float:
     return best
 
 
-def _is_answer(message: Any) -> bool:
-    return isinstance(message, dict) and cast(dict[str, Any], message).get("type") == "gemini"
+def _has_answer(messages: Any) -> bool:
+    return any(isinstance(message, dict) and message.get("type") == "gemini" for message in messages)
 
 
 def _is_header(line: Mapping[str, Any]) -> bool:

@@ -1,0 +1,24 @@
+"""Qwen Code: stream-json and chats on disk.
+
+Source: Qwen Code 0.14 to 0.21. Before 0.5 it wrote Gemini CLI's chat documents; they are read as such.
+"""
+
+from agentv_stages.provider import Dialect, LogRoot, Provider
+from agentv_stages.providers.qwen.detect import is_session, is_stream
+from agentv_stages.providers.qwen.session import LOSSES as SESSION_LOSSES
+from agentv_stages.providers.qwen.session import SessionDecoder
+from agentv_stages.providers.qwen.stream import LOSSES as STREAM_LOSSES
+from agentv_stages.providers.qwen.stream import StreamDecoder
+from agentv_stages.providers.qwen.tools import TABLE
+
+PROVIDER = Provider(
+    name="qwen",
+    title="Qwen Code",
+    dialects=(
+        Dialect("qwen-stream", is_stream, StreamDecoder, True, True, STREAM_LOSSES),
+        Dialect("qwen-session", is_session, SessionDecoder, False, False, SESSION_LOSSES),
+    ),
+    tools=TABLE,
+    aliases=("qwen-code", "qwen-cli"),
+    roots=(LogRoot("~/.qwen/projects", "QWEN_HOME", "projects", ("*/chats/*.jsonl",)),),
+)

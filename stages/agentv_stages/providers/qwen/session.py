@@ -1,0 +1,415 @@
+"""Qwen Code sessions on disk: lines of `~/.qwen/projects/*/chats/*.jsonl` to events.
+
+Source: Qwen Code 0.14 to 0.21. One assistant line is one model answer, in Gemini's parts. Sub-agents have no lines of
+their own: their answers and calls stand in the telemetry, which repeats the main thread's and adds times to its calls.
+"""
+
+from typing import TypeVar
+from zlib import crc32
+
+from msgspec import Raw, Struct, field
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import (
+    EMPTY_OBJECT,
+    MAIN,
+    AssistantText,
+    Notification,
+    Outcome,
+    Reasoning,
+    Retract,
+    SessionInfo,
+    SlashCommand,
+    Source,
+    TokenUsage,
+    ToolCall,
+    ToolResult,
+    UserText,
+)
+from agentv_stages.payload import EMPTY_STRING
+from agentv_stages.provider import DecodeContext
+from agentv_stages.providers.gemini.outcome import SHELL_TOOLS, failure_outcome, success_outcome
+from agentv_stages.providers.qwen.stream import API_ERROR
+from agentv_stages.providers.qwen.wire import (
+    FunctionResponse,
+    Part,
+    Payload,
+    SessionLine,
+    UiEvent,
+    decode_payload,
+    decode_response,
+    decode_session,
+)
+from agentv_stages.times import parse_iso
+
+LOSSES = (
+    "what sub-agents' tools gave back is not recorded",
+    "thoughts of sub-agents are not recorded",
+    "an answer that an API error broke off is not recorded",
+    "costs are not recorded",
+)
+T = TypeVar("T")
+KEEP = 4096
+EMPTY = (b"", b'""', b"null", b"{}", b"[]")
+QUIET = frozenset(
+    ("attribution_snapshot", "at_command", "session_artifact_snapshot", "file_history_snapshot", "agent_color",
+     "session_summary", "turn_boundary")
+)  # fmt: skip
+REJECTED = frozenset(("reject", "rejected", "cancel", "cancelled"))
+
+
+class Ended(Struct):
+    """What telemetry said of a call whose result line has not come yet."""
+
+    duration_ms: int | None = None
+    rejected: bool = False
+
+
+class SessionState(Struct):
+    """What is remembered between lines.
+
+    `messages`: ids of the last messages, for a rewind. `calls`: open call -> name and checksum of its arguments.
+    `ended`: the same name and checksum -> what telemetry said.
+    """
+
+    info: tuple[str | None, ...] = (None, None, None, None)
+    model: str | None = None
+    window: int | None = None
+    last_id: str = ""
+    last_parts: int = 0
+    messages: list[str] = field(default_factory=list[str])
+    calls: dict[str, str] = field(default_factory=dict[str, str])
+    ended: dict[str, list[Ended]] = field(default_factory=dict[str, list[Ended]])
+
+
+class SessionDecoder:
+    """Decodes the lines of one session."""
+
+    def __init__(self, context: DecodeContext) -> None:
+        self.file = context.file
+        self.stream = context.stream
+        self.parent_call = context.parent_call
+        self.state = SessionState()
+
+    def decode(self, record: Record, batch: Batch) -> None:
+        line = decode_session(record.data)
+        kind = line.type
+        payload = decode_payload(line.systemPayload) if kind == "system" and line.systemPayload else None
+        source = Source(
+            self.file,
+            record.row,
+            record.offset,
+            len(record.data),
+            parse_iso(line.timestamp),
+            self.stream,
+            line.uuid or "",
+        )
+        info = (line.sessionId, line.version, line.cwd, line.gitBranch)
+        if info != self.state.info:
+            self._session(info, source, batch)
+        if kind == "system":
+            self._system(line, payload or Payload(), source, record, batch)
+        elif kind == "tool_result":
+            self._result(line, source, batch)
+        elif kind == "assistant":
+            self._assistant(line, source, batch)
+        elif kind == "user":
+            self._user(line, source, batch)
+        else:
+            batch.unknown_type(kind or "(no type)", record)
+
+    def flush(self, batch: Batch) -> None:
+        """Nothing is held back."""
+
+    def _session(self, info: tuple[str | None, ...], source: Source, batch: Batch) -> None:
+        self.state.info = info
+        if self.stream == MAIN:
+            session_id, version, cwd, branch = info
+            batch.events.append(SessionInfo(source, "", session_id, None, version, cwd, branch))
+
+    def _begin(self, line: SessionLine, source: Source) -> tuple[str, int]:
+        """Id and first part of a message. Two lines with one id are one message."""
+        state = self.state
+        message_id = line.uuid or f"m{source.row}"
+        count = len(line.message.parts or ()) if line.message else 0
+        if message_id == state.last_id:
+            first = state.last_parts
+            state.last_parts += count
+            return message_id, first
+        state.last_id, state.last_parts = message_id, count
+        if len(state.messages) >= KEEP:
+            del state.messages[: KEEP // 4]
+        state.messages.append(message_id)
+        return message_id, 0
+
+    def _assistant(self, line: SessionLine, source: Source, batch: Batch) -> None:
+        state, model = self.state, line.model
+        self._model(line, source, batch)
+        message_id, first = self._begin(line, source)
+        events = batch.events
+        parts = (line.message.parts if line.message else None) or ()
+        for i, part in enumerate(parts, first):
+            at = f"-{i}"
+            call = part.functionCall
+            if call is not None:
+                name, given = call.name or "unknown", call.args or EMPTY_OBJECT
+                call_id = call.id or f"{message_id}{at}"
+                _put(state.calls, call_id, _key(name, given))
+                events.append(ToolCall(source, at, message_id, call_id, name, given, self.parent_call, model))
+            elif bytes(part.text) in EMPTY:
+                batch.ignore("part/empty")
+            elif part.thought:
+                events.append(Reasoning(source, at, message_id, part.text, False, model))
+            else:
+                synthetic = bytes(part.text).startswith(API_ERROR)
+                events.append(AssistantText(source, at, message_id, part.text, False, synthetic, model))
+        usage = line.usageMetadata
+        if usage is not None and (usage.promptTokenCount is not None or usage.candidatesTokenCount is not None):
+            events.append(
+                _usage(
+                    source,
+                    message_id,
+                    model,
+                    usage.promptTokenCount,
+                    usage.cachedContentTokenCount,
+                    usage.candidatesTokenCount,
+                    usage.thoughtsTokenCount,
+                    usage.totalTokenCount,
+                )
+            )
+
+    def _model(self, line: SessionLine, source: Source, batch: Batch) -> None:
+        state = self.state
+        model = line.model if line.model != state.model else None
+        window = line.contextWindowSize if line.contextWindowSize != state.window else None
+        if (model or window) and self.stream == MAIN:
+            state.model, state.window = model or state.model, window or state.window
+            batch.events.append(SessionInfo(source, "-model", model=model, context_window=window))
+
+    def _user(self, line: SessionLine, source: Source, batch: Batch) -> None:
+        message_id, first = self._begin(line, source)
+        parts = (line.message.parts if line.message else None) or []
+        bodies = [body for body in map(_body, parts) if body is not None]
+        for i, part in enumerate(parts):
+            if part.functionResponse is not None:
+                batch.events.append(self._response(part.functionResponse, line, f"-{first + i}", source))
+        if not bodies:
+            batch.ignore("user/no_text")
+            return
+        if len(bodies) == 1 and bytes(parts[0].text) not in EMPTY:
+            body = parts[0].text
+        else:
+            body = Raw(b"[" + b",".join(bodies) + b"]")
+        injected = line.subtype == "notification" or bytes(body).startswith(b'"<system-reminder>')
+        batch.events.append(UserText(source, f"-{first}" if first else "", body, message_id, injected))
+
+    def _result(self, line: SessionLine, source: Source, batch: Batch) -> None:
+        parts = (line.message.parts if line.message else None) or ()
+        told = 0
+        for i, part in enumerate(parts):
+            if part.functionResponse is not None:
+                told += 1
+                batch.events.append(self._response(part.functionResponse, line, f"-{i}" if i else "", source))
+        if told:
+            return
+        call_id = line.toolCallResult.callId if line.toolCallResult else None
+        if call_id is None:
+            batch.ignore("tool_result/empty")
+            return
+        batch.events.append(self._response(FunctionResponse(call_id), line, "", source))
+
+    def _response(self, response: FunctionResponse, line: SessionLine, at: str, source: Source) -> ToolResult:
+        call_id = response.id or (line.toolCallResult.callId if line.toolCallResult else None) or ""
+        output, failed = _output(response.response)
+        data = bytes(output) if output is not None else b""
+        key = self.state.calls.pop(call_id, None)
+        ended = self._take(key) if key else None
+        status = line.toolCallResult.status if line.toolCallResult else None
+        error_type = line.toolCallResult.errorType if line.toolCallResult else None
+        outcome: Outcome | None = None
+        exit_code = None
+        if ended is not None and ended.rejected:
+            outcome = "denied"
+        elif failed or status in ("error", "cancelled"):
+            outcome = failure_outcome(data, error_type, status == "cancelled")
+        elif status == "success":
+            outcome, exit_code = success_outcome(data, response.name in SHELL_TOOLS)
+        return ToolResult(source, at, call_id, output, outcome, exit_code, ended.duration_ms if ended else None)
+
+    def _take(self, key: str) -> Ended | None:
+        waiting = self.state.ended.get(key)
+        if not waiting:
+            return None
+        first = waiting.pop(0)
+        if not waiting:
+            del self.state.ended[key]
+        return first
+
+    def _system(self, line: SessionLine, payload: Payload, source: Source, record: Record, batch: Batch) -> None:
+        name = line.subtype or ""
+        if name == "ui_telemetry":
+            if payload.uiEvent is not None:
+                self._telemetry(payload.uiEvent, source, batch)
+            else:
+                batch.ignore(name)
+        elif name in QUIET:
+            batch.ignore(name)
+        elif name == "chat_compression":
+            info = payload.info
+            text = "the context was compressed"
+            if info is not None and info.originalTokenCount is not None:
+                text += f" from {info.originalTokenCount} to {info.newTokenCount} tokens"
+            batch.events.append(Notification(source, "", "compact_boundary", text))
+        elif name == "slash_command":
+            if payload.phase == "result" or not payload.rawCommand:
+                batch.ignore("slash_command/result")
+            else:
+                command, _, args = payload.rawCommand.strip().partition(" ")
+                command = command if command.startswith("/") else f"/{command}"
+                batch.events.append(SlashCommand(source, "", command, args.strip() or None))
+        elif name == "custom_title":
+            batch.events.append(SessionInfo(source, "-title", title=payload.customTitle))
+        elif name == "rewind":
+            self._rewind(payload.targetUuid, source, batch)
+        else:
+            batch.unknown_type(f"system/{name}", record)
+
+    def _rewind(self, target: str | None, source: Source, batch: Batch) -> None:
+        """Takes back what follows the target; the target itself stays."""
+        messages = self.state.messages
+        if target is None or target not in messages:
+            batch.events.append(Notification(source, "", "rewind", "went back to an earlier message"))
+            return
+        start = messages.index(target) + 1
+        void = tuple(messages[start:])
+        del messages[start:]
+        if void:
+            batch.events.append(Retract(source, "", void, "rewind"))
+        else:
+            batch.ignore("rewind")
+
+    def _telemetry(self, event: UiEvent, source: Source, batch: Batch) -> None:
+        agent = _agent(event)
+        if event.error_message is not None:
+            batch.events.append(Notification(source, "", "api_error", event.error_message[:2000], "warning"))
+        elif event.function_name is not None:
+            if agent is None:
+                self._ended(event)
+                batch.ignore("ui_telemetry")
+            else:
+                _agent_call(event, event.function_name, _in_stream(source, agent, None), batch)
+        elif agent is None or event.input_token_count is None:
+            batch.ignore("ui_telemetry")
+        else:
+            self._agent_answer(event, _in_stream(source, agent, None), batch)
+
+    def _ended(self, event: UiEvent) -> None:
+        duration = None if event.duration_ms is None else round(event.duration_ms)
+        ended = Ended(duration, event.decision in REJECTED)
+        key = _key(event.function_name or "", event.function_args or EMPTY_OBJECT)
+        waiting = self.state.ended.get(key)
+        if waiting is None:
+            _put(self.state.ended, key, [ended])
+        elif len(waiting) < KEEP:
+            waiting.append(ended)
+
+    def _agent_answer(self, event: UiEvent, source: Source, batch: Batch) -> None:
+        message_id = event.response_id or source.base_id
+        if bytes(event.response_text) not in EMPTY:
+            text = event.response_text or EMPTY_STRING
+            batch.events.append(AssistantText(source, "", message_id, text, False, False, event.model))
+        batch.events.append(
+            _usage(
+                source,
+                message_id,
+                event.model,
+                event.input_token_count,
+                event.cached_content_token_count,
+                event.output_token_count,
+                event.thoughts_token_count,
+                event.total_token_count,
+            )
+        )
+
+
+def _agent_call(event: UiEvent, name: str, source: Source, batch: Batch) -> None:
+    """A sub-agent's call: telemetry knows its input and its end, not its output."""
+    message_id = event.response_id or source.base_id
+    duration = None if event.duration_ms is None else round(event.duration_ms)
+    began = source
+    if duration is not None and source.time_ms is not None:
+        began = _in_stream(source, source.stream, source.time_ms - duration)
+    given = event.function_args or EMPTY_OBJECT
+    call_id = f"{source.base_id}-call"
+    batch.events.append(ToolCall(began, "", message_id, call_id, name, given, None, event.model))
+    outcome: Outcome = "ok" if event.success or event.status == "success" else "error"
+    if event.decision in REJECTED:
+        outcome = "denied"
+    elif event.status == "cancelled":
+        outcome = "cancelled"
+    batch.events.append(ToolResult(source, "", call_id, None, outcome, None, duration))
+
+
+def _agent(event: UiEvent) -> str | None:
+    """The stream of a sub-agent: prompt ids are `<session>#<agent>#<n>` there, the main thread's have no middle."""
+    pieces = (event.prompt_id or "").split("#")
+    if len(pieces) == 3 and pieces[1]:
+        return f"subagent:{pieces[1]}"
+    return f"subagent:{event.subagent_name}" if event.subagent_name else None
+
+
+def _in_stream(source: Source, stream: str, time_ms: int | None) -> Source:
+    when = source.time_ms if time_ms is None else time_ms
+    return Source(source.file, source.row, source.offset, source.length, when, stream, source.base_id)
+
+
+def _key(name: str, given: Raw) -> str:
+    return f"{name}:{crc32(bytes(given)):x}"
+
+
+def _put(known: dict[str, T], key: str, value: T) -> None:
+    if len(known) >= KEEP:
+        del known[next(iter(known))]
+    known[key] = value
+
+
+def _body(part: Part) -> bytes | None:
+    """A part as a content block; None for one that is no input of a person."""
+    if part.text:
+        return b'{"text":' + bytes(part.text) + b"}"
+    if part.inlineData:
+        return b'{"inlineData":' + bytes(part.inlineData) + b"}"
+    if part.fileData:
+        return b'{"fileData":' + bytes(part.fileData) + b"}"
+    return None
+
+
+def _output(raw: Raw) -> tuple[Raw | None, bool]:
+    """What the model reads of a function response, and whether it is an error."""
+    data = bytes(raw)
+    if data in EMPTY:
+        return None, False
+    if data[:1] != b"{":
+        return raw, False
+    response = decode_response(data)
+    if response.output:
+        return (None if bytes(response.output) in EMPTY else response.output), False
+    if response.error:
+        return response.error, True
+    return raw, False
+
+
+def _usage(
+    source: Source,
+    key: str,
+    model: str | None,
+    prompt: int | None,
+    cached: int | None,
+    output: int | None,
+    thoughts: int | None,
+    total: int | None,
+) -> TokenUsage:
+    """One model call. Output includes thoughts, except where the total says that they come on top."""
+    if thoughts and output is not None and prompt is not None and total == prompt + output + thoughts:
+        output += thoughts
+    return TokenUsage(source, "", key, "call", model, prompt, cached, None, None, output, thoughts)

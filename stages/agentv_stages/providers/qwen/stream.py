@@ -1,0 +1,265 @@
+"""Qwen Code stream-json: lines of `qwen -p … --output-format stream-json` to events.
+
+Source: Qwen Code 0.15. It looks like Claude's stream and means other things: a message id names a group of blocks, not
+an answer; only the last group of an answer has its usage; input includes the cache; an API error is a text, and the
+run a success.
+"""
+
+import re
+
+from msgspec import Raw, Struct, field
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import (
+    EMPTY_OBJECT,
+    AssistantText,
+    Outcome,
+    Reasoning,
+    SessionEnd,
+    SessionInfo,
+    Source,
+    Status,
+    TokenUsage,
+    ToolCall,
+    ToolResult,
+    UserText,
+)
+from agentv_stages.payload import EMPTY_STRING, join_strings, text_of, to_raw
+from agentv_stages.provider import DecodeContext
+from agentv_stages.providers.gemini.outcome import SHELL_TOOLS, failure_outcome, success_outcome
+from agentv_stages.providers.qwen.wire import (
+    Block,
+    StreamLine,
+    Usage,
+    decode_failure,
+    decode_partial,
+    decode_stream,
+)
+
+LOSSES = (
+    "the prompt is not in the stream (--prompt puts it in)",
+    "lines have no time, so calls have no duration",
+    "what sub-agents say is not printed; their tokens are in the total alone",
+    "tool output is what a person is shown: a summary for searches",
+    "the exit code of a shell command is missing where the command printed something",
+    "reasoning tokens are not told apart",
+    "costs are not told",
+)
+KEEP = 4096
+API_ERROR = b'"[API Error:'
+PARTS = tuple(f"-content-{i}" for i in range(64))
+EMPTY = (b"", b'""', b"null")
+_GLUED = re.compile(r"\[API Error: [^\]]*\]\s*\Z")
+
+
+class StreamState(Struct):
+    """What is remembered between lines.
+
+    `answers`: stream -> id of the answer that is being printed. `shells`: open calls that are shell calls. `partial`:
+    the text of the block that is being printed, as far as the increments give it (JSON without quotes).
+    """
+
+    session_id: str | None = None
+    model: str | None = None
+    answers: dict[str, str] = field(default_factory=dict[str, str])
+    shells: list[str] = field(default_factory=list[str])
+    partial: list[str] = field(default_factory=list[str])
+    partial_row: int = 0
+    partial_offset: int = 0
+
+
+class StreamDecoder:
+    """Decodes stream-json."""
+
+    def __init__(self, context: DecodeContext) -> None:
+        self.file = context.file
+        self.state = StreamState()
+
+    def decode(self, record: Record, batch: Batch) -> None:
+        line = decode_stream(record.data)
+        kind = line.type
+        if kind == "user" and line.message is not None:
+            self._user(line, record, batch)
+        elif kind == "assistant" and line.message is not None:
+            self._assistant(line, record, batch)
+        elif kind == "stream_event":
+            self._partial(record, batch)
+        elif kind == "system":
+            self._system(line, record, batch)
+        elif kind == "result":
+            self._end(line, record, batch)
+        elif kind in ("control_request", "control_response", "control_cancel_request"):
+            batch.ignore(kind)
+        else:
+            batch.unknown_type(kind or "(no type)", record)
+
+    def flush(self, batch: Batch) -> None:
+        """Gives the text of a block that was never printed whole."""
+        state = self.state
+        if state.partial:
+            source = Source(self.file, state.partial_row, state.partial_offset, 0)
+            message_id = state.answers.get("main") or f"m{state.partial_row}"
+            text = join_strings([to_raw(part) for part in state.partial])
+            batch.events.append(AssistantText(source, "-partial", message_id, text, True, False, state.model))
+            state.partial = []
+
+    def _source(self, line: StreamLine, record: Record) -> Source:
+        parent = line.parent_tool_use_id
+        stream = f"sidechain:{parent}" if parent else "main"
+        return Source(self.file, record.row, record.offset, len(record.data), None, stream, line.uuid or "")
+
+    def _answer(self, line: StreamLine, source: Source) -> str:
+        answers = self.state.answers
+        found = answers.get(source.stream)
+        if found is None:
+            if len(answers) >= KEEP:
+                del answers[next(iter(answers))]
+            message = line.message
+            found = (message.id if message else None) or line.uuid or f"m{source.row}"
+            answers[source.stream] = found
+        return found
+
+    def _assistant(self, line: StreamLine, record: Record, batch: Batch) -> None:
+        message = line.message
+        assert message is not None
+        source = self._source(line, record)
+        state = self.state
+        if state.session_id is None:
+            self._session(line, source, batch)
+        if state.partial and not line.parent_tool_use_id:
+            state.partial = []
+        message_id = self._answer(line, source)
+        model = message.model
+        content = message.content
+        blocks = [Block("text", to_raw(content))] if isinstance(content, str) else content or ()
+        events = batch.events
+        for i, block in enumerate(blocks):
+            kind = block.type
+            at = PARTS[i] if i < 64 else f"-content-{i}"
+            if kind == "tool_use":
+                call_id = block.id or f"{source.base_id}{at}"
+                name = block.name or "unknown"
+                if name in SHELL_TOOLS:
+                    if len(state.shells) >= KEEP:
+                        del state.shells[0]
+                    state.shells.append(call_id)
+                given = block.input or EMPTY_OBJECT
+                events.append(ToolCall(source, at, message_id, call_id, name, given, line.parent_tool_use_id, model))
+            elif kind == "text":
+                text = block.text or EMPTY_STRING
+                synthetic = bytes(text).startswith(API_ERROR)
+                events.append(AssistantText(source, at, message_id, text, False, synthetic, model))
+            elif kind == "thinking":
+                events.append(Reasoning(source, at, message_id, block.thinking or EMPTY_STRING, False, model))
+            else:
+                batch.ignore(f"block/{kind}")
+        usage = message.usage
+        if usage is not None and (usage.input_tokens or usage.output_tokens):
+            events.append(_usage(source, message_id, usage, model))
+            del state.answers[source.stream]  # the last group of an answer has its usage
+
+    def _user(self, line: StreamLine, record: Record, batch: Batch) -> None:
+        message = line.message
+        assert message is not None
+        source = self._source(line, record)
+        state = self.state
+        state.answers.pop(source.stream, None)
+        content = message.content
+        events = batch.events
+        if isinstance(content, str):
+            events.append(UserText(source, "-content-0", to_raw(content), line.uuid or f"u{record.row}"))
+            return
+        for i, block in enumerate(content or ()):
+            at = PARTS[i] if i < 64 else f"-content-{i}"
+            if block.type == "tool_result":
+                call_id = block.tool_use_id or ""
+                state.answers.pop(f"sidechain:{call_id}", None)
+                events.append(self._result(source, at, call_id, block))
+            elif block.type == "text":
+                body = block.text or EMPTY_STRING
+                injected = bytes(body).startswith(b'"<system-reminder>')
+                events.append(UserText(source, at, body, line.uuid or f"u{record.row}", injected))
+            else:
+                batch.ignore(f"block/{block.type}")
+
+    def _result(self, source: Source, at: str, call_id: str, block: Block) -> ToolResult:
+        shells = self.state.shells
+        shell = call_id in shells
+        if shell:
+            shells.remove(call_id)
+        data = bytes(block.content)
+        output = None if data in EMPTY else block.content
+        outcome: Outcome
+        if block.is_error:
+            return ToolResult(source, at, call_id, output, failure_outcome(data, None, False))
+        outcome, exit_code = success_outcome(data, shell)
+        return ToolResult(source, at, call_id, output, outcome, exit_code)
+
+    def _partial(self, record: Record, batch: Batch) -> None:
+        """Increments come whole later; only what is cut off counts."""
+        batch.ignore("stream_event")
+        state = self.state
+        if b'"text_delta"' not in record.data:
+            if state.partial and b'"message_start"' in record.data:
+                state.partial = []
+            return
+        line = decode_partial(record.data)
+        if line.event.delta is not None and line.event.delta.text and not line.parent_tool_use_id:
+            state.partial.append(text_of(line.event.delta.text))
+            state.partial_row, state.partial_offset = record.row, record.offset
+
+    def _system(self, line: StreamLine, record: Record, batch: Batch) -> None:
+        if line.subtype != "init":
+            batch.unknown_type(f"system/{line.subtype}", record)
+            return
+        self._session(line, self._source(line, record), batch)
+
+    def _session(self, line: StreamLine, source: Source, batch: Batch) -> None:
+        state = self.state
+        state.session_id, state.model = line.session_id, line.model
+        batch.events.append(SessionInfo(source, "", line.session_id, line.model, line.qwen_code_version, line.cwd))
+
+    def _end(self, line: StreamLine, record: Record, batch: Batch) -> None:
+        source = self._source(line, record)
+        self.state.answers.clear()
+        self.state.partial = []
+        usage = line.usage
+        if usage is not None:
+            batch.events.append(
+                TokenUsage(
+                    source, "", "result", "session", None, usage.input_tokens, usage.cache_read_input_tokens,
+                    None, None, usage.output_tokens, None, True, True,
+                )
+            )  # fmt: skip
+        text = text_of(line.result) if line.result else ""
+        failed = text.startswith("[API Error:") or (text.endswith("]") and _GLUED.search(text[-2000:]) is not None)
+        status: Status = "error" if failed or line.is_error or line.subtype != "success" else "complete"
+        reason: str | None = line.subtype or None
+        if failed:
+            reason = text[text.rindex("[API Error:") :][:500]
+        elif status == "error" and line.error:
+            reason = _failure(line.error) or reason
+        duration = None if line.duration_ms is None else round(line.duration_ms)
+        batch.events.append(SessionEnd(source, "", status, reason, None, duration, line.num_turns, Raw(record.data)))
+
+
+def _usage(source: Source, key: str, usage: Usage, model: str | None) -> TokenUsage:
+    return TokenUsage(
+        source,
+        "",
+        key,
+        "call",
+        model,
+        usage.input_tokens,
+        usage.cache_read_input_tokens,
+        None,
+        None,
+        usage.output_tokens,
+    )
+
+
+def _failure(raw: Raw) -> str | None:
+    data = bytes(raw)
+    if data[:1] == b"{":
+        return decode_failure(data).message
+    return text_of(raw) or None
