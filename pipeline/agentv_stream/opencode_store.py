@@ -1,14 +1,14 @@
 """Reads OpenCode's stores: a session of `opencode.db` or of the older `storage/` folders, as rows of `opencode-rows`.
 
 In: the path of the database or of the folder, and a session id. Out: JSON lines, first the session, then its messages
-with their parts in order; a child session (a sub-agent) stands behind the message whose `task` call started it, its rows
-with that call's id as `parent_call`. Nothing is ever written to the store.
+with their parts in order; a child session (a sub-agent) stands behind the message whose `task` call started it, its
+rows with that call's id as `parent_call`. Nothing is ever written to the store.
 Source: opencode 1.2 to 1.18 (SQLite), 0.3 to 1.1 (files).
 """
 
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,12 +18,14 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Raw, Struct
 
+from agentv_stream.errors import SourceError
+
 _ID = re.compile(r"[A-Za-z0-9_-]+\Z")
 _COLUMNS = ("parent_id", "title", "directory", "version", "time_created", "time_updated", "model", "agent")
 _DEEPEST = 16
 
 
-class StoreError(OSError):
+class StoreError(SourceError):
     """A store that cannot be read, or a session that is not in it."""
 
 
@@ -161,11 +163,11 @@ def _started(part: bytes, children: set[str]) -> list[tuple[str, str]]:
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return []
     child = task.state.metadata.sessionId if task.state and task.state.metadata else None
-    return [(child, task.callID)] if child in children and child is not None and task.callID else []
+    return [(child, task.callID)] if child in children and task.callID else []
 
 
 def _with_ids(data: bytes, ids: dict[str, str]) -> bytes:
-    """The JSON object with its ids, which the columns hold; on one line. What is no object becomes one without facts."""
+    """The JSON object with its ids, which the columns hold; on one line. What is no object gives one without facts."""
     body = data.strip().replace(b"\n", b" ").replace(b"\r", b" ")
     head = _encode(ids)[:-1]
     try:
@@ -177,7 +179,7 @@ def _with_ids(data: bytes, ids: dict[str, str]) -> bytes:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[_Store]:
+def _opened(path: Path) -> Generator[_Store, None, None]:
     if path.is_dir():
         folder = path / "storage" if (path / "storage").is_dir() else path
         yield _Folder(folder)
@@ -224,9 +226,15 @@ class _Database:
             if name:
                 found.append(
                     StoredSession(
-                        name, _text(row[1]), _text(row[2]), _text(row[3]), _text(row[4]), _number(row[5]),
-                        _number(row[6]), _text(row[7]),
-                    )  # fmt: skip
+                        name,
+                        _text(row[1]),
+                        _text(row[2]),
+                        _text(row[3]),
+                        _text(row[4]),
+                        _number(row[5]),
+                        _number(row[6]),
+                        _text(row[7]),
+                    )
                 )
         return found
 
@@ -246,7 +254,7 @@ class _Database:
 
 @dataclass
 class _Folder:
-    """`storage/session/<project>/<id>.json`, `message/<session>/`, `part/<message>/`; before that all below `session/`."""
+    """`session/<project>/<id>.json`, `message/<session>/`, `part/<message>/`; before that all below `session/`."""
 
     root: Path
 
@@ -261,9 +269,14 @@ class _Folder:
                 time = session.time or _Time()
                 found.append(
                     StoredSession(
-                        session.id, session.parentID, session.title, session.directory, session.version,
-                        _number(time.created), _number(time.updated),
-                    )  # fmt: skip
+                        session.id,
+                        session.parentID,
+                        session.title,
+                        session.directory,
+                        session.version,
+                        _number(time.created),
+                        _number(time.updated),
+                    )
                 )
         return found
 

@@ -1,0 +1,83 @@
+"""agentv-stream: a streaming pipeline for the event streams of coding agents.
+
+    async with open_stream("-") as stream:          # events while the agent still works
+        async for event in stream.events(): ...
+    summarize("session.jsonl").tool_use_summary     # a finished session, blocking
+    parse_stream_json(text)                         # (result, tool_use_summary) of an agent's whole output
+    normalize_tool_call("copilot-cli", call)        # a tool call in canonical terms
+
+Names are loaded when they are used, so that importing the package costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agentv_stages.batch import Batch
+    from agentv_stages.message import Message
+    from agentv_stages.result import Result
+    from agentv_stages.stage import Chain, Stage, Stateful
+    from agentv_stream.adapter import create_adapter, decode_record, normalize_tool_call
+    from agentv_stream.bobbin import parse_stream_json
+    from agentv_stream.errors import AgentvStreamError, EmptyInput, NotALog, SinkError, SourceError, UsageError
+    from agentv_stream.live_stream import LiveStream, open_stream
+    from agentv_stream.settings import Settings
+    from agentv_stream.sink import Sink
+    from agentv_stream.summary import summarize
+
+__all__ = [
+    "AgentvStreamError",
+    "Batch",
+    "Chain",
+    "EmptyInput",
+    "LiveStream",
+    "Message",
+    "NotALog",
+    "Result",
+    "Settings",
+    "Sink",
+    "SinkError",
+    "SourceError",
+    "Stage",
+    "Stateful",
+    "UsageError",
+    "create_adapter",
+    "decode_record",
+    "normalize_tool_call",
+    "open_stream",
+    "parse_stream_json",
+    "summarize",
+]
+
+_HOMES = {
+    "agentv_stages.batch": ("Batch",),
+    "agentv_stages.message": ("Message",),
+    "agentv_stages.result": ("Result",),
+    "agentv_stages.stage": ("Chain", "Stage", "Stateful"),
+    "agentv_stream.adapter": ("create_adapter", "decode_record", "normalize_tool_call"),
+    "agentv_stream.bobbin": ("parse_stream_json",),
+    "agentv_stream.errors": (
+        "AgentvStreamError",
+        "EmptyInput",
+        "NotALog",
+        "SinkError",
+        "SourceError",
+        "UsageError",
+    ),
+    "agentv_stream.live_stream": ("LiveStream", "open_stream"),
+    "agentv_stream.settings": ("Settings",),
+    "agentv_stream.sink": ("Sink",),
+    "agentv_stream.summary": ("summarize",),
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,47 @@
+"""`parse_stream_json`: what bobbin's evaluation calls on an agent's whole output, with the values put right."""
+
+from typing import Any
+
+import msgspec
+
+from agentv_stages.event import SessionEnd
+from agentv_stages.payload import decode_json
+from agentv_stages.stats import Stats, summarize
+from agentv_stream.errors import EmptyInput, NotALog
+from agentv_stream.summary import SessionReader, without_collector
+
+
+def parse_stream_json(raw_output: str | bytes) -> tuple[dict[str, Any] | None, dict[str, Any]]:
+    """Gives the closing record of a stream (None where there is none) and its `tool_use_summary`.
+
+    Never raises for what an agent printed: blank, broken and foreign lines are passed over, a single JSON object of
+    `--output-format json` is the result. `first_edit_turn` counts turns from 1; bobbin's count of lines from 0 stands
+    in `first_edit_turn_lines`.
+    Source: bobbin `eval/runner/agent_runner.py`, plan of 2026-02.
+    """
+    data = raw_output.encode("utf-8", "replace") if isinstance(raw_output, str) else raw_output
+    try:
+        with without_collector():
+            reader = SessionReader([data], "<output>")
+            end: SessionEnd | None = None
+            for batch in reader.batches(companions=False):
+                end = next((e for e in reversed(batch.events) if isinstance(e, SessionEnd)), end)
+            summary = reader.observer.stats.summary()
+    except (NotALog, EmptyInput):
+        return _single(data), summarize(Stats().figures, 0)
+    if end is None or end.result_json is None:
+        return None, summary
+    return _object(bytes(end.result_json)), summary
+
+
+def _single(data: bytes) -> dict[str, Any] | None:
+    """An output of one JSON object, as the old command line printed it."""
+    return _object(data) if data.strip() else None
+
+
+def _object(data: bytes) -> dict[str, Any] | None:
+    try:
+        value = decode_json(data)
+    except (ValueError, msgspec.MsgspecError):
+        return None
+    return value if isinstance(value, dict) else None  # pyright: ignore[reportUnknownVariableType] - decoded JSON

@@ -1,0 +1,73 @@
+"""The command line. Each command is a module; only the one that is called is imported, because start-up time counts."""
+
+import sys
+from importlib import import_module
+from typing import Any
+
+import typer
+
+COMMANDS: dict[str, str] = {
+    "consume": "agentv_stream.cli.consume:consume",
+    "run": "agentv_stream.cli.run:run",
+    "check": "agentv_stream.cli.check:check",
+    "validate": "agentv_stream.cli.validate:validate",
+    "report": "agentv_stream.cli.report:report",
+    "sessions": "agentv_stream.cli.sessions:sessions",
+    "show": "agentv_stream.cli.show:show",
+    "tail": "agentv_stream.cli.tail:tail",
+    "watch": "agentv_stream.cli.watch:watch",
+    "cursors": "agentv_stream.cli.cursors:app",
+    "faults": "agentv_stream.cli.faults:app",
+    "import": "agentv_stream.cli.bulk:import_",
+    "stats": "agentv_stream.cli.stats:stats",
+    "query": "agentv_stream.cli.query:query",
+    "tools": "agentv_stream.cli.tools:tools",
+    "schema": "agentv_stream.cli.schema:schema",
+}
+
+
+def _version(value: bool) -> None:
+    if value:
+        from importlib.metadata import version
+
+        sys.stdout.write(f"agentv-stream {version('agentv-stream')}\n")
+        raise typer.Exit
+
+
+def build(names: list[str]) -> typer.Typer:
+    """The application with the given commands."""
+    app = typer.Typer(
+        name="agentv-stream",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+    @app.callback()
+    def top(  # pyright: ignore[reportUnusedFunction] - typer keeps it
+        version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+    ) -> None:
+        """Event streams of coding agents in; transcript, statistics and verdicts out, while the agent still works."""
+
+    for name in names:
+        target: Any = load(name)
+        if isinstance(target, typer.Typer):
+            app.add_typer(target, name=name)
+        else:
+            app.command(name)(target)
+    return app
+
+
+def load(name: str) -> Any:
+    """The function or sub-application of a command."""
+    module, _, attribute = COMMANDS[name].partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def main() -> None:
+    """The entry point of `agentv-stream`."""
+    first = sys.argv[1] if len(sys.argv) > 1 else ""
+    app = build([first] if first in COMMANDS else list(COMMANDS))
+    app(prog_name="agentv-stream")

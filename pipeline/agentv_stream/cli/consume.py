@@ -1,0 +1,64 @@
+"""`agentv-stream consume`: one stream or session in; transcript, logs, statistics and verdicts out."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from agentv_stream.settings import StreamLog
+
+
+def consume(
+    source: Annotated[str, typer.Argument(help="A file, or - for standard input.", show_default="-")] = "-",
+    provider: Annotated[str | None, typer.Option(help="Whose log it is; detected by content if not given.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the transcript; else .agentv/logs/PROVIDER.")] = None,
+    target: Annotated[str | None, typer.Option(help="Name of what was run; stands in rows and file names.")] = None,
+    test_id: Annotated[str | None, typer.Option(help="Name of the test case; else the session id.")] = None,
+    attempt: Annotated[int | None, typer.Option(help="Which attempt this is.")] = None,
+    prompt: Annotated[str | None, typer.Option(help="The prompt, for streams that do not carry it: row 0.")] = None,
+    stream_log: Annotated[str | None, typer.Option(help="false, summary (for people) or raw (every record).")] = None,
+    transcript_shape: Annotated[
+        str | None, typer.Option(help="message; or case: one line per case beside it, as AgentV 4.15.")
+    ] = None,
+    stats: Annotated[str | None, typer.Option(help="File for the result as JSON, or - for standard output.")] = None,
+    tee: Annotated[bool | None, typer.Option("--tee/--no-tee", help="Pass the input on to standard output.")] = None,
+    live: Annotated[bool | None, typer.Option("--live/--no-live", help="A live line on standard error.")] = None,
+    quiet: Annotated[bool | None, typer.Option("--quiet", "-q", help="No closing lines.")] = None,
+    subagents: Annotated[
+        bool | None, typer.Option("--subagents/--no-subagents", help="Take sub-agents' files along.")
+    ] = None,
+    watch: Annotated[list[str] | None, typer.Option(help="A program whose runs are listed; can be repeated.")] = None,
+    check: Annotated[list[Path] | None, typer.Option(help="A spec whose verdicts are told; can be repeated.")] = None,
+    case: Annotated[str | None, typer.Option(help="The case of the spec.")] = None,
+    fail_fast: Annotated[
+        str | None, typer.Option(help="On the first violation for good: report (drain on), or close the pipe.")
+    ] = None,
+    session: Annotated[str | None, typer.Option(help="Which session of a store (OpenCode's database).")] = None,
+    max_record: Annotated[int | None, typer.Option(help="Cap of one record in bytes; above it goes to a file.")] = None,
+    prices: Annotated[bool, typer.Option("--prices", help="Estimate the cost where the agent does not say.")] = False,
+) -> None:
+    """Read an agent's stream from a pipe, or a finished session, and write what is worth having."""
+    from agentv_stream.cli.consuming import consume_source
+
+    log: StreamLog | str | None = stream_log
+    options = {
+        "provider": provider,
+        "out": out,
+        "target": target,
+        "test_id": test_id,
+        "attempt": attempt,
+        "prompt": prompt,
+        "stream_log": log,
+        "transcript_shape": transcript_shape,
+        "stats": stats,
+        "tee": tee,
+        "live": live,
+        "quiet": quiet,
+        "subagents": subagents,
+        "watch": tuple(watch) if watch else None,
+        "max_record": max_record,
+    }
+    code = consume_source(
+        source, options, checks=check or [], case=case, fail_fast=fail_fast, session_id=session, prices=prices
+    )
+    raise typer.Exit(code)

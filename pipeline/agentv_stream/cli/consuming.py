@@ -1,0 +1,204 @@
+"""What `consume` does: builds the session, runs it, tells how it ended, gives the exit code."""
+
+import gc
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from agentv_stages.result import Result
+from agentv_stages.visible import visible
+from agentv_stream.errors import (
+    EXIT_FINE,
+    EXIT_RUN,
+    EXIT_USAGE,
+    AgentvStreamError,
+    EmptyInput,
+    NotALog,
+    SinkError,
+    UsageError,
+)
+from agentv_stream.live_line import LiveLine
+from agentv_stream.session import Report, StreamSession
+from agentv_stream.settings import Settings, from_process, stream_log
+from agentv_stream.sink import publish_now
+from agentv_stream.source import ByteSource, FileSource, standard_input
+
+HINT = (
+    "an agent's event stream was expected; run the agent so:\n"
+    '  claude -p "…" --output-format stream-json --verbose | agentv-stream consume\n'
+    '  codex exec --json "…" | agentv-stream consume        gemini -p "…" -o stream-json | agentv-stream consume'
+)
+
+
+def consume_source(
+    name: str,
+    options: dict[str, Any],
+    *,
+    checks: Sequence[Path] = (),
+    case: str | None = None,
+    fail_fast: str | None = None,
+    session_id: str | None = None,
+    prices: bool = False,
+) -> int:
+    """Consumes one source; gives the exit code."""
+    try:
+        settings = _settings(options)
+        source = open_source(name, session_id)
+    except AgentvStreamError as error:
+        say(str(error))
+        return error.exit_code
+    tune_collector()
+    try:
+        session, report = anyio.run(_run, source, settings)
+    except AgentvStreamError as error:
+        say(str(error))
+        return error.exit_code
+    return finish(session, report, settings)
+
+
+def _settings(options: dict[str, Any]) -> Settings:
+    if options.get("stream_log") is not None:
+        try:
+            options["stream_log"] = stream_log(options["stream_log"])
+        except ValueError as error:
+            raise UsageError(f"--stream-log: {error}") from error
+    if options.get("transcript_shape") not in (None, "message", "case"):
+        raise UsageError("--transcript-shape: expected message or case")
+    settings = from_process(options)
+    if settings.tee and settings.stats == "-":
+        raise UsageError("--tee and --stats - both want standard output; give --stats a file")
+    return settings
+
+
+def open_source(name: str, session_id: str | None = None) -> ByteSource:
+    """The source that a name means: `-`, a file, or a session in a store."""
+    if name == "-":
+        if sys.stdin is not None and sys.stdin.isatty():
+            raise UsageError(f"no input: standard input is a terminal; {HINT}")
+        return standard_input()
+    path = Path(name)
+    if path.suffix in (".db", ".sqlite", ".sqlite3") or session_id is not None:
+        from agentv_stream.opencode_source import StoreSource
+
+        return StoreSource(path, session_id)
+    return FileSource(path)
+
+
+def tune_collector() -> None:
+    """Keeps the garbage collector out of the way: what a stream makes has no cycles, and goes by reference counting."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 1000)
+
+
+async def _run(source: ByteSource, settings: Settings) -> tuple[StreamSession, Report]:
+    session = StreamSession(source, settings, signals=True)
+    wanted = settings.live if settings.live is not None else sys.stderr.isatty() and not settings.quiet
+    if not wanted:
+        return session, await session.run()
+    line = LiveLine(session, sys.stderr)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(line.run)
+        report = await session.run()
+        tasks.cancel_scope.cancel()
+    return session, report
+
+
+def finish(session: StreamSession, report: Report, settings: Settings) -> int:
+    """Writes the statistics, tells how it ended, and gives the exit code."""
+    result = report.result
+    code = EXIT_FINE
+    for warning in report.warnings:
+        say(warning)
+    for failure in report.failures:
+        say(_told(failure, session))
+        if isinstance(failure, AgentvStreamError):
+            code = _worst(code, failure.exit_code)
+    if result is not None:
+        if settings.stats is not None:
+            try:
+                write_stats(settings.stats, result)
+            except SinkError as error:
+                say(str(error))
+                code = _worst(code, error.exit_code)
+        if not settings.quiet:
+            sys.stderr.write(closing_lines(result))
+        if result.status in ("error", "incomplete", "interrupted", "stalled", "killed"):
+            code = _worst(code, EXIT_RUN)
+    sys.stderr.flush()
+    if session.cut_short and report.signalled is not None:
+        return 128 + report.signalled
+    return code
+
+
+def _worst(one: int, other: int) -> int:
+    """Of two codes the one that is told: 2 before 4 before 3 before 1 before 0."""
+    order = (EXIT_USAGE, 4, EXIT_RUN, 1, EXIT_FINE)
+    return min(one, other, key=order.index)
+
+
+def _told(failure: Exception, session: StreamSession) -> str:
+    if isinstance(failure, EmptyInput):
+        return f"{failure}; {HINT}"
+    if isinstance(failure, NotALog) and not session.source.finished:
+        return f"{failure}\n{HINT}"
+    return str(failure)
+
+
+def write_stats(place: str, result: Result) -> None:
+    """The result to a file (atomic) or to standard output. Raises: SinkError."""
+    data = result.to_json()
+    if place != "-":
+        publish_now(Path(place), data)
+        return
+    try:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        quiet_stdout()
+    except OSError as error:
+        raise SinkError("standard output", error) from error
+
+
+def quiet_stdout() -> None:
+    """The reader of standard output has left: what Python would flush at exit goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def say(text: str) -> None:
+    """One message to standard error; nothing in it acts on the terminal."""
+    lines = text.split("\n")
+    sys.stderr.write("agentv-stream: " + "\n".join(visible(line, 2000) for line in lines) + "\n")
+
+
+def closing_lines(result: Result) -> str:
+    """Status; where the transcript is; turns, calls, first edit, tokens."""
+    summary, tokens = result.tool_use_summary, result.tokens
+    reason = f" ({visible(result.evidence.reason, 120)})" if result.evidence.reason else ""
+    faults = sum(result.faults.values())
+    trouble = f", {faults} faults in {visible(str(result.outputs.dead_letters))}" if faults else ""
+    out = tokens["output"]
+    shown_out = f"≥{tokens['output_at_least']:,}" if "output_at_least" in tokens else _number(out)
+    first_edit = summary["first_edit_turn"]
+    cost = f", ${result.cost_usd:.4f}" if result.cost_usd is not None else ""
+    who = f"{result.session.provider} {result.session.model or ''}".strip()
+    return (
+        f"status      {result.status}{reason}  [{visible(who, 60)}]{trouble}\n"
+        f"transcript  {visible(str(result.outputs.transcript))}\n"
+        f"turns {summary['turns']}, calls {summary['total_tool_calls']}{_top(summary['by_tool'])}, "
+        f"first edit {'turn ' + str(first_edit) if first_edit is not None else 'none'}, "
+        f"tokens in {_number(tokens['input'])} out {shown_out}{cost}\n"
+    )
+
+
+def _top(by_tool: dict[str, int]) -> str:
+    first = sorted(by_tool.items(), key=lambda item: (-item[1], item[0]))[:4]
+    return " (" + ", ".join(f"{visible(name, 30)} {n}" for name, n in first) + ")" if first else ""
+
+
+def _number(value: int | None) -> str:
+    return "?" if value is None else f"{value:,}"

@@ -1,0 +1,50 @@
+"""What can fail, and the exit code of each.
+
+    AgentvStreamError
+    ├── UsageError          2  the call or the configuration is wrong
+    ├── SourceError         4  an input cannot be read
+    │   └── NotALog         4  it was read, and is no log of a known agent
+    ├── SinkError           4  an output cannot be written
+    └── EmptyInput          3  there was nothing to read
+Records that cannot be used are no exceptions but faults (`agentv_stages.fault`).
+"""
+
+EXIT_FINE = 0
+EXIT_VERDICT = 1
+EXIT_USAGE = 2
+EXIT_RUN = 3
+EXIT_IO = 4
+
+
+class AgentvStreamError(Exception):
+    """Anything that ends the work on one input. `exit_code` is what a command makes of it."""
+
+    exit_code = EXIT_IO
+
+
+class UsageError(AgentvStreamError):
+    """The call or the configuration is wrong."""
+
+    exit_code = EXIT_USAGE
+
+
+class SourceError(AgentvStreamError):
+    """An input cannot be read: missing, a directory, no permission."""
+
+
+class NotALog(SourceError):
+    """The input is no log of a known agent; the message says what stood there and what was tried."""
+
+
+class SinkError(AgentvStreamError):
+    """An output cannot be written. `path` names it, `__cause__` says why."""
+
+    def __init__(self, path: str, error: OSError) -> None:
+        self.path = path
+        super().__init__(f"cannot write {path}: {error.strerror or error}")
+
+
+class EmptyInput(AgentvStreamError):
+    """The input ended before its first record."""
+
+    exit_code = EXIT_RUN

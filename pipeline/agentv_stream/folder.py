@@ -1,0 +1,31 @@
+"""The file system as providers see it when they look for sub-agents' files."""
+
+import glob
+from pathlib import Path
+
+from agentv_stages.provider import Companion, Provider
+
+
+class LocalFolder:
+    """Local files. A path that cannot be read is empty, not an error: it may have gone since."""
+
+    def glob(self, pattern: str) -> list[str]:
+        """Files that match, sorted; `**` goes to any depth. The part before the first star is taken literally."""
+        head, star, rest = pattern.partition("*")
+        folder, _, tail = head.rpartition("/")
+        found = glob.glob(f"{tail}{star}{rest}", root_dir=folder or None, recursive=True)
+        paths = (f"{folder}/{name}" if folder else name for name in found)
+        return sorted(path for path in paths if Path(path).is_file())
+
+    def read(self, path: str, limit: int) -> bytes:
+        """The first `limit` bytes."""
+        try:
+            with Path(path).open("rb") as file:
+                return file.read(limit)
+        except OSError:
+            return b""
+
+
+def companions_of(provider: Provider, path: str) -> list[Companion]:
+    """The sub-agents' files of a session, in a fixed order."""
+    return provider.companions(path, LocalFolder())

@@ -1,0 +1,155 @@
+"""A stream to iterate over, from Python: events or messages as they come, the statistics live beside them."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+from agentv_stages.batch import Batch, Chunk
+from agentv_stages.event import AnyEvent
+from agentv_stages.message import Message
+from agentv_stages.result import Result
+from agentv_stages.stage import Stage
+from agentv_stream.session import Report, StreamSession, Watcher
+from agentv_stream.settings import Settings
+from agentv_stream.sink import Sink
+from agentv_stream.source import ByteSource, DescriptorSource, FileSource, now_ms, standard_input
+
+
+class BytesSource:
+    """Bytes in memory, or an async iterator of bytes."""
+
+    finished = True
+
+    def __init__(self, data: bytes | AsyncIterator[bytes], name: str = "<memory>") -> None:
+        self._data = data
+        self.name = name
+
+    async def chunks(self) -> AsyncIterator[Chunk]:
+        if isinstance(self._data, bytes):
+            yield Chunk(self._data, None, self.name)
+            return
+        async for data in self._data:
+            yield Chunk(data, now_ms(), self.name)
+
+
+class _ChannelSink:
+    """Hands batches to whoever iterates; his leaving is an end, not a failure."""
+
+    name = "iteration"
+    required = False
+
+    def __init__(self, send: MemoryObjectSendStream[Batch]) -> None:
+        self._send = send
+        self._gone = False
+
+    async def write(self, batch: Batch) -> None:
+        if self._gone:
+            return
+        try:
+            await self._send.send(batch)
+        except anyio.BrokenResourceError:
+            self._gone = True
+
+    async def close(self, whole: bool) -> None:
+        self._send.close()
+
+
+class LiveStream:
+    """A stream that is being read. Iterate `events()` or `messages()` or `batches()`, one of them, once.
+
+    `summary()` is the `tool_use_summary` so far; `result` is there when the iteration has ended.
+    """
+
+    def __init__(self, session: StreamSession, receive: MemoryObjectReceiveStream[Batch]) -> None:
+        self._session = session
+        self._receive = receive
+        self.report: Report | None = None
+
+    async def batches(self) -> AsyncIterator[Batch]:
+        """The envelopes, each with records, events, messages and faults."""
+        async for batch in self._receive:
+            yield batch
+
+    async def events(self) -> AsyncIterator[AnyEvent]:
+        """Events in file order, calls normalised, results paired."""
+        async for batch in self._receive:
+            for event in batch.events:
+                yield event
+
+    async def messages(self) -> AsyncIterator[Message]:
+        """Messages in order of completion."""
+        async for batch in self._receive:
+            for message in batch.messages:
+                yield message
+
+    @property
+    def statistics(self) -> dict[str, Any]:
+        """The `tool_use_summary` so far (docs/metrics.md)."""
+        observer = self._session.observer
+        return {} if observer is None else observer.stats.summary()
+
+    @property
+    def result(self) -> Result | None:
+        """The result of the session; None while it runs."""
+        return self.report.result if self.report is not None else None
+
+
+@asynccontextmanager
+async def open_stream(
+    source: str | Path | int | bytes | AsyncIterator[bytes],
+    *,
+    provider: str | None = None,
+    out: str | Path | None = None,
+    transcript: bool = False,
+    stages: Sequence[Stage[Batch, Batch]] = (),
+    sinks: Sequence[Sink] = (),
+    watchers: Sequence[Watcher] = (),
+    settings: Settings | None = None,
+) -> AsyncIterator[LiveStream]:
+    """Reads a stream while it grows; `async with open_stream(…) as stream: async for event in stream.events(): …`.
+
+    `source`: a path, `-` for standard input, a file descriptor, bytes, or an async iterator of bytes. With `transcript`
+    (or `out`) the transcript is written too. `stages` are your own, over `Batch`, behind ours; `sinks` and `watchers`
+    get every batch. Leaving the block early ends the iteration; the source is read to its end all the same.
+
+    Raises: the errors of errors.py, when the block ends.
+    """
+    base = settings or Settings()
+    wanted = replace(base, provider=provider or base.provider, out=Path(out) if out is not None else base.out)
+    send, receive = anyio.create_memory_object_stream[Batch](wanted.bound)
+    session = StreamSession(
+        make_source(source),
+        wanted,
+        [*sinks, _ChannelSink(send)],
+        watchers,
+        transcript=transcript or out is not None,
+        stages=stages,
+    )
+    stream = LiveStream(session, receive)
+
+    async def run() -> None:
+        with send:
+            stream.report = await session.run()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(run)
+        with receive:
+            yield stream
+    if stream.report is not None and stream.report.failures:
+        raise stream.report.failures[0]
+
+
+def make_source(source: str | Path | int | bytes | AsyncIterator[bytes]) -> ByteSource:
+    """What `open_stream` accepts, as a source."""
+    if isinstance(source, bytes) or hasattr(source, "__anext__"):
+        return BytesSource(cast("bytes | AsyncIterator[bytes]", source))
+    if isinstance(source, int):
+        return DescriptorSource(source, f"<descriptor {source}>")
+    if str(source) == "-":
+        return standard_input()
+    return FileSource(cast("str | Path", source))

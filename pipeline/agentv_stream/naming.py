@@ -1,0 +1,53 @@
+"""Names and places of outputs: `.agentv/logs/<provider>/<start time>_<target>_<case>.transcript.jsonl`.
+
+Every part comes from outside, a session id from the agent too: it may hold separators, `..`, control characters.
+"""
+
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+DEFAULT_ROOT = Path(".agentv")
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+MOST_PART = 80
+
+
+def safe_part(text: str) -> str:
+    """`text` as one part of a file name: letters, digits, `.`, `_`, `-`; never empty, never hidden, at most 80 long."""
+    cleaned = _UNSAFE.sub("-", text)[:MOST_PART].strip(".-")
+    return cleaned or "unnamed"
+
+
+def stem(started_ms: int, target: str, case: str, attempt: int | None = None) -> str:
+    """The common beginning of a session's output names; the time is UTC."""
+    when = datetime.fromtimestamp(started_ms / 1000, UTC).strftime("%Y-%m-%dT%H-%M-%S-") + f"{started_ms % 1000:03d}Z"
+    tail = f"_{attempt}" if attempt is not None else ""
+    return f"{when}_{safe_part(target)}_{safe_part(case)}{tail}"
+
+
+def log_folder(out: Path | None, provider: str) -> Path:
+    """The folder for a provider's transcripts: `out` as it is, else `.agentv/logs/<provider>` of the current folder."""
+    return out if out is not None else DEFAULT_ROOT / "logs" / safe_part(provider)
+
+
+def prepare_folder(folder: Path) -> None:
+    """Makes the folder; a new `.agentv` gets a `.gitignore`, because it lies in the agent's own workspace.
+
+    Raises: OSError.
+    """
+    root = next((p for p in (folder, *folder.parents) if p.name == DEFAULT_ROOT.name), None)
+    fresh = root is not None and not root.exists()
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if fresh and root is not None:
+        ignore = root / ".gitignore"
+        ignore.write_text("*\n", encoding="ascii")
+
+
+def free_name(folder: Path, name: str, suffix: str) -> Path:
+    """`name` + `suffix` in `folder`, with `-2`, `-3`… before the suffix where that exists."""
+    path = folder / f"{name}{suffix}"
+    n = 2
+    while path.exists():
+        path = folder / f"{name}-{n}{suffix}"
+        n += 1
+    return path

@@ -1,0 +1,387 @@
+"""One stream: a source, the chain of stages, sinks, and the result.
+
+    source -> lines -> decode -> normalize -> pair -> consolidate -> observe -> fan-out -> sinks
+
+Each stage is a task; bounded channels between them. The reader stands outside: whatever fails behind it, the source is
+read (and teed) to its end, so that the agent behind the pipe never dies of us.
+"""
+
+import os
+import signal
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import anyio
+import anyio.to_thread
+from anyio.abc import TaskStatus
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+from agentv_stages.batch import Batch, Chunk
+from agentv_stages.consolidate import Consolidate
+from agentv_stages.detect import Detector, UnknownFormat
+from agentv_stages.event import Source, UserText
+from agentv_stages.inputs import DecodeInputs, ReadLines
+from agentv_stages.normalize import Normalize
+from agentv_stages.pair import Pair
+from agentv_stages.payload import to_raw
+from agentv_stages.provider import DecodeContext, Dialect, Provider
+from agentv_stages.providers import get_provider
+from agentv_stages.result import Observer, Outputs, Result
+from agentv_stages.sinks import raw_log
+from agentv_stages.sinks.summary_log import SummaryLog
+from agentv_stages.sinks.transcript import Identity
+from agentv_stages.stage import Stage
+from agentv_stream.errors import EmptyInput, NotALog, SinkError, SourceError, UsageError
+from agentv_stream.fan_out import fan_out
+from agentv_stream.folder import companions_of
+from agentv_stream.naming import log_folder, stem
+from agentv_stream.pump import pump
+from agentv_stream.settings import Settings
+from agentv_stream.sink import DeadLetterSink, RenderSink, Sink, TranscriptSink
+from agentv_stream.source import ByteSource, FileSource, now_ms
+
+GRACE_SECONDS = 10.0  # how long an agent may go on writing after Ctrl-C
+
+
+class Watcher(Protocol):
+    """Somebody who sees every batch after `Consolidate`, before the sinks: a check, a live view."""
+
+    def observe(self, batch: Batch) -> None: ...
+
+
+@dataclass
+class Report:
+    """What a session came to. `failures` are exceptions of errors.py, the first one first; `warnings` are for people."""
+
+    result: Result | None = None
+    failures: list[Exception] = field(default_factory=list[Exception])
+    warnings: list[str] = field(default_factory=list[str])
+    signalled: int | None = None
+
+
+class StreamSession:
+    """Runs one stream. While it runs, `observer` and `pair` show where it stands."""
+
+    def __init__(
+        self,
+        source: ByteSource,
+        settings: Settings,
+        sinks: Sequence[Sink] = (),
+        watchers: Sequence[Watcher] = (),
+        *,
+        transcript: bool = True,
+        signals: bool = False,
+        stages: Sequence[Stage[Batch, Batch]] = (),
+    ) -> None:
+        self.source = source
+        self.settings = settings
+        self.watchers = list(watchers)
+        self.report = Report()
+        self.provider: Provider | None = None
+        self.dialect: Dialect | None = None
+        self.observer: Observer | None = None
+        self.pair = Pair()
+        self.started_ms = now_ms()
+        self.saw_bytes = False
+        self.batches = 0
+        self._extra = list(sinks)
+        self._stages = list(stages)
+        self._transcript = transcript
+        self._signals = signals
+        self._transcript_sink: TranscriptSink | None = None
+        self._dead_letters: DeadLetterSink | None = None
+        self._log: RenderSink | None = None
+        self._decided = anyio.Event()
+        self._reading = anyio.CancelScope()
+        self._contexts: dict[str, DecodeContext] = {}
+        self._tee: int | None = 1 if settings.tee else None
+        if settings.provider is not None:
+            try:
+                self.provider = get_provider(settings.provider)
+            except KeyError:
+                raise UsageError(f"no provider is called {settings.provider!r}") from None
+
+    async def run(self) -> Report:
+        """Reads the source to its end. Failures are in the report, bugs are raised."""
+        bug: BaseException | None = None
+        async with anyio.create_task_group() as outer:
+            send, receive = anyio.create_memory_object_stream[Chunk](self.settings.bound)
+            if self._signals:
+                await outer.start(self._watch_signals)
+            outer.start_soon(self._read, send, outer if self._signals else None)
+            try:
+                with receive:
+                    await self._pipeline(receive)
+            except* (SinkError, SourceError, EmptyInput, UsageError) as group:
+                self.report.failures += _flat(group)
+            except* Exception as group:
+                bug = group
+            finally:
+                self._decided.set()
+        if bug is not None:
+            raise bug
+        self.report.result = self._result()
+        return self.report
+
+    def stop(self) -> None:
+        """Ends the reading; what has come is worked off."""
+        self._reading.cancel()
+
+    # --- reading
+
+    async def _read(self, send: MemoryObjectSendStream[Chunk], outer: anyio.abc.TaskGroup | None) -> None:
+        """Reads and tees to the end, whatever happens behind; then the files of sub-agents."""
+        forward = True
+        with send:
+            with self._reading:
+                try:
+                    async for chunk in self.source.chunks():
+                        self.saw_bytes = True
+                        if self._tee is not None:
+                            await self._write_tee(chunk.data)
+                        if forward:
+                            forward = await _forward(send, chunk)
+                except SourceError as error:
+                    self.report.failures.append(error)
+                if forward and self.source.finished and self.settings.subagents:
+                    await self._read_companions(send)
+        if outer is not None:
+            self._signal_scope.cancel()
+
+    async def _read_companions(self, send: MemoryObjectSendStream[Chunk]) -> None:
+        if not await _forward(send, Chunk(b"", None, self.source.name)):
+            return
+        await self._decided.wait()
+        for path in self._contexts:
+            try:
+                async for chunk in FileSource(path).chunks():
+                    if not await _forward(send, chunk):
+                        return
+            except SourceError as error:
+                self.report.failures.append(error)
+
+    async def _write_tee(self, data: bytes) -> None:
+        """Standard output first. A reader that leaves ends the tee, not the run."""
+        assert self._tee is not None
+        view = memoryview(data)
+        while view:
+            try:
+                written = await anyio.to_thread.run_sync(os.write, self._tee, view)
+            except BlockingIOError:
+                await anyio.wait_writable(self._tee)
+                continue
+            except BrokenPipeError:
+                self._tee = None
+                self.report.warnings.append("the reader of standard output left; the run goes on without it")
+                return
+            except OSError as error:
+                self._tee = None
+                self.report.failures.append(SinkError("standard output", error))
+                return
+            view = view[written:]
+
+    async def _watch_signals(self, *, task_status: TaskStatus[None]) -> None:
+        """The first SIGINT is noted and reading goes on for a while, a second one or SIGTERM ends it."""
+        self._signal_scope = anyio.CancelScope()
+        with self._signal_scope, anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
+            task_status.started()
+            async for number in received:
+                if number == signal.SIGINT and self.report.signalled is None and not self._reading.cancel_called:
+                    self.report.signalled = int(signal.SIGINT)
+                    self._reading.deadline = anyio.current_time() + GRACE_SECONDS
+                    continue
+                self.report.signalled = int(number)
+                self._reading.cancel()
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether a signal ended the reading before the input did."""
+        return self._reading.cancelled_caught
+
+    # --- the chain
+
+    async def _pipeline(self, receive: MemoryObjectReceiveStream[Chunk]) -> None:
+        lines = ReadLines(self.source.name, self.settings.max_record)
+        held = await self._detect(lines, receive)
+        assert self.provider is not None and self.dialect is not None
+        observer = self.observer = Observer(self.provider, self.dialect, self.settings.watch)
+        if self.source.finished and self.settings.subagents:
+            found = await anyio.to_thread.run_sync(companions_of, self.provider, self.source.name)
+            self._contexts = {companion.path: companion.context for companion in found}
+        self._decided.set()
+        self._put_prompt(held)
+        bound = self.settings.bound
+        sinks = self._make_sinks(observer)
+        decode = DecodeInputs(self.dialect, self.source.name, self._contexts)
+        stages: list[Any] = [decode, Normalize(self.provider.tools), self.pair, Consolidate(), *self._stages]
+        async with anyio.create_task_group() as tasks:
+            send, of_lines = anyio.create_memory_object_stream[Batch](bound)
+            tasks.start_soon(_pump_from, held, lines, receive, send)
+            for stage in stages:
+                send, of_stage = anyio.create_memory_object_stream[Batch](bound)
+                tasks.start_soon(pump, stage, of_lines, send)
+                of_lines = of_stage
+            send, observed = anyio.create_memory_object_stream[Batch](bound)
+            tasks.start_soon(self._observe, of_lines, send)
+            await fan_out(observed, sinks, bound, self._warn)
+
+    async def _detect(self, lines: ReadLines, receive: MemoryObjectReceiveStream[Chunk]) -> list[Batch]:
+        """Reads until the dialect is known; gives the batches that were read for it."""
+        detector = Detector(self.provider)
+        async for chunk in receive:
+            if not chunk.data:
+                break
+            decided = False
+            for batch in lines.push(chunk):
+                decided = detector.push(batch) or decided
+            if decided:
+                break
+        if detector.dialect is None:
+            last = lines.reader.peek()
+            whole = list(detector.held)
+            if last is not None:
+                detector.push(Batch(self.source.name, records=[last]))
+            detector.held = whole
+            if not detector.seen_records:
+                raise EmptyInput(f"{self.source.name}: the input is empty")
+        try:
+            self.provider, self.dialect = detector.finish()
+        except UnknownFormat as error:
+            raise NotALog(f"{self.source.name}: {error}") from error
+        return detector.held
+
+    def _put_prompt(self, held: list[Batch]) -> None:
+        """The prompt that the caller knows and the log does not say becomes the first message."""
+        prompt = self.settings.prompt
+        assert self.dialect is not None
+        if prompt is None or self.dialect.has_prompt:
+            return
+        if not held:
+            held.append(Batch(self.source.name))
+        source = Source(self.source.name, -1, 0, 0, None, "main", "prompt")
+        held[0].events.insert(0, UserText(source, "", to_raw(prompt), "prompt"))
+
+    async def _observe(
+        self, receive: MemoryObjectReceiveStream[Batch], send: MemoryObjectSendStream[Batch]
+    ) -> None:
+        observer = self.observer
+        assert observer is not None
+        with receive, send:
+            async for batch in receive:
+                observer.observe(batch)
+                for watcher in self.watchers:
+                    watcher.observe(batch)
+                self.batches += 1
+                await send.send(batch)
+
+    # --- sinks and result
+
+    def _make_sinks(self, observer: Observer) -> list[Sink]:
+        sinks = list(self._extra)
+        if self._transcript:
+            self._transcript_sink = TranscriptSink(self._place, observer, self.source.finished)
+            self._dead_letters = DeadLetterSink(self._place_beside)
+            sinks += (self._transcript_sink, self._dead_letters)
+        if self.settings.stream_log != "false":
+            self._log = self._make_log()
+            sinks.append(self._log)
+        return sinks
+
+    def _make_log(self) -> RenderSink:
+        folder, name = self._place_beside()
+        if self.settings.stream_log == "raw":
+            return RenderSink("stream log", folder / f"{name}.stream.jsonl", raw_log.render)
+        return RenderSink("stream log", folder / f"{name}.stream.log", SummaryLog().render)
+
+    def _warn(self, sink: Sink, error: SinkError) -> None:
+        self.report.warnings.append(f"{sink.name} was given up: {error}")
+
+    def _place(self) -> tuple[Path, str, Identity]:
+        """Folder, name and identity of the transcript, from what is known of the session by now."""
+        assert self.observer is not None and self.provider is not None and self.dialect is not None
+        facts, settings = self.observer.facts, self.settings
+        session_id = facts.session_id or f"unknown-{self.started_ms}"
+        target = settings.target or self.provider.name
+        test_id = settings.test_id or session_id
+        started = facts.started_ms if facts.started_ms is not None else self.started_ms
+        identity = Identity(
+            test_id=test_id,
+            target=target,
+            provider=self.provider.name,
+            session_id=session_id,
+            format=self.dialect.name,
+            kind="agentv_run" if self.dialect.live else "imported_transcript",
+            path=None if self.source.name.startswith("<") else self.source.name,
+            model=facts.model,
+            started_ms=started,
+            git_branch=facts.git_branch,
+            cwd=facts.cwd,
+            version=facts.version,
+        )
+        folder = log_folder(settings.out, self.provider.name)
+        return folder, stem(started, target, test_id, settings.attempt), identity
+
+    def _place_beside(self) -> tuple[Path, str]:
+        """Folder and name for outputs beside the transcript."""
+        sink = self._transcript_sink
+        if sink is not None and sink.path is not None:
+            return sink.path.parent, sink.path.name.removesuffix(".transcript.jsonl")
+        folder, name, _ = self._place()
+        return folder, name
+
+    def _result(self) -> Result | None:
+        if self.observer is None:
+            return None
+        outputs = Outputs()
+        if self._transcript_sink is not None and self._transcript_sink.path is not None:
+            outputs.transcript = str(self._transcript_sink.path)
+        if self._log is not None:
+            outputs.stream_log = str(self._log.file.path)
+        if self._dead_letters is not None and self._dead_letters.path is not None:
+            outputs.dead_letters = str(self._dead_letters.path)
+        unpaired = [call.call_id for call in self.pair.open_calls.values()] or self.unpaired
+        result = self.observer.result(unpaired, outputs)
+        settings = self.settings
+        if settings.target is not None:
+            result.target = settings.target
+        if settings.test_id is not None:
+            result.test_id = settings.test_id
+        if settings.attempt is not None:
+            result.attempt = settings.attempt
+        return result
+
+    @property
+    def unpaired(self) -> list[str]:
+        """Ids of the calls that the end of the input left without a result."""
+        return list(self.pair.left)
+
+
+async def _pump_from(
+    held: list[Batch],
+    lines: ReadLines,
+    receive: MemoryObjectReceiveStream[Chunk],
+    send: MemoryObjectSendStream[Batch],
+) -> None:
+    """The reader's pump, which begins with the batches that detection has read."""
+    for batch in held:
+        await send.send(batch)
+    held.clear()
+    await pump(lines, receive, send)
+
+
+async def _forward(send: MemoryObjectSendStream[Chunk], chunk: Chunk) -> bool:
+    """Hands a chunk on; False when nobody takes it any more."""
+    try:
+        await send.send(chunk)
+    except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+        return False
+    return True
+
+
+def _flat(group: BaseExceptionGroup[Exception]) -> list[Exception]:
+    out: list[Exception] = []
+    for error in group.exceptions:
+        out += _flat(error) if isinstance(error, BaseExceptionGroup) else [error]  # pyright: ignore[reportUnknownArgumentType] - a group of exceptions
+    return out

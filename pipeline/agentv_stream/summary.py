@@ -1,0 +1,140 @@
+"""A session's result without a transcript: one synchronous chain, as bulk workers run it."""
+
+import gc
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from agentv_stages.batch import Batch, Chunk
+from agentv_stages.decode import Decode
+from agentv_stages.detect import Detector, UnknownFormat
+from agentv_stages.lines import DEFAULT_CAP, LineReader
+from agentv_stages.normalize import Normalize
+from agentv_stages.pair import Pair
+from agentv_stages.provider import DecodeContext, Dialect, Provider
+from agentv_stages.providers import get_provider
+from agentv_stages.result import Observer, Result
+from agentv_stream.errors import EmptyInput, NotALog, SourceError, UsageError
+from agentv_stream.folder import companions_of
+from agentv_stream.source import check_readable, read_pieces
+
+
+@contextmanager
+def without_collector() -> Iterator[None]:
+    """The cyclic garbage collector rests: what decoding makes has no cycles, and its rounds cost a tenth of the time."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def named_provider(name: str | None) -> Provider | None:
+    """Raises: UsageError for a name that no provider has."""
+    if name is None:
+        return None
+    try:
+        return get_provider(name)
+    except KeyError:
+        raise UsageError(f"no provider is called {name!r}") from None
+
+
+def read_batches(pieces: Iterable[bytes], file: str, cap: int = DEFAULT_CAP) -> Iterator[Batch]:
+    """The records of one input, batch by batch."""
+    reader = LineReader(file, cap)
+    for data in pieces:
+        yield from reader.push(Chunk(data))
+    yield from reader.flush()
+
+
+def detect(batches: Iterator[Batch], only: Provider | None, file: str) -> tuple[Provider, Dialect, list[Batch]]:
+    """Reads until the dialect is known; gives the batches that were read for it.
+
+    Raises: NotALog, EmptyInput.
+    """
+    detector = Detector(only)
+    for batch in batches:
+        if detector.push(batch):
+            break
+    if not detector.seen_records:
+        raise EmptyInput(f"{file}: the input is empty")
+    try:
+        provider, dialect = detector.finish()
+    except UnknownFormat as error:
+        raise NotALog(f"{file}: {error}") from error
+    return provider, dialect, detector.held
+
+
+class SessionReader:
+    """Reads one finished session and its sub-agents' files through the chain; batches come out after `Pair`."""
+
+    def __init__(
+        self, pieces: Iterable[bytes], file: str, provider: str | None = None, watch: tuple[str, ...] = ()
+    ) -> None:
+        batches = read_batches(pieces, file)
+        self.provider, self.dialect, held = detect(batches, named_provider(provider), file)
+        self.file = file
+        self.observer = Observer(self.provider, self.dialect, watch)
+        self.pair = Pair()
+        self._normalize = Normalize(self.provider.tools)
+        self._held = held
+        self._rest = batches
+
+    def batches(self, companions: bool = True) -> Iterator[Batch]:
+        """Every batch, observed; at the end those of sub-agents' files, then what the pairing held back."""
+        yield from self._decoded(DecodeContext(self.file), self._main())
+        if companions:
+            for companion in companions_of(self.provider, self.file):
+                try:
+                    pieces = read_batches(read_pieces(Path(companion.path)), companion.path)
+                    yield from self._decoded(companion.context, pieces)
+                except SourceError:
+                    continue  # it has gone since it was listed
+        for batch in self.pair.flush():
+            self.observer.observe(batch)
+            yield batch
+
+    def _main(self) -> Iterator[Batch]:
+        yield from self._held
+        self._held = []
+        yield from self._rest
+
+    def _decoded(self, context: DecodeContext, batches: Iterable[Batch]) -> Iterator[Batch]:
+        decode = Decode(self.dialect, context)
+        for batch in batches:
+            yield self._through(decode.push(batch)[0])
+        for batch in decode.flush():
+            yield self._through(batch)
+
+    def _through(self, batch: Batch) -> Batch:
+        self._normalize.push(batch)
+        self.pair.push(batch)
+        self.observer.observe(batch)
+        return batch
+
+    def result(self) -> Result:
+        """The result, once all batches were read."""
+        return self.observer.result(list(self.pair.left))
+
+
+def summarize(
+    path: str | Path, *, provider: str | None = None, subagents: bool = True, watch: tuple[str, ...] = ()
+) -> Result:
+    """Reads a finished stream or session and gives its result; blocking, nothing is written.
+
+    `path` may be compressed (`.gz`, `.zst`). `subagents` takes sub-agents' files of a session on disk along.
+
+    Raises: SourceError (missing, a directory), NotALog, EmptyInput, UsageError.
+    """
+    place = Path(path)
+    check_readable(place)
+    with without_collector():
+        reader = SessionReader(read_pieces(place), str(place), provider, watch)
+        for _ in reader.batches(subagents):
+            pass
+        return reader.result()
+
+

@@ -1,0 +1,67 @@
+"""The envelope: one batch of records that each stage enriches on its way to the sinks.
+
+It is the one mutable object of the pipeline; the records, events and faults in it are frozen.
+"""
+
+from msgspec import Struct, field
+
+from agentv_stages.event import AnyEvent
+from agentv_stages.fault import Fault, Reason
+from agentv_stages.message import Message
+
+
+class Chunk(Struct, frozen=True, gc=False):
+    """Bytes as one read gave them, with the time of their arrival (UTC ms; None where nobody looked at a clock).
+
+    `file` names the input that they are of, where a session has several.
+    """
+
+    data: bytes
+    arrived_ms: int | None = None
+    file: str = ""
+
+
+class Record(Struct, frozen=True, gc=False):
+    """One raw line (or one element of a whole-file log): `data` without its line end.
+
+    `offset` is where it begins in the file, in bytes; `row` counts records from 0. Elements of one array share the offset.
+    """
+
+    data: bytes
+    offset: int
+    row: int
+
+
+class Batch(Struct):
+    """What one read brought, and what the stages made of it.
+
+    The line reader fills `records`, the decoder `events`, `ignored` and `unknown`, the consolidator `messages`; any
+    stage may add `faults`. `ignored` counts records that are known and carry nothing to keep, by name; `unknown` counts
+    record types that no decoder knows. `end` is the offset behind the last whole line of this batch; `unterminated` says
+    that the last record has no line end, which only a flush gives.
+    """
+
+    file: str = ""
+    arrived_ms: int | None = None
+    end: int = 0
+    unterminated: bool = False
+    records: list[Record] = field(default_factory=list[Record])
+    events: list[AnyEvent] = field(default_factory=list[AnyEvent])
+    messages: list[Message] = field(default_factory=list[Message])
+    faults: list[Fault] = field(default_factory=list[Fault])
+    ignored: dict[str, int] = field(default_factory=dict[str, int])
+    unknown: dict[str, int] = field(default_factory=dict[str, int])
+    strangers: list[Record] = field(default_factory=list[Record])
+
+    def ignore(self, name: str) -> None:
+        """Counts a record that carries nothing to keep."""
+        self.ignored[name] = self.ignored.get(name, 0) + 1
+
+    def unknown_type(self, name: str, record: Record) -> None:
+        """Counts a record whose type its decoder does not know; it is looked at again as another dialect's."""
+        self.unknown[name] = self.unknown.get(name, 0) + 1
+        self.strangers.append(record)
+
+    def fault(self, reason: Reason, record: Record, detail: str) -> None:
+        """Adds a fault about a whole record."""
+        self.faults.append(Fault(reason, self.file, record.row, record.offset, len(record.data), detail, record.data))

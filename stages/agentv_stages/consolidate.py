@@ -1,0 +1,213 @@
+"""Events to messages: blocks, chunks and deltas of one answer are ONE message, complete when its calls are answered.
+
+In: batches after `Pair`. Out: the same batches with `messages` filled, in the order of completion; `Message.index` is
+the order of their first records. A message is closed by the next message of its stream, a user input or the end of a
+run, and leaves when all its calls have a result. Past 10,000 waiting messages the oldest leaves as it is; what comes
+for it later makes a message of role `tool`.
+"""
+
+from msgspec import Struct, convert, field
+
+from agentv_stages.batch import Batch
+from agentv_stages.event import (
+    AssistantText,
+    Reasoning,
+    Retract,
+    SessionEnd,
+    SlashCommand,
+    Source,
+    TokenUsage,
+    ToolCall,
+    ToolResult,
+    UserText,
+)
+from agentv_stages.message import Message, PairedCall, Role
+from agentv_stages.payload import to_raw
+from agentv_stages.stage import Flushed
+from agentv_stages.turns import Turns, TurnState
+
+MOST_WAITING = 10_000
+
+
+class ConsolidateState(Struct):
+    """Messages that are still being written, by stream, and closed ones that wait for results, by index."""
+
+    next_index: int = 0
+    turns: TurnState = field(default_factory=TurnState)
+    current: dict[str, Message] = field(default_factory=dict[str, Message])
+    waiting: dict[int, Message] = field(default_factory=dict[int, Message])
+    last_ids: dict[str, str] = field(default_factory=dict[str, str])
+
+
+class Consolidate:
+    """A stage over batches."""
+
+    def __init__(self) -> None:
+        self._next = 0
+        self._turns = Turns()
+        self._current: dict[str, Message] = {}
+        self._waiting: dict[int, Message] = {}
+        self._open: dict[str, tuple[Message, PairedCall]] = {}
+        self._last_ids: dict[str, str] = {}  # by stream: the message whose row left last
+        self._flushed = Flushed()
+
+    def push(self, batch: Batch, /) -> tuple[Batch]:
+        out = batch.messages
+        for event in batch.events:
+            kind = type(event)
+            if kind is ToolResult:
+                self._result(event, out)  # type: ignore[arg-type]  # narrowed by `kind`, which mypy does not follow
+            elif kind is ToolCall:
+                assert isinstance(event, ToolCall)
+                message = self._assistant(event, out)
+                paired = PairedCall(event)
+                message.calls.append(paired)
+                self._open[event.call_id] = (message, paired)
+            elif kind is AssistantText:
+                assert isinstance(event, AssistantText)
+                message = self._assistant(event, out)
+                message.append("content", event.text_json, event.delta)
+                if event.synthetic:
+                    message.synthetic = True
+            elif kind is TokenUsage:
+                self._usage(event)  # type: ignore[arg-type]  # as above
+            elif kind is Reasoning:
+                assert isinstance(event, Reasoning)
+                message = self._assistant(event, out)
+                message.append("thinking", event.text_json, event.delta)
+            elif kind is UserText:
+                self._user(event, out)  # type: ignore[arg-type]  # as above
+            elif kind is SlashCommand:
+                assert isinstance(event, SlashCommand)
+                text = to_raw(f"{event.name} {event.args}" if event.args else event.name)
+                self._user(UserText(event.source, event.part, text, event.source.base_id, True), out)
+            elif kind is SessionEnd:
+                self._close(event.source.stream, out)
+            elif kind is Retract:
+                self._retract(event)  # type: ignore[arg-type]  # as above
+        return (batch,)
+
+    def flush(self) -> tuple[Batch, ...]:
+        """Everything that waits leaves, by index."""
+        self._flushed.once()
+        left = sorted([*self._current.values(), *self._waiting.values()], key=lambda m: m.index)
+        self._current, self._waiting, self._open = {}, {}, {}
+        for message in left:
+            message.seal()
+        return (Batch(messages=left),) if left else ()
+
+    def snapshot(self) -> ConsolidateState:
+        """What waits. Calls that are open are found again in the messages."""
+        return ConsolidateState(self._next, self._turns.snapshot(), self._current, self._waiting, self._last_ids)
+
+    def restore(self, snapshot: object, /) -> None:
+        state = convert(snapshot, ConsolidateState, from_attributes=True)
+        self._next = state.next_index
+        self._turns.restore(state.turns)
+        self._current, self._waiting, self._last_ids = state.current, state.waiting, state.last_ids
+        for message in (*self._current.values(), *self._waiting.values()):
+            for paired in message.calls:
+                if paired.result is None:
+                    self._open[paired.call.call_id] = (message, paired)
+
+    def _start(self, role: Role, source: Source, message_id: str, out: list[Message]) -> Message:
+        stream = source.stream
+        if stream in self._current:
+            self._close(stream, out)
+        message = Message(self._next, role, source, message_id, end_ms=source.time_ms)
+        self._next += 1
+        self._current[stream] = message
+        return message
+
+    def _assistant(self, event: AssistantText | Reasoning | ToolCall, out: list[Message]) -> Message:
+        source = event.source
+        message = self._current.get(source.stream)
+        if message is None or message.message_id != event.message_id or message.role != "assistant":
+            message = self._reopen(event.message_id, source.stream, out)
+            if message is None:
+                turn = self._turns.turn_of(event)
+                message = self._start("assistant", source, event.message_id, out)
+                message.turn = turn
+                message.model = event.model
+                message.late = self._last_ids.get(source.stream) == event.message_id
+        if source.time_ms is not None:
+            message.end_ms = source.time_ms
+        return message
+
+    def _reopen(self, message_id: str, stream: str, out: list[Message]) -> Message | None:
+        """A message that was closed too early goes on, if its row has not left yet."""
+        for index, message in self._waiting.items():
+            if message.message_id == message_id and message.source.stream == stream:
+                self._close(stream, out)
+                self._waiting.pop(index, None)
+                self._current[stream] = message
+                return message
+            if index + 64 < self._next and len(self._waiting) > 64:
+                break  # only the neighbourhood is worth the search
+        return None
+
+    def _user(self, event: UserText, out: list[Message]) -> None:
+        message = self._current.get(event.source.stream)
+        same = message is not None and message.role == "user" and message.message_id == event.message_id != ""
+        if message is None or not same or message.injected != event.injected:
+            message = self._start("user", event.source, event.message_id, out)
+            message.injected = event.injected
+        message.append("content", event.body, event.delta and bytes(event.body)[:1] == b'"')
+
+    def _result(self, event: ToolResult, out: list[Message]) -> None:
+        if event.partial:
+            return
+        entry = self._open.pop(event.call_id, None)
+        if entry is None:
+            message = Message(self._next, "tool", event.source, event.call_id, end_ms=event.source.time_ms, late=True)
+            self._next += 1
+            if event.call is not None:
+                message.calls.append(PairedCall(event.call, event))
+            elif event.output_json is not None:
+                message.content.append(event.output_json)
+            out.append(message)
+            return
+        message, paired = entry
+        paired.result = event
+        if message.index in self._waiting and _answered(message):
+            del self._waiting[message.index]
+            self._leave(message, out)
+
+    def _close(self, stream: str, out: list[Message]) -> None:
+        message = self._current.pop(stream, None)
+        if message is None:
+            return
+        if _answered(message):
+            self._leave(message, out)
+            return
+        if len(self._waiting) >= MOST_WAITING:
+            oldest = self._waiting.pop(next(iter(self._waiting)))
+            for paired in oldest.calls:
+                if paired.result is None:
+                    self._open.pop(paired.call.call_id, None)
+            self._leave(oldest, out)
+        self._waiting[message.index] = message
+
+    def _leave(self, message: Message, out: list[Message]) -> None:
+        if message.role == "assistant":
+            self._last_ids[message.source.stream] = message.message_id
+        message.seal()
+        out.append(message)
+
+    def _usage(self, event: TokenUsage) -> None:
+        if event.scope != "call":
+            return
+        message = self._current.get(event.source.stream)
+        if message is not None and message.role == "assistant":
+            if message.usage is None or event.input is not None:
+                message.usage = event
+
+    def _retract(self, event: Retract) -> None:
+        void = set(event.message_ids)
+        for message in (*self._current.values(), *self._waiting.values()):
+            if message.message_id in void or message.source.base_id in void:
+                message.retracted = True
+
+
+def _answered(message: Message) -> bool:
+    return all(paired.result is not None for paired in message.calls)

@@ -1,0 +1,226 @@
+"""Records to events: runs a dialect's decoder over batches and repairs what it refuses.
+
+The ladder for one record: the dialect's typed decoding; the record cleaned by the standard library's JSON reader
+(duplicate keys, NaN, lone surrogates, 1e400, control characters); the same without the members whose shape does not
+fit; the objects that can be cut out of it (`}{` welded, noise before them); the dead letters.
+Faults: `not-json`, `torn`, `torn-middle`, `welded`, `nul-run`, `bad-utf8`, `not-object`, `too-deep`, `schema`, `foreign-record`.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.detect import CERTAIN, objects, rank
+from agentv_stages.payload import to_raw
+from agentv_stages.provider import DecodeContext, Dialect
+from agentv_stages.stage import Flushed
+
+REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+_STEP = re.compile(r"\.([^.\[\]`]+)|\[(\d+|\.\.\.)\]")
+_MOST_PRUNED = 8
+_MOST_STRANGERS = 16
+_array = msgspec.json.Decoder(list[Raw])
+_read = json.JSONDecoder(strict=False).raw_decode
+
+
+class Decode:
+    """A stage over batches: fills `events`, `ignored`, `unknown` from `records`."""
+
+    def __init__(self, dialect: Dialect, context: DecodeContext | None = None) -> None:
+        self.dialect = dialect
+        self.context = context or DecodeContext()
+        self.decoder = dialect.decoder(self.context)
+        self._strangers = 0
+        self._flushed = Flushed()
+
+    def push(self, batch: Batch, /) -> tuple[Batch]:
+        decode = self.decoder.decode
+        for record in batch.records:
+            try:
+                decode(record, batch)
+            except REFUSED as refusal:
+                self._repair(record, batch, refusal)
+        if batch.strangers:
+            self._look_at_strangers(batch)
+        return (batch,)
+
+    def flush(self) -> tuple[Batch, ...]:
+        self._flushed.once()
+        batch = Batch(self.context.file)
+        self.decoder.flush(batch)
+        return (batch,) if batch.events or batch.faults or batch.ignored else ()
+
+    def snapshot(self) -> Struct:
+        """The decoder's state, as a copy that later records do not change."""
+        state = self.decoder.state
+        return msgspec.json.decode(msgspec.json.encode(state), type=type(state))
+
+    def restore(self, snapshot: Any, /) -> None:
+        data = msgspec.json.encode(snapshot)
+        self.decoder.state = msgspec.json.decode(data, type=type(self.decoder.state))
+
+    def _repair(self, record: Record, batch: Batch, refusal: Exception) -> None:
+        data = record.data
+        if data.lstrip()[:1] == b"[" and self._explode(record, batch):
+            return
+        if not data.strip():
+            return
+        if b"\0" in data:
+            batch.fault("nul-run", record, f"{data.count(0)} NUL bytes")
+            data = data.replace(b"\0", b"")
+            if not data.strip():
+                return
+        try:
+            text = data.decode()
+        except UnicodeDecodeError as error:
+            batch.fault("bad-utf8", record, str(error))
+            text = data.decode("utf-8", "replace")
+        try:
+            value = json.loads(text, strict=False)
+        except RecursionError:
+            batch.fault("too-deep", record, "nested too deeply to be read")
+            return
+        except ValueError as error:
+            self._salvage(text, record, batch, error)
+            return
+        self._typed(value, record, batch, refusal)
+
+    def _typed(self, value: Any, record: Record, batch: Batch, refusal: Exception) -> None:
+        """Decodes an untyped value again, without the members that the dialect cannot take."""
+        if not isinstance(value, dict):
+            batch.fault("not-object", record, f"a JSON {type(value).__name__}")
+            return
+        pruned: list[str] = []
+        while True:
+            try:
+                clean = Record(bytes(to_raw(value)), record.offset, record.row)
+                self.decoder.decode(clean, batch)
+            except msgspec.ValidationError as error:
+                if len(pruned) == _MOST_PRUNED or not _prune(value, str(error)):
+                    batch.fault("schema", record, str(error))
+                    return
+                pruned.append(str(error))
+            except RecursionError:
+                batch.fault("too-deep", record, "nested too deeply to be decoded")
+                return
+            except REFUSED as error:
+                batch.fault("schema", record, str(error))
+                return
+            else:
+                if pruned:
+                    batch.fault("schema", record, "; ".join(pruned))
+                elif isinstance(refusal, msgspec.ValidationError):
+                    pass  # the cleaned record fits: a duplicate key, or a number out of range
+                return
+
+    def _explode(self, record: Record, batch: Batch) -> bool:
+        """A top-level array: each element is a record of its own, at the same offset."""
+        try:
+            elements = _array.decode(record.data)
+        except REFUSED:
+            return False
+        for i, element in enumerate(elements):
+            one = Record(bytes(element), record.offset, record.row + i)
+            if one.data.lstrip()[:1] == b"[":
+                batch.fault("not-object", one, "an array within the array of records")
+                continue
+            try:
+                self.decoder.decode(one, batch)
+            except REFUSED as refusal:
+                self._repair(one, batch, refusal)
+        return True
+
+    def _salvage(self, text: str, record: Record, batch: Batch, error: ValueError) -> None:
+        """Cuts whole objects out of a line that is no JSON as a whole."""
+        found, rest = _cut(text)
+        torn = batch.unterminated and record is batch.records[-1]
+        for value in found:
+            self._typed(value, record, batch, error)
+        if not found:
+            if text.lstrip()[:1] in ("{", "["):
+                batch.fault("torn" if torn else "torn-middle", record, str(error))
+            else:
+                batch.fault("not-json", record, "text without JSON")
+        elif rest:
+            begun = rest.lstrip()[:1] == "{"
+            reason = "torn" if begun and torn else "torn-middle" if begun else "not-json"
+            batch.fault(reason, record, f"{len(found)} objects salvaged, {len(rest)} characters left")
+        else:
+            batch.fault("welded", record, f"{len(found)} objects on one line")
+
+    def _look_at_strangers(self, batch: Batch) -> None:
+        """A record of unknown type may be another agent's: two logs in one input are a fault worth telling."""
+        for record in batch.strangers:
+            if self._strangers >= _MOST_STRANGERS:
+                break
+            self._strangers += 1
+            found = rank(list(objects(record)))
+            if found and found[0][0] >= CERTAIN and found[0][2].name != self.dialect.name:
+                batch.fault("foreign-record", record, f"looks like {found[0][2].name} in a {self.dialect.name} log")
+        batch.strangers.clear()
+
+
+def _prune(value: Any, message: str) -> bool:
+    """Removes the member that a validation message names (`… - at `$.message.content[0].name``); False if it cannot."""
+    path = message.rpartition("`$")[2].rstrip("`") if "`$" in message else ""
+    steps = [m[1] if m[1] is not None else m[2] for m in _STEP.finditer(path)]
+    if not steps:
+        return False
+    holders = [value]
+    for step in steps[:-1]:
+        holders = [inner for holder in holders for inner in _below(holder, step)]
+    removed = False
+    for holder in holders:
+        if isinstance(holder, dict):
+            removed = holder.pop(steps[-1], holder) is not holder or removed  # pyright: ignore[reportUnknownMemberType] - decoded JSON
+        elif isinstance(holder, list) and holder:
+            if steps[-1] == "...":
+                holder.clear()  # pyright: ignore[reportUnknownMemberType] - decoded JSON
+                removed = True
+            elif int(steps[-1]) < len(holder):  # pyright: ignore[reportUnknownArgumentType] - decoded JSON
+                del holder[int(steps[-1])]
+                removed = True
+    return removed
+
+
+def _below(holder: Any, step: str) -> Iterator[Any]:
+    if isinstance(holder, dict) and step in holder:
+        yield holder[step]
+    elif isinstance(holder, list):
+        if step == "...":
+            yield from holder
+        elif step.isdigit() and int(step) < len(holder):  # pyright: ignore[reportUnknownArgumentType] - decoded JSON
+            yield holder[int(step)]
+
+
+def _cut(text: str) -> tuple[list[dict[str, Any]], str]:
+    """The whole objects in `text`, and the characters that belong to none. Linear: each `{` at a record's start only."""
+    found: list[dict[str, Any]] = []
+    rest: list[str] = []
+    at, tries = 0, 0
+    while at < len(text):
+        start = text.find('{"', at)
+        if start < 0 or tries > 16:
+            rest.append(text[at:])
+            break
+        try:
+            value, end = _read(text, start)
+        except (ValueError, RecursionError):
+            tries += 1
+            following = text.find('{"type"', start + 1)
+            following = following if following >= 0 else text.find('}{"', start + 1) + 1
+            if following <= start:
+                rest.append(text[at:])
+                break
+            rest.append(text[at:following])
+            at = following
+            continue
+        rest.append(text[at:start])
+        found.append(value)
+        at = end
+    return found, "".join(rest).strip()

@@ -1,0 +1,124 @@
+"""Finds out which dialect an input is, from its first records; never from its path."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.payload import decode_json
+from agentv_stages.provider import Dialect, Provider
+from agentv_stages.providers import NAMES, get_provider, plugins
+
+MOST_RECORDS = 64
+MOST_BYTES = 256 * 1024
+ENOUGH_RECORDS = 5
+CERTAIN = 1.0
+
+
+class UnknownFormat(ValueError):
+    """No dialect fits the input. `tried` names the dialects, `found` says what stood there."""
+
+    def __init__(self, found: str, tried: Iterable[str]) -> None:
+        self.found = found
+        self.tried = tuple(tried)
+        super().__init__(f"not a log of a known agent: {found}; tried {', '.join(self.tried)}")
+
+
+def rank(head: list[Mapping[str, Any]], only: Provider | None = None) -> list[tuple[float, Provider, Dialect]]:
+    """The dialects that fit, the surest first. Providers are asked in order and a certain one ends the search."""
+    found: list[tuple[float, Provider, Dialect]] = []
+    for provider in [only] if only else _providers():
+        for dialect in provider.dialects:
+            score = dialect.detect(head)
+            if score > 0:
+                found.append((score, provider, dialect))
+                if score >= CERTAIN:
+                    return [found[-1]]
+    return sorted(found, key=lambda entry: -entry[0])
+
+
+def _providers() -> Iterable[Provider]:
+    for name in NAMES:
+        yield get_provider(name)
+    yield from plugins().values()
+
+
+class Detector:
+    """Holds the first batches until a dialect is decided. `only` limits the search to one provider's dialects."""
+
+    def __init__(self, only: Provider | None = None) -> None:
+        self.only = only
+        self.held: list[Batch] = []
+        self.provider: Provider | None = None
+        self.dialect: Dialect | None = None
+        self._head: list[Mapping[str, Any]] = []
+        self._records = 0
+        self._bytes = 0
+        self._first = b""
+
+    def push(self, batch: Batch) -> bool:
+        """Takes the next batch; True once the dialect is decided."""
+        self.held.append(batch)
+        before = len(self._head)
+        for record in batch.records:
+            if self._records >= MOST_RECORDS:
+                break
+            self._records += 1
+            self._bytes += len(record.data)
+            self._first = self._first or record.data[:200]
+            self._head.extend(objects(record))
+        if len(self._head) == before:
+            return False
+        found = rank(self._head[:MOST_RECORDS], self.only)
+        full = self._records >= MOST_RECORDS or self._bytes >= MOST_BYTES or len(self._head) >= ENOUGH_RECORDS
+        if found and (found[0][0] >= CERTAIN or full):
+            self._decide(found)
+            return True
+        return False
+
+    @property
+    def seen_records(self) -> int:
+        """How many records were looked at."""
+        return self._records
+
+    def finish(self) -> tuple[Provider, Dialect]:
+        """The input has ended.
+
+        Raises: UnknownFormat when nothing fits.
+        """
+        if self.dialect is None:
+            found = rank(self._head[:MOST_RECORDS], self.only)
+            if not found:
+                tried = [d.name for p in ([self.only] if self.only else _providers()) for d in p.dialects]
+                raise UnknownFormat(describe(self._first), tried)
+            self._decide(found)
+        assert self.provider is not None and self.dialect is not None
+        return self.provider, self.dialect
+
+    def _decide(self, found: list[tuple[float, Provider, Dialect]]) -> None:
+        _, self.provider, self.dialect = found[0]
+
+
+def objects(record: Record) -> list[Mapping[str, Any]]:
+    """The JSON objects of a record: itself, or the first elements of an array; none for anything else."""
+    try:
+        value = decode_json(record.data)
+    except (ValueError, RecursionError):
+        start = record.data.find(b'{"')
+        if start <= 0:
+            return []
+        try:
+            value = decode_json(record.data[start:])
+        except (ValueError, RecursionError):
+            return []
+    if isinstance(value, list):
+        return [v for v in value[:MOST_RECORDS] if isinstance(v, dict)]  # pyright: ignore[reportUnknownVariableType] - decoded JSON
+    return [value] if isinstance(value, dict) else []  # pyright: ignore[reportUnknownVariableType] - decoded JSON
+
+
+def describe(data: bytes) -> str:
+    """What stands at the beginning of an input, in one short printable line."""
+    if not data:
+        return "no records"
+    text = data[:80].decode("utf-8", "replace")
+    shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return f"it begins with {shown!r}"

@@ -1,0 +1,273 @@
+"""The event model: what any agent's log says, in one vocabulary of frozen Structs.
+
+A decoder turns records into events; every later stage reads them. Event kinds and their JSON form follow agtrace
+(user, reasoning, message, tool_call, tool_result, token_usage, notification, slash_command, queue_operation, summary);
+session, session_end and retract are ours. Payloads that are only passed on (text, tool input, tool output) stay `Raw`
+JSON from the log, byte for byte; the properties beside them decode on demand.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Raw, Struct
+
+from agentv_stages.payload import decode_json, text_of
+
+Kind: TypeAlias = Literal["read", "write", "execute", "search", "plan", "ask", "other"]
+Origin: TypeAlias = Literal["system", "mcp"]
+Outcome: TypeAlias = Literal["ok", "error", "denied", "cancelled", "unpaired"]
+Status: TypeAlias = Literal["complete", "error", "incomplete", "interrupted", "stalled", "killed", "unknown"]
+Level: TypeAlias = Literal["debug", "info", "warning", "error"]
+
+MAIN = "main"
+EMPTY_OBJECT = Raw(b"{}")
+NULL = Raw(b"null")
+
+
+class Source(Struct, frozen=True, gc=False):
+    """Where a record stands and when it happened; one object shared by all events of the record.
+
+    `row` counts the records of the file from 0, `offset` and `length` are bytes (the line end not included).
+    `time_ms` is UTC milliseconds since the epoch as the log says it, None where it does not.
+    `stream` is `main`, `sidechain:<agent id>` or `subagent:<name>`.
+    `base_id` is the native id that event ids are made of; "" stands for `<session id>:row_<row>`.
+    """
+
+    file: str
+    row: int
+    offset: int
+    length: int
+    time_ms: int | None = None
+    stream: str = MAIN
+    base_id: str = ""
+
+
+class Event(Struct, frozen=True, gc=False, tag_field="type"):
+    """What all events share. `part` tells events of one record apart; it is appended to `source.base_id`."""
+
+    source: Source
+    part: str
+
+
+class UserText(Event, frozen=True, gc=False, tag="user"):
+    """A user input: `body` is a JSON string or a list of content blocks as in the log.
+
+    `injected` marks text that the agent's program wrote in the user's name (reminders, compaction summaries, notices).
+    Consecutive events with one non-empty `message_id` make one message.
+    """
+
+    body: Raw
+    message_id: str = ""
+    injected: bool = False
+    delta: bool = False
+
+    @property
+    def text(self) -> str:
+        return text_of(self.body)
+
+
+class AssistantText(Event, frozen=True, gc=False, tag="message"):
+    """A text block of a model message, or a piece of one: with `delta` it continues the text before it.
+
+    `text_json` is a JSON string. `synthetic` marks a text that the agent's program made ("API Error: …"); it is no turn.
+    """
+
+    message_id: str
+    text_json: Raw
+    delta: bool = False
+    synthetic: bool = False
+    model: str | None = None
+
+    @property
+    def text(self) -> str:
+        return text_of(self.text_json)
+
+
+class Reasoning(Event, frozen=True, gc=False, tag="reasoning"):
+    """A thinking block of a model message, or a piece of one (`delta`). `text_json` is a JSON string."""
+
+    message_id: str
+    text_json: Raw
+    delta: bool = False
+    model: str | None = None
+
+    @property
+    def text(self) -> str:
+        return text_of(self.text_json)
+
+
+class ToolCall(Event, frozen=True, gc=False, tag="tool_call"):
+    """The model asks for a tool. Decoders fill the first block of fields; `Normalize` adds the second.
+
+    `input_json` is the JSON value as the log has it (an object for most; a string or array where the agent uses one).
+    After `Normalize` keys may have been added to it (`file_path`, `skill`), never changed.
+    `parent_call` is the call id of the script or task that made this call, where the log says so.
+    """
+
+    message_id: str
+    call_id: str
+    name: str
+    input_json: Raw
+    parent_call: str | None = None
+    model: str | None = None
+
+    tool: str = ""
+    kind: Kind = "other"
+    origin: Origin = "system"
+    server: str | None = None
+    command: str | None = None
+    files: tuple[str, ...] = ()
+    edit: bool = False
+    shell_edit: bool = False
+
+    @property
+    def input(self) -> Any:
+        """The decoded arguments."""
+        return decode_json(self.input_json)
+
+
+class ToolResult(Event, frozen=True, gc=False, tag="tool_result"):
+    """What a tool gave back. `output_json` is any JSON value, None where the log holds no output.
+
+    `outcome` None means that the log only says that the call ended; `Pair` then says `ok`.
+    Several results of one call: `partial` marks all but the last (a background shell, a task that was only launched).
+    `Pair` fills `call` and, where both ends have a time and the log gives none, `duration_ms`.
+    """
+
+    call_id: str
+    output_json: Raw | None
+    outcome: Outcome | None = None
+    exit_code: int | None = None
+    duration_ms: int | None = None
+    agent_id: str | None = None
+    partial: bool = False
+    call: ToolCall | None = None
+
+    @property
+    def output(self) -> Any:
+        """The decoded output, None where there is none."""
+        return None if self.output_json is None else decode_json(self.output_json)
+
+
+class TokenUsage(Event, frozen=True, gc=False, tag="token_usage"):
+    """Tokens, in the one meaning of docs/metrics.md: `input` holds cached and cache-written tokens, `output` reasoning.
+
+    `scope`: `call` is one model call, identified by `key` (a repeated key replaces, the larger output wins);
+    `segment` is a total of a part of the session (parts add up); `session` is the total so far (the last one wins).
+    A total of scope segment or session replaces the calls it covers: those of its own stream, or with
+    `covers_streams` those of all streams. `output_final` is False where `output` is a placeholder.
+    None means that the log does not say.
+    """
+
+    key: str
+    scope: Literal["call", "segment", "session"] = "call"
+    model: str | None = None
+    input: int | None = None
+    cached: int | None = None
+    cache_write: int | None = None
+    cache_write_1h: int | None = None
+    output: int | None = None
+    reasoning: int | None = None
+    output_final: bool = True
+    covers_streams: bool = False
+    cost_usd: float | None = None
+
+
+class Notification(Event, frozen=True, gc=False, tag="notification"):
+    """Something worth telling that is no message. `name` is the native name (`api_retry`, `compact_boundary`…)."""
+
+    name: str
+    message: str
+    level: Level = "info"
+    call_id: str | None = None
+
+
+class SlashCommand(Event, frozen=True, gc=False, tag="slash_command"):
+    """A command of the agent's own command line, `name` with its leading slash."""
+
+    name: str
+    args: str | None = None
+
+
+class QueueOperation(Event, frozen=True, gc=False, tag="queue_operation"):
+    """A prompt put into or taken out of the agent's queue."""
+
+    operation: str
+    content: str | None = None
+    task_id: str | None = None
+
+
+class Summary(Event, frozen=True, gc=False, tag="summary"):
+    """A title or summary of the session; `leaf_uuid` names the record it speaks of."""
+
+    summary: str
+    leaf_uuid: str | None = None
+
+
+class SessionInfo(Event, frozen=True, gc=False, tag="session"):
+    """Facts of the session as they become known; of several events the last value that is not None holds."""
+
+    session_id: str | None = None
+    model: str | None = None
+    version: str | None = None
+    cwd: str | None = None
+    git_branch: str | None = None
+    parent_session_id: str | None = None
+    title: str | None = None
+    context_window: int | None = None
+
+
+class SessionEnd(Event, frozen=True, gc=False, tag="session_end"):
+    """The agent says that a run ended; there can be several. `cost_usd` is cumulative, `duration_ms` of this run alone.
+
+    `result_json` is the agent's closing record as it stands in the log, where it has one.
+    """
+
+    status: Status
+    reason: str | None = None
+    cost_usd: float | None = None
+    duration_ms: int | None = None
+    agent_num_turns: int | None = None
+    result_json: Raw | None = None
+
+
+class Retract(Event, frozen=True, gc=False, tag="retract"):
+    """What the log takes back: the message ids (and call ids) that are void from here on."""
+
+    message_ids: tuple[str, ...]
+    reason: str
+
+
+AnyEvent: TypeAlias = (
+    UserText
+    | AssistantText
+    | Reasoning
+    | ToolCall
+    | ToolResult
+    | TokenUsage
+    | Notification
+    | SlashCommand
+    | QueueOperation
+    | Summary
+    | SessionInfo
+    | SessionEnd
+    | Retract
+)
+
+Events: TypeAlias = Sequence[AnyEvent]
+
+SUFFIXES: dict[type[Event], str] = {
+    UserText: "user",
+    AssistantText: "message",
+    Reasoning: "reasoning",
+    ToolCall: "call",
+    ToolResult: "result",
+    TokenUsage: "usage",
+    Notification: "notify",
+    SlashCommand: "slashcmd",
+    QueueOperation: "queue",
+    Summary: "summary",
+    SessionInfo: "session",
+    SessionEnd: "end",
+    Retract: "retract",
+}

@@ -1,0 +1,103 @@
+"""What a session is and how it ended: facts gathered from its events."""
+
+from msgspec import Struct, convert
+
+from agentv_stages.batch import Batch
+from agentv_stages.event import (
+    MAIN,
+    AssistantText,
+    Reasoning,
+    SessionEnd,
+    SessionInfo,
+    Status,
+    Summary,
+    ToolCall,
+    UserText,
+)
+
+
+class Facts(Struct):
+    """Facts of one session; None where the log does not say. `started_ms` is the time of its first event."""
+
+    session_id: str | None = None
+    model: str | None = None
+    version: str | None = None
+    cwd: str | None = None
+    git_branch: str | None = None
+    parent_session_id: str | None = None
+    title: str | None = None
+    started_ms: int | None = None
+    prompt_seen: bool = False
+    end: SessionEnd | None = None
+    activity: bool = False  # something was asked or answered
+    open_end: bool = False  # the main stream went on after its last end record
+    records: int = 0
+    events: int = 0
+    last_event: str | None = None
+    last_offset: int | None = None
+
+
+class FactsObserver:
+    """Gathers `facts` from batches. Events of sub-agents' files say nothing about the session itself."""
+
+    def __init__(self) -> None:
+        self.facts = Facts()
+
+    def observe(self, batch: Batch) -> None:
+        facts = self.facts
+        facts.records += len(batch.records)
+        events = batch.events
+        facts.events += len(events)
+        if not events:
+            return
+        if facts.started_ms is None:
+            facts.started_ms = next((e.source.time_ms for e in events if e.source.time_ms is not None), None)
+        for event in events:
+            kind = type(event)
+            if kind is SessionInfo or kind is SessionEnd or kind is Summary:
+                self._session(event)  # type: ignore[arg-type]  # narrowed by `kind`, which mypy does not follow
+            elif not facts.open_end and (kind is AssistantText or kind is ToolCall or kind is Reasoning):
+                if event.source.stream == MAIN and not (isinstance(event, AssistantText) and event.synthetic):
+                    facts.open_end = facts.activity = True
+            elif kind is UserText and not facts.prompt_seen:
+                assert isinstance(event, UserText)
+                facts.prompt_seen = not event.injected and event.source.stream == MAIN
+                facts.activity = True
+        last = events[-1]
+        facts.last_event = last.__struct_config__.tag  # type: ignore[assignment]  # a str for our events
+        facts.last_offset = last.source.offset
+
+    def _session(self, event: SessionInfo | SessionEnd | Summary) -> None:
+        facts = self.facts
+        if isinstance(event, Summary):
+            facts.title = event.summary
+        elif isinstance(event, SessionEnd):
+            if event.source.stream == MAIN:
+                facts.end = event
+                facts.open_end = False
+        elif event.source.stream == MAIN:
+            facts.session_id = facts.session_id or event.session_id
+            facts.model = event.model or facts.model
+            facts.version = event.version or facts.version
+            facts.cwd = facts.cwd or event.cwd
+            facts.git_branch = facts.git_branch or event.git_branch
+            facts.parent_session_id = facts.parent_session_id or event.parent_session_id
+            facts.title = event.title or facts.title
+
+    def snapshot(self) -> Facts:
+        return self.facts
+
+    def restore(self, snapshot: object, /) -> None:
+        self.facts = convert(snapshot, Facts, from_attributes=True)
+
+    def status(self, has_end: bool, open_calls: int) -> Status:
+        """How the session ended, as far as its log tells; `has_end`: its dialect has an end record."""
+        facts = self.facts
+        end = facts.end
+        if end is not None and not facts.open_end:
+            if end.status == "complete" and open_calls and not has_end:
+                return "unknown"
+            return end.status
+        if has_end:
+            return "incomplete"
+        return "unknown"

@@ -1,0 +1,73 @@
+"""Several inputs as one session: its main log first, then its sub-agents' files, each with reader and decoder of its own."""
+
+from msgspec import Struct, convert, field
+
+from agentv_stages.batch import Batch, Chunk
+from agentv_stages.decode import Decode
+from agentv_stages.lines import DEFAULT_CAP, LinePosition, LineReader
+from agentv_stages.provider import DecodeContext, Dialect
+from agentv_stages.stage import Flushed
+
+
+class ReadLines:
+    """`LineReader` for inputs one after the other; a chunk of another file ends the one before."""
+
+    def __init__(self, file: str = "", cap: int = DEFAULT_CAP) -> None:
+        self.reader = LineReader(file, cap)
+        self._flushed = Flushed()
+
+    def push(self, chunk: Chunk, /) -> tuple[Batch, ...]:
+        if chunk.file == self.reader.file:
+            return self.reader.push(chunk)
+        last = self.reader.flush()
+        self.reader = LineReader(chunk.file, self.reader.cap)
+        return (*last, *self.reader.push(chunk))
+
+    def flush(self) -> tuple[Batch, ...]:
+        self._flushed.once()
+        return self.reader.flush()
+
+    def snapshot(self) -> LinePosition:
+        return self.reader.snapshot()
+
+    def restore(self, snapshot: object, /) -> None:
+        self.reader.restore(snapshot)
+
+
+class DecodeState(Struct):
+    """The running input and its decoder's state, as JSON builtins."""
+
+    file: str
+    state: object = field(default_factory=dict[str, object])
+
+
+class DecodeInputs:
+    """`Decode` for inputs one after the other. `contexts` says of each file what its decoder is told."""
+
+    def __init__(self, dialect: Dialect, file: str = "", contexts: dict[str, DecodeContext] | None = None) -> None:
+        self.dialect = dialect
+        self.contexts = contexts or {}
+        self._decode = self._decoder(file)
+        self._flushed = Flushed()
+
+    def _decoder(self, file: str) -> Decode:
+        return Decode(self.dialect, self.contexts.get(file) or DecodeContext(file))
+
+    def push(self, batch: Batch, /) -> tuple[Batch, ...]:
+        if batch.file == self._decode.context.file:
+            return self._decode.push(batch)
+        last = self._decode.flush()
+        self._decode = self._decoder(batch.file)
+        return (*last, *self._decode.push(batch))
+
+    def flush(self) -> tuple[Batch, ...]:
+        self._flushed.once()
+        return self._decode.flush()
+
+    def snapshot(self) -> DecodeState:
+        return DecodeState(self._decode.context.file, self._decode.snapshot())
+
+    def restore(self, snapshot: object, /) -> None:
+        state = convert(snapshot, DecodeState, from_attributes=True)
+        self._decode = self._decoder(state.file)
+        self._decode.restore(state.state)

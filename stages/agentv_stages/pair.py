@@ -1,0 +1,162 @@
+"""Joins each tool call with its result, by id.
+
+In: batches in file order, their calls normalised. Out: the same batches; each `ToolResult` bears its call, an outcome
+and a duration (result time minus call time where both have one and the log gives none). A call or result that the log
+repeats is dropped and counted (`repeated-call`, `repeated-result`). A result that comes before its call waits for it.
+At `flush` the calls without a result come as results with the outcome `unpaired`.
+Faults: `orphan-result` for a result whose call was never seen; it goes on without a call.
+"""
+
+from msgspec import Struct, convert, field
+
+from agentv_stages.batch import Batch
+from agentv_stages.event import AnyEvent, ToolCall, ToolResult
+from agentv_stages.fault import Fault
+from agentv_stages.stage import Flushed
+
+MOST_OPEN = 10_000
+MOST_EARLY = 256
+MOST_RECENT = 1024
+
+
+class PairState(Struct):
+    """Calls without a result, results without a call, and the calls that were answered lately (id to fingerprint)."""
+
+    open: dict[str, ToolCall] = field(default_factory=dict[str, ToolCall])
+    early: dict[str, ToolResult] = field(default_factory=dict[str, ToolResult])
+    recent: dict[str, int] = field(default_factory=dict[str, int])
+
+
+class Pair:
+    """A stage over batches. `open_calls` is live: the calls that wait for a result, oldest first.
+
+    `left` has, after `flush`, the ids of those that never got one.
+    """
+
+    def __init__(self) -> None:
+        self.state = PairState()
+        self.left: list[str] = []
+        self._flushed = Flushed()
+
+    @property
+    def open_calls(self) -> dict[str, ToolCall]:
+        return self.state.open
+
+    def push(self, batch: Batch, /) -> tuple[Batch]:
+        events = batch.events
+        out: list[AnyEvent] | None = None
+        for i, event in enumerate(events):
+            kind = type(event)
+            if kind is ToolResult:
+                if out is None:
+                    out = events[:i]
+                self._result(event, batch, out)  # type: ignore[arg-type]  # narrowed by `kind`, which mypy does not follow
+            elif kind is ToolCall:
+                if not self._call(event, batch):  # type: ignore[arg-type]  # as above
+                    if out is None:
+                        out = events[:i]
+                    continue
+                if out is not None:
+                    out.append(event)
+                if self.state.early:
+                    waiting = self.state.early.pop(event.call_id, None)  # type: ignore[union-attr]  # as above
+                    if waiting is not None:
+                        if out is None:
+                            out = events[: i + 1]
+                        self._result(waiting, batch, out)
+            elif out is not None:
+                out.append(event)
+        if out is not None:
+            batch.events = out
+        return (batch,)
+
+    def flush(self) -> tuple[Batch, ...]:
+        """Gives what is left: results whose call never came, calls whose result never came."""
+        self._flushed.once()
+        state = self.state
+        batch = Batch()
+        for result in state.early.values():
+            self._orphan(result, batch, batch.events)
+        for call in state.open.values():
+            batch.events.append(
+                ToolResult(call.source, call.part, call.call_id, None, "unpaired", None, None, None, False, call)
+            )
+        self.left = list(state.open)
+        state.early, state.open = {}, {}
+        return (batch,) if batch.events else ()
+
+    def snapshot(self) -> PairState:
+        return PairState(dict(self.state.open), dict(self.state.early), dict(self.state.recent))
+
+    def restore(self, snapshot: object, /) -> None:
+        self.state = convert(snapshot, PairState, from_attributes=True)
+
+    def _call(self, call: ToolCall, batch: Batch) -> bool:
+        """Opens a call; False for one that the log repeats."""
+        state, key = self.state, call.call_id
+        known = state.open.get(key)
+        if known is not None:
+            if known.name == call.name and bytes(known.input_json) == bytes(call.input_json):
+                batch.ignore("repeated-call")
+                return False
+        elif key in state.recent and state.recent[key] == _fingerprint(call):
+            batch.ignore("repeated-call")
+            return False
+        if len(state.open) >= MOST_OPEN:
+            self._remember(state.open.pop(next(iter(state.open))))
+        state.open[key] = call
+        return True
+
+    def _result(self, result: ToolResult, batch: Batch, out: list[AnyEvent]) -> None:
+        state, key = self.state, result.call_id
+        call = state.open.get(key) if result.partial else state.open.pop(key, None)
+        if call is None:
+            if key in state.recent:
+                batch.ignore("repeated-result")
+                return
+            if len(state.early) >= MOST_EARLY:
+                self._orphan(state.early.pop(next(iter(state.early))), batch, out)
+            state.early[key] = result
+            return
+        if not result.partial:
+            self._remember(call)
+        duration = result.duration_ms
+        if duration is None:
+            begun, ended = call.source.time_ms, result.source.time_ms
+            if begun is not None and ended is not None and ended >= begun:
+                duration = ended - begun
+        out.append(
+            ToolResult(
+                result.source,
+                result.part,
+                key,
+                result.output_json,
+                result.outcome or "ok",
+                result.exit_code,
+                duration,
+                result.agent_id,
+                result.partial,
+                call,
+            )
+        )
+
+    def _remember(self, call: ToolCall) -> None:
+        recent = self.state.recent
+        if len(recent) >= MOST_RECENT:
+            del recent[next(iter(recent))]
+        recent[call.call_id] = _fingerprint(call)
+
+    @staticmethod
+    def _orphan(result: ToolResult, batch: Batch, out: list[AnyEvent]) -> None:
+        source = result.source
+        record = next((r.data for r in batch.records if r.row == source.row), b"")
+        detail = f"no call has the id {result.call_id[:80]!r}"
+        batch.faults.append(
+            Fault("orphan-result", source.file, source.row, source.offset, source.length, detail, record)
+        )
+        out.append(result)
+
+
+def _fingerprint(call: ToolCall) -> int:
+    """The size of name and input: enough to tell a repetition from another call under a reused id."""
+    return len(call.name) * 1_000_003 + len(call.input_json)

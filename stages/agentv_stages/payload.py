@@ -1,0 +1,93 @@
+"""JSON payloads that stay as they stand in the log: making, joining and decoding `Raw` values.
+
+Every function takes or gives bytes that are one valid JSON value in UTF-8. Lone surrogate escapes (`\\ud800`), which
+agents write and strict parsers refuse, pass through unchanged; decoding shows them as U+FFFD.
+"""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder().decode
+_decode_str = msgspec.json.Decoder(str).decode
+
+EMPTY_STRING = Raw(b'""')
+
+
+def replace_surrogates(text: str) -> str:
+    """Gives `text` with lone surrogates as U+FFFD, so that it can be encoded."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return replace_surrogates(value)
+    if isinstance(value, list):
+        return [_clean(v) for v in value]  # pyright: ignore[reportUnknownVariableType] - json.loads
+    if isinstance(value, dict):
+        return {replace_surrogates(str(k)): _clean(v) for k, v in value.items()}  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType] - json.loads
+    return value
+
+
+def decode_json(raw: Raw | bytes) -> Any:
+    """Decodes one JSON value; what msgspec refuses (lone surrogates, 1e400, NaN) the standard library reads.
+
+    Raises: ValueError when the bytes are no JSON at all.
+    """
+    try:
+        return _decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return _clean(json.loads(bytes(raw).decode("utf-8", "replace"), strict=False))
+
+
+def to_raw(value: Any) -> Raw:
+    """Encodes any plain value as a JSON payload."""
+    try:
+        return Raw(_encode(value))
+    except UnicodeEncodeError:
+        return Raw(_encode(_clean(value)))
+
+
+def text_of(raw: Raw | bytes | None) -> str:
+    """The plain text of a payload: a JSON string, or the `text` members of a list of content blocks, joined."""
+    if raw is None:
+        return ""
+    data = bytes(raw)
+    if data[:1] == b'"':
+        try:
+            return _decode_str(data)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            value = decode_json(data)
+            return value if isinstance(value, str) else ""
+    return plain_text(decode_json(data))
+
+
+def plain_text(value: Any) -> str:
+    """As `text_of`, of a decoded value."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return "".join(plain_text(v) for v in value)  # pyright: ignore[reportUnknownVariableType] - decoded JSON
+    if isinstance(value, dict):
+        text: Any = value.get("text")  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
+        return text if isinstance(text, str) else ""
+    return ""
+
+
+def join_strings(parts: Iterable[Raw]) -> Raw:
+    """Joins JSON strings into one, without decoding them: `"ab"` and `"c"` give `"abc"`."""
+    return Raw(b'"' + b"".join([bytes(p)[1:-1] for p in parts]) + b'"')
+
+
+def add_key(raw: Raw, key: str, value: Raw) -> Raw:
+    """Gives the JSON object `raw` with one key more, in front; the rest stays byte for byte.
+
+    The caller makes sure that `raw` is an object and does not hold the key.
+    """
+    body = bytes(raw).lstrip()[1:]
+    comma = b"" if body.lstrip()[:1] == b"}" else b","
+    return Raw(b"{" + _encode(key) + b":" + bytes(value) + comma + body)

@@ -1,0 +1,46 @@
+"""The providers, one package each; imported when asked for, because making their decoders takes time.
+
+The order is that of detection: the commoner first. A new provider adds its name here or comes as a plug-in
+(entry point group `agentv_stream.providers`), which touches nothing.
+"""
+
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+
+from agentv_stages.provider import Provider
+
+NAMES = ("claude", "codex", "copilot", "gemini", "qwen", "pi", "opencode", "cursor", "acp", "vscode", "generic")
+GROUP = "agentv_stream.providers"
+
+
+@cache
+def plugins() -> dict[str, Provider]:
+    """Providers that other distributions bring, by name."""
+    found: dict[str, Provider] = {}
+    for entry in entry_points(group=GROUP):
+        provider = entry.load()
+        if isinstance(provider, Provider):
+            found[provider.name] = provider
+    return found
+
+
+@cache
+def get_provider(name: str) -> Provider:
+    """The provider called `name`, or whose alias `name` is (AgentV's kinds: `claude-cli`, `copilot-events`…).
+
+    Raises: KeyError for a name that no provider has.
+    """
+    if name in NAMES:
+        provider = import_module(f"agentv_stages.providers.{name}").PROVIDER
+        assert isinstance(provider, Provider)
+        return provider
+    for candidate in (*map(get_provider, NAMES), *plugins().values()):
+        if name == candidate.name or name in candidate.aliases:
+            return candidate
+    raise KeyError(name)
+
+
+def all_providers() -> list[Provider]:
+    """Every provider, in the order of detection, plug-ins last."""
+    return [*map(get_provider, NAMES), *plugins().values()]

@@ -1,0 +1,124 @@
+"""Claude Code: the stream of `claude -p --output-format stream-json` and the sessions on disk."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from agentv_stages.provider import Companion, DecodeContext, Dialect, Folder, Head, LogRoot, Provider
+from agentv_stages.providers.claude import session, stream
+from agentv_stages.providers.claude.tools import TABLE
+
+_META_TYPES = session.QUIET_TYPES | {"queue-operation", "summary", "custom-title", "ai-title", "pr-link", "cost-state"}
+_EARLY = frozenset(("rate_limit_event", "control_request", "control_response"))
+
+
+def _is_init(line: Mapping[str, Any]) -> bool:
+    if line.get("type") != "system" or line.get("subtype") != "init" or "qwen_code_version" in line:
+        return False
+    if "claude_code_version" in line:
+        return True
+    return all(key in line for key in ("apiKeySource", "mcp_servers", "tools")) and "permission_mode" not in line
+
+
+def _detect_stream(head: Head) -> float:
+    best = 0.0
+    for line in head:
+        if _is_init(line):
+            return 1.0
+        kind, message = line.get("type"), line.get("message")
+        if kind in ("assistant", "user", "stream_event") and "parent_tool_use_id" in line and "session_id" in line:
+            model = str(message.get("id", "")) if isinstance(message, dict) else ""  # pyright: ignore[reportUnknownArgumentType,reportUnknownMemberType] - decoded JSON
+            best = max(best, 0.9 if model.startswith("msg_") else 0.6)
+        elif kind == "result" and "session_id" in line and ("total_cost_usd" in line or "modelUsage" in line):
+            best = max(best, 0.9)
+        elif kind == "system" and "session_id" in line and "uuid" in line:
+            best = max(best, 0.5)
+        elif kind in _EARLY:
+            best = max(best, 0.2)
+        elif kind is None and "total_cost_usd" in line and "num_turns" in line:
+            best = max(best, 0.8)
+        elif kind in ("assistant", "user") and isinstance(message, dict) and "content" in message and "uuid" not in line:
+            best = max(best, 0.4)  # cut-down streams, as tests and old recordings have them
+    return best
+
+
+def _detect_session(head: Head) -> float:
+    best = 0.0
+    for line in head:
+        kind = line.get("type")
+        if "data" in line and "parentId" in line:
+            continue
+        message = line.get("message")
+        parts = isinstance(message, dict) and "parts" in message
+        if not parts and "uuid" in line and "sessionId" in line and ("isSidechain" in line or "parentUuid" in line):
+            if kind in ("user", "assistant", "system", "attachment", "progress"):
+                return 1.0
+        if kind in _META_TYPES and ("sessionId" in line or "leafUuid" in line or "messageId" in line):
+            best = max(best, 0.7)
+    return best
+
+
+class _Meta(Struct):
+    """The file beside a sub-agent's log."""
+
+    toolUseId: str | None = None
+    agentType: str | None = None
+
+
+_AGENT_FILE = re.compile(r"agent-([\w-]+)\.jsonl$")
+
+
+def companions(path: str, folder: Folder) -> list[Companion]:
+    """The sub-agents' files of a session: `<session>/subagents/**/agent-<id>.jsonl`, and the older ones beside it."""
+    if not path.endswith(".jsonl") or _AGENT_FILE.search(path):
+        return []
+    found = folder.glob(f"{path[: -len('.jsonl')]}/subagents/**/agent-*.jsonl")
+    parent, _, name = path.rpartition("/")
+    session_id = name[: -len(".jsonl")]
+    beside = folder.glob(f"{parent or '.'}/agent-*.jsonl")
+    mark = f'"sessionId":"{session_id}"'.encode()
+    found += [p for p in beside if mark in folder.read(p, 4096)]
+    return [_companion(p, session_id, folder) for p in found]
+
+
+def _companion(path: str, session_id: str, folder: Folder) -> Companion:
+    match = _AGENT_FILE.search(path)
+    agent = match[1] if match else "unknown"
+    call = None
+    data = folder.read(path[: -len(".jsonl")] + ".meta.json", 65536)
+    if data:
+        try:
+            call = msgspec.json.decode(data, type=_Meta).toolUseId
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            call = None
+    return Companion(path, DecodeContext(path, f"sidechain:{agent}", call, session_id))
+
+
+PROVIDER = Provider(
+    name="claude",
+    title="Claude Code",
+    aliases=("claude-cli", "claude-sdk", "claude_code", "claude-code"),
+    dialects=(
+        Dialect(
+            "claude-stream",
+            _detect_stream,
+            stream.StreamDecoder,
+            live=True,
+            has_end=True,
+            losses=stream.LOSSES,
+            has_prompt=False,
+        ),
+        Dialect(
+            "claude-session", _detect_session, session.SessionDecoder, live=False, has_end=False, losses=session.LOSSES
+        ),
+    ),
+    tools=TABLE,
+    roots=(
+        LogRoot("~/.claude", "CLAUDE_CONFIG_DIR", "projects", ("*/*.jsonl",)),
+        LogRoot("~/.config/claude", "XDG_CONFIG_HOME", "claude/projects", ("*/*.jsonl",)),
+    ),
+    companions=companions,
+)

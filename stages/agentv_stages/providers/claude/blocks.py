@@ -1,0 +1,226 @@
+"""Content blocks of Claude messages to events; shared by both dialects.
+
+One line holds one block of a message or a few; every line of a message repeats its usage.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+
+import msgspec
+from msgspec import Raw, Struct
+
+from agentv_stages.batch import Batch
+from agentv_stages.event import (
+    EMPTY_OBJECT,
+    AssistantText,
+    Outcome,
+    Reasoning,
+    SlashCommand,
+    Source,
+    TokenUsage,
+    ToolCall,
+    ToolResult,
+    UserText,
+)
+from agentv_stages.payload import EMPTY_STRING, text_of, to_raw
+from agentv_stages.providers.claude.wire import ApiMessage, Block, ModelUsage, Usage, decode_structured
+
+PARTS = tuple(f"-content-{i}" for i in range(64))
+SYNTHETIC_MODEL = "<synthetic>"
+INTERRUPTED = b'"[Request interrupted by user'
+_EXIT_CODE = re.compile(rb'"(?:Error: )?Exit code (\d{1,3})\b')
+_REFUSED = (
+    b"Claude requested permissions",
+    b"This command requires approval",
+    b"Permission to use",
+    b"Permission for this",
+    b"permission denied by",
+    b"hook error:",
+    b"was blocked",
+    b"denied by the Claude Code",
+)
+_DECLINED = b"The user doesn't want to "
+_COMMAND_NAME = re.compile(r"<command-name>\s*(/[^<\s]*)\s*</command-name>")
+_COMMAND_ARGS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
+_INJECTED = (
+    "<command-message>",
+    "<local-command-",
+    "<bash-",
+    "<task-notification>",
+    "<system-reminder>",
+    "Caveat:",
+    "This session is being continued",
+    "Stop hook feedback:",
+    "[Request interrupted by user",
+)
+
+
+class Seen(Struct):
+    """The usage told last, so that the other lines of a message do not tell it again."""
+
+    message_id: str = ""
+    output: int | None = None
+    final: bool = False
+
+
+def part(index: int) -> str:
+    """The suffix of a block's base id."""
+    return PARTS[index] if index < 64 else f"-content-{index}"
+
+
+def assistant_blocks(
+    message: ApiMessage, message_id: str, source: Source, parent_call: str | None, batch: Batch, synthetic: bool
+) -> None:
+    """Appends the events of an assistant line."""
+    content = message.content
+    events = batch.events
+    model = message.model
+    if isinstance(content, str):
+        events.append(AssistantText(source, "-content-0", message_id, to_raw(content), False, synthetic, model))
+        return
+    for i, block in enumerate(content or ()):
+        kind = block.type
+        at = PARTS[i] if i < 64 else part(i)
+        if kind == "tool_use":
+            events.append(_call(source, at, message_id, block, parent_call, model))
+        elif kind == "text":
+            events.append(AssistantText(source, at, message_id, _string(block.text), False, synthetic, model))
+        elif kind == "thinking":
+            events.append(Reasoning(source, at, message_id, _string(block.thinking), False, model))
+        elif kind.endswith("tool_use"):  # server_tool_use, mcp_tool_use
+            events.append(_call(source, at, message_id, block, parent_call, model))
+        elif kind.endswith("tool_result"):
+            events.append(_result(source, at, block, None, False))
+        else:
+            batch.ignore(f"block/{kind}")
+
+
+def _string(raw: Raw) -> Raw:
+    """A JSON string; what is absent, null or of another type is the empty one."""
+    return raw if bytes(raw)[:1] == b'"' else EMPTY_STRING
+
+
+def _call(source: Source, at: str, message_id: str, block: Block, parent: str | None, model: str | None) -> ToolCall:
+    given = block.input
+    call_id = block.id or f"{source.base_id}{at}"
+    return ToolCall(source, at, message_id, call_id, block.name or "unknown", given or EMPTY_OBJECT, parent, model)
+
+
+def user_blocks(
+    content: Sequence[Block], source: Source, structured: Raw, batch: Batch, message_id: str, injected: bool, headless: bool
+) -> None:
+    """Appends the events of a user line whose content is a list of blocks."""
+    events = batch.events
+    texts = 0
+    for i, block in enumerate(content):
+        if block.type == "tool_result":
+            events.append(_result(source, PARTS[i] if i < 64 else part(i), block, structured, headless))
+        elif block.type == "text":
+            texts += 1
+            events.append(_user_text(source, part(i), _string(block.text), message_id, injected))
+        elif block.type in ("image", "document"):
+            body = to_raw([{"type": block.type, "source": block.source or None}])
+            events.append(UserText(source, part(i), body, message_id, injected))
+        else:
+            batch.ignore(f"block/{block.type}")
+
+
+def user_string(content: str, source: Source, batch: Batch, message_id: str, injected: bool) -> None:
+    """Appends the event of a user line whose content is a string."""
+    batch.events.append(_user_text(source, "-content-0", to_raw(content), message_id, injected))
+
+
+def _user_text(source: Source, at: str, body: Raw, message_id: str, injected: bool) -> UserText | SlashCommand:
+    if bytes(body)[:2] in (b'"<', b'"C', b'"T', b'"S', b'"['):  # the first letters of the marks above
+        text = text_of(body)
+        command = _COMMAND_NAME.search(text)
+        if command:
+            args = _COMMAND_ARGS.search(text)
+            return SlashCommand(source, at, command[1], args[1].strip() or None if args else None)
+        injected = injected or text.startswith(_INJECTED)
+    return UserText(source, at, body, message_id, injected)
+
+
+def _result(source: Source, at: str, block: Block, structured: Raw | None, headless: bool) -> ToolResult:
+    output = block.content
+    agent = None
+    outcome: Outcome
+    exit_code = None
+    if block.is_error:
+        outcome, exit_code = failure(bytes(output), headless)
+    else:
+        outcome = "ok"
+    if structured:
+        data = bytes(structured)
+        if data[:1] == b"{" and (b'"agentId"' in data or b'"interrupted":true' in data):
+            outcome, agent = _structured(structured, outcome)
+    return ToolResult(source, at, block.tool_use_id or "", output or None, outcome, exit_code, None, agent)
+
+
+def failure(output: bytes, headless: bool) -> tuple[Outcome, int | None]:
+    """What an `is_error` result means: refused, interrupted, or failed with which exit code.
+
+    The refusal sentence is the same for a person who says no and for an interrupt; where nobody sits before the agent
+    (`headless`) it is an interrupt.
+    """
+    code = _EXIT_CODE.search(output[:64])
+    if code:
+        return "error", int(code[1])
+    if b"Error: Exit code" in output[:128]:
+        return "error", None
+    head = output[:400]
+    if _DECLINED in head:
+        return ("cancelled" if headless else "denied"), None
+    if INTERRUPTED in head:
+        return "cancelled", None
+    if any(mark in head for mark in _REFUSED):
+        return "denied", None
+    return "error", None
+
+
+def _structured(raw: Raw, outcome: Outcome) -> tuple[Outcome, str | None]:
+    try:
+        facts = decode_structured(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return outcome, None
+    return ("cancelled" if facts.interrupted else outcome), facts.agentId
+
+
+def token_usage(source: Source, key: str, usage: Usage, model: str | None, final: bool) -> TokenUsage:
+    """Usage of one API call; input gains the cached and cache-written tokens that Anthropic counts apart."""
+    cached, written = usage.cache_read_input_tokens, usage.cache_creation_input_tokens
+    plain = usage.input_tokens
+    total = None if plain is None else plain + (cached or 0) + (written or 0)
+    hour = usage.cache_creation.ephemeral_1h_input_tokens if usage.cache_creation else None
+    return TokenUsage(
+        source, "", key, "call", model, total, cached, written, hour, usage.output_tokens, None, final
+    )
+
+
+def session_usage(source: Source, by_model: dict[str, ModelUsage], cost: float | None) -> TokenUsage:
+    """The session's total over all its models, sub-agents included."""
+    known = by_model.values()
+    cached = _sum(m.cache_read_input_tokens for m in known)
+    written = _sum(m.cache_creation_input_tokens for m in known)
+    plain = _sum(m.input_tokens for m in known)
+    return TokenUsage(
+        source,
+        "",
+        "modelUsage",
+        "session",
+        None,
+        None if plain is None else plain + (cached or 0) + (written or 0),
+        cached,
+        written,
+        _sum(m.cache_creation_ephemeral_1h_input_tokens for m in known),
+        _sum(m.output_tokens for m in known),
+        _sum(m.thinking_tokens for m in known),
+        True,
+        True,
+        cost,
+    )
+
+
+def _sum(values: Iterable[int | None]) -> int | None:
+    known = [v for v in values if v is not None]
+    return sum(known) if known else None

@@ -1,0 +1,279 @@
+"""Claude Code sessions on disk: lines of `~/.claude/projects/<project>/<session>.jsonl` to events.
+
+Source: Claude Code 1.0 to 2.1.329. There is no `init` and no `result` here; a run has ended when an answer stopped by
+itself. File order is kept: `parentUuid` is no faithful order where calls ran in parallel.
+"""
+
+import hashlib
+
+from msgspec import Struct, field
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import (
+    AnyEvent,
+    Level,
+    Notification,
+    QueueOperation,
+    SessionEnd,
+    SessionInfo,
+    SlashCommand,
+    Source,
+    Summary,
+    UserText,
+)
+from agentv_stages.payload import text_of
+from agentv_stages.provider import DecodeContext
+from agentv_stages.providers.claude.blocks import (
+    SYNTHETIC_MODEL,
+    Seen,
+    assistant_blocks,
+    session_usage,
+    token_usage,
+    user_blocks,
+    user_string,
+)
+from agentv_stages.providers.claude.wire import (
+    ApiMessage,
+    MetaLine,
+    SessionLine,
+    decode_meta,
+    decode_session,
+)
+from agentv_stages.times import parse_iso
+
+LOSSES = ("retries of 5xx answers that succeeded are not logged by all versions",)
+QUIET_TYPES = frozenset(
+    ("file-history-snapshot", "file-history-delta", "last-prompt", "tag", "agent-name", "agent-color", "agent-setting",
+     "mode", "permission-mode", "worktree-state", "relocated", "continued-in", "derived-from", "attribution-snapshot",
+     "speculation-accept", "content-replacement", "marble-origami-commit", "marble-origami-snapshot",
+     "history-suppression", "data-flow-records", "atis-latch", "tools-used", "api-request", "api-request-shape",
+     "api-request-blob", "bridge-session")
+)  # fmt: skip
+QUIET_SUBTYPES = frozenset(("memory_saved", "agents_killed", "bridge_status", "file_snapshot"))
+FINAL_STOPS = frozenset(("end_turn", "stop_sequence", "max_tokens", "refusal"))
+PLACEHOLDER = 8  # message_start says 1 to 8 output tokens; no finished answer of the old logs is shorter
+
+
+class SessionState(Struct):
+    """What is remembered between lines."""
+
+    session_id: str | None = None
+    version: str | None = None
+    cwd: str | None = None
+    model: str | None = None
+    headless: bool = False
+    main: Seen = field(default_factory=Seen)
+    others: Seen = field(default_factory=Seen)
+
+
+class SessionDecoder:
+    """Decodes a session file, the main one or a sub-agent's."""
+
+    def __init__(self, context: DecodeContext) -> None:
+        self.context = context
+        self.state = SessionState()
+
+    def decode(self, record: Record, batch: Batch) -> None:
+        line = decode_session(record.data)
+        kind = line.type
+        if kind == "assistant" and line.message is not None:
+            self._assistant(line, line.message, record, batch)
+        elif kind == "user" and line.message is not None:
+            self._user(line, line.message, record, batch)
+        elif kind in QUIET_TYPES:
+            batch.ignore(kind)
+        else:
+            self._meta(decode_meta(record.data), record, batch)
+
+    def flush(self, batch: Batch) -> None:
+        """Nothing is held back."""
+
+    def _stream(self, sidechain: bool | None, agent: str | None) -> str:
+        if self.context.stream != "main":
+            return self.context.stream
+        return f"sidechain:{agent or 'unknown'}" if sidechain else "main"
+
+    def _source(self, line: SessionLine | MetaLine, record: Record) -> Source:
+        return Source(
+            self.context.file,
+            record.row,
+            record.offset,
+            len(record.data),
+            parse_iso(line.timestamp) if line.timestamp else None,
+            self._stream(line.isSidechain, line.agentId),
+            line.uuid or "",
+        )
+
+    def _facts(self, line: SessionLine, model: str | None, source: Source, batch: Batch) -> None:
+        """Tells the session's id, version, folder and model when they are first seen or change."""
+        state = self.state
+        if self.context.stream != "main":
+            return
+        changed = (
+            (line.sessionId is not None and line.sessionId != state.session_id)
+            or (line.version is not None and line.version != state.version)
+            or (model is not None and model != state.model)
+            or (line.cwd is not None and state.cwd is None)
+        )
+        if changed:
+            first = state.session_id is None
+            state.session_id = state.session_id or line.sessionId  # a copied history may bear another session's id
+            state.version = line.version or state.version
+            state.cwd = state.cwd or line.cwd
+            state.model = model or state.model
+            state.headless = state.headless or (line.entrypoint or "").startswith("sdk")
+            batch.events.append(
+                SessionInfo(source, "", state.session_id, model, line.version, state.cwd, line.gitBranch if first else None)
+            )
+
+    def _assistant(self, line: SessionLine, message: ApiMessage, record: Record, batch: Batch) -> None:
+        source = self._source(line, record)
+        synthetic = message.model == SYNTHETIC_MODEL or bool(line.isApiErrorMessage)
+        state = self.state
+        model = None if synthetic or source.stream != "main" else message.model
+        if line.version != state.version or (model is not None and model != state.model) or state.session_id is None:
+            self._facts(line, model, source, batch)
+        message_id = message.id or line.uuid or f"m{record.row}"
+        assistant_blocks(message, message_id, source, self.context.parent_call, batch, synthetic)
+        usage = message.usage
+        if usage is not None and not synthetic:
+            seen = state.others if line.isSidechain else state.main
+            stopped = message.stop_reason is not None
+            final = stopped or (usage.output_tokens or 0) > PLACEHOLDER or (line.version or "").startswith("1.")
+            if seen.message_id != message_id or seen.output != usage.output_tokens or seen.final != final:
+                seen.message_id, seen.output, seen.final = message_id, usage.output_tokens, final
+                batch.events.append(token_usage(source, message_id, usage, message.model, final))
+        if source.stream == "main":
+            if line.isApiErrorMessage:
+                reason = text_of(message_text(message))[:300]
+                batch.events.append(SessionEnd(source, "", "error", reason))
+            elif message.stop_reason in FINAL_STOPS and _speaks(message):
+                batch.events.append(SessionEnd(source, "", "complete", message.stop_reason))
+
+    def _user(self, line: SessionLine, message: ApiMessage, record: Record, batch: Batch) -> None:
+        source = self._source(line, record)
+        if self.state.session_id is None or self.state.cwd is None:
+            self._facts(line, None, source, batch)
+        message_id = line.uuid or ""
+        injected = bool(line.isMeta or line.isCompactSummary)
+        content = message.content
+        if isinstance(content, str):
+            user_string(content, source, batch, message_id, injected)
+        elif content:
+            before = len(batch.events)
+            user_blocks(content, source, line.toolUseResult, batch, message_id, injected, self.state.headless)
+            if source.stream == "main" and any(map(_interrupts, batch.events[before:])):
+                batch.events.append(SessionEnd(source, "", "interrupted", "interrupted by the user"))
+        else:
+            batch.ignore("user/empty")
+
+    def _meta(self, line: MetaLine, record: Record, batch: Batch) -> None:
+        kind = line.type
+        source = self._source(line, record)
+        event: AnyEvent | None = None
+        if kind == "system":
+            self._system(line, source, record, batch)
+            return
+        if kind == "attachment":
+            attachment = line.attachment
+            name = attachment.type if attachment else ""
+            if attachment and name == "queued_command" and attachment.prompt:
+                event = UserText(source, "", attachment.prompt, line.uuid or "")
+            elif attachment and name in ("hook_blocking_error", "hook_cancelled", "max_turns_reached"):
+                event = Notification(source, "", name, f"{name} {attachment.hookName or ''}".strip(), "warning")
+            else:
+                batch.ignore(f"attachment/{name}")
+        elif kind == "progress":
+            if line.data and line.data.type == "hook_progress":
+                said = f"Hook: {line.data.hookName or 'unknown'} ({line.data.hookEvent})"
+                event = Notification(source, "", "hook_progress", said, "debug")
+            else:
+                batch.ignore(f"progress/{line.data.type if line.data else ''}")
+        elif kind == "queue-operation":
+            base = _generated(record.data)
+            event = QueueOperation(
+                _renamed(source, base), "", line.operation or "", text_of(line.content) if line.content else None
+            )
+            self._late_id(line, source, batch)
+        elif kind == "summary":
+            event = Summary(_renamed(source, line.leafUuid or "summary"), "", line.summary or "", line.leafUuid)
+        elif kind in ("custom-title", "ai-title"):
+            title = line.customTitle or line.aiTitle or line.title
+            event = SessionInfo(source, "", title=title)
+        elif kind == "pr-link":
+            said = f"PR #{line.prNumber} linked: {line.prUrl}"
+            event = Notification(_renamed(source, _generated(record.data)), "", "pr-link", said)
+        elif kind == "cost-state":
+            if line.modelUsage:
+                event = session_usage(source, line.modelUsage, line.totalCostUSD)
+            else:
+                batch.ignore(kind)
+        elif kind in ("user", "assistant"):
+            batch.ignore(f"{kind}/empty")
+        else:
+            batch.unknown_type(kind or "(no type)", record)
+        if event is not None:
+            batch.events.append(event)
+
+    def _late_id(self, line: MetaLine, source: Source, batch: Batch) -> None:
+        """The first line of a headless session is a queue operation; it is the first to name the session."""
+        if self.state.session_id is None and line.sessionId and self.context.stream == "main":
+            self.state.session_id = line.sessionId
+            batch.events.append(SessionInfo(source, "", line.sessionId))
+
+    def _system(self, line: MetaLine, source: Source, record: Record, batch: Batch) -> None:
+        name = line.subtype
+        text = text_of(line.content) if line.content else ""
+        level: Level = "info"
+        if name == "local_command":
+            command, _, args = text.partition(" ")
+            if command.startswith("/"):
+                batch.events.append(SlashCommand(source, "", command, args or None))
+                return
+        elif name == "turn_duration":
+            text, level = f"Turn duration: {line.durationMs or 0:.0f}ms", "debug"
+        elif name in ("compact_boundary", "microcompact_boundary"):
+            meta = line.compactMetadata
+            before = f", pre_tokens: {meta.preTokens}" if meta and meta.preTokens is not None else ""
+            text = f"Context compaction (trigger: {meta.trigger if meta else 'unknown'}{before})"
+        elif name == "stop_hook_summary":
+            text = f"Stop hooks executed (count: {line.hookCount or 0})"
+        elif name == "api_error":
+            text, level = f"retry {line.retryAttempt or '?'} of {line.maxRetries or '?'}", "warning"
+        elif name in ("informational", "away_summary"):
+            pass
+        elif name in QUIET_SUBTYPES:
+            batch.ignore(f"system/{name}")
+            return
+        else:
+            batch.unknown_type(f"system/{name}", record)
+            return
+        batch.events.append(Notification(source, "", name, text[:2000], level))
+
+
+def message_text(message: ApiMessage) -> bytes:
+    """The first text of a message, as a JSON string."""
+    if isinstance(message.content, str):
+        return b'""'
+    return next((bytes(b.text) for b in message.content or () if b.type == "text" and b.text), b'""')
+
+
+def _speaks(message: ApiMessage) -> bool:
+    """Whether the line holds the text of an answer: the last of its blocks, on all lines of which a stop reason stands."""
+    content = message.content
+    return isinstance(content, str) or any(block.type == "text" for block in content or ())
+
+
+def _interrupts(event: AnyEvent) -> bool:
+    return isinstance(event, UserText) and event.injected and b"[Request interrupted by user" in bytes(event.body)[:64]
+
+
+def _generated(data: bytes) -> str:
+    """A base id for a record without an id of its own, from its content."""
+    return f"gen-{hashlib.sha1(data, usedforsecurity=False).hexdigest()[:16]}"
+
+
+def _renamed(source: Source, base_id: str) -> Source:
+    return Source(
+        source.file, source.row, source.offset, source.length, source.time_ms, source.stream, base_id
+    )

@@ -1,0 +1,261 @@
+"""Claude Code stream-json: lines of `claude -p … --output-format stream-json --verbose` to events.
+
+Also the single object of `--output-format json`. Source: Claude Code 1.0.128 to 2.1.329.
+Every line of an API message carries its own blocks and repeats its usage; with partial messages the deltas come before
+the whole block, which is the one that counts. Lines of a sub-agent bear the id of the call that started it.
+"""
+
+from msgspec import Raw, Struct, field
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import Level, Notification, Retract, SessionEnd, SessionInfo, Source, Status, TokenUsage
+from agentv_stages.payload import text_of
+from agentv_stages.provider import DecodeContext
+from agentv_stages.providers.claude.blocks import (
+    SYNTHETIC_MODEL,
+    Seen,
+    assistant_blocks,
+    session_usage,
+    token_usage,
+    user_blocks,
+    user_string,
+)
+from agentv_stages.providers.claude.wire import (
+    StreamLine,
+    SystemLine,
+    decode_other,
+    decode_partial,
+    decode_result,
+    decode_stream,
+    decode_system,
+)
+from agentv_stages.times import parse_iso
+
+LOSSES = (
+    "the prompt is not in the stream (--prompt puts it in)",
+    "texts of sub-agents that ran in the foreground are not printed",
+    "most lines have no time",
+    "an answer that an error broke off is not printed",
+)
+QUIET_TYPES = frozenset(
+    ("tool_progress", "auth_status", "keep_alive", "control_request", "control_response", "control_cancel_request",
+     "transcript_mirror", "prompt_suggestion", "active_goal")
+)  # fmt: skip
+QUIET_SUBTYPES = frozenset(
+    ("status", "hook_started", "hook_progress", "files_persisted", "task_progress", "task_updated",
+     "background_tasks_changed", "thinking_tokens", "session_state_changed", "memory_recall", "mirror_error",
+     "session_writes_lost", "elicitation_complete", "control_request_progress", "plugin_install",
+     "worker_shutting_down", "commands_changed", "post_turn_summary", "task_summary", "session_metadata")
+)  # fmt: skip
+ABORTED = ("aborted_streaming", "aborted_tools")
+
+
+class StreamState(Struct):
+    """What is remembered between lines."""
+
+    session_id: str | None = None
+    partial_id: str = ""
+    partial_usage: bool = False
+    main: Seen = field(default_factory=Seen)
+    others: Seen = field(default_factory=Seen)
+
+
+class StreamDecoder:
+    """Decodes stream-json."""
+
+    def __init__(self, context: DecodeContext) -> None:
+        self.file = context.file
+        self.state = StreamState()
+
+    def decode(self, record: Record, batch: Batch) -> None:
+        line = decode_stream(record.data)
+        kind = line.type
+        if kind == "assistant" and line.message is not None:
+            self._assistant(line, record, batch)
+        elif kind == "user" and line.message is not None:
+            self._user(line, record, batch)
+        elif kind == "stream_event":
+            self._partial(record, batch)
+        elif kind == "system":
+            self._system(decode_system(record.data), record, batch)
+        elif kind == "result" or (not kind and b'"total_cost_usd"' in record.data):
+            self._result(record, batch)
+        elif kind in QUIET_TYPES:
+            batch.ignore(kind)
+        elif kind in ("rate_limit_event", "tool_use_summary", "conversation_reset", "error"):
+            self._other(kind, record, batch)
+        else:
+            batch.unknown_type(kind or "(no type)", record)
+
+    def flush(self, batch: Batch) -> None:
+        """Nothing is held back."""
+
+    def _source(self, record: Record, uuid: str | None, time: str | None, parent: str | None = None) -> Source:
+        return Source(
+            self.file,
+            record.row,
+            record.offset,
+            len(record.data),
+            parse_iso(time) if time else None,
+            f"sidechain:{parent}" if parent else "main",
+            uuid or "",
+        )
+
+    def _assistant(self, line: StreamLine, record: Record, batch: Batch) -> None:
+        message, parent = line.message, line.parent_tool_use_id
+        assert message is not None
+        source = self._source(record, line.uuid, line.timestamp, parent)
+        if self.state.session_id is None and line.session_id:
+            self._session(source, line.session_id, batch)
+        if line.supersedes:
+            batch.events.append(Retract(source, "", tuple(line.supersedes), "superseded"))
+        synthetic = message.model == SYNTHETIC_MODEL
+        message_id = message.id or line.uuid or f"m{record.row}"
+        assistant_blocks(message, message_id, source, parent, batch, synthetic)
+        usage = message.usage
+        if usage is not None and not synthetic:
+            seen = self.state.others if parent else self.state.main
+            final = message.stop_reason is not None
+            if seen.message_id != message_id or seen.output != usage.output_tokens or seen.final != final:
+                seen.message_id, seen.output, seen.final = message_id, usage.output_tokens, final
+                batch.events.append(token_usage(source, message_id, usage, message.model, final))
+
+    def _user(self, line: StreamLine, record: Record, batch: Batch) -> None:
+        message = line.message
+        assert message is not None
+        if line.isReplay and line.uuid is None:
+            batch.ignore("user/replay")
+            return
+        source = self._source(record, line.uuid, line.timestamp, line.parent_tool_use_id)
+        content = message.content
+        message_id = line.uuid or ""
+        injected = bool(line.isSynthetic)
+        if isinstance(content, str):
+            user_string(content, source, batch, message_id, injected)
+        elif content:
+            user_blocks(content, source, line.tool_use_result, batch, message_id, injected, True)
+        else:
+            batch.ignore("user/empty")
+
+    def _partial(self, record: Record, batch: Batch) -> None:
+        data = record.data
+        if b'"message_delta"' not in data and b'"message_start"' not in data:
+            batch.ignore("stream_event")
+            return
+        line = decode_partial(data)
+        event = line.event
+        if event.type == "message_start" and event.message is not None:
+            self.state.partial_id = event.message.id or ""
+            self.state.partial_usage = False
+        elif event.type == "message_delta" and event.usage is not None and self.state.partial_id:
+            source = self._source(record, line.uuid, None, line.parent_tool_use_id)
+            key, usage = self.state.partial_id, event.usage
+            # The input side stands whole in message_start and the message's own lines; only the output is new here.
+            batch.events.append(
+                TokenUsage(source, "", key, "call", None, None, None, None, None, usage.output_tokens, None, True)
+            )
+            return
+        batch.ignore("stream_event")
+
+    def _session(self, source: Source, session_id: str, batch: Batch) -> None:
+        self.state.session_id = session_id
+        batch.events.append(SessionInfo(source, "", session_id))
+
+    def _system(self, line: SystemLine, record: Record, batch: Batch) -> None:
+        name = line.subtype
+        if name in QUIET_SUBTYPES:
+            batch.ignore(f"system/{name}")
+            return
+        source = self._source(record, line.uuid, line.timestamp)
+        if name == "init":
+            self.state.session_id = line.session_id
+            batch.events.append(
+                SessionInfo(source, "", line.session_id, line.model, line.claude_code_version, line.cwd)
+            )
+            return
+        told = _tell(name, line)
+        if told is None:
+            batch.unknown_type(f"system/{name}", record)
+            return
+        message, level = told
+        batch.events.append(Notification(source, "", name, message, level, line.tool_use_id))
+        if name == "model_refusal_fallback" and line.retracted_message_uuids:
+            batch.events.append(Retract(source, "", tuple(line.retracted_message_uuids), name))
+
+    def _result(self, record: Record, batch: Batch) -> None:
+        line = decode_result(record.data)
+        source = self._source(record, line.uuid, None)
+        if self.state.session_id is None and line.session_id:
+            self._session(source, line.session_id, batch)
+        cost = line.total_cost_usd if line.total_cost_usd is not None else line.cost_usd
+        if line.modelUsage:
+            window = max((m.context_window or 0 for m in line.modelUsage.values()), default=0)
+            if window:
+                batch.events.append(SessionInfo(source, "", context_window=window))
+            batch.events.append(session_usage(source, line.modelUsage, cost))
+        elif line.usage is not None and (line.usage.input_tokens or line.usage.output_tokens):
+            key = line.uuid or f"result{record.row}"
+            usage = token_usage(source, key, line.usage, None, True)
+            batch.events.append(
+                TokenUsage(source, "", key, "segment", None, usage.input, usage.cached, usage.cache_write,
+                           usage.cache_write_1h, usage.output)
+            )  # fmt: skip
+        status: Status = "complete"
+        if line.terminal_reason in ABORTED:
+            status = "interrupted"
+        elif line.is_error or line.subtype not in ("success", ""):
+            status = "error"
+        reason = line.terminal_reason or line.subtype or None
+        if status == "error" and (line.result or line.errors):
+            reason = f"{reason}: {_short(line.result or line.errors)}"
+        duration = None if line.duration_ms is None else round(line.duration_ms)
+        batch.events.append(
+            SessionEnd(source, "", status, reason, cost, duration, line.num_turns, Raw(record.data))
+        )
+
+    def _other(self, kind: str, record: Record, batch: Batch) -> None:
+        line = decode_other(record.data)
+        source = self._source(record, line.uuid, None)
+        if kind == "conversation_reset":
+            batch.events.append(Notification(source, "", kind, "the conversation was reset"))
+            if line.new_conversation_id:
+                batch.events.append(SessionInfo(source, "", line.new_conversation_id))
+        elif kind == "rate_limit_event":
+            status = line.rate_limit_info.status if line.rate_limit_info else None
+            if status in (None, "allowed"):
+                batch.ignore(kind)
+            else:
+                batch.events.append(Notification(source, "", kind, f"rate limit: {status}", "warning"))
+        elif kind == "error":
+            batch.events.append(Notification(source, "", kind, _short(line.error), "error"))
+        else:
+            batch.events.append(Notification(source, "", kind, line.summary or "", "debug"))
+
+
+def _short(raw: Raw) -> str:
+    if not raw:
+        return ""
+    return text_of(raw)[:300] or bytes(raw)[:300].decode("utf-8", "replace")
+
+
+def _tell(name: str, line: SystemLine) -> tuple[str, Level] | None:
+    """Message and level of a notice; None for a subtype that is new."""
+    if name == "compact_boundary":
+        return f"context compaction {_short(line.compact_metadata)}".strip(), "info"
+    if name == "api_retry":
+        why = _short(line.error) or _short(line.error_status)
+        return f"retry {line.attempt or '?'} of {line.max_retries or '?'}: {why}", "warning"
+    if name == "hook_response":
+        level: Level = "warning" if line.outcome == "error" else "debug"
+        return f"hook {line.hook_name or line.hook_event or ''}: {line.outcome or 'done'}", level
+    if name == "task_started":
+        return line.description or line.task_id or "", "info"
+    if name == "task_notification":
+        return f"task {line.status or 'ended'}: {line.summary or ''}", "info"
+    if name == "permission_denied":
+        return f"permission denied for {line.tool_name or 'a tool'}", "warning"
+    if name in ("informational", "notification", "local_command_output", "local_command"):
+        return _short(line.content or line.text or line.message), "info"
+    if name.startswith("model_refusal"):
+        return "the model refused", "warning"
+    return None

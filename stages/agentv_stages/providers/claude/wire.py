@@ -1,0 +1,248 @@
+"""Wire shapes of Claude Code, both dialects: only the fields that are used; payloads stay raw.
+
+Source: Claude Code 1.0 to 2.1.329, stream-json and on-disk sessions.
+"""
+
+from msgspec import Raw, Struct, field
+from msgspec.json import Decoder
+
+ABSENT = Raw(b"")
+
+
+class CacheCreation(Struct, gc=False):
+    ephemeral_1h_input_tokens: int | None = None
+
+
+class Usage(Struct, gc=False):
+    """`input_tokens` excludes what was read from and written to the cache."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+    cache_creation: CacheCreation | None = None
+
+
+class Block(Struct, gc=False):
+    """A content block of any kind."""
+
+    type: str = ""
+    text: Raw = ABSENT
+    thinking: Raw = ABSENT
+    id: str | None = None
+    name: str | None = None
+    input: Raw = ABSENT
+    tool_use_id: str | None = None
+    content: Raw = ABSENT
+    is_error: bool | None = None
+    source: Raw = ABSENT
+
+
+class ApiMessage(Struct, gc=False):
+    """A message of the Anthropic Messages API; a line holds one or a few of its blocks."""
+
+    id: str | None = None
+    model: str | None = None
+    content: list[Block] | str | None = None
+    stop_reason: str | None = None
+    usage: Usage | None = None
+
+
+class StreamLine(Struct, gc=False):
+    """A line of stream-json that may be a message; other types are decoded again with their own shape."""
+
+    type: str = ""
+    message: ApiMessage | None = None
+    parent_tool_use_id: str | None = None
+    uuid: str | None = None
+    timestamp: str | None = None
+    isSynthetic: bool | None = None
+    isReplay: bool | None = None
+    tool_use_result: Raw = ABSENT
+    supersedes: list[str] | None = None
+    session_id: str | None = None
+
+
+class SystemLine(Struct, gc=False):
+    """A `system` line of stream-json."""
+
+    subtype: str = ""
+    uuid: str | None = None
+    timestamp: str | None = None
+    session_id: str | None = None
+    model: str | None = None
+    cwd: str | None = None
+    claude_code_version: str | None = None
+    status: str | None = None
+    content: Raw = ABSENT
+    error: Raw = ABSENT
+    attempt: int | None = None
+    max_retries: int | None = None
+    error_status: Raw = ABSENT
+    tool_name: str | None = None
+    tool_use_id: str | None = None
+    message: Raw = ABSENT
+    task_id: str | None = None
+    summary: str | None = None
+    description: str | None = None
+    hook_name: str | None = None
+    hook_event: str | None = None
+    outcome: str | None = None
+    text: Raw = ABSENT
+    compact_metadata: Raw = ABSENT
+    retracted_message_uuids: list[str] | None = None
+
+
+class ModelUsage(Struct, gc=False, rename="camel"):
+    """One model's share of `result.modelUsage`, cumulative; input excludes the cache."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+    thinking_tokens: int | None = None
+    context_window: int | None = None
+    cache_creation_ephemeral_1h_input_tokens: int | None = field(name="cacheCreationEphemeral1hInputTokens", default=None)
+
+
+class ResultLine(Struct, gc=False):
+    """The `result` line, or the single object of `--output-format json`."""
+
+    subtype: str = ""
+    uuid: str | None = None
+    session_id: str | None = None
+    is_error: bool | None = None
+    duration_ms: float | None = None
+    num_turns: int | None = None
+    total_cost_usd: float | None = None
+    cost_usd: float | None = None
+    usage: Usage | None = None
+    modelUsage: dict[str, ModelUsage] | None = None
+    terminal_reason: str | None = None
+    result: Raw = ABSENT
+    errors: Raw = ABSENT
+
+
+class PartialEvent(Struct, gc=False):
+    """The API's own event inside a `stream_event` line."""
+
+    type: str = ""
+    message: ApiMessage | None = None
+    usage: Usage | None = None
+
+
+class PartialLine(Struct, gc=False):
+    event: PartialEvent
+    uuid: str | None = None
+    parent_tool_use_id: str | None = None
+
+
+class RateLimit(Struct, gc=False):
+    status: str | None = None
+
+
+class OtherLine(Struct, gc=False):
+    """Lines of stream-json that say something to a person."""
+
+    uuid: str | None = None
+    summary: str | None = None
+    rate_limit_info: RateLimit | None = None
+    new_conversation_id: str | None = None
+    error: Raw = ABSENT
+
+
+class SessionLine(Struct, gc=False):
+    """A line of a session on disk."""
+
+    type: str = ""
+    message: ApiMessage | None = None
+    uuid: str | None = None
+    timestamp: str | None = None
+    isSidechain: bool | None = None
+    agentId: str | None = None
+    sessionId: str | None = None
+    isMeta: bool | None = None
+    isCompactSummary: bool | None = None
+    isApiErrorMessage: bool | None = None
+    toolUseResult: Raw = ABSENT
+    version: str | None = None
+    cwd: str | None = None
+    gitBranch: str | None = None
+    entrypoint: str | None = None
+
+
+class Attachment(Struct, gc=False):
+    type: str = ""
+    prompt: Raw = ABSENT
+    hookName: str | None = None
+    hookEvent: str | None = None
+
+
+class ForkedFrom(Struct, gc=False):
+    sessionId: str | None = None
+
+
+class CompactMetadata(Struct, gc=False):
+    trigger: str | None = None
+    preTokens: int | None = None
+    pre_tokens: int | None = None
+
+
+class ProgressData(Struct, gc=False):
+    type: str = ""
+    hookName: str | None = None
+    hookEvent: str | None = None
+
+
+class MetaLine(Struct, gc=False):
+    """A line on disk that is no message: system notices, titles, queue, counters."""
+
+    type: str = ""
+    subtype: str = ""
+    uuid: str | None = None
+    timestamp: str | None = None
+    sessionId: str | None = None
+    isSidechain: bool | None = None
+    agentId: str | None = None
+    content: Raw = ABSENT
+    level: str | None = None
+    summary: str | None = None
+    leafUuid: str | None = None
+    operation: str | None = None
+    customTitle: str | None = None
+    aiTitle: str | None = None
+    title: str | None = None
+    attachment: Attachment | None = None
+    data: ProgressData | None = None
+    compactMetadata: CompactMetadata | None = None
+    durationMs: float | None = None
+    hookCount: int | None = None
+    retryAttempt: int | None = None
+    maxRetries: int | None = None
+    error: Raw = ABSENT
+    prNumber: int | None = None
+    prUrl: str | None = None
+    totalCostUSD: float | None = None
+    modelUsage: dict[str, ModelUsage] | None = None
+    version: str | None = None
+    cwd: str | None = None
+    gitBranch: str | None = None
+
+
+class ToolUseResult(Struct, gc=False):
+    """The structured result beside a `tool_result` block, as far as it is an object."""
+
+    agentId: str | None = None
+    status: str | None = None
+    interrupted: bool | None = None
+    isAsync: bool | None = None
+
+
+decode_stream = Decoder(StreamLine).decode
+decode_system = Decoder(SystemLine).decode
+decode_result = Decoder(ResultLine).decode
+decode_partial = Decoder(PartialLine).decode
+decode_other = Decoder(OtherLine).decode
+decode_session = Decoder(SessionLine).decode
+decode_meta = Decoder(MetaLine).decode
+decode_structured = Decoder(ToolUseResult).decode

@@ -1,0 +1,164 @@
+"""The result of a session, `agentv_stream.result.v1`: who, how it ended, statistics, tokens, cost, faults, outputs."""
+
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType, field
+
+from agentv_stages.batch import Batch
+from agentv_stages.event import Status
+from agentv_stages.facts import Facts, FactsObserver
+from agentv_stages.provider import Dialect, Provider
+from agentv_stages.stats import Stats
+from agentv_stages.times import iso
+from agentv_stages.totals import Totals, tokens_json
+
+SCHEMA = "agentv_stream.result.v1"
+
+
+class SessionFacts(Struct, omit_defaults=False):
+    """Who the session is. Times are ISO 8601, UTC."""
+
+    id: str | None
+    provider: str
+    dialect: str
+    model: str | None = None
+    version: str | None = None
+    cwd: str | None = None
+    started_at: str | None = None
+    parent: str | UnsetType = UNSET
+    title: str | UnsetType = UNSET
+
+
+class Evidence(Struct):
+    """What the end state rests on."""
+
+    last_event: str | None = None
+    last_offset: int | None = None
+    reason: str | None = None
+    open_calls: list[str] = field(default_factory=list[str])
+    exit_code: int | UnsetType = UNSET
+    signal: str | UnsetType = UNSET
+
+
+class Outputs(Struct):
+    """Paths of what was written."""
+
+    transcript: str | None = None
+    stream_log: str | UnsetType = UNSET
+    dead_letters: str | UnsetType = UNSET
+
+
+class Result(Struct):
+    """One session's result. Fields that are unset do not appear."""
+
+    session: SessionFacts
+    status: Status
+    evidence: Evidence
+    tool_use_summary: dict[str, Any]
+    tokens: dict[str, Any]
+    cost_usd: float | None
+    duration_ms: int | None
+    records: int
+    events: int
+    faults: dict[str, int]
+    unknown: dict[str, int]
+    ignored: dict[str, int]
+    losses: list[str]
+    outputs: Outputs
+    schema_version: str = SCHEMA
+    tokens_by_model: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    tokens_by_stream: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    model_calls: int = 0
+    estimated_cost_usd: float | None | UnsetType = UNSET
+    price_table_date: str | UnsetType = UNSET
+    agent_num_turns: int | UnsetType = UNSET
+    verdicts: list[Any] | UnsetType = UNSET
+    traces: list[Any] | UnsetType = UNSET
+    target: str | UnsetType = UNSET
+    test_id: str | UnsetType = UNSET
+    attempt: int | UnsetType = UNSET
+
+    def to_json(self) -> bytes:
+        """The result as indented JSON with a line end."""
+        return msgspec.json.format(msgspec.json.encode(self), indent=2) + b"\n"
+
+
+class Counters(Struct):
+    """Counts that batches carry, summed."""
+
+    faults: dict[str, int] = field(default_factory=dict[str, int])
+    unknown: dict[str, int] = field(default_factory=dict[str, int])
+    ignored: dict[str, int] = field(default_factory=dict[str, int])
+
+
+class Observer:
+    """Everything that watches a session for its result: facts, statistics, totals, counters; fed batch by batch."""
+
+    def __init__(self, provider: Provider, dialect: Dialect, watch: tuple[str, ...] = ()) -> None:
+        self.provider = provider
+        self.dialect = dialect
+        self.facts_observer = FactsObserver()
+        self.stats = Stats(watch, lines=dialect.name == "claude-stream")
+        self.totals = Totals()
+        self.counters = Counters()
+
+    @property
+    def facts(self) -> Facts:
+        return self.facts_observer.facts
+
+    def observe(self, batch: Batch) -> None:
+        """Takes the next batch, after `Pair`."""
+        self.facts_observer.observe(batch)
+        self.stats.observe(batch)
+        self.totals.observe(batch)
+        counters = self.counters
+        for fault in batch.faults:
+            if fault.part in ("whole", "begin"):
+                counters.faults[fault.reason] = counters.faults.get(fault.reason, 0) + 1
+        for name, count in batch.unknown.items():
+            counters.unknown[name] = counters.unknown.get(name, 0) + count
+        for name, count in batch.ignored.items():
+            counters.ignored[name] = counters.ignored.get(name, 0) + count
+
+    def result(self, open_calls: list[str], outputs: Outputs | None = None) -> Result:
+        """The result so far."""
+        facts, totals = self.facts, self.totals
+        tokens = totals.tokens()
+        turns = totals.state.agent_num_turns
+        end = facts.end
+        return Result(
+            session=SessionFacts(
+                id=facts.session_id,
+                provider=self.provider.name,
+                dialect=self.dialect.name,
+                model=facts.model,
+                version=facts.version,
+                cwd=facts.cwd,
+                started_at=iso(facts.started_ms) if facts.started_ms is not None else None,
+                parent=facts.parent_session_id or UNSET,
+                title=facts.title or UNSET,
+            ),
+            status=self.facts_observer.status(self.dialect.has_end, len(open_calls)),
+            evidence=Evidence(
+                last_event=facts.last_event,
+                last_offset=facts.last_offset,
+                reason=end.reason if end is not None and not facts.open_end else None,
+                open_calls=open_calls[:100],
+            ),
+            tool_use_summary=self.stats.summary(),
+            tokens=tokens_json(tokens),
+            tokens_by_model=totals.by_model(),
+            tokens_by_stream=totals.by_stream(),
+            model_calls=totals.state.model_calls,
+            cost_usd=totals.cost_usd,
+            duration_ms=totals.duration_ms,
+            records=facts.records,
+            events=facts.events,
+            faults=dict(sorted(self.counters.faults.items())),
+            unknown=dict(sorted(self.counters.unknown.items())),
+            ignored=dict(sorted(self.counters.ignored.items())),
+            losses=list(self.dialect.losses),
+            outputs=outputs or Outputs(),
+            agent_num_turns=UNSET if turns is None else turns,
+        )

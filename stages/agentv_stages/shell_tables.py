@@ -1,0 +1,109 @@
+"""The programs that shell texts run, by what they do, and which of their options take a value. Data only."""
+
+
+def words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+NEUTRAL = words(
+    "cd pushd popd chdir echo printf export unset set source . alias unalias true false : test [ [[ exit return local "
+    "declare typeset readonly shopt umask trap pwd wait shift hash ulimit fi done esac } ) break continue "
+    "set-location write-output write-host set-strictmode import-module out-null sl"
+)
+READ = words(
+    "cat bat batcat head tail less more nl tac wc diff cmp comm stat file cut sort uniq tr rev fold paste column jq yq "
+    "xq xxd od hexdump strings zcat zless bzcat xzcat realpath readlink md5sum sha1sum sha256sum cksum du view "
+    "get-content gc type"
+)
+LIST = words("ls dir tree exa eza lsd get-childitem gci vdir")
+GREP = words("grep egrep fgrep zgrep rg ripgrep ag ack ack-grep ugrep pcregrep findstr select-string sls")
+FIND = words("find fd fdfind locate mdfind")
+WRITE = words(
+    "cp mv rm mkdir rmdir touch ln unlink install truncate shred rsync patch sponge mkfifo "
+    "set-content add-content out-file new-item remove-item copy-item move-item rename-item clear-content ni ri mkd md "
+    "rd del erase copy move ren"
+)
+SHELLS = words("bash sh zsh dash ksh fish ash powershell pwsh powershell.exe pwsh.exe cmd cmd.exe")
+WRAPPERS = {
+    "sudo": words("-u -g -h -p -C -D -R -T -U"),
+    "doas": frozenset(("-u", "-C")),
+    "env": frozenset(("-u", "-C", "--unset", "--chdir")),
+    "timeout": frozenset(("-k", "-s", "--kill-after", "--signal")),
+    "gtimeout": frozenset(("-k", "-s")),
+    "nice": frozenset(("-n",)),
+    "ionice": frozenset(("-c", "-n", "-p")),
+    "stdbuf": frozenset(("-i", "-o", "-e")),
+    "xargs": words("-a -d -E -I -L -n -P -s --max-args --max-procs --delimiter --arg-file --replace"),
+    "time": frozenset(("-f", "-o")),
+    "watch": frozenset(("-n", "--interval")),
+    "nohup": frozenset[str](),
+    "setsid": frozenset[str](),
+    "command": frozenset[str](),
+    "builtin": frozenset[str](),
+    "exec": frozenset(("-a",)),
+    "unbuffer": frozenset[str](),
+    "caffeinate": frozenset(("-t", "-w")),
+    "chronic": frozenset[str](),
+}
+"""Programs that run the program named after their options -> their options that take a value."""
+
+RUNNERS = {
+    "npx": "", "bunx": "", "uvx": "", "pnpx": "", "uv": "run", "poetry": "run", "pipenv": "run", "pdm": "run",
+    "hatch": "run", "rye": "run", "pipx": "run", "pnpm": "exec dlx", "yarn": "exec dlx run", "npm": "exec x",
+    "bundle": "exec", "mise": "exec x", "direnv": "exec", "rtk": "", "bun": "x", "conda": "run", "dotenv": "run",
+}  # fmt: skip
+"""Programs that find and run another one, behind the sub-command given here ("" for none)."""
+
+RUNNER_VALUES = words(
+    "-p --package --with --from --python --project --directory --env-file --extra --group -c --call -n --name "
+    "--cwd -C -w --prefix --index-url --with-requirements --with-editable"
+)
+KEYWORDS = words("if then else elif while until do ! { time coproc")
+HEADERS = frozenset(("for", "select", "case", "function"))
+
+COUNT = words("-n -c --lines --bytes")
+VALUES = {
+    "head": COUNT,
+    "tail": COUNT | {"-s", "--pid"},
+    "nl": words("-b -d -f -h -i -l -n -s -v -w"),
+    "cut": words("-b -c -d -f --delimiter --fields --characters --bytes --output-delimiter"),
+    "sort": words("-k -t -o -S -T --key --field-separator --output"),
+    "column": words("-t -s -c -o") - {"-t"},
+    "fold": frozenset(("-w",)),
+    "xxd": words("-l -s -c -g"),
+    "od": words("-A -j -N -t -w"),
+    "du": words("-d --max-depth --exclude -B"),
+    "stat": words("-c -f --format --printf"),
+    "tree": words("-L -I -P -o --filelimit"),
+    "ls": words("-I -w --ignore --hide"),
+    "diff": words("-U -C -I -x -W --exclude --label"),
+    "jq": words("--arg --argjson --indent --slurpfile --rawfile -L -f --from-file --tab"),
+    "bat": words("-l -r -H --language --line-range --style --theme --highlight-line --color --paging"),
+    "sed": words("-e -f -l --expression --file"),
+    "awk": words("-F -v -f --field-separator --assign --file"),
+    "grep": words(
+        "-A -B -C -e -f -m -d -D --after-context --before-context --context --regexp --file --max-count --include "
+        "--exclude --exclude-dir --include-dir --color --colour --label"
+    ),
+    "rg": words(
+        "-A -B -C -e -f -m -g -t -T -j -M -r -E -d --after-context --before-context --context --regexp --file "
+        "--max-count --glob --iglob --type --type-not --threads --max-columns --replace --encoding --max-depth --sort "
+        "--sortr --pre --color --colors --engine --path-separator --max-filesize --type-add --ignore-file"
+    ),
+    "ag": words("-A -B -C -G -m -p --ignore --ignore-dir --depth --max-count --context"),
+    "ack": words("-A -B -C -m -g -G --type --ignore-dir --ignore-file --max-count"),
+    "fd": words(
+        "-e -t -d -E -c -j -g -s -S -x -X --extension --type --max-depth --min-depth --exclude --color "
+        "--base-directory --search-path --owner --size --changed-within --changed-before --threads"
+    )
+    - {"-g", "-s"},
+    "wc": frozenset(("--files0-from",)),
+    "tr": frozenset[str](),
+}
+"""Options that take the next word as their value, per program."""
+
+FAMILY = {"egrep": "grep", "fgrep": "grep", "zgrep": "grep", "ugrep": "grep", "pcregrep": "grep", "ripgrep": "rg",
+          "ack-grep": "ack", "fdfind": "fd", "batcat": "bat", "gawk": "awk", "mawk": "awk", "nawk": "awk",
+          "gsed": "sed", "yq": "jq", "xq": "jq", "gc": "get-content", "sls": "select-string"}  # fmt: skip
+NO_FILE = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "$null", "nul", "-", ""))
+FIND_NAMES = words("-name -iname -path -ipath -wholename -iwholename -regex -iregex")

@@ -1,0 +1,114 @@
+"""Events as JSON lines in agtrace's form: id, session, parent, time, stream, type, content.
+
+Ids are deterministic (docs/architecture.md, identity): `uuid5(session, base id + ":" + suffix)`; the parent is the event
+before on the same stream. Reading a log again gives the same ids, so that delivering twice does no harm.
+"""
+
+from typing import Any
+from uuid import NAMESPACE_OID, UUID, uuid5
+
+import msgspec
+from msgspec import Struct, convert, field, to_builtins
+
+from agentv_stages.event import MAIN, SUFFIXES, AnyEvent, ToolCall, ToolResult
+from agentv_stages.times import iso
+
+SCHEMA = "agentv_stream.event.v1"
+_encode = msgspec.json.Encoder().encode
+
+
+class Tips(Struct):
+    """The last event id of each stream, and the ids of calls that wait for a result."""
+
+    parents: dict[str, str] = field(default_factory=dict[str, str])
+    calls: dict[str, str] = field(default_factory=dict[str, str])
+
+
+def session_uuid(session_id: str) -> UUID:
+    """The UUID of a session, from its native id."""
+    return uuid5(NAMESPACE_OID, session_id)
+
+
+def event_id(session: UUID, session_id: str, event: AnyEvent) -> UUID:
+    """The id of an event; the same for every reading of the log."""
+    source = event.source
+    base = source.base_id or f"{session_id}:row_{source.row}"
+    return uuid5(session, f"{base}{event.part}:{SUFFIXES[type(event)]}")
+
+
+class EventLines:
+    """Renders the events of one session, in order."""
+
+    def __init__(self, session_id: str) -> None:
+        self.session_id = session_id
+        self.session = session_uuid(session_id)
+        self.tips = Tips()
+
+    def snapshot(self) -> Tips:
+        return Tips(dict(self.tips.parents), dict(self.tips.calls))
+
+    def restore(self, snapshot: object, /) -> None:
+        self.tips = convert(snapshot, Tips, from_attributes=True)
+
+    def value(self, event: AnyEvent) -> dict[str, Any]:
+        """One event as a plain value; payloads in it are `Raw`."""
+        source = event.source
+        own = str(event_id(self.session, self.session_id, event))
+        stream = source.stream
+        parent = self.tips.parents.get(stream)
+        self.tips.parents[stream] = own
+        content = _content(event)
+        if isinstance(event, ToolCall):
+            self.tips.calls[event.call_id] = own
+        elif isinstance(event, ToolResult):
+            content["tool_call_id"] = self.tips.calls.get(event.call_id)
+            if not event.partial:
+                self.tips.calls.pop(event.call_id, None)
+        return {
+            "schema_version": SCHEMA,
+            "id": own,
+            "session_id": str(self.session),
+            "parent_id": parent,
+            "timestamp": iso(source.time_ms) if source.time_ms is not None else None,
+            "stream_id": stream_json(stream),
+            "type": event.__struct_config__.tag,
+            "content": content,
+            "source": {"file": source.file, "row": source.row, "offset": source.offset, "length": source.length},
+        }
+
+    def line(self, event: AnyEvent) -> bytes:
+        """One event as a JSON line."""
+        data = _encode(self.value(event))
+        if not data.isascii():
+            data = data.decode("utf-8", "replace").encode()
+        return data + b"\n"
+
+
+def stream_json(stream: str) -> dict[str, Any]:
+    """agtrace's form of a stream: a tag, and what tells streams of that tag apart."""
+    if stream == MAIN:
+        return {"stream_type": MAIN}
+    kind, _, name = stream.partition(":")
+    return {"stream_type": kind, "stream_data": {"agent_id" if kind == "sidechain" else "name": name}}
+
+
+_TEXT_FIELDS = {"text_json": "text", "body": "text", "input_json": "arguments", "output_json": "output", "result_json": "result"}
+_LEFT_OUT = frozenset(("source", "part", "type", "call", "delta", "partial"))
+
+
+def _content(event: AnyEvent) -> dict[str, Any]:
+    content: dict[str, Any] = {}
+    for name in event.__struct_fields__:
+        if name in _LEFT_OUT:
+            continue
+        value = getattr(event, name)
+        if value is None or value == "" or value is False or value == ():
+            continue
+        content[_TEXT_FIELDS.get(name, name)] = value if isinstance(value, msgspec.Raw) else to_builtins(value)
+    if isinstance(event, ToolResult):
+        content["provider_call_id"] = content.pop("call_id", "")
+        content["is_error"] = event.outcome in ("error", "denied", "cancelled")
+        content.setdefault("output", None)
+    elif isinstance(event, ToolCall):
+        content["provider_call_id"] = content.pop("call_id", "")
+    return content

@@ -1,0 +1,249 @@
+"""Transcript rows: completed messages to JSON lines of schema `agentv.transcript.v1` (AgentV's shape C).
+
+Payloads (texts, tool inputs, outputs) are spliced in as they stood in the log. Our own facts stand in
+`metadata.agentv_stream`. The first row holds a gap of blanks, into which the totals of the session are written at the
+end, because readers take them from there; an output that cannot seek gets them in its last row.
+Source of the row's form: AgentV 4.42 `TranscriptJsonLine`.
+"""
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from agentv_stages.event import ToolResult
+from agentv_stages.message import Message, PairedCall
+from agentv_stages.times import iso_bytes
+from agentv_stages.totals import Tokens
+
+SCHEMA = "agentv.transcript.v1"
+GAP = 1024
+_HEAD = b'{"schema_version":"agentv.transcript.v1",'
+_CAPTURE = b',"capture":{"content":"full","redaction_level":"none"},"source":'
+_STATUS = {"ok": b"ok", "error": b"error", "denied": b"error", "cancelled": b"error", "unpaired": b"unknown"}
+_encode = msgspec.json.Encoder().encode
+_names: dict[str, bytes] = {}
+
+
+class Identity(Struct):
+    """What every row says about its session. `test_id` and `target` group the rows for AgentV."""
+
+    test_id: str
+    target: str
+    provider: str
+    session_id: str
+    format: str
+    kind: str = "imported_transcript"
+    path: str | None = None
+    model: str | None = None
+    started_ms: int | None = None
+    git_branch: str | None = None
+    cwd: str | None = None
+    version: str | None = None
+
+    def source(self) -> bytes:
+        """The row's `source` object."""
+        value = {
+            "kind": self.kind,
+            "provider": self.provider,
+            "session_id": self.session_id,
+            "path": self.path,
+            "format": self.format,
+            "model": self.model,
+            "timestamp": iso_bytes(self.started_ms).decode() if self.started_ms is not None else None,
+            "git_branch": self.git_branch,
+            "cwd": self.cwd,
+            "version": self.version,
+        }
+        return _encode({key: item for key, item in value.items() if item is not None})
+
+
+class TranscriptRows:
+    """Renders messages. One object per transcript; `rows` counts what was rendered."""
+
+    def __init__(self, identity: Identity, *, gap: bool = True) -> None:
+        self.rows = 0
+        self._gap = gap
+        self._group = b'"test_id":%b,"target":%b,"message_index":' % (
+            _encode(identity.test_id),
+            _encode(identity.target),
+        )
+        self._tail = _CAPTURE + identity.source() + b"}\n"
+
+    def render(self, messages: list[Message]) -> bytes:
+        """One line per message."""
+        return b"".join([self.row(message) for message in messages])
+
+    def row(self, message: Message, totals: bytes = b"") -> bytes:
+        """One line. `totals` are members to put in front, as `totals_members` makes them, with a comma behind."""
+        parts: list[Any] = [_HEAD]
+        if totals:
+            parts.append(totals)
+        elif self.rows == 0 and self._gap:
+            parts.append(b" " * GAP)
+        self.rows += 1
+        role = message.role
+        parts.append(b'%b%d,"role":"%b"' % (self._group, message.index, role.encode()))
+        content = message.content
+        if len(content) == 1:
+            parts += (b',"content":', content[0])
+        elif content:
+            parts.append(b',"content":[')
+            for i, block in enumerate(content):
+                body = bytes(block)
+                first = body[:1]
+                comma = b"," if i else b""
+                if first == b'"':
+                    parts += (comma, b'{"type":"text","text":', body, b"}")
+                elif first == b"[":
+                    if len(body) > 2:
+                        parts += (comma, body[1:-1])
+                    else:
+                        parts += (comma, b'{"type":"text","text":""}')
+                else:
+                    parts += (comma, body)
+            parts.append(b"]")
+        elif role == "assistant":
+            parts.append(b',"content":""')
+        calls = message.calls
+        if calls:
+            parts.append(b',"tool_calls":[')
+            for i, paired in enumerate(calls):
+                if i:
+                    parts.append(b",")
+                _call(paired, parts)
+            parts.append(b"]")
+        started = message.source.time_ms
+        if started is not None:
+            parts += (b',"start_time":"', iso_bytes(started), b'"')
+            ended = message.end_ms
+            if ended is not None and ended >= started:
+                parts.append(b',"end_time":"%b","duration_ms":%d' % (iso_bytes(ended), ended - started))
+        usage = message.usage
+        if usage is not None and (usage.input is not None or usage.output is not None):
+            parts.append(_usage(usage.input, usage.output if usage.output_final else None, usage.cached, usage.reasoning))
+        _metadata(message, parts)
+        parts.append(self._tail)
+        return _valid(b"".join(parts))
+
+
+def _usage(given: int | None, output: int | None, cached: int | None, reasoning: int | None) -> bytes:
+    known = [(b"input", given), (b"output", output), (b"cached", cached), (b"reasoning", reasoning)]
+    return b',"token_usage":{%b}' % b",".join(b'"%b":%d' % (name, value) for name, value in known if value is not None)
+
+
+def _name(text: str) -> bytes:
+    """A short name as JSON, remembered."""
+    known = _names.get(text)
+    if known is None:
+        if len(_names) > 4096:
+            _names.clear()
+        known = _names[text] = _encode(text)
+    return known
+
+
+def _call(paired: PairedCall, parts: list[Any]) -> None:
+    call, result = paired.call, paired.result
+    parts += (b'{"tool":', _name(call.tool or call.name), b',"input":', call.input_json, b',"id":', _encode(call.call_id))
+    begun = call.source.time_ms
+    if begun is not None:
+        parts += (b',"start_time":"', iso_bytes(begun), b'"')
+    if result is None or result.outcome == "unpaired":
+        parts.append(b',"status":"unknown"}')
+        return
+    if result.output_json is not None:
+        parts += (b',"output":', result.output_json)
+    parts += (b',"status":"', _STATUS[result.outcome or "ok"], b'"')
+    ended = result.source.time_ms
+    if ended is not None and begun is not None and ended >= begun:
+        parts += (b',"end_time":"', iso_bytes(ended), b'"')
+    if result.duration_ms is not None:
+        parts.append(b',"duration_ms":%d' % result.duration_ms)
+    parts.append(b"}")
+
+
+def _metadata(message: Message, parts: list[Any]) -> None:
+    """Our own facts of the row."""
+    parts += (b',"metadata":{"agentv_stream":{"stream":', _name(message.source.stream))
+    if message.turn is not None:
+        parts.append(b',"turn":%d' % message.turn)
+    if message.message_id:
+        parts += (b',"message_id":', _encode(message.message_id))
+    if message.model is not None:
+        parts += (b',"model":', _name(message.model))
+    for flag in ("injected", "synthetic", "retracted", "late"):
+        if getattr(message, flag):
+            parts.append(b',"%b":true' % flag.encode())
+    thinking = message.thinking
+    if thinking:
+        parts.append(b',"thinking":[')
+        for i, text in enumerate(thinking):
+            parts += (b",", text) if i else (text,)
+        parts.append(b"]")
+    calls = message.calls
+    if calls:
+        parent = calls[0].call.parent_call
+        if parent is not None:
+            parts += (b',"parent_call":', _encode(parent))
+        parts.append(b',"calls":{')
+        for i, paired in enumerate(calls):
+            if i:
+                parts.append(b",")
+            _facts(paired, parts)
+        parts.append(b"}")
+    parts.append(b"}}")
+
+
+def _facts(paired: PairedCall, parts: list[Any]) -> None:
+    call, result = paired.call, paired.result
+    outcome = "unpaired" if result is None else result.outcome or "ok"
+    parts.append(
+        b'%b:{"name":%b,"kind":"%b","origin":"%b","outcome":"%b"'
+        % (_encode(call.call_id), _name(call.name), call.kind.encode(), call.origin.encode(), outcome.encode())
+    )
+    if isinstance(result, ToolResult) and result.exit_code is not None:
+        parts.append(b',"exit_code":%d' % result.exit_code)
+    if call.server is not None:
+        parts += (b',"server":', _name(call.server))
+    if len(call.files) > 1:
+        parts += (b',"files":', _encode(call.files))
+    parts.append(b"}")
+
+
+def _valid(row: bytes) -> bytes:
+    """A row in valid UTF-8: payloads are spliced unseen, and a log can hold broken bytes."""
+    if row.isascii():
+        return row
+    try:
+        row.decode()
+    except UnicodeDecodeError:
+        return row.decode("utf-8", "replace").encode()
+    return row
+
+
+def totals_members(tokens: Tokens, cost_usd: float | None, duration_ms: int | None) -> bytes:
+    """The totals of a session as members of a row: `"transcript_…":…,` with a comma behind."""
+    members: dict[str, Any] = {}
+    if tokens.known():
+        usage: dict[str, int] = {}
+        for name, value in (
+            ("input", tokens.input),
+            ("output", None if tokens.unsure else tokens.output),
+            ("cached", tokens.cached),
+            ("reasoning", tokens.reasoning),
+        ):
+            if value is not None:
+                usage[name] = value
+        if usage:
+            members["transcript_token_usage"] = usage
+    if duration_ms is not None:
+        members["transcript_duration_ms"] = duration_ms
+    members["transcript_cost_usd"] = cost_usd
+    return _encode(members)[1:-1] + b","
+
+
+def patch(members: bytes) -> tuple[int, bytes] | None:
+    """Where and what to write into a finished transcript; None where the totals do not fit into the gap."""
+    if len(members) > GAP:
+        return None
+    return len(_HEAD), members.rjust(GAP)

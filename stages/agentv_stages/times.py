@@ -1,0 +1,64 @@
+"""Times of foreign logs to UTC milliseconds and back. None in, None out; what cannot be read is None, never now."""
+
+from datetime import UTC, datetime
+
+_minutes: dict[str, int] = {}
+_prefixes: dict[int, bytes] = {}
+_KEEP = 4096
+
+
+def parse_iso(text: str | None) -> int | None:
+    """ISO 8601 to UTC ms; a time without zone is taken as UTC. None for what is no time.
+
+    Log times are near each other, so the minute is looked up and only the seconds are read anew.
+    """
+    if not text:
+        return None
+    base = _minutes.get(text[:16])
+    if base is not None and text[-1] == "Z" and text[16:17] == ":":
+        try:
+            return base + round(float(text[17:-1]) * 1000)
+        except ValueError:
+            return None
+    try:
+        when = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    if when.tzinfo is None:
+        when = when.replace(tzinfo=UTC)
+    elif text[-1] == "Z" and len(text) > 17 and text[10] == "T":
+        if len(_minutes) >= _KEEP:
+            _minutes.clear()
+        _minutes[text[:16]] = round(when.replace(second=0, microsecond=0).timestamp()) * 1000
+    return round(when.timestamp() * 1000)
+
+
+def from_epoch(value: float | int | str | None) -> int | None:
+    """Epoch seconds, milliseconds, microseconds or nanoseconds (told by size), or an ISO text, to UTC ms."""
+    if value is None or isinstance(value, bool):
+        return None
+    if isinstance(value, str):
+        return parse_iso(value)
+    size = abs(value)
+    if size < 1e11:
+        return round(value * 1000)
+    if size < 1e14:
+        return round(value)
+    return round(value / 1000) if size < 1e17 else round(value / 1_000_000)
+
+
+def iso(time_ms: int) -> str:
+    """UTC ms as ISO 8601 with milliseconds and `Z`: `2026-01-31T09:30:00.250Z`."""
+    return iso_bytes(time_ms).decode()
+
+
+def iso_bytes(time_ms: int) -> bytes:
+    """As `iso`, in ASCII bytes."""
+    minute, ms = divmod(time_ms, 60_000)
+    prefix = _prefixes.get(minute)
+    if prefix is None:
+        if len(_prefixes) >= _KEEP:
+            _prefixes.clear()
+        prefix = datetime.fromtimestamp(minute * 60, UTC).strftime("%Y-%m-%dT%H:%M:").encode()
+        _prefixes[minute] = prefix
+    return b"%b%02d.%03dZ" % (prefix, ms // 1000, ms % 1000)

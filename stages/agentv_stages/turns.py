@@ -1,0 +1,53 @@
+"""Counts turns: one assistant message on the main stream is one turn, however many records it took."""
+
+from msgspec import Struct, convert, field
+
+from agentv_stages.event import MAIN, AssistantText, Reasoning, ToolCall
+
+_RECENT = 256
+
+
+class TurnState(Struct):
+    """`current` is the running message id of each stream, `recent` the ids that were counted lately."""
+
+    count: int = 0
+    current: dict[str, str] = field(default_factory=dict[str, str])
+    recent: dict[str, int] = field(default_factory=dict[str, int])
+
+
+class Turns:
+    """Says in which turn an event stands; events in order, each at most once. Turns count from 1."""
+
+    def __init__(self) -> None:
+        self.state = TurnState()
+
+    @property
+    def count(self) -> int:
+        """Turns so far."""
+        return self.state.count
+
+    def turn_of(self, event: AssistantText | Reasoning | ToolCall) -> int | None:
+        """The turn of an event; None outside the main stream and for what the agent's program said by itself."""
+        stream = event.source.stream
+        if stream != MAIN:
+            return None
+        state, message_id = self.state, event.message_id
+        if state.current.get(MAIN) == message_id:
+            return state.count
+        if type(event) is AssistantText and event.synthetic:
+            return None
+        state.current[MAIN] = message_id
+        known = state.recent.get(message_id)
+        if known is not None:
+            return known
+        state.count += 1
+        if len(state.recent) >= _RECENT:
+            del state.recent[next(iter(state.recent))]
+        state.recent[message_id] = state.count
+        return state.count
+
+    def snapshot(self) -> TurnState:
+        return TurnState(self.state.count, dict(self.state.current), dict(self.state.recent))
+
+    def restore(self, snapshot: object, /) -> None:
+        self.state = convert(snapshot, TurnState, from_attributes=True)
