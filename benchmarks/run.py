@@ -204,9 +204,8 @@ def latency(bench: Bench) -> None:
         rows.append([name, *("–" if value is None else f"{value:.2f} ms" for value in values), str(seen.missed)])
         if values[2] is not None:
             worst = values[2] if worst is None else max(worst, values[2])
-    bench.sections.append(
-        f"## A record on the pipe until its effect\n\n{markdown(['effect', 'p50', 'p90', 'p99', 'max', 'not seen'], rows)}"
-    )
+    head = ["effect", "p50", "p90", "p99", "max", "not seen"]
+    bench.sections.append(f"## A record on the pipe until its effect\n\n{markdown(head, rows)}")
     bench.raw["latency"] = raw
     bench.budget("a record on the pipe until its effect, p99", "under 10 ms", worst, lambda x: x < 10, "{:.2f} ms")
 
@@ -217,9 +216,8 @@ def start(bench: Bench) -> None:
     empty.write_bytes(b"")
     nothing = Program("python -c pass", [sys.executable, "-c", "pass"])
     ours = programs.consume(empty, bench.scratch / "f", name="ours: consume, empty input", accepted=(0, 3))
-    found = {
-        s.program.name: s for s in interleave([nothing, ours], max(7, bench.rounds), bench.scratch / "logs") if s.runs
-    }
+    all_series = interleave([nothing, ours], max(7, bench.rounds), bench.scratch / "logs")
+    found = {series.program.name: series for series in all_series if series.runs}
     rows = [[name, f"{series.wall * 1000:.0f} ms", f"{series.peak / 1e6:.0f} MB"] for name, series in found.items()]
     bench.sections.append(f"## Start-up\n\n{markdown(['program', 'wall', 'peak'], rows)}")
     bench.raw["start"] = [series.as_json() for series in found.values()]
@@ -232,12 +230,12 @@ def start(bench: Bench) -> None:
 
 
 def _foreign_imports() -> list[str] | None:
-    """Top-level modules that `import agentv_stages` and all its modules load beside msgspec and the standard library."""
+    """Top-level modules that all of agentv_stages loads beside msgspec and the standard library."""
     code = (
-        "import sys, pkgutil, importlib; before = set(sys.modules); import agentv_stages as a\n"
+        "import sys, pkgutil, importlib, msgspec; before = set(sys.modules); import agentv_stages as a\n"
         "for m in pkgutil.walk_packages(a.__path__, 'agentv_stages.'): importlib.import_module(m.name)\n"
         "new = {n.partition('.')[0] for n in set(sys.modules) - before} - set(sys.stdlib_module_names)\n"
-        "print(' '.join(sorted(n for n in new if n not in ('agentv_stages', 'msgspec'))))"
+        "print(' '.join(sorted(n for n in new if n != 'agentv_stages')))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     return done.stdout.split() if done.returncode == 0 else None

@@ -1,6 +1,6 @@
 """How long a record on the pipe takes until its effect is in a file: a slow writer on one side, a watcher on the other.
 
-A closed loop: one record is written, the watcher waits until the file has grown by it, then comes a pause and the next one.
+A closed loop: one record is written, the watcher waits until the file has grown, then comes a pause and the next one.
 The watcher looks every 0.1 ms, which is the resolution of the figures; looking costs processor time that is not ours.
 """
 

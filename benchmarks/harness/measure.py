@@ -10,12 +10,12 @@ import os
 import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 # ru_maxrss counts kilobytes on Linux, bytes on macOS.
+_LAUNCH = Path(__file__).with_name("launch.py")
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 
 
@@ -79,15 +79,14 @@ def run_once(program: Program, log: Path) -> Run:
     """Runs the command to its end; its output goes to `log`."""
     if program.before is not None:
         program.before()
-    environment = {**os.environ, **program.environment}
-    with log.open("wb") as out:
-        started = time.perf_counter()
-        child = subprocess.Popen(program.command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=environment)
-        # wait4 and not resource.getrusage(RUSAGE_CHILDREN): that one keeps the largest peak of all children so far.
-        _, status, usage = os.wait4(child.pid, 0)
-        wall = time.perf_counter() - started
-        child.returncode = os.waitstatus_to_exitcode(status)
-    return Run(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * _RSS_UNIT, child.returncode)
+    usage = log.with_suffix(".usage")
+    usage.unlink(missing_ok=True)
+    command = [sys.executable, "-I", "-S", str(_LAUNCH), str(usage), str(log), *program.command]
+    started = subprocess.run(command, env={**os.environ, **program.environment}, capture_output=True, text=True)
+    if not usage.exists():
+        raise OSError(started.stderr.strip().splitlines()[-1:] or "could not be started")
+    wall, processor, peak, code = usage.read_text().split()
+    return Run(float(wall), float(processor), int(peak) * _RSS_UNIT, int(code))
 
 
 def interleave(programs: Sequence[Program], rounds: int, folder: Path, *, warm_up: bool = True) -> list[Series]:
