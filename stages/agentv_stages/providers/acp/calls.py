@@ -1,0 +1,190 @@
+"""ACP tool calls: messages about one call, merged by its id, to one call and one result."""
+
+from typing import Protocol
+
+from msgspec import Raw, structs
+
+from agentv_stages.batch import Batch
+from agentv_stages.event import Source, ToolCall, ToolResult
+from agentv_stages.payload import text_of
+from agentv_stages.providers.acp import naming, results, wire
+from agentv_stages.providers.acp.state import AcpState, Answer, Call
+
+MOST_OPEN = 10_000
+MOST_CLOSED = 1_000
+OVER = frozenset(("completed", "failed", "cancelled"))
+BARE = (wire.EMPTY, wire.NULL)
+LAUNCHED = "started in background"
+INVALID = frozenset(("invalid", "Invalid Tool"))
+
+
+class Connection(Protocol):
+    """What the decoder of a connection offers to the functions here."""
+
+    state: AcpState
+    stream: str
+
+    def answer(self, stream: str, source: Source, fresh: bool) -> Answer: ...
+    def stream_of(self, meta: wire.Meta | None) -> tuple[str, str | None]: ...
+    def release(self, batch: Batch, stream: str | None = None) -> None: ...
+
+
+def upsert(at: Connection, update: wire.Update, source: Source, batch: Batch) -> None:
+    """A `tool_call`, a `tool_call_update` or the call of a permission request, known or not."""
+    state, call_id = at.state, update.toolCallId
+    call = state.calls.get(call_id)
+    if call is None:
+        if not call_id or call_id in state.closed:
+            batch.ignore(f"{update.sessionUpdate}/late")
+            return
+        call = _begin(at, update, source, batch)
+    else:
+        batch.ignore(f"{update.sessionUpdate}/progress")
+    _merge(call, update)
+    state.failure, status = None, update.status or ""
+    if not call.emitted and (status in OVER or _complete(call, status)):
+        emit(at, call_id, call, batch)
+    if status in OVER:
+        _finish(at, call_id, call, status, source, batch)
+
+
+def emit(at: Connection, call_id: str, call: Call, batch: Batch) -> None:
+    """Tells the call, once."""
+    if call.emitted:
+        return
+    call.emitted = True
+    given = naming.arguments(call.input)
+    name = naming.native_name(at.state.agent, call_id, call.name, call.first_title or call.title, call.kind, given)
+    arguments = call.input
+    if arguments in BARE:
+        diff = results.diff_of(results.pieces_of(call.content))
+        if at.state.agent == "gemini" or (not at.state.agent and (call.path or diff)):
+            arguments = naming.shown_arguments(name, call.title, call.kind, call.path, diff)
+        else:
+            arguments = wire.EMPTY
+    if "agent_type" in given or "subagent_type" in given:
+        at.state.tasks[call_id] = ""
+    part = "-call"
+    batch.events.append(
+        ToolCall(call.source, part, call.message_id, call_id, name, arguments, call.parent, at.state.model)
+    )
+
+
+def planned(at: Connection, tool: str, entries: Raw, source: Source, batch: Batch) -> None:
+    """A plan that stands for a call of the todo tool (Qwen, Claude): the call is not told otherwise."""
+    at.release(batch)
+    answer = _answer(at, at.stream, f"plan-{source.row}", source)
+    answer.ended += 1
+    call_id = f"plan-{source.row}"
+    todos = Raw(b'{"todos":' + bytes(entries) + b"}")
+    batch.events.append(ToolCall(source, "-call", answer.id, call_id, tool, todos, None, at.state.model))
+    batch.events.append(ToolResult(source, "-result", call_id, None))
+
+
+def cancel(at: Connection, source: Source, batch: Batch) -> None:
+    """A cancelled prompt cancels its open calls; the protocol tells clients to mark them so."""
+    for call_id, call in list(at.state.calls.items()):
+        emit(at, call_id, call, batch)
+        on = structs.replace(source, stream=call.source.stream)
+        batch.events.append(ToolResult(on, f"-{call_id}", call_id, None, "cancelled"))
+        _close(at, call_id)
+
+
+def _begin(at: Connection, update: wire.Update, source: Source, batch: Batch) -> Call:
+    state = at.state
+    stream, parent = at.stream_of(update.meta)
+    at.release(batch, stream)
+    if source.stream != stream:
+        source = structs.replace(source, stream=stream)
+    answer = _answer(at, stream, update.toolCallId, source)
+    answer.open += 1
+    state.called = True
+    if len(state.calls) >= MOST_OPEN:
+        _close(at, next(iter(state.calls)))
+    call = Call(source, answer.id, parent=parent, first_title=update.title or "")
+    state.calls[update.toolCallId] = call
+    return call
+
+
+def _answer(at: Connection, stream: str, call_id: str, source: Source) -> Answer:
+    """A call begins a new answer after a result, unless others are open or the agent marks its answers otherwise."""
+    known = at.state.answers.get(stream)
+    fresh = known is not None and known.ended > 0 and known.open <= 0
+    if at.state.usage_marks or naming.part_of_answer(call_id) > 0:
+        fresh = False
+    return at.answer(stream, source, fresh)
+
+
+def _merge(call: Call, update: wire.Update) -> None:
+    meta = update.meta
+    native = update.name or (meta.toolName if meta else None)
+    if native is None and meta is not None and meta.claudeCode is not None:
+        native = meta.claudeCode.toolName
+    call.name = native or call.name
+    if update.title:
+        call.title = update.title
+        call.bad = call.bad or update.title in INVALID
+    call.kind = update.kind or call.kind
+    if update.rawInput not in wire.NOTHING:
+        call.input = Raw(bytes(update.rawInput))
+    if update.rawOutput not in wire.NOTHING:
+        call.output = Raw(bytes(update.rawOutput))
+    if update.content not in wire.NOTHING:
+        call.content = Raw(bytes(update.content))
+    if update.locations:
+        call.path = update.locations[0].path or call.path
+
+
+def _complete(call: Call, status: str) -> bool:
+    """Whether the arguments are there: OpenCode announces a call before they are, with the folder alone."""
+    if status in ("in_progress", "running"):
+        return True
+    if call.input in BARE:
+        return False
+    return bytes(call.input)[:7] != b'{"cwd":' or b"," in bytes(call.input)
+
+
+def _finish(at: Connection, call_id: str, call: Call, status: str, source: Source, batch: Batch) -> None:
+    state, stream = at.state, call.source.stream
+    output, code, outcome = results.ended(status, call.output, call.content, call.kind, state.agent)
+    if call.verdict is not None and outcome != "ok":
+        outcome = call.verdict
+    elif call.bad and state.agent == "opencode":
+        outcome = "error"
+    agent_id = state.tasks.get(call_id) or None
+    text = text_of(output) if output is not None and (state.held or call_id in state.tasks) else ""
+    given = naming.arguments(call.input) if state.held or state.tasks else {}
+    reader = given.get("agent_id")
+    if state.held and text:
+        said = "".join(text_of(one.text) for one in state.held if not one.thought).strip()
+        if said and said in text:
+            owner = state.tasks.get(call_id) or (reader if isinstance(reader, str) else None)
+            if call_id in state.tasks or owner:
+                at.release(batch, f"subagent:{owner or call_id}")
+    if call_id in state.tasks:
+        launched = text.partition("agent_id: ")[2].partition(" ")[0].rstrip(".,") if LAUNCHED in text else ""
+        if launched:
+            state.tasks[call_id] = agent_id = launched
+        else:
+            del state.tasks[call_id]
+    elif isinstance(reader, str) and any(word in text for word in ("is idle", "completed", "finished", "failed")):
+        for task in [t for t, agent in state.tasks.items() if agent == reader]:
+            del state.tasks[task]
+    if not state.tasks:
+        at.release(batch)
+    if source.stream != stream:
+        source = structs.replace(source, stream=stream)
+    answer = state.answers.get(stream)
+    if answer is not None and answer.id == call.message_id:
+        answer.open -= 1
+        answer.ended += 1
+    batch.events.append(ToolResult(source, "-result", call_id, output, outcome, code, None, agent_id))
+    _close(at, call_id)
+
+
+def _close(at: Connection, call_id: str) -> None:
+    state = at.state
+    state.calls.pop(call_id, None)
+    state.closed[call_id] = True
+    if len(state.closed) > MOST_CLOSED:
+        del state.closed[next(iter(state.closed))]

@@ -1,0 +1,132 @@
+"""The native name and the arguments of an ACP tool call, from whatever evidence its messages give.
+
+Source: recordings of Copilot 1.0.102, Gemini 0.61, Qwen 0.15.10, OpenCode 1.18, Claude's adapter; see `wire.py`.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Raw
+
+from agentv_stages.payload import decode_json, to_raw
+from agentv_stages.providers.acp import wire
+
+AGENTS = (
+    ("copilot", "copilot"),
+    ("gemini", "gemini"),
+    ("qwen", "qwen"),
+    ("opencode", "opencode"),
+    ("claude", "claude"),
+)
+NAME = re.compile(r"[A-Za-z_][\w.-]{0,127}\Z")
+GEMINI_ID = re.compile(r"(?P<name>[A-Za-z_][\w.-]*?)__(?P=name)_\d+_(?P<part>\d+)\Z")
+OLD_GEMINI_ID = re.compile(r"(?P<name>[A-Za-z_]\w*)-\d{11,}\Z")
+PLAN_TOOLS = {"qwen": "todo_write", "claude": "TodoWrite"}
+QUOTED = re.compile(r"'(.*)'\Z", re.DOTALL)
+
+
+def agent_of(name: str | None, auth: tuple[str, ...] = ()) -> str:
+    """Which agent speaks: from `agentInfo.name`, or from the ways to log in that it offers."""
+    for text in (name or "", *auth):
+        low = text.lower()
+        for mark, agent in AGENTS:
+            if mark in low:
+                return agent
+    return ""
+
+
+def part_of_answer(call_id: str) -> int:
+    """The position of a call among the calls of its answer, where its id tells (Gemini); else 0."""
+    found = GEMINI_ID.match(call_id)
+    return int(found["part"]) if found else 0
+
+
+def arguments(raw: Raw) -> dict[str, Any]:
+    if bytes(raw)[:1] != b"{":
+        return {}
+    try:
+        value = decode_json(raw)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}  # pyright: ignore[reportUnknownVariableType] - decoded JSON
+
+
+def native_name(
+    agent: str, call_id: str, name: str | None, title: str, kind: str | None, given: Mapping[str, Any]
+) -> str:
+    """The best name there is; `name` is what the message itself calls the tool."""
+    if name:
+        return name
+    found = GEMINI_ID.match(call_id) or OLD_GEMINI_ID.match(call_id)
+    if found and agent in ("gemini", ""):
+        return found["name"]
+    if agent in ("copilot", "") and given:
+        guessed = _copilot(title, kind or "", given)
+        if guessed:
+            return guessed
+    if NAME.match(title):
+        server, dash, tool = title.rpartition("-")
+        return f"mcp__{server}__{tool}" if agent == "copilot" and dash and server and tool else title
+    return kind or title or "other"
+
+
+def _copilot(title: str, kind: str, given: Mapping[str, Any]) -> str | None:
+    """Copilot's titles are sentences; its arguments tell the tool."""
+    if title.startswith("Using skill: ") or ("skill" in given and len(given) == 1):
+        return "skill"
+    if NAME.match(title) and title.lower() == title:
+        return None
+    if isinstance(given.get("command"), str) and kind == "execute":
+        return "bash"
+    if "agent_type" in given and "prompt" in given:
+        return "task"
+    if kind == "edit" or "old_str" in given or "file_text" in given:
+        if "old_str" in given:
+            return "edit"
+        if "file_text" in given:
+            return "create"
+        return "apply_patch" if "patch" in given or "input" in given else None
+    if title.startswith("Viewing"):
+        return "view"
+    if title.startswith("Searching for"):
+        return "grep"
+    if title.startswith("Finding files"):
+        return "glob"
+    if kind == "read" and "pattern" in given:
+        return "grep" if "output_mode" in given else "glob"
+    if kind == "read" and "path" in given:
+        return "view"
+    if isinstance(given.get("query"), str) and kind == "other" and "description" in given:
+        return "sql"
+    if "url" in given and kind in ("fetch", "read", "other"):
+        return "web_fetch"
+    if "query" in given and kind in ("fetch", "search"):
+        return "web_search"
+    if "shellId" in given and kind == "execute":
+        return "read_bash"
+    return None
+
+
+def shown_arguments(name: str, title: str, kind: str | None, path: str | None, diff: wire.Piece | None) -> Raw:
+    """The arguments of an agent that sends none (Gemini), as far as its title, locations and diffs show them."""
+    shown: dict[str, Any] = {}
+    target = path or (diff.path if diff else None)
+    if kind == "execute" or name == "run_shell_command":
+        shown["command"] = title
+    elif kind == "search" and name not in ("google_web_search", "list_directory"):
+        found = QUOTED.match(title)
+        shown["pattern"] = found[1] if found else title
+    elif name == "google_web_search" or kind == "fetch":
+        shown["prompt"] = title
+    elif target:
+        shown["file_path"] = target
+    if diff is not None:
+        shown["file_path"] = target
+        if diff.newText not in wire.NOTHING:
+            old, new = diff.oldText, diff.newText
+            if old in wire.NOTHING or name in ("write_file", "write", "create"):
+                shown["content"] = new
+            else:
+                shown["old_string"], shown["new_string"] = old, new
+    return to_raw(shown)

@@ -1,0 +1,89 @@
+"""What an ACP tool call gave back: its output, exit code and outcome, from `rawOutput` and `content`."""
+
+import re
+
+import msgspec
+from msgspec import Raw
+
+from agentv_stages.event import Outcome
+from agentv_stages.payload import text_of, to_raw
+from agentv_stages.providers.acp import wire
+
+MARKER = re.compile(r"<[^<>\n]*exit code (-?\d+)>\s*\Z")
+REPORT = re.compile(r"^Exit Code: (-?\d+)\s*^Signal: (\d+)", re.MULTILINE)
+SENTENCE = re.compile(r"\ACommand exited with code: (-?\d+)")
+DENIED = frozenset(("denied", "rejected", "permission_denied"))
+CANCELLED = frozenset(("cancelled", "canceled", "aborted", "interrupted"))
+REFUSAL = re.compile(r"(?i)\A\W*(?:request |tool call |user )?(?:denied|rejected|did not allow|not allowed)")
+
+
+def pieces_of(content: Raw) -> list[wire.Piece]:
+    if bytes(content)[:1] != b"[":
+        return []
+    try:
+        return wire.decode_pieces(content)
+    except msgspec.MsgspecError:
+        return []
+
+
+def diff_of(pieces: list[wire.Piece]) -> wire.Piece | None:
+    return next((piece for piece in pieces if piece.type == "diff"), None)
+
+
+def shown_text(pieces: list[wire.Piece]) -> Raw | None:
+    """The texts of a call's content, joined; None where there are none."""
+    texts = [p.content.text for p in pieces if p.content is not None and p.content.text not in wire.NOTHING]
+    if len(texts) == 1:
+        return texts[0]
+    return to_raw("".join(map(text_of, texts))) if texts else None
+
+
+def ended(
+    status: str, raw: Raw, content: Raw, kind: str | None, agent: str
+) -> tuple[Raw | None, int | None, Outcome | None]:
+    """Output, exit code and outcome of a call that ended.
+
+    A failing shell command is `completed` to all agents; its exit code stands in the raw output (Copilot, OpenCode) or
+    in the text (Qwen). Gemini tells none.
+    """
+    shown = shown_text(pieces_of(content))
+    output, code, reason = _raw_output(raw)
+    if output is None or (agent == "qwen" and shown is not None):
+        output = shown if shown is not None else output
+    outcome: Outcome = "error" if status == "failed" else "cancelled" if status == "cancelled" else "ok"
+    if reason in DENIED:
+        outcome = "denied"
+    elif reason in CANCELLED:
+        outcome = "cancelled"
+    if code is None and output is not None and kind == "execute":
+        text = text_of(output)
+        found = MARKER.search(text[-200:]) or REPORT.search(text[-400:]) or SENTENCE.match(text)
+        if found:
+            code = int(found[1])
+            if found.re is REPORT and found[2] != "0":
+                code, outcome = code or None, "error"
+    if code and outcome == "ok":
+        outcome = "error"
+    if outcome == "error" and status == "failed" and output is not None and REFUSAL.match(text_of(output)[:60]):
+        outcome = "denied"
+    return output, code, outcome
+
+
+def _raw_output(raw: Raw) -> tuple[Raw | None, int | None, str | None]:
+    if raw in wire.NOTHING:
+        return None, None, None
+    if bytes(raw)[:1] != b"{":
+        return raw, None, None
+    try:
+        value = wire.decode_output(raw)
+    except msgspec.MsgspecError:
+        return raw, None, None
+    code = value.exitCode if value.exitCode is not None else value.exit_code
+    if code is None and value.metadata is not None:
+        code = value.metadata.exit
+    if code is None:
+        code = next((one.exitCode for one in value.contents or () if one.exitCode is not None), None)
+    for text in (value.content, value.output, value.error, value.message):
+        if text not in wire.NOTHING:
+            return text, code, value.code if isinstance(value.code, str) else None
+    return raw, code, None

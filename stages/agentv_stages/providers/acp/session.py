@@ -1,0 +1,434 @@
+"""ACP messages, one or both directions, to events. Source: see `wire.py`; recordings in docs/providers/acp.md.
+
+The protocol has no times, no model names in messages and no end but the answer to a prompt. Text comes in chunks; a
+message ends where a call's result or a new prompt comes. Text of sub-agents is not marked: while one runs, text waits
+for the next message that tells whose it was.
+"""
+
+import re
+from typing import TypeVar
+
+import msgspec
+from msgspec import Raw
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import (
+    AssistantText,
+    Level,
+    Notification,
+    Reasoning,
+    SessionEnd,
+    SessionInfo,
+    Source,
+    Status,
+    UserText,
+)
+from agentv_stages.payload import text_of, to_raw
+from agentv_stages.provider import DecodeContext
+from agentv_stages.providers.acp import calls, usage, wire
+from agentv_stages.providers.acp.naming import PLAN_TOOLS, agent_of
+from agentv_stages.providers.acp.state import AcpState, Answer, Asked, Held
+from agentv_stages.times import from_epoch
+
+T = TypeVar("T")
+FAILURE_TEXT = re.compile(r"\AError: (?:\d{3} |Failed to get response )")
+MOST = 10_000
+INFO_TEXT = re.compile(r"\A(?:Info|Warning): (?:/|[A-Za-z]:\\).*\Z")  # told while the call that made the file runs
+FROM_CLIENT = frozenset(
+    ("c2a", "client", "client_to_agent", "client->agent", "out", "send", "sent", "stdin", "request")
+)
+FROM_AGENT = frozenset(("a2c", "agent", "agent_to_client", "agent->client", "in", "recv", "received", "stdout"))
+ENDS: dict[str, Status] = {"cancelled": "interrupted", "refusal": "error"}
+LEVELS: dict[str, Level] = {"warning": "warning", "error": "error", "debug": "debug"}
+QUIET_UPDATES = frozenset(
+    ("available_commands_update", "config_option_update", "current_mode_update", "plan_removed", "state_update",
+     "tool_call_content_chunk", "terminal_update", "terminal_output_chunk", "subagent_update", "session_message",
+     "session_message_chunk", "compaction_summary_chunk", "user_message", "agent_thought")
+)  # fmt: skip
+QUIET_METHODS = frozenset(
+    ("initialize", "initialized", "authenticate", "logout", "session/load", "session/resume", "session/list",
+     "session/fork", "session/close", "session/delete", "session/set_mode", "session/set_config_option",
+     "fs/read_text_file", "fs/write_text_file", "terminal/create", "terminal/output", "terminal/wait_for_exit",
+     "terminal/kill", "terminal/release", "$/cancel_request", "elicitation/create", "elicitation/complete")
+)  # fmt: skip
+
+
+class AcpDecoder:
+    """Decodes one connection."""
+
+    def __init__(self, context: DecodeContext) -> None:
+        self.file = context.file
+        self.stream = context.stream
+        self.state = AcpState()
+
+    def decode(self, record: Record, batch: Batch) -> None:
+        data = record.data
+        line = wire.decode_line(data)
+        path = "`$"
+        time = line.timestamp or line.time or line.ts
+        side = (line.dir or line.direction or "").lower()
+        if line.method is None and line.id is None:
+            for name, inner in (
+                ("msg", line.msg),
+                ("message", line.message),
+                ("payload", line.payload),
+                ("data", line.data),
+            ):
+                if bytes(inner)[:1] == b"{":
+                    data, path = bytes(inner), f"`$.{name}"
+                    break
+        try:
+            if path != "`$":
+                line = wire.decode_line(data)
+            source = Source(self.file, record.row, record.offset, len(record.data), from_epoch(time), self.stream)
+            if line.method is not None:
+                self._called(line, data, record, source, batch)
+            elif line.error not in wire.NOTHING:
+                self._failed(line, side, source, batch)
+            elif line.id is not None:
+                self._answered(line, data, side, source, batch)
+            else:
+                batch.unknown_type("(no method)", record)
+        except msgspec.ValidationError as error:  # the path must name the member as it stands in the record
+            raise msgspec.ValidationError(str(error).replace("`$", path, 1)) from None
+
+    def flush(self, batch: Batch) -> None:
+        """Text of unknown origin is the main agent's; calls whose arguments never came are told as they are."""
+        self.release(batch)
+        for call_id, call in self.state.calls.items():
+            calls.emit(self, call_id, call, batch)
+
+    # requests and notifications
+
+    def _called(self, line: wire.Line, data: bytes, record: Record, source: Source, batch: Batch) -> None:
+        method = line.method or ""
+        if method == "session/update":
+            params = wire.decode_message(data).params
+            if params is None or params.update is None:
+                batch.ignore("session/update/empty")
+                return
+            if self.state.session_id is None and params.sessionId:
+                self._session(source, batch, session_id=params.sessionId)
+            self._update(params.update, record, source, batch)
+        elif method == "session/request_permission":
+            self._permission(line, wire.decode_message(data).params, source, batch)
+        elif method == "session/prompt":
+            params = wire.decode_message(data).params
+            self._request(line, method)
+            self.release(batch)
+            self.state.prompting, self.state.called, self.state.failure = True, False, None
+            self.state.answers.clear()
+            if params is not None and params.prompt not in wire.NOTHING:
+                batch.events.append(UserText(source, "", params.prompt, f"p{source.row}"))
+        elif method == "session/cancel":
+            batch.events.append(Notification(source, "", method, "", "warning"))
+        elif method in ("session/new", "session/set_model"):
+            params = wire.decode_message(data).params
+            self._request(line, method)
+            if params is not None and (params.cwd or params.modelId):
+                self._session(source, batch, cwd=params.cwd, model=params.modelId)
+            else:
+                batch.ignore(method)
+        elif method in QUIET_METHODS or method.startswith("_"):
+            self._request(line, method)
+            batch.ignore("_extension" if method.startswith("_") else method)
+        else:
+            batch.unknown_type(method, record)
+
+    def _request(self, line: wire.Line, method: str) -> None:
+        """Only requests of the client are remembered; those of the agent have an id space of their own."""
+        if line.id is not None and not method.startswith(("fs/", "terminal/", "_", "elicitation/")):
+            _put(self.state.requests, str(line.id), method)
+
+    def _permission(self, line: wire.Line, params: wire.Params | None, source: Source, batch: Batch) -> None:
+        asked = params.toolCall if params is not None else None
+        if params is None or asked is None:
+            batch.ignore("session/request_permission/empty")
+            return
+        if asked.toolCallId and asked.toolCallId not in self.state.calls:
+            calls.upsert(self, asked, source, batch)
+        call = self.state.calls.get(asked.toolCallId)
+        if call is not None:
+            calls.emit(self, asked.toolCallId, call, batch)
+        no = [o.optionId for o in params.options or () if o.optionId and (o.kind or "").startswith("reject")]
+        _put(self.state.asked, str(line.id), Asked(asked.toolCallId, no))
+        text = asked.title or asked.kind or ""
+        batch.events.append(Notification(source, "-ask", "permission_request", text, "info", asked.toolCallId or None))
+
+    # answers
+
+    def _answered(self, line: wire.Line, data: bytes, side: str, source: Source, batch: Batch) -> None:
+        if bytes(line.result)[:1] != b"{":
+            batch.ignore("response")
+            return
+        try:
+            result = wire.decode_answer(data).result
+        except msgspec.ValidationError:
+            if side in FROM_CLIENT:  # what the client gives back is not looked into
+                batch.ignore("response")
+                return
+            raise
+        if result is None:
+            batch.ignore("response")
+        elif result.outcome is not None and side not in FROM_AGENT:
+            self._decided(str(line.id), result.outcome, batch)
+        elif result.stopReason is not None:
+            self.state.requests.pop(str(line.id), None)
+            self._end(result, line.result, source, batch)
+        elif result.agentInfo is not None or result.agentCapabilities not in wire.NOTHING:
+            info = result.agentInfo or wire.AgentInfo()
+            self.state.agent = agent_of(info.name, tuple(a.id for a in result.authMethods or () if a.id))
+            if info.version:
+                self._session(source, batch, version=info.version)
+            else:
+                batch.ignore("response")
+        elif result.sessionId or result.models is not None or result.configOptions:
+            model = result.models.currentModelId if result.models else None
+            for option in result.configOptions or ():
+                if option.id == "model" and bytes(option.currentValue)[:1] == b'"':
+                    model = model or text_of(option.currentValue)
+            self._session(source, batch, session_id=result.sessionId, model=model)
+        else:
+            batch.ignore("response")
+
+    def _decided(self, request: str, outcome: wire.Outcome, batch: Batch) -> None:
+        asked = self.state.asked.pop(request, None)
+        call = self.state.calls.get(asked.call_id) if asked is not None else None
+        if asked is not None and call is not None:
+            if outcome.outcome == "cancelled":
+                call.verdict = "cancelled"
+            elif outcome.optionId in asked.refusals:
+                call.verdict = "denied"
+        batch.ignore("response")
+
+    def _failed(self, line: wire.Line, side: str, source: Source, batch: Batch) -> None:
+        text = _reason(line.error)
+        method = self.state.requests.pop(str(line.id), None) if side not in FROM_CLIENT else "client"
+        if method in (None, "session/prompt", "session/new"):
+            self.release(batch)
+            batch.events.append(SessionEnd(source, "", "error", text, self.state.cost, result_json=line.error))
+            self.state.prompting = False
+        else:
+            batch.events.append(Notification(source, "", f"{method} error", text, "error"))
+
+    def _end(self, result: wire.Result, raw: Raw, source: Source, batch: Batch) -> None:
+        self.release(batch)
+        reason = result.stopReason or ""
+        status, why = ENDS.get(reason, "complete"), None if reason == "end_turn" else reason
+        if status == "interrupted":
+            calls.cancel(self, source, batch)
+        elif self.state.failure is not None and status == "complete":
+            status, why = "error", self.state.failure
+        total = usage.of_prompt(self.state, result, source)
+        if total is not None:
+            batch.events.append(total)
+        batch.events.append(SessionEnd(source, "", status, why, self.state.cost, result_json=raw))
+        self.state.prompting = self.state.called = self.state.thoughts = False
+        self.state.failure = None
+        self.state.answers.clear()
+        self.state.tasks.clear()
+
+    # updates
+
+    def _update(self, update: wire.Update, record: Record, source: Source, batch: Batch) -> None:
+        kind = update.sessionUpdate
+        if kind == "agent_message_chunk":
+            self._chunk(update, False, source, batch)
+        elif kind == "tool_call_update" or kind == "tool_call":
+            calls.upsert(self, update, source, batch)
+        elif kind == "agent_thought_chunk":
+            self._chunk(update, True, source, batch)
+        elif kind == "usage_update":
+            self._window(update, source, batch)
+        elif kind == "user_message_chunk":
+            self._user(update, source, batch)
+        elif kind == "plan" or kind == "plan_update":
+            self._plan(update, source, batch)
+        elif kind == "session_info_update":
+            if update.title and update.title != self.state.title:
+                self.state.title = update.title
+                self._session(source, batch, title=update.title)
+            else:
+                batch.ignore(kind)
+        elif kind == "agent_message":
+            self._whole(update, source, batch)
+        elif kind == "notice":
+            text = ": ".join(filter(None, (update.title, update.description)))
+            batch.events.append(Notification(source, "", kind, text, LEVELS.get(update.severity or "", "info")))
+        elif kind == "compaction_update":
+            if update.status in ("completed", "failed"):
+                batch.events.append(Notification(source, "", "compact_boundary", update.status))
+            else:
+                batch.ignore(kind)
+        elif kind in QUIET_UPDATES:
+            batch.ignore(kind)
+        else:
+            batch.unknown_type(kind or "(no sessionUpdate)", record)
+
+    def _chunk(self, update: wire.Update, thought: bool, source: Source, batch: Batch) -> None:
+        state, meta = self.state, update.meta
+        marker = meta is not None and meta.usage is not None
+        block = wire.decode_text(update.content) if bytes(update.content)[:1] == b"{" else wire.Text("empty")
+        if block.text in wire.NOTHING or bytes(block.text) == b'""':
+            if not marker:
+                batch.ignore(update.sessionUpdate + ("/empty" if block.type in ("text", "empty") else "/media"))
+        elif state.tasks and not marker and (meta is None or meta.parentToolCallId is None):
+            state.held.append(Held(source, Raw(bytes(block.text)), thought))
+            if len(state.held) > MOST:
+                self.release(batch)
+        elif state.agent == "copilot" and state.calls and INFO_TEXT.match(text_of(block.text)):
+            name, _, text = text_of(block.text).partition(": ")
+            level: Level = "warning" if name == "Warning" else "info"
+            batch.events.append(Notification(source, "", "session.info", text, level))
+        else:
+            stream = self.stream_of(meta)[0]
+            self.release(batch, stream)
+            self.say(block.text, thought, update.messageId, _on(source, stream), batch)
+        if marker:
+            assert meta is not None
+            stream = self.stream_of(meta)[0]
+            self.release(batch, stream)
+            state.usage_marks = True
+            answer = self.answer(stream, source, bool(state.answers.get(stream, Answer()).marked))
+            batch.events.append(usage.of_call(state, meta, answer.id, _on(source, stream)))
+            answer.marked = True
+
+    def say(self, text: Raw, thought: bool, native: str | None, source: Source, batch: Batch) -> None:
+        """Appends a piece of an answer's text or reasoning."""
+        answer = self._speaking(thought, native, source)
+        model = self.state.model
+        if thought:
+            self.state.thoughts = True
+            batch.events.append(Reasoning(source, "", answer.id, text, True, model))
+            return
+        failure = None
+        if self.state.agent == "copilot" and not answer.spoke and source.stream == self.stream:
+            found = FAILURE_TEXT.match(text_of(text))
+            failure = found.string if found else None
+        self.state.failure = failure
+        answer.spoke = True
+        batch.events.append(AssistantText(source, "", answer.id, text, True, failure is not None, model))
+
+    def _speaking(self, thought: bool, native: str | None, source: Source) -> Answer:
+        known = self.state.answers.get(source.stream)
+        fresh = known is None or known.ended > 0 or known.marked
+        if native and not thought and known is not None and known.native and known.native != native:
+            fresh = True
+        answer = self.answer(source.stream, source, fresh)
+        if native and not thought and not answer.native:
+            answer.native = native
+            if fresh:
+                answer.id = native
+        return answer
+
+    def _whole(self, update: wire.Update, source: Source, batch: Batch) -> None:
+        """v2: a message in one piece, after its chunks or in their place."""
+        known = self.state.answers.get(self.stream)
+        if known is not None and known.native and known.native == update.messageId:
+            batch.ignore(update.sessionUpdate)
+            return
+        text = to_raw(text_of(update.content) if update.content not in wire.NOTHING else "")
+        self.say(text, False, update.messageId, source, batch)
+
+    def _user(self, update: wire.Update, source: Source, batch: Batch) -> None:
+        if self.state.prompting:
+            batch.ignore("user_message_chunk/echo")
+            return
+        if update.content in wire.NOTHING:
+            batch.ignore("user_message_chunk/empty")
+            return
+        if self.state.answers or not self.state.user_id:
+            self.state.answers.clear()
+            self.state.user_id = update.messageId or f"u{source.row}"
+        block = wire.decode_text(update.content) if bytes(update.content)[:1] == b"{" else None
+        text = block is not None and block.type == "text" and block.text not in wire.NOTHING
+        body = block.text if text and block is not None else update.content
+        batch.events.append(UserText(source, "", body, self.state.user_id, False, text))
+
+    def _plan(self, update: wire.Update, source: Source, batch: Batch) -> None:
+        tool = PLAN_TOOLS.get(self.state.agent)
+        if tool is None or bytes(update.entries)[:1] != b"[":
+            batch.ignore(update.sessionUpdate)  # the tool call beside it tells the same
+            return
+        calls.planned(self, tool, update.entries, source, batch)
+
+    def _window(self, update: wire.Update, source: Source, batch: Batch) -> None:
+        if update.cost is not None and update.cost.amount is not None and update.cost.currency in (None, "USD"):
+            self.state.cost = update.cost.amount
+        if update.size and update.size != self.state.window:
+            self.state.window = update.size
+            batch.events.append(SessionInfo(source, "", context_window=update.size))
+        else:
+            batch.ignore("usage_update")
+
+    # what calls.py uses too
+
+    def answer(self, stream: str, source: Source, fresh: bool) -> Answer:
+        """The answer that the stream is in, a new one where it begins here."""
+        known = self.state.answers.get(stream)
+        if known is None or fresh:
+            known = Answer(f"m{source.row}")
+            self.state.user_id = ""
+            _put(self.state.answers, stream, known)
+        return known
+
+    def stream_of(self, meta: wire.Meta | None) -> tuple[str, str | None]:
+        """The stream that a message is marked with, and the call that started it."""
+        if meta is None:
+            return self.stream, None
+        if meta.parentToolCallId:
+            return f"subagent:{meta.parentToolCallId}", meta.parentToolCallId
+        agent = meta.copilot.agentId if meta.copilot is not None else None
+        if not agent:
+            return self.stream, None
+        tasks = self.state.tasks
+        parent = next((call for call, known in tasks.items() if known == agent), None)
+        if parent is None:
+            waiting = [call for call, known in tasks.items() if not known]
+            if len(waiting) == 1:
+                parent = waiting[0]
+                tasks[parent] = agent
+        return f"subagent:{agent}", parent
+
+    def release(self, batch: Batch, stream: str | None = None) -> None:
+        """Says what was held back, in the stream that it turned out to belong to."""
+        held = self.state.held
+        if held:
+            self.state.held = []
+            for one in held:
+                self.say(one.text, one.thought, None, _on(one.source, stream or self.stream), batch)
+
+    def _session(
+        self,
+        source: Source,
+        batch: Batch,
+        *,
+        session_id: str | None = None,
+        model: str | None = None,
+        version: str | None = None,
+        cwd: str | None = None,
+        title: str | None = None,
+    ) -> None:
+        self.state.session_id = session_id or self.state.session_id
+        self.state.model = model or self.state.model
+        batch.events.append(SessionInfo(source, "-session", session_id, model, version, cwd, title=title))
+
+
+def _reason(error: Raw) -> str:
+    """The message of an error, with the details that Qwen puts beside it."""
+    if bytes(error)[:1] != b"{":
+        return text_of(error) if bytes(error)[:1] == b'"' else ""
+    value = wire.decode_error(error)
+    data = value.data if bytes(value.data)[:1] == b"{" else wire.EMPTY
+    details = wire.decode_details(data).details if value.message == "Internal error" else None
+    return ": ".join(filter(None, (value.message, details)))
+
+
+def _on(source: Source, stream: str) -> Source:
+    return source if source.stream == stream else msgspec.structs.replace(source, stream=stream)
+
+
+def _put(table: dict[str, T], key: str, value: T) -> None:
+    if len(table) >= MOST and key not in table:
+        del table[next(iter(table))]
+    table[key] = value

@@ -1,0 +1,74 @@
+"""What the ACP decoder remembers between messages."""
+
+from msgspec import Raw, Struct, field
+
+from agentv_stages.event import Outcome, Source
+from agentv_stages.providers.acp.wire import EMPTY, NULL
+
+
+class Call(Struct):
+    """An open call as its messages left it: null and absent members change nothing, arrays replace."""
+
+    source: Source
+    message_id: str
+    name: str | None = None
+    title: str = ""
+    first_title: str = ""
+    kind: str | None = None
+    input: Raw = EMPTY
+    output: Raw = NULL
+    content: Raw = NULL
+    path: str | None = None
+    parent: str | None = None
+    emitted: bool = False
+    bad: bool = False
+    verdict: Outcome | None = None
+
+
+class Answer(Struct):
+    """The model answer that a stream is in. `open` and `ended` count its calls; `marked`: its usage has come."""
+
+    id: str = ""
+    native: str = ""
+    open: int = 0
+    ended: int = 0
+    marked: bool = False
+    spoke: bool = False
+
+
+class Held(Struct):
+    """A piece of text of which it is not known yet whether a sub-agent said it."""
+
+    source: Source
+    text: Raw
+    thought: bool
+
+
+class Asked(Struct):
+    """A permission request that waits for its answer: `refusals` are the options that say no."""
+
+    call_id: str
+    refusals: list[str] = field(default_factory=list[str])
+
+
+class AcpState(Struct):
+    agent: str = ""
+    model: str | None = None
+    session_id: str | None = None
+    title: str | None = None
+    window: int | None = None
+    cost: float | None = None
+    prompting: bool = False
+    user_id: str = ""
+    failure: str | None = None
+    thoughts: bool = False
+    called: bool = False
+    usage_marks: bool = False
+    calls: dict[str, Call] = field(default_factory=dict[str, Call])
+    closed: dict[str, bool] = field(default_factory=dict[str, bool])
+    answers: dict[str, Answer] = field(default_factory=dict[str, Answer])
+    requests: dict[str, str] = field(default_factory=dict[str, str])
+    asked: dict[str, Asked] = field(default_factory=dict[str, Asked])
+    held: list[Held] = field(default_factory=list[Held])
+    tasks: dict[str, str] = field(default_factory=dict[str, str])
+    """Calls that started sub-agents and are not over: call id to agent id, "" while it is not known."""

@@ -1,0 +1,72 @@
+"""Tokens in ACP: each agent means something else by them (docs/metrics.md has the one meaning they are turned into)."""
+
+from agentv_stages.event import Source, TokenUsage
+from agentv_stages.providers.acp import wire
+from agentv_stages.providers.acp.state import AcpState
+
+
+def of_call(state: AcpState, meta: wire.Meta, answer_id: str, source: Source) -> TokenUsage:
+    """Qwen: one model call, in the chunk that ends its text. Input holds the cached part, output the thoughts."""
+    used = meta.usage or wire.Usage()
+    return TokenUsage(
+        source,
+        "-usage",
+        answer_id,
+        "call",
+        state.model,
+        used.inputTokens,
+        used.cachedReadTokens,
+        used.cachedWriteTokens,
+        None,
+        used.outputTokens,
+        used.thoughtTokens,
+    )
+
+
+def of_prompt(state: AcpState, result: wire.Result, source: Source) -> TokenUsage | None:
+    """The answer to a prompt: a total of it, sub-agents included (Copilot) or not (Gemini).
+
+    OpenCode tells its last step only: that is the total where the prompt took one step, else nothing.
+    """
+    if state.usage_marks:
+        return None
+    key = f"prompt-{source.row}"
+    count = result.meta.quota.token_count if result.meta and result.meta.quota else None
+    if count is not None and count.input_tokens is not None:
+        final = not state.thoughts  # Gemini leaves its thoughts out of the output
+        return TokenUsage(
+            source,
+            "-usage",
+            key,
+            "segment",
+            state.model,
+            count.input_tokens,
+            output=count.output_tokens,
+            output_final=final,
+        )
+    used = result.usage
+    if used is None or used.inputTokens is None or not (used.totalTokens or used.inputTokens):
+        return None
+    if state.agent == "opencode" and state.called:
+        return None
+    read, write, output = used.cachedReadTokens or 0, used.cachedWriteTokens or 0, used.outputTokens or 0
+    total, given, thought = used.totalTokens, used.inputTokens, used.thoughtTokens or 0
+    apart = state.agent == "opencode"
+    if not state.agent and total is not None:  # the total tells whether the cached part stands beside the input
+        apart = read + write > 0 and total in (given + read + write + output, given + read + write + output + thought)
+    separate = bool(thought) and (apart or total == given + output + thought)
+    return TokenUsage(
+        source,
+        "-usage",
+        key,
+        "segment",
+        state.model,
+        given + (read + write if apart else 0),
+        used.cachedReadTokens,
+        used.cachedWriteTokens,
+        None,
+        None if used.outputTokens is None else output + (thought if separate else 0),
+        used.thoughtTokens,
+        True,
+        True,
+    )

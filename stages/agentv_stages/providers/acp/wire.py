@@ -1,0 +1,241 @@
+"""The members of ACP messages that are used. Source: Agent Client Protocol v1 (0.4.5 to 0.11), the v2 draft.
+
+The protocol has no native tool names. `naming.py` gives the best name that a message allows, so that the table in
+`tools.py` can map it:
+
+    Copilot    bash read_bash stop_bash view create edit apply_patch grep glob web_fetch web_search task read_agent
+               skill sql, mcp__<server>__<tool>; else the title where it is a name (`no_such_tool`)
+    Gemini     the name in the call id (`read_file__read_file_<ms>_<n>`, older `read_file-<ms>`)
+    Qwen       `_meta.toolName`; a `plan` stands for `todo_write`
+    OpenCode   the first title of the call, which is the tool's id (`bash`, `todowrite`)
+    Claude     `_meta.claudeCode.toolName`; a `plan` stands for `TodoWrite`
+    others     `name`, the title where it is a name, else the kind (`read`, `edit`, `delete`, `move`, `search`,
+               `execute`, `think`, `fetch`, `switch_mode`, `other`)
+"""
+
+from typing import TypeVar
+
+import msgspec
+from msgspec import Raw, Struct, field
+
+T = TypeVar("T")
+
+ABSENT = Raw()
+NULL = Raw(b"null")
+NOTHING = (ABSENT, NULL)
+EMPTY = Raw(b"{}")
+
+
+class CopilotMeta(Struct, gc=False):
+    agentId: str | None = None
+
+
+class ClaudeMeta(Struct, gc=False):
+    toolName: str | None = None
+
+
+class Usage(Struct, gc=False):
+    inputTokens: int | None = None
+    outputTokens: int | None = None
+    totalTokens: int | None = None
+    thoughtTokens: int | None = None
+    cachedReadTokens: int | None = None
+    cachedWriteTokens: int | None = None
+
+
+class TokenCount(Struct, gc=False):
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+class Quota(Struct, gc=False):
+    token_count: TokenCount | None = None
+
+
+class Meta(Struct, gc=False):
+    """What agents put beside the protocol: Copilot, Claude and Qwen in updates, Gemini in the answer to a prompt."""
+
+    toolName: str | None = None
+    parentToolCallId: str | None = None
+    usage: Usage | None = None
+    quota: Quota | None = None
+    claudeCode: ClaudeMeta | None = None
+    copilot: CopilotMeta | None = field(name="github.com/copilot", default=None)
+
+
+class Location(Struct, gc=False):
+    path: str | None = None
+
+
+class Cost(Struct, gc=False):
+    amount: float | None = None
+    currency: str | None = None
+
+
+class Update(Struct, gc=False):
+    """`params.update` of `session/update`, all variants in one, and the `toolCall` of a permission request."""
+
+    sessionUpdate: str = ""
+    content: Raw = ABSENT
+    messageId: str | None = None
+    toolCallId: str = ""
+    title: str | None = None
+    name: str | None = None
+    kind: str | None = None
+    status: str | None = None
+    rawInput: Raw = ABSENT
+    rawOutput: Raw = ABSENT
+    locations: list[Location] | None = None
+    entries: Raw = ABSENT
+    used: int | None = None
+    size: int | None = None
+    cost: Cost | None = None
+    severity: str | None = None
+    description: str | None = None
+    error: Raw = ABSENT
+    currentModeId: str | None = None
+    meta: Meta | None = field(name="_meta", default=None)
+
+
+class Option(Struct, gc=False):
+    optionId: str | None = None
+    kind: str | None = None
+
+
+class Params(Struct, gc=False):
+    sessionId: str | None = None
+    update: Update | None = None
+    prompt: Raw = ABSENT
+    toolCall: Update | None = None
+    options: list[Option] | None = None
+    cwd: str | None = None
+    modelId: str | None = None
+
+
+class Line(Struct, gc=False):
+    """A message, or a recorder's wrapper around one."""
+
+    id: int | str | float | None = None
+    method: str | None = None
+    params: Raw = ABSENT
+    result: Raw = ABSENT
+    error: Raw = ABSENT
+    dir: str | None = None
+    direction: str | None = None
+    msg: Raw = ABSENT
+    message: Raw = ABSENT
+    data: Raw = ABSENT
+    payload: Raw = ABSENT
+    timestamp: str | int | float | None = None
+    time: str | int | float | None = None
+    ts: str | int | float | None = None
+
+
+class Message(Struct, gc=False):
+    """A message with its parameters: the same line, decoded for a method that is looked into."""
+
+    params: Params | None = None
+
+
+class AgentInfo(Struct, gc=False):
+    name: str | None = None
+    version: str | None = None
+
+
+class Models(Struct, gc=False):
+    currentModelId: str | None = None
+
+
+class ConfigOption(Struct, gc=False):
+    id: str | None = None
+    currentValue: Raw = ABSENT
+
+
+class Outcome(Struct, gc=False):
+    outcome: str | None = None
+    optionId: str | None = None
+
+
+class AuthMethod(Struct, gc=False):
+    id: str | None = None
+
+
+class Result(Struct, gc=False):
+    """The answer to any request: `initialize`, `session/new`, `session/prompt`, `session/request_permission`."""
+
+    stopReason: str | None = None
+    usage: Usage | None = None
+    sessionId: str | None = None
+    agentInfo: AgentInfo | None = None
+    agentCapabilities: Raw = ABSENT
+    authMethods: list[AuthMethod] | None = None
+    models: Models | None = None
+    configOptions: list[ConfigOption] | None = None
+    outcome: Outcome | None = None
+    meta: Meta | None = field(name="_meta", default=None)
+
+
+class Answer(Struct, gc=False):
+    result: Result | None = None
+
+
+class RpcError(Struct, gc=False):
+    message: str | None = None
+    data: Raw = ABSENT
+
+
+class Details(Struct, gc=False):
+    details: str | None = None
+
+
+class Text(Struct, gc=False):
+    """A content block."""
+
+    type: str = "text"
+    text: Raw = ABSENT
+
+
+class Piece(Struct, gc=False):
+    """An element of a call's `content`: `content` holds a block, `diff` the change of a file."""
+
+    type: str = ""
+    content: Text | None = None
+    path: str | None = None
+    oldText: Raw = ABSENT
+    newText: Raw = ABSENT
+
+
+class Exit(Struct, gc=False):
+    exitCode: int | None = None
+
+
+class ShellMetadata(Struct, gc=False):
+    exit: int | None = None
+
+
+class Output(Struct, gc=False):
+    """`rawOutput`: Copilot's `content`, `contents`, `message`, `code`; OpenCode's `output`, `error`, `metadata`."""
+
+    content: Raw = ABSENT
+    output: Raw = ABSENT
+    error: Raw = ABSENT
+    message: Raw = ABSENT
+    code: str | int | None = None
+    contents: list[Exit] | None = None
+    metadata: ShellMetadata | None = None
+    exitCode: int | None = None
+    exit_code: int | None = None
+
+
+def decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
+    return msgspec.json.Decoder(kind)
+
+
+decode_line = decoder(Line).decode
+decode_message = decoder(Message).decode
+decode_answer = decoder(Answer).decode
+decode_error = decoder(RpcError).decode
+decode_details = decoder(Details).decode
+decode_text = decoder(Text).decode
+decode_pieces = decoder(list[Piece]).decode
+decode_output = decoder(Output).decode
