@@ -1,0 +1,70 @@
+"""Codex: the stream of `codex exec --json`, its older forms, rollout files and the app-server's notifications."""
+
+from agentv_stages.provider import Dialect, LogRoot, Provider
+from agentv_stages.providers.codex.companions import companions
+from agentv_stages.providers.codex.detect import detect_exec, detect_old_exec, detect_old_rollout, detect_rollout
+from agentv_stages.providers.codex.old_exec import OldExecDecoder
+from agentv_stages.providers.codex.rollout import OldRolloutDecoder, RolloutDecoder
+from agentv_stages.providers.codex.stream import ExecDecoder
+from agentv_stages.providers.codex.tools import TABLE
+
+_NO_TIMES = "times of any kind"
+_NO_PROMPT = "the user's prompt"
+
+PROVIDER = Provider(
+    name="codex",
+    title="Codex",
+    dialects=(
+        Dialect(
+            "codex-exec",
+            detect_exec,
+            ExecDecoder,
+            live=True,
+            has_end=True,
+            losses=(
+                _NO_TIMES,
+                _NO_PROMPT,
+                "the model's name, the version and the folder",
+                "patches that failed, unknown tools, bad arguments, the sub-agents of newer versions",
+                "which calls belong to one answer (turns are counted by what follows a result)",
+                "what sub-agents do and cost",
+                "the own share of a resumed thread's tokens (the total of the thread is shown)",
+            ),
+        ),
+        Dialect(
+            "codex-rollout",
+            detect_rollout,
+            RolloutDecoder,
+            live=False,
+            has_end=True,
+            losses=(
+                "the text of an answer that broke off",
+                "retries",
+                "arguments of calls inside scripts, as far as their items do not repeat them",
+            ),
+        ),
+        Dialect(
+            "codex-exec-old",
+            detect_old_exec,
+            OldExecDecoder,
+            live=True,
+            has_end=False,
+            losses=(_NO_TIMES, "the session's id", "the end of a run", "results of plans"),
+        ),
+        Dialect(
+            "codex-rollout-old",
+            detect_old_rollout,
+            OldRolloutDecoder,
+            live=False,
+            has_end=False,
+            losses=("times but the first", "the model's name and version", "tokens", "the end of a run"),
+        ),
+    ),
+    tools=TABLE,
+    aliases=("codex-cli", "codex-app-server", "codex-sdk"),
+    roots=(
+        LogRoot("~/.codex/sessions", "CODEX_HOME", "sessions", ("**/rollout-*.jsonl*",)),
+        LogRoot("~/.codex/archived_sessions", "CODEX_HOME", "archived_sessions", ("**/rollout-*.jsonl*",)),
+    ),
+    companions=companions,
+)

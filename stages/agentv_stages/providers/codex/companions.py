@@ -1,0 +1,134 @@
+"""Finds the rollouts of a session's sub-agents: files of their own that name their parent in the first line.
+
+A sub-agent of a sub-agent belongs to the root as well. A review (before 0.77) does not name its parent; it began when
+the parent entered review mode, to a tenth of a second.
+Source: Codex 0.50 to 0.169, `session_meta`.
+"""
+
+import posixpath
+import re
+from typing import NamedTuple
+
+from agentv_stages.payload import decode_json
+from agentv_stages.provider import Companion, DecodeContext, Folder
+from agentv_stages.times import parse_iso
+
+# Only the beginning of a file is read, and it may be cut: so the members are found as bytes. Within a JSON string their
+# quotes would be escaped, so text cannot pass for them. They stand before the long instructions in versions with parents.
+_HEAD = 16_384
+_PARENT_LIMIT = 64 * 1024 * 1024
+_REVIEW_MS = 100
+
+
+def _member(name: str) -> re.Pattern[bytes]:
+    return re.compile(rb'(?<!\\)"' + name.encode() + rb'"\s*:\s*"([^"\\]{1,200})"')
+
+
+_ID, _PARENT, _PATH, _NAME = map(_member, ("id", "parent_thread_id", "agent_path", "agent_nickname"))
+_KIND, _TIME = map(_member, ("subagent", "timestamp"))
+_TYPE = re.compile(rb'"type"\s*:\s*"session_meta"')
+
+
+class Head(NamedTuple):
+    path: str
+    thread: str
+    parent: str | None
+    name: str
+    kind: str | None
+    time_ms: int | None
+
+
+def companions(path: str, folder: Folder) -> list[Companion]:
+    """The sub-agents' rollouts of the session in `path`, in the order of their file names (which is that of time)."""
+    root = _head(path, folder)
+    if root is None or root.parent is not None:
+        return []
+    place = glob_escape(posixpath.dirname(path) or ".")
+    others: list[Head] = []
+    for other in folder.glob(f"{place}/rollout-*.jsonl*"):
+        head = _head(other, folder) if other != path else None
+        if head is not None and (head.parent is not None or head.kind == "review"):
+            others.append(head)
+    if not others:
+        return []
+    known = {root.thread: ""}
+    found: list[Head] = []
+    while True:
+        new = [h for h in others if h.parent in known and h.thread not in known]
+        if not new:
+            break
+        for head in new:
+            known[head.thread] = head.parent or ""
+        found += new
+    reviews = [h for h in others if h.kind == "review" and h.parent is None]
+    lines = folder.read(path, _PARENT_LIMIT).split(b"\n")
+    if reviews:
+        began = _review_times(lines)
+        found += [h for h in reviews if h.time_ms is not None and any(abs(h.time_ms - t) <= _REVIEW_MS for t in began)]
+    calls = _spawn_calls(lines, [h for h in found if h.parent == root.thread])
+    return [
+        Companion(h.path, DecodeContext(h.path, f"subagent:{h.name}", calls.get(h.thread), root.thread))
+        for h in sorted(found)
+    ]
+
+
+def _head(path: str, folder: Folder) -> Head | None:
+    data = folder.read(path, _HEAD)
+    line = data.split(b"\n", 1)[0]
+    if not _TYPE.search(line[:4096]):
+        return None
+    thread = _text(_ID, line)
+    if thread is None:
+        return None
+    kind = _text(_KIND, line)
+    name = _text(_PATH, line) or _text(_NAME, line) or kind or thread
+    time = _text(_TIME, line)
+    return Head(path, thread, _text(_PARENT, line), name, kind, parse_iso(time) if time else None)
+
+
+def _text(pattern: re.Pattern[bytes], line: bytes) -> str | None:
+    found = pattern.search(line)
+    return found[1].decode("utf-8", "replace") if found is not None else None
+
+
+def _review_times(lines: list[bytes]) -> list[int]:
+    times: list[int] = []
+    for line in lines:
+        if b'"entered_review_mode"' in line:
+            time = _text(_TIME, line)
+            when = parse_iso(time) if time else None
+            if when is not None:
+                times.append(when)
+    return times
+
+
+def _spawn_calls(lines: list[bytes], heads: list[Head]) -> dict[str, str]:
+    """Thread id -> the call that started it, from the parent's items and outputs."""
+    wanted = {h.thread.encode(): h.thread for h in heads}
+    calls: dict[str, str] = {}
+    for line in lines:
+        if not (b"CollabAgentToolCall" in line or b"SubAgentActivity" in line or b"_call_output" in line):
+            continue
+        for needle, thread in wanted.items():
+            if thread not in calls and needle in line:
+                call = _call_of(line)
+                if call:
+                    calls[thread] = call
+    return calls
+
+
+def _call_of(line: bytes) -> str | None:
+    try:
+        payload = decode_json(line)["payload"]
+        item = payload.get("item")
+        if item is None:
+            return str(payload["call_id"]) if "agent_id" in str(payload.get("output")) else None
+        spawned = item.get("kind") == "started" or item.get("tool") == "spawn_agent"
+        return str(item["id"]) if spawned else None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def glob_escape(path: str) -> str:
+    """A path in which the signs of a glob stand for themselves."""
+    return re.sub(r"([*?[])", r"[\1]", path)

@@ -1,0 +1,70 @@
+"""Tells Codex's logs by their records.
+
+Any whole record of a kind is enough, because a log may begin with noise or in the middle.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from agentv_stages.provider import Head
+from agentv_stages.providers.codex.old_exec import MESSAGES
+from agentv_stages.providers.codex.rollout import LINES as ROLLOUT_LINES
+from agentv_stages.providers.codex.stream import LINES as EXEC_LINES
+
+_OLD_ITEMS = frozenset(("message", "reasoning", "function_call", "function_call_output", "local_shell_call"))
+
+
+def detect_exec(head: Head) -> float:
+    best = 0.0
+    for record in head:
+        kind = record.get("type")
+        if kind == "thread.started" and isinstance(record.get("thread_id"), str):
+            return 1.0
+        if kind == "session.created" and isinstance(record.get("session_id"), str) and "data" not in record:
+            return 1.0
+        item = record.get("item")
+        if kind in EXEC_LINES and isinstance(item, dict) and isinstance(item.get("id"), str):  # pyright: ignore[reportUnknownMemberType] - decoded JSON
+            best = max(best, 0.95)
+        elif kind in ("turn.started", "turn.completed", "turn.failed") and set(record) <= {"type", "usage", "error"}:
+            best = max(best, 0.8)
+        elif kind == "error" and set(record) == {"type", "message"}:
+            best = max(best, 0.3)
+    return best
+
+
+def detect_old_exec(head: Head) -> float:
+    for record in head:
+        message = record.get("msg")
+        if isinstance(record.get("id"), str) and isinstance(message, dict) and message.get("type") in MESSAGES:  # pyright: ignore[reportUnknownMemberType] - decoded JSON
+            return 1.0
+        if "type" not in record and {"workdir", "model", "provider"} <= record.keys():
+            return 1.0
+    return 0.0
+
+
+def detect_rollout(head: Head) -> float:
+    best = 0.0
+    for record in head:
+        if isinstance(record.get("payload"), dict) and isinstance(record.get("timestamp"), str):
+            if record.get("type") in ROLLOUT_LINES:
+                return 1.0
+            best = 0.4
+    return best
+
+
+def detect_old_rollout(head: Head) -> float:
+    best = 0.0
+    for record in head:
+        if "type" not in record and _header(record):
+            return 1.0
+        if record.get("record_type") == "state" and len(record) == 1:
+            best = 0.9
+        elif record.get("type") in _OLD_ITEMS and ("call_id" in record or "role" in record or "summary" in record):
+            if "timestamp" not in record and "uuid" not in record and "message" not in record:
+                best = max(best, 0.7)
+    return best
+
+
+def _header(record: Mapping[str, Any]) -> bool:
+    known = isinstance(record.get("id"), str) and isinstance(record.get("timestamp"), str)
+    return known and ("instructions" in record or "git" in record)

@@ -1,0 +1,209 @@
+"""Structured results in rollouts: `item_completed` (PascalCase items) and the `*_end` events before them.
+
+They carry what response items only have as text: exit code, status, duration, whole output, diffs. An item whose id is
+an open call ends that call, and the later output of the call is a repetition. An item with an id of its own is a call
+that a script made (code mode): it gives call and result, with the script as parent.
+"""
+
+from msgspec import Raw
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import EMPTY_OBJECT, Notification, Outcome, Source
+from agentv_stages.payload import decode_json, join_strings, to_raw
+from agentv_stages.providers.codex.conversation import Conversation
+from agentv_stages.providers.codex.outcome import outcome_of
+from agentv_stages.providers.codex.scripts import Script
+from agentv_stages.providers.codex.wire import (
+    Item,
+    Payload,
+    decode_invocation,
+    decode_parts,
+    duration_ms,
+    first,
+    given,
+    member,
+    word,
+)
+
+COPIES = frozenset(("Reasoning", "Plan", "ContextCompaction", "HookPrompt", "EnteredReviewMode", "ExitedReviewMode"))
+RUNS = frozenset(
+    ("CommandExecution", "FileChange", "McpToolCall", "DynamicToolCall", "CollabAgentToolCall", "CollabToolCall")
+    + ("ImageView", "ImageGeneration", "WebSearch", "Extension", "Sleep")
+)
+END_EVENTS = frozenset(
+    ("exec_command_end", "patch_apply_end", "mcp_tool_call_end", "view_image_tool_call", "dynamic_tool_call_response")
+    + ("collab_agent_spawn_end", "collab_agent_interaction_end", "collab_waiting_end", "collab_close_end")
+    + ("collab_resume_end", "web_search_end", "image_generation_end")
+)
+
+
+class Items(Conversation):
+    """Adds items to response items."""
+
+    def item(self, p: Payload, source: Source, record: Record, batch: Batch) -> None:
+        """An `item_completed` event."""
+        item = p.item
+        if item is None:
+            batch.ignore("item_completed")
+            return
+        kind = item.type
+        if kind == "AgentMessage":
+            for part in decode_parts(item.content) if first(item.content) == b"[" else ():
+                self.copy("assistant", part.text, source, batch)
+        elif kind == "UserMessage":
+            texts = [p.text for p in decode_parts(item.content)] if first(item.content) == b"[" else []
+            texts = [text for text in texts if first(text) == b'"']
+            self.copy("user", join_strings(texts), source, batch)
+        elif kind in RUNS:
+            self._run(item, source, batch)
+        elif kind == "SubAgentActivity":
+            self._activity(item, source, batch)
+        elif kind in COPIES:
+            batch.ignore(f"item_completed:{kind}")
+        else:
+            batch.unknown_type(f"item_completed:{kind}", record)
+
+    def end_event(self, p: Payload, source: Source, batch: Batch) -> None:
+        """An `*_end` event of the older extended mode: the same as an item, in another dress."""
+        kind = p.type
+        item = Item(
+            id=p.call_id or "",
+            command=p.command,
+            source=p.source,
+            aggregated_output=p.aggregated_output,
+            exit_code=p.exit_code,
+            status=p.status,
+            duration=p.duration,
+            changes=p.changes,
+            stdout=p.stdout,
+            stderr=p.stderr,
+        )
+        if kind == "exec_command_end":
+            item.type = "CommandExecution"
+        elif kind == "patch_apply_end":
+            item.type = "FileChange"
+            if p.success is not None and not given(p.status):
+                item.status = Raw(b'"completed"' if p.success else b'"failed"')
+        elif kind == "mcp_tool_call_end":
+            item.type = "McpToolCall"
+            if first(p.invocation) == b"{":
+                call = decode_invocation(p.invocation)
+                item.server, item.tool, item.arguments = call.server, call.tool, call.arguments
+            failed = member(p.result, "Err") if len(p.result) < 4096 else None
+            item.result = p.result
+            item.status = Raw(b'"failed"' if failed is not None else b'"completed"')
+        else:
+            # What these say stands in the call's output too; only a call that a script made would be missed.
+            batch.ignore(kind)
+            return
+        self._run(item, source, batch)
+
+    def _run(self, item: Item, source: Source, batch: Batch) -> None:
+        state = self.state
+        call_id = item.id
+        if call_id in state.open:
+            if item.type == "CollabAgentToolCall" and item.tool == "spawn_agent" and not state.open[call_id]:
+                state.open[call_id] = next(iter(item.receiver_thread_ids or ()), "")
+            if item.type not in ("CommandExecution", "FileChange", "McpToolCall"):
+                batch.ignore(f"{item.type} of a call with an output")
+                return
+            self._finish(item, call_id, source, batch)
+        elif call_id in state.answered:
+            batch.ignore("item of an answered call")
+        elif word(item.source) in ("user_shell", "userShell"):
+            batch.ignore("user shell")
+        elif state.scripts:
+            self._inner(item, state.scripts[0], source, batch)
+        elif item.type in ("CommandExecution", "FileChange", "McpToolCall", "DynamicToolCall"):
+            if call_id.startswith("exec-"):
+                batch.ignore("item of a script that ended")
+                return
+            self._made(item, None, source, batch)
+        else:
+            batch.ignore(f"{item.type}, told again")
+
+    def _inner(self, item: Item, script: Script, source: Source, batch: Batch) -> None:
+        for other in self.state.scripts:
+            if not other.counted:
+                script = other
+                break
+        if script.counted:
+            # The script went on in the background and is the call itself: this is its end.
+            self._finish(item, script.call_id, source, batch)
+            return
+        script.made = True
+        self._made(item, script, source, batch)
+        script.last_ms = source.time_ms
+
+    def _made(self, item: Item, script: Script | None, source: Source, batch: Batch) -> None:
+        """A call that only its item tells of."""
+        name, value = described(item)
+        answer = script.message_id if script is not None else self.answer(source)
+        begun = source
+        if script is not None and script.last_ms is not None:
+            # The item comes when the call ends; it began after the call before it, at the earliest.
+            begun = Source(
+                source.file, source.row, source.offset, source.length, script.last_ms, source.stream, source.base_id
+            )
+        call_id = item.id or f"row{source.row}"
+        parent = script.call_id if script is not None else None
+        self.call(begun, "", answer, call_id, name, value, parent, batch)
+        self._finish(item, call_id, source, batch)
+
+    def _finish(self, item: Item, call_id: str, source: Source, batch: Batch) -> None:
+        outcome: Outcome | None = outcome_of(item)
+        self.result(source, call_id, output_of(item), outcome, item.exit_code, duration_ms(item.duration), batch)
+
+    def _activity(self, item: Item, source: Source, batch: Batch) -> None:
+        """What a sub-agent does, told in its parent's log."""
+        kind = word(item.kind)
+        agent = item.agent_path or item.agent_thread_id or ""
+        if item.id in self.state.open:
+            self.state.open[item.id] = agent
+        batch.events.append(Notification(source, "", f"subagent_{kind or 'activity'}", agent))
+
+
+def described(item: Item) -> tuple[str, Raw]:
+    """Name and arguments of a call, from its item."""
+    kind = item.type
+    if kind == "CommandExecution":
+        members = {"command": item.command} if given(item.command) else {}
+        if given(item.cwd):
+            members["cwd"] = item.cwd
+        return "command_execution", to_raw(members)
+    if kind == "FileChange":
+        return "file_change", to_raw({"changes": item.changes if given(item.changes) else {}})
+    if kind in ("McpToolCall", "DynamicToolCall"):
+        name = f"mcp__{item.server or ''}__{item.tool or ''}" if kind == "McpToolCall" else item.tool or "dynamic_tool"
+        return name, item.arguments if given(item.arguments) else EMPTY_OBJECT
+    if kind in ("CollabAgentToolCall", "CollabToolCall"):
+        members = {"prompt": item.prompt} if given(item.prompt) else {}
+        if item.receiver_thread_ids:
+            members["receiver_thread_ids"] = to_raw(item.receiver_thread_ids)
+        return item.tool or "collab_tool_call", to_raw(members)
+    if kind == "ImageView":
+        return "view_image", to_raw({"path": item.path}) if given(item.path) else EMPTY_OBJECT
+    if kind == "ImageGeneration":
+        return "image_generation_call", EMPTY_OBJECT
+    if kind == "Sleep":
+        return "sleep", EMPTY_OBJECT
+    members = {key: raw for key, raw in (("query", item.query), ("action", item.action)) if given(raw)}
+    return "web_search" if "action" in members or kind == "WebSearch" else word(item.kind) or "extension", to_raw(
+        members
+    )
+
+
+def output_of(item: Item) -> Raw | None:
+    """What a call gave back: whole output, result or error."""
+    if given(item.aggregated_output):
+        return item.aggregated_output
+    if given(item.error):
+        return item.error
+    for raw in (item.result, item.results, item.agents_states):
+        if given(raw):
+            return raw
+    if given(item.stdout) or given(item.stderr):
+        if not given(item.stderr) or item.stderr == Raw(b'""'):
+            return item.stdout
+        return to_raw("".join(str(decode_json(raw)) for raw in (item.stdout, item.stderr) if given(raw)))
+    return None

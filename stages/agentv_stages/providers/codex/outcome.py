@@ -1,0 +1,133 @@
+"""What the text of a tool's output says about how the call ended, and how an output is stored.
+
+In: the `output` member of a response item: a string, a list of content parts, an object; a list of byte values in the
+oldest streams. Out: the output to keep, the outcome and the exit code, None where nothing is said.
+Source: the dialects of Codex 0.27 to 0.169 (formats.md 4.4); plain text of tools without a shell is never judged.
+"""
+
+import re
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Raw
+
+from agentv_stages.event import Outcome
+from agentv_stages.payload import decode_json, plain_text, to_raw
+from agentv_stages.providers.codex.wire import Item, decode_wrapped, first, given, word
+
+HEAD = 600
+_EXIT = re.compile(
+    r"\A(?:Chunk ID:[^\n]*\n|Wall time:[^\n]*\n|Output:\n)*(?:Process exited with code|Exit code:) (-?\d+)"
+)
+_RUNNING = re.compile(r"\A(?:Chunk ID:[^\n]*\n|Wall time:[^\n]*\n)*Process running with session ID")
+_ABORTED = re.compile(r"\A(?:Chunk ID:[^\n]*\n|Wall time:[^\n]*\n)*(?:command )?aborted by user")
+_DENIED = re.compile(
+    r"\A(?:exec command|patch|[\w ]{0,40}) ?(?:rejected|denied|declined) by (?:user|the user|policy|guardian)"
+)
+_ERROR = re.compile(
+    r"\A(?:unsupported (?:custom tool )?call: |failed to parse (?:function|exec|apply_patch)|"
+    r"apply_patch verification failed|exec_command failed|execution error|Script failed|"
+    r"(?:write_stdin|view_image|tool call|MCP tool call) (?:failed|error)|failed in sandbox|sandbox error|"
+    r"unable to locate |Failed to apply patch|Fatal error)"
+)
+_SCRIPT_RUNS = "Script running with cell ID"
+
+
+class Verdict(NamedTuple):
+    """`running`: the output is a first part; the process or script goes on."""
+
+    output: Raw | None
+    outcome: Outcome | None = None
+    exit_code: int | None = None
+    duration_ms: int | None = None
+    running: bool = False
+
+
+def judge(output: Raw) -> Verdict:
+    """Reads an output of any dialect."""
+    if not given(output):
+        return Verdict(None)
+    head = first(output)
+    if head == b'"':
+        text = beginning(output)
+        if text[:1] == "{":
+            verdict = _wrapped(decode_json(output))
+            if verdict is not None:
+                return verdict
+        return judge_text(text, output)
+    if head == b"[":
+        value = decode_json(output)
+        if is_bytes(value):
+            text = bytes(value).decode("utf-8", "replace")
+            return judge_text(text, to_raw(text))
+        return judge_text(plain_text(value[0]) if value else "", output)
+    if head == b"{":
+        verdict = _wrapped(bytes(output).decode("utf-8", "replace"))
+        if verdict is not None:
+            return verdict
+    return Verdict(output)
+
+
+def beginning(output: Raw) -> str:
+    """The first lines of a JSON string; all of it where it is short. An output can have a megabyte."""
+    if len(output) > 4 * HEAD:
+        head = bytes(memoryview(output)[: 4 * HEAD])
+        line = head.rfind(b"\\n")
+        if line > 0 and head[line - 1 : line] != b"\\":
+            return str(decode_json(head[:line] + b'"'))
+    return str(decode_json(output))
+
+
+def judge_text(text: str, output: Raw) -> Verdict:
+    """As `judge`, of an output whose (first) text is known."""
+    head = text[:HEAD]
+    found = _EXIT.match(head)
+    if found is not None:
+        code = int(found[1])
+        return Verdict(output, "error" if code else "ok", code)
+    if head.startswith(_SCRIPT_RUNS) or _RUNNING.match(head):
+        return Verdict(output, running=True)
+    if _ABORTED.match(head):
+        return Verdict(output, "cancelled")
+    if _DENIED.match(head):
+        return Verdict(output, "denied")
+    if _ERROR.match(head):
+        return Verdict(output, "error")
+    if head.startswith("Script completed"):
+        return Verdict(output, "ok")
+    return Verdict(output)
+
+
+def _wrapped(text: str) -> Verdict | None:
+    """`{"output": …, "metadata": {"exit_code": …}}`; None for other JSON, which is an output like any text."""
+    try:
+        value = decode_wrapped(text)
+    except (msgspec.MsgspecError, UnicodeError):
+        return None
+    if value.metadata is None and value.success is None:
+        return None
+    code = value.metadata.exit_code if value.metadata is not None else None
+    seconds = value.metadata.duration_seconds if value.metadata is not None else None
+    outcome: Outcome | None = None
+    if code is not None:
+        outcome = "error" if code else "ok"
+    elif value.success is not None:
+        outcome = "ok" if value.success else "error"
+    output = value.output if given(value.output) else to_raw(text)
+    return Verdict(Raw(bytes(output)), outcome, code, None if seconds is None else round(seconds * 1000))
+
+
+def is_bytes(value: object) -> bool:
+    """A list of byte values, as old versions write output."""
+    return isinstance(value, list) and bool(value) and all(isinstance(v, int) and 0 <= v < 256 for v in value)  # pyright: ignore[reportUnknownVariableType] - decoded JSON
+
+
+STATUS: dict[str, Outcome] = {"completed": "ok", "failed": "error", "declined": "denied", "errored": "error"}
+
+
+def outcome_of(item: Item) -> Outcome | None:
+    """The outcome that an item's status and exit code say."""
+    outcome = STATUS.get(word(item.status))
+    if outcome != "denied" and item.exit_code is not None:
+        return "error" if item.exit_code else "ok"
+    return outcome

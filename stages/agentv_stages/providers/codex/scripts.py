@@ -1,0 +1,90 @@
+"""Code mode: what an `exec` script is about to do, read from its text.
+
+The calls that a script makes are counted from the items of the log. Some calls leave no item (a patch that does not
+apply, a command that still runs when the script yields); if the text of such a script names exactly one tool, the script
+is that call.
+Source: Codex 0.169, `custom_tool_call` named `exec`, input `const r = await tools.exec_command({…});`.
+"""
+
+import json
+import re
+from typing import Any
+
+from msgspec import Raw, Struct
+
+from agentv_stages.event import Source
+from agentv_stages.payload import decode_json, to_raw
+
+_TOOL = re.compile(r"\btools\s*\.\s*([A-Za-z_]\w*)\s*\(")
+_COMMAND = re.compile(r"""\bcmd["']?\s*:\s*('(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")""")
+_PATCH = "*** Begin Patch"
+_read = json.JSONDecoder(strict=False).raw_decode
+_MOST = 262_144
+
+
+class Script(Struct):
+    """A script that may still make calls. `made`: it made one, so it is no call itself. `counted`: it was handed on as
+    a call. `last_ms` is when its last call ended, or it began."""
+
+    call_id: str
+    input: Raw
+    message_id: str
+    source: Source
+    model: str | None = None
+    made: bool = False
+    counted: bool = False
+    last_ms: int | None = None
+
+
+def named_call(script: Raw) -> tuple[str, Raw]:
+    """Name and input of the only tool that a script's text names; `exec` and the script itself otherwise."""
+    text = decode_json(script)
+    if not isinstance(text, str) or len(text) > _MOST:
+        return "exec", script
+    found = list(_TOOL.finditer(text))
+    if len(found) != 1:
+        return "exec", script
+    name = found[0][1]
+    if name == "apply_patch":
+        return name, to_raw(_patch(text))
+    arguments = _arguments(text, found[0].end())
+    if arguments is None and name == "exec_command":
+        command = _COMMAND.search(text)
+        if command is not None:
+            arguments = {"cmd": _literal(command[1])}
+    return name, script if arguments is None else to_raw(arguments)
+
+
+def _arguments(text: str, at: int) -> Any:
+    """The argument of a call that begins at `at`, where it is plain JSON."""
+    try:
+        value, _ = _read(text, at)
+    except (ValueError, RecursionError):
+        return None
+    return value
+
+
+def _patch(text: str) -> str:
+    """The patch in a script: the string literal that holds it, else the script."""
+    begin = text.find(_PATCH)
+    quote = text.rfind('"', 0, begin) if begin >= 0 else -1
+    if quote >= 0:
+        try:
+            value, _ = _read(text, quote)
+        except ValueError:
+            return text
+        return value if isinstance(value, str) and _PATCH in value else text
+    tick = text.rfind("`", 0, begin) if begin >= 0 else -1
+    end = text.find("`", begin)
+    return text[tick + 1 : end] if 0 <= tick < end else text
+
+
+def _literal(quoted: str) -> str:
+    """A JavaScript string literal, its escapes kept to those that JSON has."""
+    inner = quoted[1:-1].replace("\\'", "'")
+    if quoted[0] == "'":
+        inner = re.sub(r'(?<!\\)"', '\\\\"', inner)
+    try:
+        return str(json.loads(f'"{inner}"', strict=False))
+    except ValueError:
+        return inner

@@ -1,0 +1,328 @@
+"""`codex exec --json` to events: threads, turns and items (0.44 on), and the short-lived form before them.
+
+In: lines of standard output. Items are whole snapshots; nothing comes in pieces. There are no times, no model name, no
+message ids: an answer begins with the first text, reasoning or call after a tool result.
+End rule: `turn.completed` (complete), `turn.failed` (error); a stream that just stops is incomplete. `error` lines alone
+are retries or forerunners of `turn.failed`, never an end.
+Usage: `turn.completed` shows the total of the thread so far, a resumed thread's earlier runs included.
+"""
+
+from msgspec import Raw, Struct, field
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import (
+    EMPTY_OBJECT,
+    AssistantText,
+    Notification,
+    Reasoning,
+    SessionEnd,
+    SessionInfo,
+    Source,
+    Status,
+    TokenUsage,
+    ToolCall,
+    ToolResult,
+)
+from agentv_stages.payload import to_raw
+from agentv_stages.provider import DecodeContext
+from agentv_stages.providers.codex.outcome import outcome_of
+from agentv_stages.providers.codex.wire import (
+    ABSENT,
+    ExecLine,
+    Item,
+    Tokens,
+    decode_exec,
+    first,
+    given,
+    member,
+    plain,
+    word,
+)
+
+MOST_OPEN = 10_000
+ITEMS = frozenset(
+    (
+        "command_execution",
+        "file_change",
+        "mcp_tool_call",
+        "collab_tool_call",
+        "web_search",
+        "todo_list",
+        "agent_message",
+    )
+    + ("reasoning", "error", "assistant_message")
+)
+LINES = frozenset(
+    ("thread.started", "session.created", "turn.started", "turn.completed", "turn.failed", "error")
+    + ("item.started", "item.updated", "item.completed")
+)
+_RETRY = "Reconnecting..."
+PASSING = frozenset(
+    ("user_message", "context_compaction", "entered_review_mode", "exited_review_mode", "plan", "sleep")
+)
+
+
+class State(Struct):
+    """`open` maps running items to the number of their updates; `runs` counts `thread.started` lines, because item ids
+    begin anew with each. `after_result`: what the model says next is a new answer."""
+
+    session_id: str | None = None
+    model: str | None = None
+    answer: str = ""
+    after_result: bool = True
+    runs: int = 0
+    open: dict[str, int] = field(default_factory=dict[str, int])
+    done: dict[str, bool] = field(default_factory=dict[str, bool])
+    silent: dict[str, str] = field(default_factory=dict[str, str])
+
+
+class ItemStream:
+    """Items to events, for the exec stream and the app-server."""
+
+    def __init__(self, context: DecodeContext) -> None:
+        self.context = context
+        self.state = State()
+
+    def source(self, record: Record, time_ms: int | None = None) -> Source:
+        context = self.context
+        return Source(context.file, record.row, record.offset, len(record.data), time_ms, context.stream)
+
+    def flush(self, batch: Batch) -> None:
+        """Calls that were begun without saying what they do, and never ended."""
+        silent, self.state.silent = self.state.silent, {}
+        for call_id, name in silent.items():
+            source = Source(self.context.file, 0, 0, 0, None, self.context.stream)
+            self._emit_call(source, call_id, name, EMPTY_OBJECT, batch)
+
+    def _answer(self, source: Source) -> str:
+        state = self.state
+        if state.after_result or not state.answer:
+            state.answer = f"m{source.row}"
+            state.after_result = False
+        return state.answer
+
+    def started(self, item: Item, source: Source, record: Record, batch: Batch) -> None:
+        kind = item.type or item.item_type
+        call_id = self._id(item, source)
+        if kind == "web_search" and not word(item.query):
+            self.state.silent[call_id] = kind
+        elif kind in CALLS:
+            self._begin(kind, item, call_id, source, batch)
+        elif kind in ITEMS or kind in PASSING:
+            batch.ignore(f"item.started:{kind}")
+        else:
+            batch.unknown_type(f"item:{kind}", record)
+
+    def updated(self, item: Item, source: Source, record: Record, batch: Batch) -> None:
+        """Only plans change: each change is another call of the plan tool."""
+        kind = item.type or item.item_type
+        call_id = self._id(item, source)
+        if kind == "todo_list" and call_id in self.state.open:
+            self.state.open[call_id] += 1
+            number = self.state.open[call_id]
+            self._emit_call(source, f"{call_id}.{number}", kind, to_raw({"items": item.items}), batch)
+            self._emit_result(source, f"{call_id}.{number}", item, batch)
+        elif kind in ITEMS:
+            batch.ignore(f"item.updated:{kind}")
+        else:
+            batch.unknown_type(f"item:{kind}", record)
+
+    def completed(self, item: Item, source: Source, record: Record, batch: Batch) -> None:
+        kind = item.type or item.item_type
+        state = self.state
+        if kind == "agent_message" or kind == "assistant_message":
+            batch.events.append(AssistantText(source, "", self._answer(source), text(item), False, False, state.model))
+        elif kind == "reasoning":
+            batch.events.append(Reasoning(source, "", self._answer(source), text(item), False, state.model))
+        elif kind in CALLS:
+            call_id = self._id(item, source)
+            if call_id in state.done:
+                batch.ignore("item.completed, repeated")
+                return
+            state.silent.pop(call_id, None)
+            if call_id not in state.open:
+                self._begin(kind, item, call_id, source, batch)
+            elif kind == "todo_list":
+                del state.open[call_id]
+                batch.ignore("item.completed:todo_list")
+                return
+            self._emit_result(source, call_id, item, batch)
+            state.open.pop(call_id, None)
+            state.done[call_id] = True
+            if len(state.done) > 1024:
+                del state.done[next(iter(state.done))]
+        elif kind == "error":
+            batch.events.append(Notification(source, "", "warning", plain(text(item)), "warning"))
+        elif kind in PASSING:
+            batch.ignore(f"item:{kind}")
+        else:
+            batch.unknown_type(f"item:{kind}", record)
+
+    def _id(self, item: Item, source: Source) -> str:
+        base = item.id or f"row{source.row}"
+        return f"{base}@{self.state.runs}" if self.state.runs > 1 else base
+
+    def _begin(self, kind: str, item: Item, call_id: str, source: Source, batch: Batch) -> None:
+        state = self.state
+        if call_id in state.open:
+            batch.ignore("item.started, repeated")
+            return
+        if len(state.open) >= MOST_OPEN:
+            del state.open[next(iter(state.open))]
+        name, value = CALLS[kind](item)
+        self._emit_call(source, call_id, name, value, batch)
+        if kind == "todo_list":
+            self._emit_result(source, call_id, item, batch)
+        state.open[call_id] = 0
+
+    def _emit_call(self, source: Source, call_id: str, name: str, value: Raw, batch: Batch) -> None:
+        batch.events.append(
+            ToolCall(source, "", self._answer(source), call_id, name, value, self.context.parent_call, self.state.model)
+        )
+
+    def _emit_result(self, source: Source, call_id: str, item: Item, batch: Batch) -> None:
+        self.state.after_result = True
+        kind = item.type
+        agent = None
+        output: Raw | None = None
+        outcome = outcome_of(item)
+        if kind == "command_execution":
+            output = item.aggregated_output if given(item.aggregated_output) else None
+        elif kind == "mcp_tool_call":
+            output = item.error if given(item.error) else item.result if given(item.result) else None
+        elif kind == "collab_tool_call":
+            output = item.agents_states if given(item.agents_states) else None
+            if item.tool in ("spawn_agent", "spawnAgent") and item.receiver_thread_ids:
+                agent = item.receiver_thread_ids[0]
+        elif kind == "todo_list":
+            outcome = "ok"
+        elif given(item.result):
+            output = item.result
+        duration = None
+        if first(item.duration) not in (b"", b"{", b"n"):
+            duration = round(float(bytes(item.duration)))
+        batch.events.append(ToolResult(source, "", call_id, output, outcome, item.exit_code, duration, agent))
+
+
+class ExecDecoder(ItemStream):
+    """Decoder of `codex-exec`."""
+
+    def decode(self, record: Record, batch: Batch) -> None:
+        line = decode_exec(record.data)
+        kind, item = line.type, line.item
+        source = self.source(record)
+        if item is not None:
+            if kind == "item.completed":
+                self.completed(item, source, record, batch)
+            elif kind == "item.started":
+                self.started(item, source, record, batch)
+            elif kind == "item.updated":
+                self.updated(item, source, record, batch)
+            else:
+                batch.unknown_type(kind, record)
+        elif kind == "turn.completed":
+            if line.usage is not None:
+                batch.events.append(total(source, self.state.session_id or "thread", line.usage))
+            self._end(source, record, None, batch)
+        elif kind == "thread.started" or kind == "session.created":
+            self._begin_thread(line, source, batch)
+        elif kind == "turn.started":
+            self.state.after_result = True
+            batch.ignore(kind)
+        elif kind == "error":
+            message = plain(line.message)
+            retry = message.startswith(_RETRY)
+            name = "retry" if retry else "error"
+            batch.events.append(Notification(source, "", name, message, "warning" if retry else "error"))
+        elif kind == "turn.failed":
+            reason = member(line.error, "message")
+            self._end(source, record, reason if isinstance(reason, str) else plain(line.error), batch)
+        else:
+            batch.unknown_type(kind, record)
+
+    def _begin_thread(self, line: ExecLine, source: Source, batch: Batch) -> None:
+        state = self.state
+        state.runs += 1
+        state.session_id = line.thread_id or line.session_id
+        state.open.clear()
+        state.after_result = True
+        batch.events.append(SessionInfo(source, "", state.session_id))
+
+    def _end(self, source: Source, record: Record, failure: str | None, batch: Batch) -> None:
+        status: Status = "complete" if failure is None else "error"
+        self.state.after_result = True
+        batch.events.append(SessionEnd(source, "", status, failure, result_json=Raw(record.data)))
+
+
+def total(source: Source, key: str, used: Tokens) -> TokenUsage:
+    """The tokens of a thread so far."""
+    return TokenUsage(
+        source,
+        "",
+        key,
+        "session",
+        None,
+        used.input_tokens,
+        used.cached_input_tokens,
+        used.cache_write_input_tokens,
+        None,
+        used.output_tokens,
+        used.reasoning_output_tokens,
+    )
+
+
+def text(item: Item) -> Raw:
+    """The text of a message, reasoning or error item, as a JSON string."""
+    for raw in (item.text, item.message, item.content):
+        if first(raw) == b'"':
+            return raw
+    return to_raw(plain(item.content))
+
+
+def _command(item: Item) -> tuple[str, Raw]:
+    return "command_execution", to_raw({"command": item.command if given(item.command) else None})
+
+
+def _change(item: Item) -> tuple[str, Raw]:
+    return "file_change", to_raw({"changes": item.changes if given(item.changes) else []})
+
+
+def _mcp(item: Item) -> tuple[str, Raw]:
+    value = item.arguments if given(item.arguments) else EMPTY_OBJECT
+    return f"mcp__{item.server or ''}__{item.tool or ''}", value
+
+
+def _collab(item: Item) -> tuple[str, Raw]:
+    members = {"prompt": item.prompt} if given(item.prompt) else {}
+    if item.receiver_thread_ids and item.tool not in ("spawn_agent", "spawnAgent"):
+        members["receiver_thread_ids"] = to_raw(item.receiver_thread_ids)
+    return item.tool or "collab_tool_call", to_raw(members)
+
+
+def _search(item: Item) -> tuple[str, Raw]:
+    members = {key: raw for key, raw in (("query", item.query), ("action", item.action)) if given(raw)}
+    return "web_search", to_raw(members)
+
+
+def _todo(item: Item) -> tuple[str, Raw]:
+    return "todo_list", to_raw({"items": item.items if given(item.items) else []})
+
+
+def _image(item: Item) -> tuple[str, Raw]:
+    return "view_image", to_raw({"path": item.path}) if item.path is not ABSENT else EMPTY_OBJECT
+
+
+def _dynamic(item: Item) -> tuple[str, Raw]:
+    return item.tool or "dynamic_tool", item.arguments if given(item.arguments) else EMPTY_OBJECT
+
+
+CALLS = {
+    "command_execution": _command,
+    "file_change": _change,
+    "mcp_tool_call": _mcp,
+    "collab_tool_call": _collab,
+    "web_search": _search,
+    "todo_list": _todo,
+    "image_view": _image,
+    "dynamic_tool_call": _dynamic,
+}

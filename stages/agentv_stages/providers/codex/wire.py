@@ -1,0 +1,261 @@
+"""Wire shapes of Codex: only the fields that are used; payloads and fields whose type drifts stay raw.
+
+Source: Codex 0.27, 0.50, 0.80, 0.120 and 0.169, `exec --json`, rollouts, app-server; `item_completed` of 0.15x on.
+"""
+
+from typing import Any
+
+from msgspec import Raw, Struct, field
+from msgspec.json import Decoder
+
+from agentv_stages.payload import decode_json, text_of
+
+ABSENT = Raw(b"")
+
+
+def given(raw: Raw) -> bool:
+    """The member is there and is not null."""
+    return len(raw) > 0 and (len(raw) != 4 or bytes(raw) != b"null")
+
+
+def first(raw: Raw) -> bytes:
+    """The first byte of a payload; payloads can be large, so nothing is copied."""
+    return bytes(memoryview(raw)[:1])
+
+
+def word(raw: Raw) -> str:
+    """A member that should be a string; "" for anything else."""
+    if first(raw) != b'"':
+        return ""
+    value = decode_json(raw)
+    return value if isinstance(value, str) else ""
+
+
+def plain(raw: Raw) -> str:
+    """The text of a string or of a list of parts; "" where there is none."""
+    return text_of(raw) if given(raw) else ""
+
+
+class Tokens(Struct, gc=False):
+    """`input_tokens` includes the cached ones, `output_tokens` the reasoning."""
+
+    input_tokens: int | None = None
+    cached_input_tokens: int | None = None
+    cache_write_input_tokens: int | None = None
+    output_tokens: int | None = None
+    reasoning_output_tokens: int | None = None
+    total_tokens: int | None = None
+
+
+class TokenInfo(Struct, gc=False):
+    total_token_usage: Tokens | None = None
+    last_token_usage: Tokens | None = None
+
+
+class Item(Struct, gc=False):
+    """An item of `exec --json` (snake_case types) or of `item_completed` in a rollout (PascalCase types)."""
+
+    type: str = ""
+    item_type: str = ""
+    id: str = ""
+    text: Raw = ABSENT
+    content: Raw = ABSENT
+    message: Raw = ABSENT
+    command: Raw = ABSENT
+    cwd: Raw = ABSENT
+    source: Raw = ABSENT
+    aggregated_output: Raw = ABSENT
+    exit_code: int | None = None
+    status: Raw = ABSENT
+    duration: Raw = ABSENT
+    changes: Raw = ABSENT
+    stdout: Raw = ABSENT
+    stderr: Raw = ABSENT
+    server: str | None = None
+    tool: str | None = None
+    arguments: Raw = ABSENT
+    result: Raw = ABSENT
+    error: Raw = ABSENT
+    prompt: Raw = ABSENT
+    receiver_thread_ids: list[str] | None = None
+    agents_states: Raw = ABSENT
+    query: Raw = ABSENT
+    action: Raw = ABSENT
+    results: Raw = ABSENT
+    items: Raw = ABSENT
+    path: Raw = ABSENT
+    kind: Raw = ABSENT
+    agent_thread_id: str | None = None
+    agent_path: str | None = None
+
+
+class ExecLine(Struct, gc=False):
+    """A line of `exec --json`, generations B and C."""
+
+    type: str = ""
+    thread_id: str | None = None
+    session_id: str | None = None
+    item: Item | None = None
+    usage: Tokens | None = None
+    message: Raw = ABSENT
+    error: Raw = ABSENT
+
+
+class Payload(Struct, gc=False):
+    """The payload of a rollout line, of any type; also a bare line of an old rollout."""
+
+    type: str = ""
+    id: str | None = None
+    role: str | None = None
+    content: Raw = ABSENT
+    summary: Raw = ABSENT
+    name: str | None = None
+    namespace: str | None = None
+    arguments: Raw = ABSENT
+    input: Raw = ABSENT
+    call_id: str | None = None
+    output: Raw = ABSENT
+    status: Raw = ABSENT
+    action: Raw = ABSENT
+    tools: Raw = ABSENT
+    result: Raw = ABSENT
+    item: Item | None = None
+    info: TokenInfo | None = None
+    usage: Tokens | None = None
+    response_id: str | None = None
+    message: Raw = ABSENT
+    text: Raw = ABSENT
+    turn_id: str | None = None
+    reason: str | None = None
+    error: Raw = ABSENT
+    duration_ms: float | None = None
+    model: str | None = None
+    cwd: str | None = None
+    model_context_window: int | None = None
+    session_id: str | None = None
+    cli_version: str | None = None
+    forked_from_id: str | None = None
+    parent_thread_id: str | None = None
+    source: Raw = ABSENT
+    git: Raw = ABSENT
+    command: Raw = ABSENT
+    aggregated_output: Raw = ABSENT
+    exit_code: int | None = None
+    duration: Raw = ABSENT
+    changes: Raw = ABSENT
+    stdout: Raw = ABSENT
+    stderr: Raw = ABSENT
+    success: bool | None = None
+    invocation: Raw = ABSENT
+    thread_name: str | None = None
+    author: str | None = None
+    num_turns: int | None = None
+    record_type: str | None = None
+    timestamp: str | None = None
+
+
+class RolloutLine(Struct, gc=False):
+    type: str = ""
+    timestamp: str | None = None
+    payload: Payload = field(default_factory=Payload)
+
+
+class Msg(Struct, gc=False):
+    """The `msg` of the oldest exec stream (generation A)."""
+
+    type: str = ""
+    session_id: str | None = None
+    model: str | None = None
+    message: Raw = ABSENT
+    text: Raw = ABSENT
+    delta: Raw = ABSENT
+    call_id: str = ""
+    command: Raw = ABSENT
+    cwd: str | None = None
+    chunk: Raw = ABSENT
+    stdout: Raw = ABSENT
+    stderr: Raw = ABSENT
+    aggregated_output: Raw = ABSENT
+    exit_code: int | None = None
+    duration: Raw = ABSENT
+    changes: Raw = ABSENT
+    success: bool | None = None
+    explanation: Raw = ABSENT
+    plan: Raw = ABSENT
+    invocation: Raw = ABSENT
+    result: Raw = ABSENT
+    query: Raw = ABSENT
+    path: Raw = ABSENT
+    reason: str | None = None
+    last_agent_message: Raw = ABSENT
+    info: TokenInfo | None = None
+    model_context_window: int | None = None
+    input_tokens: int | None = None
+    cached_input_tokens: int | None = None
+    output_tokens: int | None = None
+    reasoning_output_tokens: int | None = None
+    total_tokens: int | None = None
+
+
+class OldExecLine(Struct, gc=False):
+    """A line of generation A: the configuration, the prompt, or `id` and `msg`."""
+
+    msg: Msg | None = None
+    prompt: Raw = ABSENT
+    workdir: str | None = None
+    model: str | None = None
+    type: str = ""
+
+
+class Wrapped(Struct, gc=False):
+    """An output of the form `{"output": …, "metadata": {"exit_code": …}}`."""
+
+    class Metadata(Struct, gc=False):
+        exit_code: int | None = None
+        duration_seconds: float | None = None
+
+    output: Raw = ABSENT
+    metadata: Metadata | None = None
+    success: bool | None = None
+
+
+class ContentPart(Struct, gc=False):
+    type: str = ""
+    text: Raw = ABSENT
+
+
+class Invocation(Struct, gc=False):
+    server: str = ""
+    tool: str = ""
+    arguments: Raw = ABSENT
+
+
+class Duration(Struct, gc=False):
+    secs: int = 0
+    nanos: int = 0
+
+
+decode_exec = Decoder(ExecLine).decode
+decode_rollout = Decoder(RolloutLine).decode
+decode_payload = Decoder(Payload).decode
+decode_old_exec = Decoder(OldExecLine).decode
+decode_wrapped = Decoder(Wrapped).decode
+decode_parts = Decoder(list[ContentPart]).decode
+decode_invocation = Decoder(Invocation).decode
+_duration = Decoder(Duration).decode
+
+
+def duration_ms(raw: Raw) -> int | None:
+    """`{"secs":…,"nanos":…}` in milliseconds; None for anything else."""
+    if first(raw) != b"{":
+        return None
+    value = _duration(raw)
+    return value.secs * 1000 + value.nanos // 1_000_000
+
+
+def member(raw: Raw, key: str) -> Any:
+    """One member of a small object, decoded; None where there is none."""
+    if first(raw) != b"{":
+        return None
+    value = decode_json(raw)
+    return value.get(key) if isinstance(value, dict) else None  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
