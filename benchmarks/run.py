@@ -190,7 +190,7 @@ def latency(bench: Bench) -> None:
     worst: float | None = None
     cases = (
         ("raw stream log, each record", "raw", "stream", False),
-        ("transcript row, from its result", "false", "transcript", True),
+        ("transcript row, at the next answer", "false", "transcript", True),
     )
     for name, kind, ending, whole_rows in cases:
         out = bench.scratch / f"latency-{kind}"
