@@ -16,7 +16,7 @@ from pathlib import Path
 
 _LOOK_SECONDS = 0.0001
 _GIVE_UP_SECONDS = 1.0
-# A row leaves when the next answer begins (a further block could still come), so the file needs some to come into being.
+# A row leaves when the next answer begins (a further block could still come), so the file needs some before it exists.
 _SEED = 4
 
 
