@@ -1,0 +1,66 @@
+"""Cursor: the stream of `cursor-agent -p … --output-format stream-json` and the transcripts of the IDE."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from agentv_stages.provider import Dialect, Head, LogRoot, Provider
+from agentv_stages.providers.cursor.stream import StreamDecoder
+from agentv_stages.providers.cursor.tools import TABLE
+from agentv_stages.providers.cursor.transcript import TranscriptDecoder
+
+STREAM_LOSSES = (
+    "the model's name is the one shown to people",
+    "no tokens per answer; a run that fails may print no end",
+    "no message ids: answers are told apart by their model calls",
+)
+TRANSCRIPT_LOSSES = ("no results of most calls", "no times, no tokens, mostly no model", "no end")
+
+_KEYS = ("env", "flag", "login")
+
+
+def _stream_line(line: Mapping[str, Any]) -> float:
+    kind, subtype = line.get("type"), line.get("subtype")
+    if kind == "system" and subtype == "init":
+        return 1.0 if line.get("apiKeySource") in _KEYS and "tools" not in line and "permissionMode" in line else 0.0
+    if kind == "tool_call" and subtype in ("started", "completed"):
+        return 1.0 if "call_id" in line and isinstance(line.get("tool_call"), dict) else 0.0
+    if "session_id" not in line or "uuid" in line or "parent_tool_use_id" in line:
+        return 0.0
+    if kind == "thinking" and subtype in ("delta", "completed") and "timestamp_ms" in line:
+        return 1.0
+    if kind == "assistant" and ("timestamp_ms" in line or "model_call_id" in line):
+        return 0.9
+    if kind == "result" and "request_id" in line and "total_cost_usd" not in line:
+        return 0.9
+    return 0.0
+
+
+def _detect_stream(head: Head) -> float:
+    return max(map(_stream_line, head), default=0.0)
+
+
+def _detect_transcript(head: Head) -> float:
+    good = 0
+    for line in head:
+        message = line.get("message")
+        if "type" in line or "uuid" in line or "timestamp" in line or "content" in line:
+            return 0.0
+        if line.get("role") in ("user", "assistant", "system", "tool") and isinstance(message, dict):
+            good += "content" in message
+    return 1.0 if good and good == len(head) else 0.0
+
+
+PROVIDER = Provider(
+    name="cursor",
+    title="Cursor",
+    dialects=(
+        Dialect("cursor-stream", _detect_stream, StreamDecoder, live=True, has_end=True, losses=STREAM_LOSSES),
+        Dialect(
+            "cursor-transcript", _detect_transcript, TranscriptDecoder, live=False, has_end=False,
+            losses=TRANSCRIPT_LOSSES,
+        ),
+    ),
+    tools=TABLE,
+    aliases=("cursor-agent", "cursor-cli"),
+    roots=(LogRoot("~/.cursor", None, "projects", ("*/agent-transcripts/*/*.jsonl", "*/agent-transcripts/*.jsonl")),),
+)  # fmt: skip

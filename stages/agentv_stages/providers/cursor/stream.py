@@ -1,0 +1,268 @@
+"""cursor-agent's stream-json to events. Source: cursor-agent 2025.08 to 2026.03, recordings and published types.
+
+Text stands in lines of three kinds: with a time and no `model_call_id` it is a delta, with both a segment before a
+call, with neither the last segment. Where deltas were printed the other two repeat them.
+"""
+
+from msgspec import MsgspecError, Raw, Struct, field
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import (
+    AssistantText,
+    Notification,
+    Outcome,
+    Reasoning,
+    SessionEnd,
+    SessionInfo,
+    Source,
+    Status,
+    TokenUsage,
+    ToolCall,
+    ToolResult,
+    UserText,
+)
+from agentv_stages.payload import EMPTY_STRING, decode_json, text_of, to_raw
+from agentv_stages.provider import DecodeContext
+from agentv_stages.providers.cursor import wire
+from agentv_stages.times import from_epoch
+
+MOST = 10_000
+MOST_CLOSED = 1_000
+NOTICES = frozenset(("connection", "retry", "error", "warning"))
+OUTCOMES: dict[str, Outcome] = {
+    "success": "ok",
+    "failure": "error",
+    "error": "error",
+    "timeout": "error",
+    "spawnError": "error",
+    "fileNotFound": "error",
+    "rejected": "denied",
+    "permissionDenied": "denied",
+    "cancelled": "cancelled",
+    "aborted": "cancelled",
+}
+
+
+class StreamState(Struct):
+    """What is remembered between lines: open calls (id to answer id), the answer that is being written."""
+
+    session_id: str | None = None
+    model: str | None = None
+    open: dict[str, str] = field(default_factory=dict[str, str])
+    closed: dict[str, bool] = field(default_factory=dict[str, bool])
+    answer_id: str = ""
+    model_call: str = ""
+    ended: bool = False
+    segment: list[str] = field(default_factory=list[str])
+    results: list[str] = field(default_factory=list[str])
+
+
+class StreamDecoder:
+    """Decodes the output of one run, or of several in a row."""
+
+    def __init__(self, context: DecodeContext) -> None:
+        self.file = context.file
+        self.stream = context.stream
+        self.state = StreamState()
+
+    def decode(self, record: Record, batch: Batch) -> None:
+        line = wire.decode_line(record.data)
+        kind = line.type
+        source = Source(
+            self.file, record.row, record.offset, len(record.data), from_epoch(line.timestamp_ms), self.stream
+        )
+        if kind == "thinking":
+            self._thinking(line, source, batch)
+        elif kind == "tool_call":
+            self._call(line, source, batch)
+        elif kind == "assistant":
+            self._assistant(line, source, batch)
+        elif kind == "user":
+            self._user(line, source, batch)
+        elif kind == "system":
+            self._system(line, source, record, batch)
+        elif kind == "result":
+            self._result(record, source, batch)
+        elif kind == "interaction_query":
+            if line.subtype == "request":
+                text = line.query_type or ""
+                batch.events.append(Notification(source, "", "permission_request", text, "info", line.call_id))
+            else:
+                batch.ignore("interaction_query/response")
+        elif kind in NOTICES:
+            text = ": ".join(filter(None, (line.subtype, text_of(line.text) if line.text not in wire.NOTHING else "")))
+            batch.events.append(Notification(source, "", kind, text, "error" if kind == "error" else "warning"))
+        else:
+            batch.unknown_type(kind or "(no type)", record)
+
+    def flush(self, batch: Batch) -> None:
+        """Nothing is held back."""
+
+    def _system(self, line: wire.Line, source: Source, record: Record, batch: Batch) -> None:
+        if line.subtype != "init":
+            batch.unknown_type(f"system/{line.subtype}", record)
+            return
+        self.state.session_id, self.state.model = line.session_id, line.model
+        batch.events.append(SessionInfo(source, "", line.session_id, line.model, cwd=line.cwd))
+
+    def _user(self, line: wire.Line, source: Source, batch: Batch) -> None:
+        message = wire.decode_message(line.message) if line.message not in wire.NOTHING else wire.Message()
+        self._next()
+        if message.content in wire.NOTHING:
+            batch.ignore("user/empty")
+            return
+        batch.events.append(UserText(source, "", message.content, f"u{source.row}"))
+
+    def _thinking(self, line: wire.Line, source: Source, batch: Batch) -> None:
+        if line.subtype != "delta" or line.text in wire.NOTHING or line.text == EMPTY_STRING:
+            batch.ignore(f"thinking/{line.subtype}")
+            return
+        answer = self._answer(source, line.model_call_id)
+        batch.events.append(Reasoning(source, "", answer, line.text, True, self.state.model))
+
+    def _assistant(self, line: wire.Line, source: Source, batch: Batch) -> None:
+        state = self.state
+        message = wire.decode_message(line.message) if line.message not in wire.NOTHING else wire.Message()
+        text = message.content
+        if bytes(text)[:1] == b"[":
+            texts = [b.text for b in wire.decode_blocks(text) if b.text not in wire.NOTHING]
+            text = texts[0] if len(texts) == 1 else to_raw("".join(map(text_of, texts)))
+        if text in wire.NOTHING or text == EMPTY_STRING:
+            batch.ignore("assistant/empty")
+            return
+        delta = line.timestamp_ms is not None and line.model_call_id is None
+        if not delta and state.segment:
+            whole = "".join(state.segment)
+            state.segment.clear()
+            if text_of(text).endswith(whole):
+                batch.ignore("assistant/repeated")
+                return
+        if delta:
+            state.segment.append(text_of(text))
+        answer = self._answer(source, line.model_call_id)
+        batch.events.append(AssistantText(source, "", answer, text, delta, False, state.model))
+
+    def _call(self, line: wire.Line, source: Source, batch: Batch) -> None:
+        members = wire.decode_members(line.tool_call) if line.tool_call not in wire.NOTHING else {}
+        named = next((name for name in members if name.endswith("ToolCall") or name == "function"), None)
+        named = named or next((name for name, value in members.items() if bytes(value)[:1] == b"{"), "unknown")
+        body = members.get(named, wire.ABSENT)
+        tool = wire.decode_tool(body) if bytes(body)[:1] == b"{" else wire.Tool()
+        state, call_id = self.state, line.call_id or f"call-{source.row}"
+        if call_id in state.closed:
+            batch.ignore(f"tool_call/{line.subtype}/repeated")
+            return
+        if call_id not in state.open:
+            answer = self._answer(source, line.model_call_id, True)
+            if len(state.open) >= MOST:
+                del state.open[next(iter(state.open))]
+            state.open[call_id] = answer
+            name, arguments = _named(named, tool)
+            batch.events.append(ToolCall(source, "-call", answer, call_id, name, arguments, None, state.model))
+        elif line.subtype != "completed":
+            batch.ignore(f"tool_call/{line.subtype}")
+        if line.subtype == "completed":
+            output, code, outcome = _ended(tool.result)
+            state.ended = state.ended or state.open[call_id] == state.answer_id
+            del state.open[call_id]
+            state.closed[call_id] = True
+            if len(state.closed) > MOST_CLOSED:
+                del state.closed[next(iter(state.closed))]
+            batch.events.append(ToolResult(source, "-result", call_id, output, outcome, code))
+        state.segment.clear()
+
+    def _result(self, record: Record, source: Source, batch: Batch) -> None:
+        state, data = self.state, wire.decode_result(record.data)
+        self._next()
+        if data.request_id and data.request_id in state.results:
+            batch.ignore("result/repeated")
+            return
+        if data.request_id:
+            state.results.append(data.request_id)
+            del state.results[:-MOST_CLOSED]
+        used = data.usage
+        if used is not None and used.inputTokens is not None:
+            read, write = used.cacheReadTokens, used.cacheWriteTokens
+            batch.events.append(
+                TokenUsage(
+                    source,
+                    "",
+                    data.request_id or f"result-{source.row}",
+                    "segment",
+                    state.model,
+                    used.inputTokens + (read or 0) + (write or 0),
+                    read,
+                    write,
+                    None,
+                    used.outputTokens,
+                    covers_streams=True,
+                )
+            )
+        bad = data.is_error or data.subtype not in (None, "success")
+        status: Status = "error" if bad else "complete"
+        reason = text_of(data.result) if bad and data.result not in wire.NOTHING else None
+        took = round(data.duration_ms) if data.duration_ms is not None else None
+        cost = used.totalCost if used is not None else None
+        batch.events.append(SessionEnd(source, "", status, reason, cost, took, None, Raw(record.data)))
+
+    def _answer(self, source: Source, model_call: str | None, call: bool = False) -> str:
+        """The id of the model answer that this line belongs to.
+
+        Calls and segments name the model call, thoughts and deltas do not: a new answer begins with another name, and
+        where there is none with the first piece after a result.
+        """
+        state = self.state
+        if model_call and state.model_call:
+            fresh = model_call != state.model_call
+        else:
+            fresh = state.ended and not (call and state.open)
+        if fresh or not state.answer_id:
+            state.answer_id, state.model_call, state.ended = f"m{source.row}", "", False
+            state.segment.clear()
+        state.model_call = model_call or state.model_call
+        return state.answer_id
+
+    def _next(self) -> None:
+        self.state.answer_id = self.state.model_call = ""
+        self.state.ended = False
+        self.state.segment.clear()
+
+
+def _named(member: str, tool: wire.Tool) -> tuple[str, Raw]:
+    """Name and arguments; those of an MCP call or of the generic form stand one level deeper."""
+    if member == "mcpToolCall" and bytes(tool.args)[:1] == b"{":
+        given = wire.decode_mcp(tool.args)
+        name = given.toolName or given.name
+        if name:
+            return f"mcp__{given.providerIdentifier}__{name}" if given.providerIdentifier else name, given.args
+    if member == "function":
+        text = text_of(tool.arguments) if bytes(tool.arguments)[:1] == b'"' else ""
+        try:
+            value = decode_json(text.encode()) if text[:1] == "{" else None
+        except (ValueError, RecursionError):
+            value = None
+        arguments = to_raw(value) if isinstance(value, dict) else tool.arguments
+        return tool.name or member, arguments if arguments not in wire.NOTHING else wire.EMPTY
+    return member, tool.args if tool.args not in wire.NOTHING else wire.EMPTY
+
+
+def _ended(result: Raw) -> tuple[Raw | None, int | None, Outcome | None]:
+    """Output, exit code and outcome: the member of `result` that is an object says how the call ended."""
+    if result in wire.NOTHING:
+        return None, None, None
+    if bytes(result)[:1] != b"{":
+        return result, None, None
+    members = wire.decode_members(result)
+    for name, value in members.items():
+        if name in OUTCOMES or bytes(value)[:1] == b"{":
+            outcome = OUTCOMES.get(name)
+            try:
+                shell = wire.decode_exit(value) if bytes(value)[:1] == b"{" else wire.Exit()
+            except MsgspecError:
+                shell = wire.Exit()
+            if shell.aborted:
+                outcome = "cancelled"
+            elif shell.exitCode and outcome == "ok":
+                outcome = "error"
+            return value, shell.exitCode, outcome
+    return result, None, None

@@ -1,0 +1,96 @@
+"""Cursor's IDE transcripts (`agent-transcripts/<id>/<id>.jsonl`) to events. Source: Cursor 2.x, seen in the wild.
+
+A line holds a role and content blocks; results, times, models and tokens are mostly not there.
+"""
+
+from msgspec import Raw, Struct
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import AssistantText, Outcome, Reasoning, Source, ToolCall, ToolResult, UserText
+from agentv_stages.payload import EMPTY_STRING
+from agentv_stages.provider import DecodeContext
+from agentv_stages.providers.cursor import wire
+
+
+class TranscriptState(Struct):
+    """Nothing is remembered: each line stands for itself."""
+
+
+class TranscriptDecoder:
+    """Decodes one transcript."""
+
+    def __init__(self, context: DecodeContext) -> None:
+        self.file = context.file
+        self.stream = context.stream
+        self.state = TranscriptState()
+
+    def decode(self, record: Record, batch: Batch) -> None:
+        entry = wire.decode_entry(record.data)
+        role, message = entry.role, entry.message or wire.Message()
+        source = Source(
+            self.file, record.row, record.offset, len(record.data), stream=self.stream, base_id=entry.id or ""
+        )
+        content = message.content
+        if role not in ("user", "assistant", "system", "tool"):
+            batch.unknown_type(role or "(no role)", record)
+        elif role == "system" or content in wire.NOTHING:
+            batch.ignore(f"{role}/empty" if role != "system" else role)
+        elif bytes(content)[:1] != b"[":
+            self._text(role, content, source, entry, message, batch)
+        elif role == "assistant":
+            self._blocks(wire.decode_blocks(content), source, entry, message, record, batch)
+        else:
+            blocks = wire.decode_blocks(content)
+            for i, block in enumerate(blocks):
+                if block.type == "tool_result":
+                    self._result(block, f"-{i}", source, batch)
+            if any(block.type != "tool_result" for block in blocks):
+                batch.events.append(UserText(source, "", content, f"u{record.row}"))
+
+    def flush(self, batch: Batch) -> None:
+        """Nothing is held back."""
+
+    def _text(
+        self, role: str, content: Raw, source: Source, entry: wire.Entry, message: wire.Message, batch: Batch
+    ) -> None:
+        if content == EMPTY_STRING:
+            batch.ignore(f"{role}/empty")
+        elif role == "assistant":
+            message_id = entry.id or f"m{source.row}"
+            batch.events.append(AssistantText(source, "", message_id, content, model=message.model))
+        else:
+            batch.events.append(UserText(source, "", content, f"u{source.row}"))
+
+    def _blocks(
+        self,
+        blocks: list[wire.Block],
+        source: Source,
+        entry: wire.Entry,
+        message: wire.Message,
+        record: Record,
+        batch: Batch,
+    ) -> None:
+        message_id, model, before = entry.id or f"m{source.row}", message.model, len(batch.events)
+        for i, block in enumerate(blocks):
+            part, kind = f"-{i}", block.type
+            if kind == "text" and block.text not in wire.NOTHING:
+                batch.events.append(AssistantText(source, part, message_id, block.text, model=model))
+            elif kind == "tool_use":
+                call_id = block.id or f"{source.row}-{i}"
+                given = block.input if block.input not in wire.NOTHING else wire.EMPTY
+                batch.events.append(ToolCall(source, part, message_id, call_id, block.name, given, None, model))
+            elif kind in ("thinking", "reasoning"):
+                text = block.thinking if block.thinking not in wire.NOTHING else block.text
+                if text not in wire.NOTHING:
+                    batch.events.append(Reasoning(source, part, message_id, text, model=model))
+            elif kind == "tool_result":
+                self._result(block, part, source, batch)
+            elif kind != "text" and kind != "redacted_thinking":
+                batch.unknown_type(f"assistant/{kind}", record)
+        if len(batch.events) == before:
+            batch.ignore("assistant/empty")
+
+    def _result(self, block: wire.Block, part: str, source: Source, batch: Batch) -> None:
+        output = block.content if block.content not in wire.NOTHING else None
+        outcome: Outcome | None = None if block.is_error is None else "error" if block.is_error else "ok"
+        batch.events.append(ToolResult(source, part, block.tool_use_id or "", output, outcome))

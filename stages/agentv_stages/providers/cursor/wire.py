@@ -1,0 +1,111 @@
+"""The members of Cursor's records that are used. Source: cursor-agent 2025.08 to 2026.03, IDE transcripts."""
+
+from typing import TypeVar
+
+import msgspec
+from msgspec import Raw, Struct
+
+T = TypeVar("T")
+
+ABSENT = Raw()
+NOTHING = (ABSENT, Raw(b"null"))
+EMPTY = Raw(b"{}")
+
+
+class Line(Struct, gc=False):
+    """A line of the stream."""
+
+    type: str = ""
+    subtype: str | None = None
+    session_id: str | None = None
+    timestamp_ms: int | float | None = None
+    model_call_id: str | None = None
+    message: Raw = ABSENT
+    text: Raw = ABSENT
+    call_id: str | None = None
+    tool_call: Raw = ABSENT
+    model: str | None = None
+    cwd: str | None = None
+    query_type: str | None = None
+
+
+class Block(Struct, gc=False):
+    """A content block of the stream or of a transcript."""
+
+    type: str = "text"
+    text: Raw = ABSENT
+    thinking: Raw = ABSENT
+    id: str | None = None
+    name: str = ""
+    input: Raw = EMPTY
+    tool_use_id: str | None = None
+    content: Raw = ABSENT
+    is_error: bool | None = None
+
+
+class Message(Struct, gc=False):
+    content: Raw = ABSENT
+    model: str | None = None
+
+
+class Usage(Struct, gc=False):
+    """`inputTokens` does not hold the cached ones."""
+
+    inputTokens: int | None = None
+    outputTokens: int | None = None
+    cacheReadTokens: int | None = None
+    cacheWriteTokens: int | None = None
+    totalCost: float | None = None
+
+
+class Result(Struct, gc=False):
+    subtype: str | None = None
+    is_error: bool | None = None
+    duration_ms: float | None = None
+    result: Raw = ABSENT
+    request_id: str | None = None
+    usage: Usage | None = None
+
+
+class Tool(Struct, gc=False):
+    """`tool_call` has one member, named after the tool; `name` and `arguments` are those of the generic form."""
+
+    args: Raw = ABSENT
+    result: Raw = ABSENT
+    name: str | None = None
+    arguments: Raw = ABSENT
+
+
+class McpArguments(Struct, gc=False):
+    name: str | None = None
+    toolName: str | None = None
+    providerIdentifier: str | None = None
+    args: Raw = EMPTY
+
+
+class Exit(Struct, gc=False):
+    exitCode: int | None = None
+    aborted: bool | None = None
+
+
+class Entry(Struct, gc=False):
+    """A line of an IDE transcript."""
+
+    role: str = ""
+    id: str | None = None
+    message: Message | None = None
+
+
+def decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
+    return msgspec.json.Decoder(kind)
+
+
+decode_line = decoder(Line).decode
+decode_message = decoder(Message).decode
+decode_blocks = decoder(list[Block]).decode
+decode_result = decoder(Result).decode
+decode_members = decoder(dict[str, Raw]).decode
+decode_tool = decoder(Tool).decode
+decode_mcp = decoder(McpArguments).decode
+decode_exit = decoder(Exit).decode
+decode_entry = decoder(Entry).decode
