@@ -308,9 +308,17 @@ class ChatDecoder:
         output, failed = _output(call)
         status = "error" if failed and call.status == "success" else call.status
         outcome, exit_code = _outcome(output, status, name in SHELL_TOOLS)
-        if call.timestamp is not None and (time := parse_iso(call.timestamp)) is not None:
-            source = Source(source.file, source.row, source.offset, source.length, time, source.stream, source.base_id)
-        batch.events.append(ToolResult(source, at, call_id, output, outcome, exit_code, None, call.agentId))
+        # The message's time is when the answer began; a result without a time of its own has none.
+        ended = Source(
+            source.file,
+            source.row,
+            source.offset,
+            source.length,
+            parse_iso(call.timestamp),
+            source.stream,
+            source.base_id,
+        )
+        batch.events.append(ToolResult(ended, at, call_id, output, outcome, exit_code, None, call.agentId))
 
 
 def _remember(known: dict[str, T], key: str, value: T) -> T:

@@ -1,7 +1,7 @@
 """Tells Gemini CLI's logs from others by their first records."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from agentv_stages.provider import Head
 
@@ -52,7 +52,7 @@ def is_log(head: Head) -> float:
 
 
 def _has_answer(messages: Any) -> bool:
-    return any(isinstance(message, dict) and message.get("type") == "gemini" for message in messages)
+    return any(isinstance(m, dict) and cast(dict[str, Any], m).get("type") == "gemini" for m in messages)
 
 
 def _is_header(line: Mapping[str, Any]) -> bool:

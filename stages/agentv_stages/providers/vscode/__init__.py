@@ -1,0 +1,38 @@
+"""Copilot chat in VS Code: session documents, and the log of mutations that newer versions write.
+
+Source: VS Code 1.9x to 1.10x, versions 1 to 3 of the document.
+"""
+
+from agentv_stages.provider import Dialect, LogRoot, Provider
+from agentv_stages.providers.vscode.detect import is_document, is_log
+from agentv_stages.providers.vscode.session import LOSSES, LogDecoder, SessionDecoder
+from agentv_stages.providers.vscode.tools import TABLE
+
+_FILES = (
+    "workspaceStorage/*/chatSessions/*.json",
+    "workspaceStorage/*/chatSessions/*.jsonl",
+    "globalStorage/emptyWindowChatSessions/*.json",
+    "globalStorage/emptyWindowChatSessions/*.jsonl",
+)
+_HOMES = (
+    "~/.config/Code/User",
+    "~/.config/Code - Insiders/User",
+    "~/.config/VSCodium/User",
+    "~/Library/Application Support/Code/User",
+    "~/Library/Application Support/Code - Insiders/User",
+    "~/AppData/Roaming/Code/User",
+    "~/AppData/Roaming/Code - Insiders/User",
+    "~/.vscode-server/data/User",
+)
+
+PROVIDER = Provider(
+    name="vscode",
+    title="Copilot chat in VS Code",
+    dialects=(
+        Dialect("vscode-chat", is_document, SessionDecoder, False, False, LOSSES),
+        Dialect("vscode-chat-jsonl", is_log, LogDecoder, False, False, LOSSES),
+    ),
+    tools=TABLE,
+    aliases=("vscode", "vscode-insiders"),
+    roots=tuple(LogRoot(home, patterns=_FILES) for home in _HOMES),
+)

@@ -1,0 +1,234 @@
+"""One request of a VS Code chat to the events of its answers: texts, thoughts, calls with their results.
+
+The order is that of the response's parts; calls that no part shows stand before the next call of the model, or before
+the closing text. A text or a thought after a call begins another answer, as does a call of the model's next round.
+"""
+
+from collections.abc import Sequence
+from zlib import crc32
+
+from msgspec import Raw, Struct, field
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import AssistantText, Notification, Reasoning, Source, TokenUsage, ToolCall, ToolResult
+from agentv_stages.payload import text_of, to_raw
+from agentv_stages.providers.vscode.calls import TOOL_PART, JoinedCall, call_input, call_name, call_result, join_calls
+from agentv_stages.providers.vscode.wire import Part, Request, decode_reference, decode_value
+from agentv_stages.times import from_epoch
+
+GLUE = frozenset(
+    ("prepareToolInvocation", "textEditGroup", "notebookEditGroup", "codeblockUri", "undoStop", "reference",
+     "progressMessage", "progressTaskSerialized", "progressTask", "confirmation", "elicitation", "elicitation2",
+     "elicitationSerialized", "mcpServersStarting", "command", "extensions", "multiDiffData", "questionCarousel",
+     "pullRequest", "treeData", "codeCitation", "codeNotification", "move", "clearToPreviousToolInvocation",
+     "agentVulnerability", "markdownVuln", "workspaceEdit", "planReview", "todoList", "hook", "attachment",
+     "externalEdits", "externalToolInvocationUpdate", "disabledClaudeHooks", "usage", "contextUsage")
+)  # fmt: skip
+
+
+class Told(Struct):
+    """What was told of the request at hand: its prompt, bytes and checksum per text, calls with their results."""
+
+    prompt: bool = False
+    texts: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
+    calls: dict[str, bool] = field(default_factory=dict[str, bool])
+    notices: list[str] = field(default_factory=list[str])
+
+
+class Answers:
+    """Tells one request's answers: texts and thoughts in the order of the parts, calls where they stand among them."""
+
+    def __init__(
+        self, request: Request, parts: Sequence[Part], source: Source, told: Told, batch: Batch, record: Record
+    ) -> None:
+        self.parts, self.source, self.told, self.batch, self.record = parts, source, told, batch, record
+        self.model = request.modelId
+        self.metadata = request.result.metadata if request.result else None
+        self.rounds = (self.metadata.toolCallRounds if self.metadata else None) or []
+        self.asked, self.shown = join_calls(parts, self.metadata)
+        self.answer = 0
+        self.called = False
+        self.thought: set[int] = set()
+        self.has_thoughts = any(part.kind == "thinking" for part in parts)
+
+    def tell(self) -> None:
+        last_tool = max(self.shown, default=-1)
+        last_text = max((i for i, part in enumerate(self.parts) if part.kind in (None, "markdownContent")), default=-1)
+        rest_before = last_tool + 1 if self.shown else last_text
+        text: list[str] = []
+        begin = -1
+        for i, part in enumerate(self.parts):
+            words = _words(part)
+            if i == rest_before and not self.shown:
+                self._flush_text(text, begin)
+                text, begin = [], -1
+                self._rest()
+            if words is not None:
+                begin = i if begin < 0 else begin
+                text.append(words)
+                continue
+            if part.kind not in (TOOL_PART, "thinking"):
+                self._other(part)
+                continue
+            self._flush_text(text, begin)
+            text, begin = [], -1
+            if part.kind == "thinking":
+                self._think(_thought(part.value), f"-thinking-{i}")
+            else:
+                self._before(self.shown[i])
+                self._call(self.shown[i])
+                if i == last_tool:
+                    self._rest()
+        self._flush_text(text, begin)
+        if not self.parts:
+            self._rest()
+        meta = self.metadata
+        if (
+            meta is not None
+            and meta.promptTokens is not None
+            and len(self.rounds) <= 1
+            and "usage" not in self.told.notices
+        ):
+            self.told.notices.append("usage")
+            self.batch.events.append(
+                TokenUsage(
+                    self.source,
+                    "",
+                    self._id(),
+                    "call",
+                    self.model,
+                    meta.promptTokens,
+                    None,
+                    None,
+                    None,
+                    meta.outputTokens,
+                )
+            )
+
+    def _id(self) -> str:
+        return f"{self.source.base_id}-a{self.answer}"
+
+    def _new(self) -> None:
+        """A text or a thought after a call begins another answer."""
+        if self.called:
+            self.answer += 1
+            self.called = False
+
+    def _flush_text(self, pieces: list[str], begin: int) -> None:
+        text = "".join(pieces)
+        if text.strip():
+            self._new()
+            self._piece(f"-{begin}", to_raw(text), AssistantText)
+
+    def _think(self, text: str, at: str) -> None:
+        if text.strip():
+            self._new()
+            self._piece(at, to_raw(text), Reasoning)
+
+    def _piece(self, at: str, text: Raw, kind: type[AssistantText] | type[Reasoning]) -> None:
+        """Tells a text, or what was added to it since it was told."""
+        body = bytes(text)[1:-1]
+        size, checksum = self.told.texts.get(at, (0, 0))
+        if len(body) <= size:
+            return
+        if size and crc32(body[:size]) != checksum:
+            self.batch.ignore("rewritten text")
+            return
+        if size:
+            text = Raw(b'"' + body[size:] + b'"')
+        self.told.texts[at] = (len(body), crc32(body))
+        at = f"{at}-{size}" if size else at
+        if kind is Reasoning:
+            self.batch.events.append(Reasoning(self.source, at, self._id(), text, size > 0, self.model))
+        else:
+            self.batch.events.append(AssistantText(self.source, at, self._id(), text, size > 0, False, self.model))
+
+    def _before(self, call: JoinedCall) -> None:
+        """Calls that no part shows, of rounds before this call's."""
+        if call.asked is not None:
+            for other in self.asked:
+                if other is call:
+                    break
+                if other.part is None:
+                    self._call(other)
+
+    def _rest(self) -> None:
+        for call in self.asked:
+            if call.part is None:
+                self._call(call)
+
+    def _call(self, call: JoinedCall) -> None:
+        told, part = self.told.calls, call.part
+        if call.round > 0 and call.round not in self.thought and self.called:
+            self.answer += 1
+            self.called = False
+        if call.round >= 0 and call.round not in self.thought:
+            self.thought.add(call.round)
+            thinking = self.rounds[call.round].thinking
+            if thinking is not None and thinking.text and not self.has_thoughts:
+                self._think(_thought(thinking.text), f"-round-{call.round}")
+        self.called = True
+        agent = part.subAgentInvocationId if part is not None else None
+        stream = f"subagent:{agent}" if agent else self.source.stream
+        time = self.rounds[call.round].timestamp if call.round >= 0 else None
+        source = Source(
+            self.source.file, self.source.row, self.source.offset, self.source.length, from_epoch(time), stream,
+            self.source.base_id,
+        )  # fmt: skip
+        at = f"-call-{call.call_id}"
+        if call.call_id not in told:
+            told[call.call_id] = False
+            message_id = f"{self._id()}-{agent}" if agent else self._id()
+            self.batch.events.append(
+                ToolCall(source, at, message_id, call.call_id, call_name(call), call_input(call), agent, self.model)
+            )
+        if not told[call.call_id]:
+            result = call_result(call)
+            if result is not None:
+                told[call.call_id] = True
+                output, outcome, code = result
+                ended = Source(source.file, source.row, source.offset, source.length, None, stream, source.base_id)
+                self.batch.events.append(ToolResult(ended, at, call.call_id, output, outcome, code))
+
+    def _other(self, part: Part) -> None:
+        kind = part.kind or ""
+        if kind in ("warning", "info", "error") and kind not in self.told.notices:
+            self.told.notices.append(kind)
+            text = _markdown(part.content) or _markdown(part.value)
+            level = "error" if kind == "error" else "warning"
+            self.batch.events.append(Notification(self.source, f"-{kind}", kind, text, level))  # type: ignore[arg-type]
+        elif kind in GLUE or kind in ("warning", "info", "error"):
+            self.batch.ignore(f"part/{kind}")
+        else:
+            self.batch.unknown_type(f"part/{kind}", self.record)
+
+
+def _words(part: Part) -> str | None:
+    """The text that a part adds; None for parts that are none."""
+    if part.kind is None or part.kind == "markdownContent":
+        return _markdown(part.value if part.value else part.content)
+    if part.kind == "inlineReference":
+        if part.name:
+            return part.name
+        data = bytes(part.inlineReference)
+        if data[:1] == b"{":
+            reference = decode_reference(data)
+            path = reference.path or reference.fsPath or ""
+            return reference.name or path.replace("\\", "/").rpartition("/")[2]
+        return ""
+    return None
+
+
+def _markdown(raw: Raw) -> str:
+    data = bytes(raw)
+    if data[:1] == b'"':
+        return text_of(raw)
+    if data[:1] == b"{":
+        value = decode_value(data).value
+        return text_of(value) if value else ""
+    return ""
+
+
+def _thought(raw: Raw) -> str:
+    data = bytes(raw)
+    return text_of(raw) if data[:1] in (b'"', b"[") else ""

@@ -1,0 +1,173 @@
+"""Wire shapes of VS Code's chat sessions: only the fields that are used; payloads stay raw.
+
+Source: VS Code 1.9x to 1.10x, `chatSessions/*.json[l]` and "Chat: Export…", versions 1 to 3 of the document.
+"""
+
+from msgspec import Raw, Struct
+from msgspec.json import Decoder
+
+ABSENT = Raw(b"")
+
+
+class Part(Struct, gc=False):
+    """A part of a response, of any kind; markdown has none."""
+
+    kind: str | None = None
+    value: Raw = ABSENT
+    content: Raw = ABSENT
+    toolId: str | None = None
+    toolCallId: str | None = None
+    isComplete: bool | None = None
+    isConfirmed: Raw = ABSENT
+    toolSpecificData: Raw = ABSENT
+    resultDetails: Raw = ABSENT
+    subAgentInvocationId: str | None = None
+    inlineReference: Raw = ABSENT
+    name: str | None = None
+
+
+class ModelCall(Struct, gc=False):
+    """A call as the model made it; `arguments` is a JSON string."""
+
+    id: str | None = None
+    name: str | None = None
+    arguments: Raw = ABSENT
+
+
+class Thinking(Struct, gc=False):
+    text: Raw = ABSENT
+
+
+class Round(Struct, gc=False):
+    """One answer of the model with its calls."""
+
+    toolCalls: list[ModelCall] | None = None
+    thinking: Thinking | None = None
+    timestamp: float | None = None
+
+
+class ToolOutput(Struct, gc=False):
+    content: Raw = ABSENT
+
+
+class Metadata(Struct, gc=False):
+    """What Copilot chat keeps of a request for itself."""
+
+    toolCallRounds: list[Round] | None = None
+    toolCallResults: dict[str, ToolOutput] | None = None
+    promptTokens: int | None = None
+    outputTokens: int | None = None
+
+
+class ErrorDetails(Struct, gc=False):
+    message: str | None = None
+
+
+class Result(Struct, gc=False):
+    metadata: Metadata | None = None
+    errorDetails: ErrorDetails | None = None
+
+
+class Command(Struct, gc=False):
+    name: str | None = None
+
+
+class Request(Struct, gc=False):
+    """One prompt and all that was answered. Some tools write `prompt` and `completion` as plain texts."""
+
+    requestId: str | None = None
+    timestamp: float | None = None
+    message: Raw = ABSENT
+    response: list[Part] | str | None = None
+    result: Result | None = None
+    isCanceled: bool | None = None
+    modelId: str | None = None
+    slashCommand: Command | None = None
+    prompt: Raw = ABSENT
+    completion: Raw = ABSENT
+
+
+class Session(Struct, gc=False):
+    """A whole session."""
+
+    sessionId: str | None = None
+    creationDate: float | None = None
+    customTitle: str | None = None
+    requests: list[Raw] | None = None
+
+
+class Mutation(Struct, gc=False):
+    """A line of the log: 0 whole session, 1 set at a path, 2 cut to `i` and append at a path, 3 delete at a path."""
+
+    kind: int
+    v: Raw = ABSENT
+    k: list[str | int] | None = None
+    i: int | None = None
+
+
+class MessageText(Struct, gc=False):
+    text: Raw = ABSENT
+
+
+class Value(Struct, gc=False):
+    value: Raw = ABSENT
+
+
+class Reference(Struct, gc=False):
+    """What an inline reference points at: a location, a symbol, a URI."""
+
+    name: str | None = None
+    path: str | None = None
+    fsPath: str | None = None
+
+
+class CommandLine(Struct, gc=False):
+    original: str | None = None
+    toolEdited: str | None = None
+    userEdited: str | None = None
+
+
+class CommandState(Struct, gc=False):
+    exitCode: int | None = None
+
+
+class CommandOutput(Struct, gc=False):
+    text: Raw = ABSENT
+
+
+class ToolData(Struct, gc=False):
+    """What a tool part shows of its call."""
+
+    kind: str | None = None
+    commandLine: CommandLine | None = None
+    command: str | None = None
+    rawInput: Raw = ABSENT
+    todoList: Raw = ABSENT
+    description: str | None = None
+    prompt: str | None = None
+    agentName: str | None = None
+    terminalCommandState: CommandState | None = None
+    terminalCommandOutput: CommandOutput | None = None
+
+
+class ResultDetails(Struct, gc=False):
+    input: Raw = ABSENT
+    output: Raw = ABSENT
+    isError: bool | None = None
+
+
+class Confirmed(Struct, gc=False):
+    type: int | None = None
+
+
+decode_session = Decoder(Session).decode
+decode_request = Decoder(Request).decode
+decode_mutation = Decoder(Mutation).decode
+decode_message = Decoder(MessageText).decode
+decode_value = Decoder(Value).decode
+decode_values = Decoder(list[Value]).decode
+decode_reference = Decoder(Reference).decode
+decode_tool_data = Decoder(ToolData).decode
+decode_details = Decoder(ResultDetails).decode
+decode_confirmed = Decoder(Confirmed).decode
+decode_items = Decoder(list[Raw]).decode
