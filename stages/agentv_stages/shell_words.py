@@ -21,7 +21,7 @@ _TOKEN = re.compile(
     |(?P<redirect>\d*(?:&>>|&>|>>|>\||>&|<&|>|<(?!<))[ \t]*)
     |(?P<word>(?>[^\s'"\\$`|&;<>()\#]|'[^']*'|"(?:[^"\\$`]|\$(?![({`]))*"|\$(?![({'"`]))
               (?>[^\s'"\\$`|&;<>()]|'[^']*'|"(?:[^"\\$`]|\$(?![({`]))*"|\$(?![({'"`]))*+)
-    |(?P<control>&&|\|\||;|\n|\||&)
+    |(?P<control>&&|\|\||\|&|;|\n|\||&)
     """,
     re.X,
 )
@@ -97,7 +97,7 @@ def _split_simple(text: str) -> list[Pipeline] | None:
                 pipeline.append(Command(words, writes, reads, None, text[start : token.start()].strip()))
                 words, writes, reads = [], [], []
             start = at
-            if value != "|":
+            if value not in ("|", "|&"):
                 if pipeline:
                     pipelines.append(pipeline)
                     pipeline = []

@@ -1,0 +1,314 @@
+"""What shell texts do: the tables of agtrace and its misses, quoting, wrappers, pipes, redirections, hostile texts."""
+
+import pytest
+
+from agentv_stages.event import Kind
+from agentv_stages.shell import classify_shell, run_commands, runs_program
+from agentv_stages.shell_words import MAX_COMMANDS, split_shell
+
+PATCH = "*** Begin Patch\n*** Add File: new.txt\n+one\n*** End Patch\n"
+
+FINER: list[tuple[str, str, str | None, str | None]] = [
+    # agtrace's own cases
+    ("grep pattern file.txt", "Grep", "file.txt", "pattern"),
+    ('rg -n "context window" docs -S', "Grep", "docs", "context window"),
+    ('ag "pattern" src/', "Grep", "src/", "pattern"),
+    ("ack TODO crates/", "Grep", "crates/", "TODO"),
+    ("rg --files docs", "Glob", "docs", None),
+    ("rg -l pattern src/", "Grep", "src/", "pattern"),
+    ("cat file.txt", "Read", "file.txt", None),
+    ("sed -n '1,200p' file.txt", "Read", "file.txt", None),
+    (
+        "sed -n 1,200p packages/extension-inspector/src/App.tsx",
+        "Read",
+        "packages/extension-inspector/src/App.tsx",
+        None,
+    ),
+    ("ls -la", "LS", None, None),
+    ("bash -lc cat file.txt", "Read", "file.txt", None),
+    ("grep -n TODO src/main.rs", "Grep", "src/main.rs", "TODO"),
+    # what agtrace misses
+    ("bash -lc 'cat x'", "Read", "x", None),
+    ("cd dir && cat x", "Read", "x", None),
+    ("LANG=C TZ=UTC cat x", "Read", "x", None),
+    ("cat a | head -5", "Read", "a", None),
+    ("zsh -lc 'ls src'", "LS", "src", None),
+    ("sh -c 'grep foo bar'", "Grep", "bar", "foo"),
+    ("nl -ba x.py", "Read", "x.py", None),
+    ("jq .name package.json", "Read", "package.json", None),
+    ("git grep -n needle src", "Grep", "src", "needle"),
+    ("git -C sub --no-pager grep needle", "Grep", None, "needle"),
+    ("grep -A 3 foo x", "Grep", "x", "foo"),
+    ("grep -rn -e one --include '*.py' src", "Grep", "src", "one"),
+    # searching for files
+    ("find . -name '*.py' -not -path './.git/*'", "Glob", ".", "*.py"),
+    ("fd -e py main src", "Glob", "src", "main"),
+    ("rg --files -g '*.md'", "Glob", None, "*.md"),
+    ("find . -name x | xargs grep foo", "Glob", ".", "x"),
+    ("find . -type f -exec cat {} +", "Glob", ".", None),
+    # options with values, several files, standard input
+    ("head -n 20 a.py", "Read", "a.py", None),
+    ("head -20 a.py b.py", "Read", "a.py", None),
+    ("tail -c 100 log", "Read", "log", None),
+    ("wc -l < data.csv", "Read", "data.csv", None),
+    ("sed -n -e '1,3p' f", "Read", "f", None),
+    ("awk '{print $1}' f", "Read", "f", None),
+    ("awk '$1 > 5' f", "Read", "f", None),
+    ("cat -- -n", "Read", "-n", None),
+    ("cat 'my file.txt'", "Read", "my file.txt", None),
+    ("cat my\\ file.txt 2>/dev/null", "Read", "my file.txt", None),
+    ("/bin/cat x", "Read", "x", None),
+    ("cat $FILE", "Read", None, None),
+    # wrappers
+    ("sudo -u root timeout -k 5 10 env -i A=1 cat x", "Read", "x", None),
+    ("nice -n 5 time cat x", "Read", "x", None),
+    ("/bin/bash -lc \"bash -c 'cat x'\"", "Read", "x", None),
+    ('powershell -Command "Get-Content -Path a.txt"', "Read", "a.txt", None),
+    ("cmd.exe /c type a.txt", "Read", "a.txt", None),
+    # control flow
+    ("if [ -f x ]; then cat x; else echo no; fi", "Read", "x", None),
+    ("(cd sub; cat y)", "Read", "y", None),
+    ("test -f x && cat x || true", "Read", "x", None),
+    ("! grep -q foo bar", "Grep", "bar", "foo"),
+    ("ls # then > nothing", "LS", None, None),
+    ("pwd; ls src", "LS", "src", None),
+    ("ls; cat a", "LS", None, None),
+    ("cat a; ls", "Read", "a", None),
+]
+
+
+@pytest.mark.parametrize(("command", "tool", "path", "pattern"), FINER)
+def test_reads_and_searches_bear_the_finer_name_with_path_and_pattern(
+    command: str, tool: str, path: str | None, pattern: str | None
+) -> None:
+    facts = classify_shell(command)
+    assert (facts.tool_name, facts.path, facts.pattern, facts.writes_file) == (tool, path, pattern, False)
+    assert facts.kind == ("read" if tool in ("Read", "LS") else "search")
+
+
+EXECUTES = [
+    "echo hello",
+    "python script.py",
+    "cd src",
+    "",
+    "   ",
+    "A=1",
+    "git status",
+    "make 2>&1 | tail -5",
+    "cargo test 2>/dev/null",
+    "cat a; python b.py",
+    "python b.py && cat a",
+    "curl -sS http://localhost/x",
+    "sleep 2; echo done",
+    "seq 1 400",
+    "bash script.sh",
+    "bash -lc",
+    "$TOOL cat x",
+    "python - <<'E'\nopen('x', 'w')\nE",
+    "cat <<E\n> f\nrm -rf /\nE",
+    "echo 'a > b'",
+    'echo "a > b" >&2',
+    "ps aux | grep x",
+    "[[ a > b ]]",
+    "tee /dev/null",
+    "perl -ne 'print if /i/' f",
+    "find . -exec python {} ;",
+    "xargs python",
+]
+
+
+@pytest.mark.parametrize("command", EXECUTES)
+def test_what_cannot_be_decided_or_does_nothing_executes(command: str) -> None:
+    facts = classify_shell(command)
+    assert (facts.kind, facts.tool_name, facts.writes_file) == ("execute", "Bash", False)
+
+
+WRITES = [
+    "sed -i 's/foo/bar/' file.txt",
+    "sed -i.bak s/a/b/ f",
+    "sed -E -i s/a/b/ f",
+    "sed -ni 1p f",
+    "mkdir -p dir",
+    "rm file.txt",
+    "cp a b",
+    "mv a b",
+    "touch x",
+    "echo x > f",
+    "echo x >> f",
+    "echo x >| f",
+    "echo x>f",
+    "python a.py > out.log 2>&1",
+    "python a.py &> out.log",
+    "cat <<'EOF' > x\nbody\nEOF",
+    "cat > x <<EOF\nbody",
+    "echo x | tee f",
+    "cat a | tee -a b | wc -l",
+    "cat a; rm b",
+    "cat a > b",
+    "perl -pi -e 's/a/b/' f",
+    "find . -name '*.pyc' -delete",
+    "find . -name x -exec rm {} +",
+    "find . | xargs rm",
+    "bash -lc 'echo x > y'",
+    "for f in a b; do rm $f; done",
+    "x=$(rm f)",
+    "if true; then echo x > y; fi",
+    "gawk -i inplace '{print}' f",
+    "sort -o f f",
+    "Set-Content -Path a -Value b",
+]
+
+
+@pytest.mark.parametrize("command", WRITES)
+def test_a_command_that_changes_a_file_writes(command: str) -> None:
+    facts = classify_shell(command)
+    assert (facts.kind, facts.tool_name, facts.writes_file, facts.patch) == ("write", "Bash", True, None)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"apply_patch <<'EOF'\n{PATCH}EOF",
+        f"cd src && apply_patch <<'EOF'\n{PATCH}EOF\n",
+        f"bash -lc \"apply_patch <<'EOF'\n{PATCH}EOF\n\"",
+        f"cat <<'EOF' | apply_patch\n{PATCH}EOF",
+        f"apply_patch '{PATCH}'",
+    ],
+)
+def test_a_patch_through_the_shell_is_found_with_its_text(command: str) -> None:
+    facts = classify_shell(command)
+    assert facts.patch is not None and "*** Add File: new.txt" in facts.patch
+    assert (facts.kind, facts.writes_file) == ("write", False)
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "script"),
+    [
+        (["bash", "-lc", "cat x && rm y"], "write", "cat x && rm y"),
+        (["cat", "a file; rm -rf"], "read", "cat a file; rm -rf"),
+        (["apply_patch", PATCH], "write", f"apply_patch {PATCH}"),
+        (["/bin/zsh", "-c", "ls"], "read", "ls"),
+        ([], "execute", ""),
+    ],
+)
+def test_arrays_of_words_are_taken_as_they_are(words: list[str], kind: Kind, script: str) -> None:
+    facts = classify_shell(words)
+    assert (facts.kind, facts.script) == (kind, script)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "bobbin search foo",
+        "/usr/bin/bobbin search foo",
+        "cd x && bobbin search foo | head",
+        "A=1 bobbin status",
+        "npx bobbin search x",
+        "npx -y bobbin@1.2 search x",
+        "uv run bobbin",
+        "uv run --with foo bobbin index",
+        "sudo bobbin index",
+        "echo $(bobbin status)",
+        'echo "at `bobbin status`"',
+        "bash -lc 'bobbin search x'",
+        "if bobbin status; then ls; fi",
+        "find . | xargs -n 1 bobbin",
+        "timeout 10 bobbin search",
+    ],
+)
+def test_a_watched_program_is_found_at_command_position(command: str) -> None:
+    assert runs_program(command, "bobbin")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat /tmp/bobbin-eval-1/x",
+        "cargo run --bin bobbin",
+        "rm -rf /tmp/bobbin",
+        "cd /work/bobbin && ls",
+        "echo bobbin",
+        "grep -r bobbin .",
+        "# bobbin search",
+        "which bobbin",
+        "cat <<E\nbobbin search\nE",
+        "bobbin-cli search",
+        "npm run bobbin",
+    ],
+)
+def test_a_path_or_argument_that_holds_the_word_is_no_run(command: str) -> None:
+    assert not runs_program(command, "bobbin")
+
+
+def test_each_run_comes_with_its_own_text() -> None:
+    assert run_commands("cd a && bobbin index --all; ls | bobbin search 'x y'", "bobbin") == [
+        "bobbin index --all",
+        "bobbin search 'x y'",
+    ]
+
+
+SPLIT: list[tuple[str, list[list[list[str]]]]] = [
+    ("a 'b c' | d > e 2>&1 && f", [[["a", "b c"], ["d"]], [["f"]]]),
+    ("x=$(cat a) y", [[["cat", "a"]], [["x=$(cat a)", "y"]]]),
+    ("a <<X\nb\nX\nc", [[["a"]], [["c"]]]),
+    ("a <<-X\n\tb\n\tX\nc", [[["a"]], [["c"]]]),
+    ("a &> b; c & d", [[["a"]], [["c"]], [["d"]]]),
+    ("(a; b) | c", [[["a"]], [["b"]], [["c"]]]),
+    ("a 'it'\"'\"'s'", [[["a", "it's"]]]),
+    ("a b#c #d", [[["a", "b#c"]]]),
+    ("a <(b) >(c)", [[["b"]], [["c"]], [["a"]]]),
+    ("((x>1)) && a", [[["a"]]]),
+    ('a "$HOME/x" $y', [[["a", "$HOME/x", "$y"]]]),
+    ("a |& b || c", [[["a"], ["b"]], [["c"]]]),
+    ("a 2>b 3<c <<<word", [[["a"]]]),
+    ("a \\\nb", [[["a", "b"]]]),
+    ("a '", [[["a", ""]]]),
+]
+
+
+@pytest.mark.parametrize(("text", "pipelines"), SPLIT)
+def test_a_text_is_split_into_pipelines_of_unquoted_words(text: str, pipelines: list[list[list[str]]]) -> None:
+    assert [[command.words for command in pipeline] for pipeline in split_shell(text)] == pipelines
+
+
+HOSTILE = [
+    *(
+        "$(",
+        "'",
+        '"',
+        "`",
+        "`a",
+        "a;",
+        "<<A\n",
+        "<<A ",
+        "(",
+        "((",
+        "$((",
+        "${",
+        "$'\\'",
+        "\\\n",
+        "a ",
+        "> ",
+        "#",
+        "&",
+        "|",
+    ),
+    *("'\"`", "a=", "bash -c ", "sudo ", "if ", "x|y>z;"),
+]
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_hostile_texts_end_without_blowing_up(piece: str) -> None:
+    classify_shell(piece * (200_000 // len(piece)))
+    classify_shell("cat x " + piece * 1_000 + "'")
+    classify_shell([piece * 1_000, piece])
+
+
+def test_no_more_commands_are_read_than_the_cap() -> None:
+    assert len(split_shell("a;" * 200_000)) <= MAX_COMMANDS + 1
+    assert len(split_shell("`a`;" * 200_000)) <= 2 * MAX_COMMANDS
+
+
+def test_deep_nesting_of_shells_executes() -> None:
+    assert classify_shell("bash -c " * 50 + "ls").kind in ("execute", "read")
+    assert classify_shell("$(" * 10_000).kind == "execute"

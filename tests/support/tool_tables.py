@@ -1,0 +1,15 @@
+"""The tables of tools of all providers, without their decoders."""
+
+from importlib import import_module
+
+from agentv_stages.providers import NAMES
+from agentv_stages.tools import ToolTable
+
+
+def _table(name: str) -> ToolTable:
+    table = import_module(f"agentv_stages.providers.{name}.tools").TABLE
+    assert isinstance(table, ToolTable)
+    return table
+
+
+TABLES = {name: _table(name) for name in NAMES}
