@@ -1,0 +1,33 @@
+"""Verdicts on an agent's trajectory: events in, one by one, and a verdict out as soon as it can no longer change.
+
+The same evaluators serve a live stream and a finished log: whoever feeds all events and flushes gets what somebody who
+looked on got. What each rule means stands in docs/trajectory.md.
+"""
+
+from agentv_stages.trajectory.build import Context, build
+from agentv_stages.trajectory.case import Case, CaseResult, CaseState, Member, Skipped
+from agentv_stages.trajectory.config import ConfigError
+from agentv_stages.trajectory.evaluator import Evaluator, EvaluatorState, Rule, Terms
+from agentv_stages.trajectory.verdict import Assertion, Bounds, Decision, Evidence, Result, Standing, Verdict
+
+__all__ = [
+    "Assertion",
+    "Bounds",
+    "Case",
+    "CaseResult",
+    "CaseState",
+    "ConfigError",
+    "Context",
+    "Decision",
+    "Evaluator",
+    "EvaluatorState",
+    "Evidence",
+    "Member",
+    "Result",
+    "Rule",
+    "Skipped",
+    "Standing",
+    "Terms",
+    "Verdict",
+    "build",
+]

@@ -1,0 +1,112 @@
+"""contains, equals, starts-with, ends-with, regex, is-json and their kin: checks on the text of the last answer.
+
+They need neither a model nor a script, so they are done here. The text is the last answer of the main stream, at most
+1 MiB of it; it can change until the end, and so can the verdict.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from agentv_stages.event import MAIN, AnyEvent, AssistantText
+from agentv_stages.trajectory.verdict import Bounds, Evidence, Proof, evidence_of
+
+KINDS = (
+    "contains",
+    "contains-any",
+    "contains-all",
+    "icontains",
+    "icontains-any",
+    "icontains-all",
+    "starts-with",
+    "ends-with",
+    "regex",
+    "is-json",
+    "equals",
+)
+LONGEST = 1 << 20
+
+
+class AnswerState(Struct):
+    message_id: str = ""
+    text: str = ""
+    evidence: Evidence | None = None
+    passed: bool = False
+    done: bool = False
+
+
+class Answer:
+    """Score 1 or 0. `values` are the texts looked for; of a `regex` the first is the pattern, `flags` as in JavaScript.
+
+    Raises: ValueError for a pattern that is none.
+    """
+
+    threshold: float | None = None
+
+    def __init__(self, kind: str, values: Sequence[str], flags: str = "") -> None:
+        self.state = AnswerState()
+        self._kind = kind
+        self._values = tuple(values)
+        self._pattern: re.Pattern[str] | None = None
+        if kind == "regex":
+            known = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL}
+            bits = re.NOFLAG
+            for flag in flags:
+                bits |= known.get(flag, re.NOFLAG)
+            try:
+                self._pattern = re.compile(values[0], bits)
+            except re.error as error:
+                raise ValueError(f"bad pattern {values[0]!r}: {error}") from error
+
+    def observe(self, event: AnyEvent) -> bool:
+        if type(event) is AssistantText and event.source.stream == MAIN and not event.synthetic:
+            state = self.state
+            if event.message_id != state.message_id:
+                state.message_id, state.text = event.message_id, ""
+            if len(state.text) < LONGEST:
+                state.text = (state.text + event.text)[:LONGEST]
+            state.evidence = evidence_of(event)
+        return False
+
+    def finish(self) -> None:
+        self.state.done = True
+        self.state.passed = self._test(self.state.text)
+
+    def _test(self, text: str) -> bool:
+        kind, values = self._kind, self._values
+        if kind.startswith("icontains"):
+            kind, text, values = kind[1:], text.lower(), tuple(v.lower() for v in values)
+        if kind == "contains-any":
+            return any(v in text for v in values)
+        if kind.startswith("contains"):
+            return all(v in text for v in values)
+        if kind == "starts-with":
+            return text.strip().startswith(values[0].strip())
+        if kind == "ends-with":
+            return text.strip().endswith(values[0].strip())
+        if kind == "equals":
+            return text.strip() == values[0].strip()
+        if self._pattern is not None:
+            return self._pattern.search(text) is not None
+        try:
+            json.loads(text)
+        except (ValueError, RecursionError):
+            return False
+        return True
+
+    def bounds(self) -> Bounds:
+        return Bounds(float(self.state.passed), float(self.state.passed or not self.state.done))
+
+    def broken(self) -> bool:
+        return False
+
+    def prove(self, proof: Proof) -> None:
+        wanted = ", ".join(repr(v) for v in self._values)
+        where = (self.state.evidence,) if self.state.evidence is not None else ()
+        verb = "fits" if self.state.passed else "does not fit"
+        proof.add(f"The answer {verb} {self._kind} {wanted}".rstrip(), self.state.passed, where)
+
+    def warnings(self) -> list[str]:
+        return [] if self.state.evidence is not None else ["there was no answer"]

@@ -1,0 +1,109 @@
+"""What the rules see of tool calls: which calls count, how a step of a spec names one."""
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from msgspec import Struct
+
+from agentv_stages.event import MAIN, AnyEvent, Kind, ToolCall
+from agentv_stages.trajectory.arguments import MISSING, ArgsMatch, args_match
+from agentv_stages.trajectory.json_values import is_object
+
+
+def counts(event: AnyEvent, all_streams: bool) -> bool:
+    """Whether an event is on a stream that the rule looks at."""
+    return all_streams or event.source.stream == MAIN
+
+
+def arguments_of(call: ToolCall) -> Any:
+    """The decoded arguments, MISSING where the log holds none (null stands for none, too)."""
+    raw = bytes(call.input_json)
+    if not raw or raw == b"null":
+        return MISSING
+    try:
+        return call.input
+    except ValueError:
+        return MISSING
+
+
+@lru_cache(maxsize=1024)
+def glob(pattern: str) -> Callable[[str], bool]:
+    """A test for names: `*` and `?`, the whole name, case does not matter. No other character is special."""
+    parts = [".*" if c == "*" else "." if c == "?" else re.escape(c) for c in re.sub(r"\*+", "*", pattern)]
+    compiled = re.compile("".join(parts), re.IGNORECASE | re.DOTALL)
+    return lambda text: compiled.fullmatch(text) is not None
+
+
+def is_glob(text: str) -> bool:
+    return "*" in text or "?" in text
+
+
+def named(pattern: str, call: ToolCall) -> bool:
+    """Whether `pattern` names the call: canonical or native name, exactly, or as a glob where it is one."""
+    if pattern == call.tool or pattern == call.name:
+        return True
+    if is_glob(pattern):
+        test = glob(pattern)
+        return test(call.tool) or test(call.name)
+    return False
+
+
+class Step(Struct, frozen=True):
+    """One expected call: by `tool` or by `kind`, with `args` that must fit in the way of `args_match`.
+
+    `compat` compares names as AgentV does: the canonical one only, no globs.
+    """
+
+    tool: str | None = None
+    kind: Kind | None = None
+    args: Any = MISSING
+    args_match: ArgsMatch = "exact"
+    max_duration_ms: float | None = None
+    compat: bool = False
+
+    @property
+    def title(self) -> str:
+        return self.tool if self.tool is not None else f"kind:{self.kind}"
+
+    def names(self, call: ToolCall) -> bool:
+        """Whether the call is of this step's tool or kind, whatever its arguments."""
+        if self.tool is None:
+            return call.kind == self.kind
+        if self.compat:
+            return (call.tool or call.name) == self.tool
+        return named(self.tool, call)
+
+    def fits(self, call: ToolCall, arguments: "Arguments") -> bool:
+        """Whether the call is this step's; its duration is not looked at."""
+        if not self.names(call):
+            return False
+        if self.args is MISSING or self.args == "any" or self.args_match == "ignore":
+            return True
+        return args_match(self.args, arguments.get(call), self.args_match)
+
+
+class Arguments:
+    """Decodes the arguments of a call once for all steps that look at them, and only when one does."""
+
+    __slots__ = ("_call", "_value")
+
+    def __init__(self) -> None:
+        self._call: ToolCall | None = None
+        self._value: Any = MISSING
+
+    def get(self, call: ToolCall) -> Any:
+        if self._call is not call:
+            self._call, self._value = call, arguments_of(call)
+        return self._value
+
+
+def string_member(value: Any, *keys: str) -> str:
+    """The first of the members that is a text, else ""."""
+    if is_object(value):
+        for key in keys:
+            member: Any = value.get(key)
+            if isinstance(member, str):
+                return member
+    return ""

@@ -1,0 +1,238 @@
+"""A case: its evaluators side by side, their weighted mean, and the verdict of the whole.
+
+In: batches (or events). The score is the weighted mean of the evaluators that were not skipped. The case passes when
+the mean reaches the threshold and every required evaluator passes. A case is violated for good when a required
+evaluator is, or when the best that the others can still reach is below the threshold.
+`compat`: as in AgentV a required evaluator that fails makes the score 0.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from msgspec import Struct, convert, field
+
+from agentv_stages.batch import Batch
+from agentv_stages.event import AnyEvent
+from agentv_stages.stage import Flushed
+from agentv_stages.trajectory.evaluator import Evaluator, EvaluatorState, Terms
+from agentv_stages.trajectory.verdict import (
+    EPSILON,
+    PASS,
+    Bounds,
+    Decision,
+    Evidence,
+    Proof,
+    Result,
+    Standing,
+    Verdict,
+    evidence_of,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """An evaluator that was not built: it needs a model or a script. It stands outside the score."""
+
+    terms: Terms
+    reason: str
+
+    def result(self) -> Result:
+        terms = self.terms
+        threshold = terms.threshold if terms.threshold is not None else PASS
+        return Result(
+            terms.name, terms.type, None, "skipped", terms.weight, terms.required, threshold, reason=self.reason
+        )
+
+
+Member: TypeAlias = Evaluator | Skipped
+
+
+class CaseResult(Struct, frozen=True):
+    """The outcome of a case. `score` and `verdict` are None and `skipped` where every evaluator was skipped."""
+
+    case: str
+    score: float | None
+    verdict: Verdict
+    threshold: float
+    evaluators: tuple[Result, ...]
+    decided: Decision | None = None
+    complete: bool = True
+
+
+class CaseState(Struct):
+    events: int = 0
+    decided: Decision | None = None
+    evaluators: list[EvaluatorState] = field(default_factory=list[EvaluatorState])
+
+
+class Case:
+    """A stage of events to decisions of the case. `on_batch` feeds a whole envelope."""
+
+    def __init__(
+        self, name: str, members: Sequence[Member], threshold: float | None = None, compat: bool = False
+    ) -> None:
+        self.name = name
+        self.members = tuple(members)
+        self.evaluators = [m for m in members if isinstance(m, Evaluator)]
+        self.threshold = PASS if threshold is None else threshold
+        self.compat = compat
+        self.events = 0
+        self.decided: Decision | None = None
+        self._flushed = Flushed()
+
+    @property
+    def standing(self) -> Standing:
+        return "open" if self.decided is None else self.decided.standing
+
+    def push(self, event: AnyEvent, /) -> Iterable[Decision]:
+        self.events += 1
+        fell = False
+        for evaluator in self.evaluators:
+            if evaluator.push(event):
+                fell = True
+        if not fell or self.decided is not None:
+            return ()
+        return self._decide(evidence_of(event))
+
+    def on_batch(self, batch: Batch) -> list[Decision]:
+        """Feeds the events of a batch; gives the decision of the case if it fell."""
+        return [decision for event in batch.events for decision in self.push(event)]
+
+    def flush(self) -> Iterable[Decision]:
+        """The input has ended. Raises: RuntimeError when called again."""
+        self._flushed.once()
+        for evaluator in self.evaluators:
+            evaluator.flush()
+        if self.decided is not None or not self.evaluators:
+            return ()
+        return self._decide(None)
+
+    def bounds(self) -> Bounds:
+        """Between which means the case can still end."""
+        return mean([(e.score_bounds(), e.terms.weight) for e in self.evaluators])
+
+    def _failed(self, evaluator: Evaluator) -> bool:
+        """Whether a required evaluator has failed for good."""
+        terms = evaluator.terms
+        if not terms.required:
+            return False
+        if terms.min_score is not None:
+            return evaluator.score_bounds().high < terms.min_score - EPSILON
+        return evaluator.standing == "violated"
+
+    def _holds(self, evaluator: Evaluator) -> bool:
+        terms = evaluator.terms
+        if not terms.required:
+            return True
+        if terms.min_score is not None:
+            return evaluator.score_bounds().low >= terms.min_score - EPSILON
+        return evaluator.standing == "satisfied"
+
+    def _decide(self, at: Evidence | None) -> tuple[Decision, ...]:
+        low, high = self.bounds()
+        if high < self.threshold - EPSILON or any(self._failed(e) for e in self.evaluators):
+            standing: Standing = "violated"
+        elif low >= self.threshold - EPSILON and all(self._holds(e) for e in self.evaluators):
+            standing = "satisfied"
+        elif self._flushed.done:
+            standing = "violated"
+        else:
+            return ()
+        calls = max((e.calls for e in self.evaluators), default=0)
+        self.decided = Decision(standing, self.events, calls, at)
+        return (self.decided,)
+
+    def result(self) -> CaseResult:
+        """The outcome; before the flush `complete` is false, and what is open counts as it stands."""
+        results = tuple(m.result() for m in self.members)
+        scored = [(r.score, r.weight) for r in results if r.score is not None]
+        if not scored:
+            return CaseResult(self.name, None, "skipped", self.threshold, results, None, self._flushed.done)
+        score = mean([(Bounds(s, s), w) for s, w in scored]).low
+        if self.compat and any(self._failed(e) for e in self.evaluators):
+            score = 0.0
+        verdict: Verdict = "pass" if self.standing == "satisfied" else "fail"
+        return CaseResult(self.name, score, verdict, self.threshold, results, self.decided, self._flushed.done)
+
+    def snapshot(self) -> CaseState:
+        return CaseState(self.events, self.decided, [e.snapshot() for e in self.evaluators])
+
+    def restore(self, snapshot: Any, /) -> None:
+        state = convert(snapshot, CaseState, from_attributes=True)
+        self.events, self.decided = state.events, state.decided
+        for evaluator, saved in zip(self.evaluators, state.evaluators, strict=True):
+            evaluator.restore(saved)
+
+
+def mean(scores: Sequence[tuple[Bounds, float]]) -> Bounds:
+    """The weighted mean of bounds; 0 where all weights are 0."""
+    total = sum(weight for _, weight in scores)
+    if total <= 0:
+        return Bounds(0.0, 0.0)
+    return Bounds(sum(b.low * w for b, w in scores) / total, sum(b.high * w for b, w in scores) / total)
+
+
+class CompositeState(Struct):
+    evaluators: list[EvaluatorState] = field(default_factory=list[EvaluatorState])
+    done: bool = False
+
+
+class Composite:
+    """AgentV's `composite` with the aggregators `weighted_average` and `threshold` (the share of members that pass).
+
+    Members that need a model or a script are left out.
+    """
+
+    threshold: float | None = None
+
+    def __init__(self, members: Sequence[Member], weights: Sequence[float], share: float | None = None) -> None:
+        self._members = tuple(members)
+        self._evaluators = [m for m in members if isinstance(m, Evaluator)]
+        kept = [w for m, w in zip(members, weights, strict=True) if isinstance(m, Evaluator)]
+        self._weights = kept
+        self._share = share
+        self._done = False
+
+    @property
+    def state(self) -> CompositeState:
+        return CompositeState([e.snapshot() for e in self._evaluators], self._done)
+
+    @state.setter
+    def state(self, state: CompositeState) -> None:
+        self._done = state.done
+        for evaluator, saved in zip(self._evaluators, state.evaluators, strict=True):
+            evaluator.restore(saved)
+
+    def observe(self, event: AnyEvent) -> bool:
+        fell = [bool(e.push(event)) for e in self._evaluators]  # all of them see it, so no `any` around it
+        return any(fell)
+
+    def finish(self) -> None:
+        for evaluator in self._evaluators:
+            evaluator.flush()
+        self._done = True
+
+    def bounds(self) -> Bounds:
+        if self._share is None:
+            return mean([(e.score_bounds(), w) for e, w in zip(self._evaluators, self._weights, strict=True)])
+        number = len(self._evaluators)
+        low = sum(e.standing == "satisfied" for e in self._evaluators) / number
+        high = sum(e.standing != "violated" for e in self._evaluators) / number
+        return Bounds(float(low >= self._share - EPSILON), float(high >= self._share - EPSILON))
+
+    def broken(self) -> bool:
+        return False
+
+    def prove(self, proof: Proof) -> None:
+        for member in self._members:
+            result = member.result()
+            if result.score is None:
+                proof.add(f"{result.name}: skipped, {result.reason}", True)
+                continue
+            proof.add(f"{result.name}: score {result.score:.2f}", result.verdict == "pass")
+            for assertion in result.assertions:
+                proof.add(f"{result.name}: {assertion.text}", assertion.passed, assertion.evidence)
+
+    def warnings(self) -> list[str]:
+        return []

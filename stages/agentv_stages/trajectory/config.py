@@ -1,0 +1,137 @@
+"""Reads the values of an evaluator's configuration, and says where a bad one stands."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+from agentv_stages.trajectory.arguments import MISSING, MODES, ArgsMatch
+from agentv_stages.trajectory.calls import Step
+from agentv_stages.trajectory.json_values import is_list, is_object
+from agentv_stages.trajectory.path_steps import STEP_TYPES, Matcher
+
+Config: TypeAlias = Mapping[str, Any]
+
+KIND_NAMES = ("read", "write", "execute", "search", "plan", "ask", "other")
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot be used. `path` leads to the bad value, `known` are the names that would do."""
+
+    def __init__(self, message: str, path: tuple[str | int, ...] = (), known: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.message = message
+        self.path = path
+        self.known = tuple(known)
+
+
+def number(config: Config, key: str, least: float | None = None, most: float | None = None) -> float | None:
+    value: Any = config.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+        raise ConfigError(f"{key} is a number", (key,))
+    if (least is not None and value < least) or (most is not None and value > most):
+        above = f" to {most:g}" if most is not None else " on"
+        raise ConfigError(f"{key} is a number from {least:g}{above}", (key,))
+    return value
+
+
+def integer(config: Config, key: str, least: int = 0) -> int | None:
+    value = number(config, key, least)
+    if value is not None and value != int(value):
+        raise ConfigError(f"{key} is a whole number", (key,))
+    return None if value is None else int(value)
+
+
+def texts(config: Config, *keys: str) -> list[str]:
+    """A list of texts under the first of the keys that is there; one text stands for a list of one."""
+    for key in keys:
+        value: Any = config.get(key)
+        if value is None:
+            continue
+        items: list[Any] = value if is_list(value) else [value]
+        for i, item in enumerate(items):
+            if not isinstance(item, str) or not item:
+                raise ConfigError(f"{key} holds texts", (key, i) if is_list(value) else (key,))
+        return items
+    return []
+
+
+def flag(config: Config, key: str, default: bool) -> bool:
+    value = config.get(key, default)
+    if not isinstance(value, bool):
+        raise ConfigError(f"{key} is true or false", (key,))
+    return value
+
+
+def args_match_of(value: Any, path: tuple[str | int, ...]) -> ArgsMatch:
+    """Reads `args_match`. Raises: ConfigError."""
+    if isinstance(value, str):
+        if value not in MODES:
+            raise ConfigError(f"args_match knows no {value!r}", path, MODES)
+        return value
+    if is_list(value):
+        fields: list[Any] = value
+        if all(isinstance(name, str) for name in fields):
+            return tuple(str(name) for name in fields)
+    raise ConfigError("args_match is a mode or a list of fields", path, MODES)
+
+
+def steps_of(config: Config, compat: bool) -> list[Step]:
+    """Reads `expected` of tool-trajectory. Raises: ConfigError."""
+    value: Any = config.get("expected")
+    if value is None:
+        return []
+    if not is_list(value):
+        raise ConfigError("expected is a list of steps", ("expected",))
+    items: list[Any] = value
+    usual = config.get("args_match")
+    usual_mode = "exact" if usual is None else args_match_of(usual, ("args_match",))
+    steps: list[Step] = []
+    for i, item in enumerate(items):
+        path: tuple[str | int, ...] = ("expected", i)
+        if isinstance(item, str):
+            item = {"tool": item}
+        if not is_object(item):
+            raise ConfigError("a step is {tool: NAME, …} or {kind: KIND, …}", path)
+        step: Mapping[str, Any] = item
+        tool, kind = step.get("tool"), step.get("kind")
+        if (tool is None) == (kind is None):
+            raise ConfigError("a step has either tool or kind", path)
+        if tool is not None and (not isinstance(tool, str) or not tool):
+            raise ConfigError("tool is a name", (*path, "tool"))
+        if kind is not None and kind not in KIND_NAMES:
+            raise ConfigError(f"no kind {kind!r}", (*path, "kind"), KIND_NAMES)
+        mode = step.get("args_match")
+        own_mode = usual_mode if mode is None else args_match_of(mode, (*path, "args_match"))
+        args = step["args"] if "args" in step else step.get("input", MISSING)
+        if args is not MISSING and not isinstance(args, str | Mapping | list):
+            raise ConfigError("args is an object or the word any", (*path, "args"))
+        try:
+            limit = number(step, "max_duration_ms", 0.0)
+        except ConfigError as error:
+            raise ConfigError(error.message, (*path, *error.path)) from error
+        steps.append(Step(tool, kind, args, own_mode, limit, compat))
+    return steps
+
+
+def matcher_of(value: Any, path: tuple[str | int, ...]) -> Matcher:
+    """Reads a name glob or `{name | pattern, type, min, max}`. Raises: ConfigError."""
+    if isinstance(value, str) and value:
+        return Matcher(value)
+    if not is_object(value):
+        raise ConfigError("a step is a name or {name | pattern, type, min, max}", path)
+    item: Mapping[str, Any] = value
+    name = item.get("name", item.get("pattern", item.get("tool")))
+    kind = item.get("type")
+    if kind is not None and kind not in STEP_TYPES:
+        raise ConfigError(f"no type of steps {kind!r}", (*path, "type"), STEP_TYPES)
+    try:
+        least, most = integer(item, "min"), integer(item, "max")
+    except ConfigError as error:
+        raise ConfigError(error.message, (*path, *error.path)) from error
+    if least is not None and most is not None and most < least:
+        raise ConfigError("max is less than min", (*path, "max"))
+    if name is not None and not isinstance(name, str):
+        raise ConfigError("name is a text", path)
+    lower = least if least is not None else (0 if most is not None else 1)
+    return Matcher(name or "*", kind, lower, most)

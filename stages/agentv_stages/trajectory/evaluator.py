@@ -1,0 +1,189 @@
+"""One evaluator: a rule, its threshold, and the moment from which its verdict can no longer change.
+
+In: events, one by one, in the order of the stream. Out: the `Decision` when it falls, and a `Result` at the end. The
+same object serves a live stream and a finished log.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from msgspec import Struct, convert, to_builtins
+
+from agentv_stages.event import AnyEvent, ToolCall
+from agentv_stages.stage import Flushed
+from agentv_stages.trajectory.verdict import (
+    EPSILON,
+    MAX_ASSERTIONS,
+    PASS,
+    Assertion,
+    Bounds,
+    Decision,
+    Evidence,
+    Proof,
+    Result,
+    Standing,
+    Verdict,
+    evidence_of,
+)
+
+
+class Rule(Protocol):
+    """What is looked for in a trajectory. Its memory lies in `state`, which does not grow with the session.
+
+    `threshold` is the score that the rule asks for by itself, None for the usual one.
+    """
+
+    state: Any
+    threshold: float | None
+
+    def observe(self, event: AnyEvent) -> bool:
+        """Takes the next event; True where it may have changed the bounds."""
+        ...
+
+    def finish(self) -> None:
+        """The input has ended: what was still open is decided; the bounds become equal."""
+        ...
+
+    def bounds(self) -> Bounds:
+        """Between which scores it can still end. Never widens."""
+        ...
+
+    def broken(self) -> bool:
+        """Whether it has failed whatever the score is; for good."""
+        ...
+
+    def prove(self, proof: Proof) -> None:
+        """Adds the assertions, as things stand."""
+        ...
+
+    def warnings(self) -> list[str]:
+        """Data that was missing."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a spec says about any evaluator.
+
+    `threshold` is what the spec sets, None where it sets none. `required`: a failure fails the case; `min_score` is the
+    score that it then needs. `weight` counts in the mean of the case.
+    """
+
+    name: str
+    type: str
+    weight: float = 1.0
+    required: bool = False
+    min_score: float | None = None
+    threshold: float | None = None
+    negate: bool = False
+
+
+class EvaluatorState(Struct):
+    """What an evaluator remembers; `rule` is the state of its rule as JSON builtins."""
+
+    events: int = 0
+    calls: int = 0
+    decided: Decision | None = None
+    rule: Any = None
+
+
+class Evaluator:
+    """A stage of events to decisions: `push` gives the decision once, when it falls; `flush` gives it where only the
+    end decides. `standing` tells at any time, `result` after the flush."""
+
+    def __init__(self, terms: Terms, rule: Rule) -> None:
+        self.terms = terms
+        self.rule = rule
+        self.events = 0
+        self.calls = 0
+        self.decided: Decision | None = None
+        own = rule.threshold
+        self.threshold = terms.threshold if terms.threshold is not None else own if own is not None else PASS
+        self._flushed = Flushed()
+
+    @property
+    def standing(self) -> Standing:
+        return "open" if self.decided is None else self.decided.standing
+
+    @property
+    def final(self) -> bool:
+        """Whether no later event can change the standing."""
+        return self.decided is not None
+
+    def push(self, event: AnyEvent, /) -> Iterable[Decision]:
+        self.events += 1
+        if type(event) is ToolCall:
+            self.calls += 1
+        if self.rule.observe(event) and self.decided is None:
+            return self._decide(evidence_of(event))
+        return ()
+
+    def flush(self) -> Iterable[Decision]:
+        """The input has ended. Raises: RuntimeError when called again."""
+        self._flushed.once()
+        self.rule.finish()
+        if self.decided is not None:
+            return ()
+        decision = self._decide(None)
+        if decision:
+            return decision
+        # Bounds that are equal lie on one side of the threshold; this is for rules that leave a gap.
+        self.decided = Decision(self._swap("violated"), self.events, self.calls)
+        return (self.decided,)
+
+    def score_bounds(self) -> Bounds:
+        """Between which scores it can still end, `negate` applied."""
+        low, high = self.rule.bounds()
+        return Bounds(1.0 - high, 1.0 - low) if self.terms.negate else Bounds(low, high)
+
+    def result(self) -> Result:
+        """The outcome; before the flush it tells how things stand, with what is open as a failure."""
+        proof = Proof()
+        self.rule.prove(proof)
+        score = self.score_bounds().high if self.terms.negate else self.score_bounds().low
+        passed = self.standing == "satisfied"
+        assertions = tuple(
+            Assertion(a.text, not a.passed, a.evidence) if self.terms.negate else a
+            for a in proof.listed[:MAX_ASSERTIONS]
+        )
+        verdict: Verdict = "pass" if passed else "fail"
+        return Result(
+            self.terms.name,
+            self.terms.type,
+            score,
+            verdict,
+            self.terms.weight,
+            self.terms.required,
+            self.threshold,
+            assertions,
+            proof.dropped > 0,
+            self.decided,
+            None,
+            tuple(self.rule.warnings()),
+        )
+
+    def snapshot(self) -> EvaluatorState:
+        return EvaluatorState(self.events, self.calls, self.decided, to_builtins(self.rule.state))
+
+    def restore(self, snapshot: Any, /) -> None:
+        state = convert(snapshot, EvaluatorState, from_attributes=True)
+        self.events, self.calls, self.decided = state.events, state.calls, state.decided
+        kind: type[Any] = type(self.rule.state)  # pyright: ignore[reportUnknownVariableType] - `state` is Any
+        self.rule.state = convert(state.rule, kind)
+
+    def _swap(self, standing: Standing) -> Standing:
+        if not self.terms.negate or standing == "open":
+            return standing
+        return "violated" if standing == "satisfied" else "satisfied"
+
+    def _decide(self, at: Evidence | None) -> tuple[Decision, ...]:
+        low, high = self.rule.bounds()
+        if self.rule.broken() or high < self.threshold - EPSILON:
+            standing: Standing = "violated"
+        elif low >= self.threshold - EPSILON:
+            standing = "satisfied"
+        else:
+            return ()
+        self.decided = Decision(self._swap(standing), self.events, self.calls, at)
+        return (self.decided,)

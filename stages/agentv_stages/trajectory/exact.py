@@ -1,0 +1,169 @@
+"""tool-trajectory, mode `exact`, and `expected_messages`: call i is step i.
+
+Score: correctly placed ÷ expected; a step with `max_duration_ms` that is in its place adds one thing to be checked,
+where the duration is known. Without a threshold of the spec `exact` passes only at 1.0 with no further call, and is
+violated by the first call after which that cannot be reached. It is satisfied only at the end.
+"""
+
+from collections.abc import Sequence
+
+from msgspec import Struct, field
+
+from agentv_stages.event import AnyEvent, ToolCall, ToolResult
+from agentv_stages.trajectory.calls import Arguments, Step, counts
+from agentv_stages.trajectory.verdict import MAX_EVIDENCE, Bounds, Evidence, Proof, evidence_of
+
+NO_TRACE = "No trace available for evaluation"
+
+
+class Place(Struct):
+    """What stood at one place. `fit`: tool and arguments; `args_only`: the tool was right, its arguments were not.
+
+    `waits`: its duration is not known yet; `fast` None where it never was.
+    """
+
+    fit: bool
+    tool: str
+    args_only: bool
+    evidence: Evidence
+    waits: bool = False
+    fast: bool | None = None
+    duration_ms: int | None = None
+
+
+class ExactState(Struct):
+    places: list[Place] = field(default_factory=list[Place])
+    waiting: dict[str, int] = field(default_factory=dict[str, int])
+    calls: int = 0
+    extra: list[Evidence] = field(default_factory=list[Evidence])
+    seen: bool = False
+    done: bool = False
+
+
+class Exact:
+    """`strict`: further calls break it, and the score must be 1.0 (the default of `exact`).
+
+    `compat`: AgentV 4.42, where extra calls cost nothing and a step in the wrong place leaves its duration among the
+    things to be checked. `monotone`: more calls can only help (`expected_messages`), so it is satisfied before the end.
+    """
+
+    def __init__(
+        self,
+        steps: Sequence[Step],
+        all_streams: bool = False,
+        strict: bool = True,
+        compat: bool = False,
+        monotone: bool = False,
+    ) -> None:
+        self.state = ExactState()
+        self.threshold: float | None = 1.0 if strict else None
+        self._steps = tuple(steps)
+        self._all = all_streams
+        self._strict = strict
+        self._compat = compat
+        self._monotone = monotone
+        self._arguments = Arguments()
+        self._timed = sum(s.max_duration_ms is not None for s in steps)
+
+    def observe(self, event: AnyEvent) -> bool:
+        state = self.state
+        state.seen = True
+        if type(event) is ToolCall:
+            if not counts(event, self._all):
+                return False
+            i = state.calls
+            state.calls += 1
+            if i < len(self._steps):
+                step = self._steps[i]
+                fit = step.fits(event, self._arguments)
+                place = Place(fit, event.tool or event.name, not fit and step.names(event), evidence_of(event))
+                if fit and step.max_duration_ms is not None:
+                    place.waits = True
+                    state.waiting[event.call_id] = i
+                state.places.append(place)
+            elif len(state.extra) < MAX_EVIDENCE:
+                state.extra.append(evidence_of(event))
+            return True
+        if type(event) is ToolResult and state.waiting and not event.partial:
+            at = state.waiting.pop(event.call_id, None)
+            if at is not None:
+                place = state.places[at]
+                limit = self._steps[at].max_duration_ms
+                place.waits = False
+                place.duration_ms = event.duration_ms
+                if event.duration_ms is not None and limit is not None:
+                    place.fast = event.duration_ms <= limit
+                return True
+        return False
+
+    def finish(self) -> None:
+        for place in self.state.places:
+            place.waits = False
+        self.state.waiting = {}
+        self.state.done = True
+
+    def bounds(self) -> Bounds:
+        state, number = self.state, len(self._steps)
+        if not number:
+            high = 1.0 if state.seen or not state.done else 0.0
+            return Bounds(high if state.done else 0.0, high)
+        placed = sum(p.fit for p in state.places)
+        fast = sum(p.fast is True for p in state.places)
+        unknown = sum(
+            p.fit and s.max_duration_ms is not None and not p.waits and p.fast is None for p, s in self._pairs()
+        )
+        if self._compat:
+            checked = self._timed - unknown
+        else:
+            checked = sum(p.fast is not None for p in state.places)
+        score = (placed + fast) / (number + checked)
+        if state.done:
+            return Bounds(score, score)
+        waiting = sum(p.waits for p in state.places)
+        ahead = self._steps[len(state.places) :]
+        could = waiting + sum(s.max_duration_ms is not None for s in ahead)
+        # The best that can come: every step ahead in its place, every duration known and short.
+        best = number + checked + (0 if self._compat else could)
+        high = (placed + len(ahead) + fast + could) / best
+        return Bounds(score if self._monotone else 0.0, min(high, 1.0))
+
+    def _pairs(self) -> list[tuple[Place, Step]]:
+        return list(zip(self.state.places, self._steps, strict=False))
+
+    def broken(self) -> bool:
+        return self._strict and self.state.calls > len(self._steps) > 0
+
+    def prove(self, proof: Proof) -> None:
+        state, steps = self.state, self._steps
+        if not steps:
+            proof.add("No tool sequence specified" if state.seen else NO_TRACE, state.seen)
+            return
+        if state.calls != len(steps) and not self._monotone:
+            proof.add(f"Expected {len(steps)} tool calls, got {state.calls}", False, state.extra)
+        for i, step in enumerate(steps):
+            if i >= len(state.places):
+                proof.add(f"Position {i}: expected {step.title}, got nothing", False)
+                continue
+            place = state.places[i]
+            where = (place.evidence,)
+            if place.fit:
+                proof.add(f"Position {i}: {step.title}", True, where)
+            elif place.args_only:
+                proof.add(f"Position {i}: {step.title} args mismatch", False, where)
+            else:
+                proof.add(f"Position {i}: expected {step.title}, got {place.tool}", False, where)
+            if place.fast is not None:
+                prove_duration(proof, step, place.duration_ms or 0, place.fast, where)
+
+    def warnings(self) -> list[str]:
+        return [
+            f"No duration data for {step.title}; latency assertion skipped"
+            for place, step in self._pairs()
+            if place.fit and step.max_duration_ms is not None and not place.waits and place.fast is None
+        ]
+
+
+def prove_duration(proof: Proof, step: Step, duration_ms: int, fast: bool, where: Sequence[Evidence]) -> None:
+    """The assertion about one duration."""
+    verb = "completed in" if fast else "took"
+    proof.add(f"{step.title} {verb} {duration_ms}ms (max: {step.max_duration_ms:g}ms)", fast, where)

@@ -1,0 +1,298 @@
+"""forbid, watched_commands, max_repeats: what an agent must not do, must do, and must not do again and again.
+
+Shell texts are judged program by program, each at command position (`agentv_stages.shell`): `cd x && sudo rm -rf y`
+runs `rm`, `echo "rm x"` does not.
+"""
+
+import hashlib
+import posixpath
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from msgspec import Struct, field
+
+from agentv_stages.event import AnyEvent, ToolCall
+from agentv_stages.shell import classify_shell
+from agentv_stages.shell_words import split_shell
+from agentv_stages.trajectory.calls import arguments_of, counts, named, string_member
+from agentv_stages.trajectory.json_values import is_object
+from agentv_stages.trajectory.verdict import MAX_ASSERTIONS, MAX_EVIDENCE, Bounds, Evidence, Proof, evidence_of
+
+FORM = re.compile(r"\s*([^()\s]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
+SHELL_TOOLS = frozenset(("Bash", "Shell", "bash", "shell"))
+FIND_RUNS = re.compile(r"\s-(?:exec|execdir|ok|okdir)\s+")
+FILE_TOOLS = frozenset(("Read", "Edit", "Write", "MultiEdit", "NotebookEdit", "NotebookRead", "Delete", "LS"))
+
+
+@lru_cache(maxsize=1024)
+def text_test(pattern: str) -> Callable[[str], bool]:
+    """A test for command texts: `*` is any text, `rm:*` and `rm *` also take the bare `rm`. Case matters."""
+    if pattern.endswith(":*"):
+        pattern = pattern[:-2] + " *"
+    bare = pattern[:-2] if pattern.endswith(" *") else None
+    compiled = re.compile(".*".join(re.escape(part) for part in re.sub(r"\*+", "*", pattern).split("*")), re.DOTALL)
+    return lambda text: compiled.fullmatch(text) is not None or text == bare
+
+
+@lru_cache(maxsize=1024)
+def path_test(pattern: str) -> Callable[[str], bool]:
+    """A test for paths: `**` crosses folders, `*` does not. A pattern without a leading `/` or `~` fits the end of a
+    path."""
+    parts = re.split(r"(\*\*/?|\*|\?)", pattern.removeprefix("./"))
+    table = {"**": ".*", "**/": "(?:.*/)?", "*": "[^/]*", "?": "[^/]"}
+    body = "".join(table.get(part, re.escape(part)) for part in parts)
+    start = "" if pattern.startswith(("/", "~")) else "(?:.*/)?"
+    compiled = re.compile(start + body, re.DOTALL)
+    return lambda path: compiled.fullmatch(posixpath.normpath(path.replace("\\", "/"))) is not None
+
+
+def command_texts(command: str) -> list[str]:
+    """The texts that a pattern of a shell call is held against: the whole, and each program that it runs, as written,
+    by its bare name, and unquoted."""
+    texts = [command.strip()]
+    for name, text in classify_shell(command).programs:
+        found = [text]
+        if name in ("find", "fd", "fdfind"):
+            found.extend(FIND_RUNS.split(text)[1:])
+        for one in found:
+            one = one.strip()
+            first, gap, rest = one.partition(" ")
+            texts += [one, posixpath.basename(first.strip("'\"\\")) + gap + rest]
+            for pipeline in split_shell(one):
+                for part in pipeline:
+                    if part.words:
+                        texts.append(" ".join((posixpath.basename(part.words[0]), *part.words[1:])))
+    return list(dict.fromkeys(texts))
+
+
+class CallForm:
+    """A call in the form of a permission rule: `Bash(rm *)`, `Edit(src/**)`, `WebFetch(domain:example.com)`,
+    `mcp__server`, `mcp__server__*`, `kind:write`, a bare tool name or glob.
+
+    Raises: ValueError for what is no such form.
+    """
+
+    def __init__(self, form: str) -> None:
+        found = FORM.fullmatch(form)
+        if found is None:
+            raise ValueError(f"{form!r} is no form of a call, such as Bash(rm *)")
+        self.form = form
+        self.tool: str = found.group(1)
+        inner: str | None = found.group(2)
+        self.inner = inner.strip() if inner is not None and inner.strip() not in ("", "*") else None
+
+    def fits(self, call: ToolCall) -> bool:
+        """Whether the call is of this form."""
+        tool, inner = self.tool, self.inner
+        if tool in SHELL_TOOLS:
+            # Agents whose shell reads bear finer names (Read, Grep) still ran a shell.
+            if call.command is None and call.tool != "Bash":
+                return False
+            if inner is None:
+                return True
+            test = text_test(inner)
+            return any(test(text) for text in command_texts(call.command or ""))
+        if tool.startswith("kind:"):
+            fits = call.kind == tool[5:]
+        elif tool.startswith("mcp__") and "__" not in tool[5:]:
+            fits = call.server == tool[5:] or call.tool.startswith(tool + "__")
+        else:
+            fits = named(tool, call)
+        return fits and (inner is None or self._inside(call, inner))
+
+    def _inside(self, call: ToolCall, inner: str) -> bool:
+        value = arguments_of(call)
+        if inner.startswith("domain:"):
+            host = re.sub(r"^[a-z+.-]*://(?:[^/@]*@)?", "", string_member(value, "url", "uri", "href").lower())
+            host = re.split(r"[/:?#]", host, maxsplit=1)[0]
+            domain = inner[7:].lower()
+            return host == domain or host.endswith("." + domain)
+        if call.tool in FILE_TOOLS or call.files:
+            paths = (*call.files, string_member(value, "file_path", "path", "filePath", "notebook_path"))
+            test = path_test(inner)
+            return any(path and test(path) for path in paths)
+        test = text_test(inner)
+        members: Mapping[str, Any] = value if is_object(value) else {"": value}
+        return any(isinstance(member, str) and test(member) for member in members.values())
+
+
+class ForbidState(Struct):
+    found: list[tuple[int, Evidence]] = field(default_factory=list[tuple[int, Evidence]])
+    number: int = 0
+    seen: bool = False
+    done: bool = False
+
+
+class Forbid:
+    """Score 1, and 0 for good once a call has one of the forms. All streams count unless told otherwise."""
+
+    threshold: float | None = None
+
+    def __init__(self, forms: Sequence[str], all_streams: bool = True) -> None:
+        self.state = ForbidState()
+        self._forms = tuple(CallForm(form) for form in forms)
+        self._all = all_streams
+
+    def observe(self, event: AnyEvent) -> bool:
+        state = self.state
+        state.seen = True
+        if type(event) is not ToolCall or not counts(event, self._all):
+            return False
+        for i, form in enumerate(self._forms):
+            if form.fits(event):
+                state.number += 1
+                if len(state.found) < MAX_ASSERTIONS:
+                    state.found.append((i, evidence_of(event)))
+        return state.number > 0
+
+    def finish(self) -> None:
+        self.state.done = True
+
+    def bounds(self) -> Bounds:
+        if self.state.number or (self.state.done and not self.state.seen):
+            return Bounds(0.0, 0.0)
+        return Bounds(1.0 if self.state.done else 0.0, 1.0)
+
+    def broken(self) -> bool:
+        return False
+
+    def prove(self, proof: Proof) -> None:
+        for i, form in enumerate(self._forms):
+            where = [evidence for at, evidence in self.state.found if at == i]
+            text = f"{form.form} was called" if where else f"{form.form} was not called"
+            proof.add(text, not where, where)
+
+    def warnings(self) -> list[str]:
+        return []
+
+
+class WatchedState(Struct):
+    counts: list[int] = field(default_factory=list[int])
+    evidence: list[list[Evidence]] = field(default_factory=list[list[Evidence]])
+    seen: bool = False
+    done: bool = False
+
+
+class WatchedCommands:
+    """Programs that shell calls are to run (`used`), or not to run (`unused`), each a wish; score: wishes met ÷
+    wishes."""
+
+    threshold: float | None = None
+
+    def __init__(self, used: Sequence[str], unused: Sequence[str] = (), all_streams: bool = True) -> None:
+        self._names = (*used, *unused)
+        self._used = len(used)
+        self._all = all_streams
+        self.state = WatchedState([0] * len(self._names), [[] for _ in self._names])
+
+    def observe(self, event: AnyEvent) -> bool:
+        state = self.state
+        state.seen = True
+        if type(event) is not ToolCall or event.command is None or not counts(event, self._all):
+            return False
+        programs = {name for name, _ in classify_shell(event.command).programs}
+        changed = False
+        for i, name in enumerate(self._names):
+            if name in programs:
+                state.counts[i] += 1
+                changed = True
+                if len(state.evidence[i]) < MAX_EVIDENCE:
+                    state.evidence[i].append(evidence_of(event))
+        return changed
+
+    def finish(self) -> None:
+        self.state.done = True
+
+    def bounds(self) -> Bounds:
+        low = high = 0
+        for i, number in enumerate(self.state.counts):
+            if i < self._used:
+                low += number > 0
+                high += number > 0 or not self.state.done
+            else:
+                low += number == 0 and self.state.done and self.state.seen
+                high += number == 0 and (self.state.seen or not self.state.done)
+        return Bounds(low / len(self._names), high / len(self._names))
+
+    def broken(self) -> bool:
+        return False
+
+    def prove(self, proof: Proof) -> None:
+        for i, name in enumerate(self._names):
+            number, wanted = self.state.counts[i], i < self._used
+            text = f"{name} was run {number} times ({'to be used' if wanted else 'not to be used'})"
+            proof.add(text, (number > 0) == wanted, self.state.evidence[i])
+
+    def warnings(self) -> list[str]:
+        return []
+
+
+class RepeatsState(Struct):
+    window: list[str] = field(default_factory=list[str])
+    at: int = 0
+    counts: dict[str, int] = field(default_factory=dict[str, int])
+    most: int = 0
+    text: str = ""
+    evidence: Evidence | None = None
+    seen: bool = False
+    done: bool = False
+
+
+class MaxRepeats:
+    """The same call (tool and arguments) at most `most` times among the last `window` calls. Score 1, and 0 for
+    good."""
+
+    threshold: float | None = None
+
+    def __init__(self, most: int, window: int = 100, tools: Sequence[str] = (), all_streams: bool = False) -> None:
+        self.state = RepeatsState()
+        self._most = most
+        self._window = window
+        self._tools = tuple(tools)
+        self._all = all_streams
+
+    def observe(self, event: AnyEvent) -> bool:
+        state = self.state
+        state.seen = True
+        if type(event) is not ToolCall or not counts(event, self._all):
+            return False
+        if self._tools and not any(named(tool, event) for tool in self._tools):
+            return False
+        tool = event.tool or event.name
+        same = f"{event.source.stream}\0{tool}\0".encode("utf-8", "replace") + bytes(event.input_json)
+        key = hashlib.blake2b(same, digest_size=12).hexdigest()
+        if len(state.window) < self._window:
+            state.window.append(key)
+        else:
+            old, state.window[state.at] = state.window[state.at], key
+            state.at = (state.at + 1) % self._window
+            state.counts[old] -= 1
+            if not state.counts[old]:
+                del state.counts[old]
+        number = state.counts[key] = state.counts.get(key, 0) + 1
+        if number > state.most:
+            state.most = number
+            state.text, state.evidence = tool, evidence_of(event)
+        return state.most > self._most
+
+    def finish(self) -> None:
+        self.state.done = True
+
+    def bounds(self) -> Bounds:
+        if self.state.most > self._most or (self.state.done and not self.state.seen):
+            return Bounds(0.0, 0.0)
+        return Bounds(1.0 if self.state.done else 0.0, 1.0)
+
+    def broken(self) -> bool:
+        return False
+
+    def prove(self, proof: Proof) -> None:
+        state = self.state
+        where = (state.evidence,) if state.evidence is not None else ()
+        text = f"the same call of {state.text} came {state.most} times" if state.most else "no call came twice"
+        proof.add(f"{text} (at most {self._most} of {self._window})", state.most <= self._most, where)
+
+    def warnings(self) -> list[str]:
+        return []

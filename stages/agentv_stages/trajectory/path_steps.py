@@ -1,0 +1,284 @@
+"""trajectory:tool-used, tool-args-match, tool-sequence, step-count: AgentV 5.3's checks, after promptfoo. All score 1
+or 0.
+
+A step is a tool call, a command (a tool call that runs a shell text), a message or a reasoning. Names are globs without
+case over a step's names: the canonical and the native tool, and for a command its text and its first word.
+`compat`: there a call of exec_command, local_shell or shell is a command and no tool, and every other call is a tool
+only.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from dataclasses import field as member
+from typing import Any
+
+from msgspec import Struct, field
+
+from agentv_stages.event import AnyEvent, AssistantText, Reasoning, ToolCall, ToolResult
+from agentv_stages.trajectory.arguments import MISSING, contains, deep_equal, without
+from agentv_stages.trajectory.calls import arguments_of, counts, glob
+from agentv_stages.trajectory.verdict import MAX_EVIDENCE, Bounds, Evidence, Proof, evidence_of
+
+STEP_TYPES = ("tool", "command", "message", "reasoning", "search", "span")
+COMMAND_TOOLS = frozenset(("exec_command", "local_shell", "shell"))
+
+
+@dataclass(frozen=True, slots=True)
+class Matcher:
+    """Which steps are meant: of a `type`, with a name that fits `pattern` (a glob, whole name, no case)."""
+
+    pattern: str = "*"
+    type: str | None = None
+    least: int = 1
+    most: int | None = None
+
+    @property
+    def title(self) -> str:
+        return f"{self.type} {self.pattern}" if self.type else self.pattern
+
+
+def step_names(event: AnyEvent, compat: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The types and the names of the step that an event is; no types for what is no step."""
+    if isinstance(event, ToolCall):
+        command = event.command
+        tool = tuple(dict.fromkeys((event.tool or event.name, event.name)))
+        words = (command, command.split()[0]) if command is not None and command.split() else ()
+        if compat:
+            if event.name.lower() in COMMAND_TOOLS and words:
+                return ("command",), (*words, *tool)
+            return ("tool",), tool
+        types = ("tool", "command") if words else ("tool",)
+        return ((*types, "search") if event.kind == "search" else types), (*tool, *words)
+    if isinstance(event, Reasoning):
+        return ("reasoning",), ("reasoning",)
+    if isinstance(event, AssistantText):
+        return ("message",), ("message",)
+    if isinstance(event, ToolResult):
+        return ("span",), ("tool_result",)
+    return (), ()
+
+
+def fits(matcher: Matcher, types: Sequence[str], names: Sequence[str]) -> bool:
+    if matcher.type is not None and matcher.type not in types:
+        return False
+    test = glob(matcher.pattern)
+    return any(test(name) for name in names)
+
+
+class StepState(Struct):
+    counts: list[int] = field(default_factory=list[int])
+    evidence: list[list[Evidence]] = field(default_factory=list[list[Evidence]])
+    last_message: str = ""
+    position: int = 0
+    failed: bool = False
+    seen: bool = False
+    done: bool = False
+
+
+class _Steps:
+    """What the checks share: which events are steps, and the flip of `inverse`."""
+
+    threshold: float | None = None
+
+    def __init__(self, number: int, inverse: bool, all_streams: bool, compat: bool, title: str) -> None:
+        self.state = StepState([0] * number, [[] for _ in range(number)])
+        self._inverse = inverse
+        self._all = all_streams
+        self._compat = compat
+        self._title = title
+
+    def observe(self, event: AnyEvent) -> bool:
+        self.state.seen = True
+        if not counts(event, self._all):
+            return False
+        if isinstance(event, AssistantText | Reasoning):
+            # Blocks and deltas of one answer are one step of their type.
+            key = f"{type(event).__name__}:{event.message_id}"
+            if key == self.state.last_message:
+                return False
+            self.state.last_message = key
+        types, names = step_names(event, self._compat)
+        return bool(types) and self._step(event, types, names)
+
+    def _step(self, event: AnyEvent, types: Sequence[str], names: Sequence[str]) -> bool:
+        raise NotImplementedError
+
+    def _met(self) -> bool | None:
+        """Whether the check, before `inverse`, is met; None while that can change."""
+        raise NotImplementedError
+
+    def finish(self) -> None:
+        self.state.done = True
+
+    def bounds(self) -> Bounds:
+        met = self._met()
+        if self.state.done and not self.state.seen:
+            return Bounds(0.0, 0.0)
+        if met is None:
+            return Bounds(0.0, 1.0)
+        score = float(met != self._inverse)
+        return Bounds(score, score)
+
+    def broken(self) -> bool:
+        return False
+
+    def warnings(self) -> list[str]:
+        return []
+
+    def _remember(self, i: int, event: AnyEvent) -> None:
+        self.state.counts[i] += 1
+        if len(self.state.evidence[i]) < MAX_EVIDENCE:
+            self.state.evidence[i].append(evidence_of(event))
+
+    def _nothing(self, proof: Proof) -> bool:
+        if not self.state.seen:
+            proof.add(f"No trace data available for {self._title} assertion", False)
+        return not self.state.seen
+
+
+class StepCount(_Steps):
+    """tool-used (several matchers, all needed; `inverse`: none) and step-count (one matcher)."""
+
+    def __init__(
+        self,
+        matchers: Sequence[Matcher],
+        inverse: bool = False,
+        all_streams: bool = False,
+        compat: bool = False,
+        title: str = "trajectory:tool-used",
+    ) -> None:
+        super().__init__(len(matchers), inverse, all_streams, compat, title)
+        self._matchers = tuple(matchers)
+
+    def _step(self, event: AnyEvent, types: Sequence[str], names: Sequence[str]) -> bool:
+        changed = False
+        for i, matcher in enumerate(self._matchers):
+            if fits(matcher, types, names):
+                self._remember(i, event)
+                changed = True
+        return changed
+
+    def _one(self, i: int) -> bool | None:
+        matcher, number = self._matchers[i], self.state.counts[i]
+        if matcher.most is not None and number > matcher.most:
+            return False
+        if number >= matcher.least and (matcher.most is None or self.state.done):
+            return True
+        return False if self.state.done else None
+
+    def _met(self) -> bool | None:
+        each = [self._one(i) for i in range(len(self._matchers))]
+        if self._inverse:
+            # "none of them", not "not all of them": one that is met fails it.
+            return True if True in each else (None if None in each else False)
+        return False if False in each else (None if None in each else True)
+
+    def prove(self, proof: Proof) -> None:
+        if self._nothing(proof):
+            return
+        for i, matcher in enumerate(self._matchers):
+            most = f", <={matcher.most}" if matcher.most is not None else ""
+            text = f"{matcher.title}: {self.state.counts[i]} steps (required >={matcher.least}{most})"
+            met = (self._one(i) is True) != self._inverse
+            proof.add(text + (", inverse" if self._inverse else ""), met, self.state.evidence[i])
+
+
+@dataclass(frozen=True)
+class ArgsSpec:
+    """Expected arguments: `exact`, else recursively contained; `ignore` are keys (globs), `defaults` values that may
+    stand in the call without being expected."""
+
+    args: Any
+    exact: bool = False
+    ignore: tuple[str, ...] = ()
+    defaults: Mapping[str, Any] = member(default_factory=dict[str, Any])
+
+
+class ArgsCheck(_Steps):
+    """tool-args-match: one call of the matcher has these arguments."""
+
+    def __init__(
+        self,
+        matcher: Matcher,
+        spec: ArgsSpec,
+        inverse: bool = False,
+        all_streams: bool = False,
+        compat: bool = False,
+    ) -> None:
+        super().__init__(2, inverse, all_streams, compat, "trajectory:tool-args-match")
+        self._matcher = matcher
+        self._spec = spec
+
+    def _step(self, event: AnyEvent, types: Sequence[str], names: Sequence[str]) -> bool:
+        if not isinstance(event, ToolCall) or not fits(self._matcher, types, names):
+            return False
+        self._remember(0, event)
+        spec = self._spec
+        actual = arguments_of(event)
+        actual = without({} if actual is MISSING else actual, spec.ignore, spec.defaults, spec.args)
+        expected = without(spec.args, spec.ignore, {}, None)
+        if deep_equal(actual, expected) if spec.exact else contains(actual, expected):
+            self._remember(1, event)
+            return True
+        return False
+
+    def _met(self) -> bool | None:
+        return True if self.state.counts[1] else (False if self.state.done else None)
+
+    def prove(self, proof: Proof) -> None:
+        if self._nothing(proof):
+            return
+        met = self.state.counts[1] > 0
+        text = (
+            f"{self._matcher.title}: {self.state.counts[1]} of {self.state.counts[0]} calls have the expected arguments"
+        )
+        proof.add(text, met != self._inverse, self.state.evidence[1 if met else 0])
+
+
+class ToolSequence(_Steps):
+    """tool-sequence: `in_order` is a subsequence of the tool calls, `exact` is all of them."""
+
+    def __init__(
+        self,
+        steps: Sequence[Matcher],
+        exact: bool = False,
+        inverse: bool = False,
+        all_streams: bool = False,
+        compat: bool = False,
+    ) -> None:
+        super().__init__(len(steps), inverse, all_streams, compat, "trajectory:tool-sequence")
+        self._steps = tuple(steps)
+        self._exact = exact
+
+    def _step(self, event: AnyEvent, types: Sequence[str], names: Sequence[str]) -> bool:
+        if "tool" not in types:
+            return False
+        state = self.state
+        i = state.position
+        if i < len(self._steps) and fits(self._steps[i], types, names):
+            self._remember(i, event)
+            state.position += 1
+            return True
+        if self._exact:
+            state.failed = True
+        return self._exact
+
+    def _met(self) -> bool | None:
+        if self.state.failed:
+            return False
+        if self.state.position == len(self._steps) and (not self._exact or self.state.done):
+            return True
+        return False if self.state.done else None
+
+    def prove(self, proof: Proof) -> None:
+        if self._nothing(proof):
+            return
+        for i, step in enumerate(self._steps):
+            found = i < self.state.position
+            text = f"Step {i}: {step.title} " + ("found" if found else "not found in order")
+            proof.add(text, found != self._inverse, self.state.evidence[i])
+        if self.state.failed:
+            proof.add("Other tool calls stand between", self._inverse)
+
+    def warnings(self) -> list[str]:
+        return []

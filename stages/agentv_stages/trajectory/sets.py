@@ -1,0 +1,236 @@
+"""tool-trajectory, modes `superset` and `subset`: which calls there are, whatever their order.
+
+superset: every step needs a call of its own; score: steps with a call ÷ expected. Satisfied for good when met. The
+calls are dealt out so that most steps get one: a call that found no step when it came cannot find one later (the calls
+that can be dealt out together form a matroid), so a call is kept only while a step holds it.
+subset: every call is allowed by a step, which may allow many; score: allowed calls ÷ calls, 1 where there are none.
+Open to the end, but for what no later call can mend.
+A step with `max_duration_ms` takes only calls that were short enough; a call whose duration nobody knows is taken.
+"""
+
+from collections.abc import Sequence
+
+from msgspec import Struct, field
+
+from agentv_stages.event import AnyEvent, ToolCall, ToolResult
+from agentv_stages.trajectory.calls import Arguments, Step, counts
+from agentv_stages.trajectory.exact import NO_TRACE
+from agentv_stages.trajectory.verdict import EPSILON, MAX_ASSERTIONS, PASS, Bounds, Evidence, Proof, evidence_of
+
+MOST_WAITING = 10_000
+
+
+class Holder(Struct, frozen=True):
+    """A call, by the steps that it fits (`mask`)."""
+
+    mask: int
+    position: int
+    evidence: Evidence
+    tool: str = ""
+
+
+class SupersetState(Struct):
+    held: list[Holder | None]
+    waiting: dict[str, Holder] = field(default_factory=dict[str, Holder])
+    calls: int = 0
+    seen: bool = False
+    done: bool = False
+
+
+class _Sets:
+    """What both modes share: calls that wait for their duration."""
+
+    def __init__(self, steps: Sequence[Step], all_streams: bool, compat: bool) -> None:
+        self._steps = tuple(steps)
+        self._all = all_streams
+        self._compat = compat
+        self._arguments = Arguments()
+        timed = (i for i, s in enumerate(self._steps) if s.max_duration_ms is not None and not compat)
+        self._timed = sum(1 << i for i in timed)
+
+    def _mask(self, call: ToolCall) -> int:
+        return sum(1 << i for i, step in enumerate(self._steps) if step.fits(call, self._arguments))
+
+    def _short(self, mask: int, duration_ms: int | None) -> int:
+        """The steps of `mask` whose limit the duration keeps."""
+        if duration_ms is None:
+            return mask
+        for i, step in enumerate(self._steps):
+            if self._timed >> i & 1 and step.max_duration_ms is not None and duration_ms > step.max_duration_ms:
+                mask &= ~(1 << i)
+        return mask
+
+
+class Superset(_Sets):
+    """`compat`: AgentV 4.42, where each call goes to the first step that it fits and stays there, durations apart."""
+
+    threshold: float | None = None
+
+    def __init__(self, steps: Sequence[Step], all_streams: bool = False, compat: bool = False) -> None:
+        super().__init__(steps, all_streams, compat)
+        self.state = SupersetState([None] * len(self._steps))
+
+    def observe(self, event: AnyEvent) -> bool:
+        state = self.state
+        new, state.seen = not state.seen, True
+        if type(event) is ToolCall and counts(event, self._all):
+            position = state.calls
+            state.calls += 1
+            if all(h is not None for h in state.held):
+                return new
+            mask = self._mask(event)
+            if mask & self._timed:
+                if len(state.waiting) >= MOST_WAITING:
+                    self._deal(state.waiting.pop(next(iter(state.waiting))))
+                state.waiting[event.call_id] = Holder(mask, position, evidence_of(event))
+            elif mask:
+                return self._deal(Holder(mask, position, evidence_of(event))) or new
+        elif type(event) is ToolResult and state.waiting and not event.partial:
+            held = state.waiting.pop(event.call_id, None)
+            if held is not None:
+                mask = self._short(held.mask, event.duration_ms)
+                return self._deal(Holder(mask, held.position, held.evidence)) or new
+        return new
+
+    def _deal(self, call: Holder) -> bool:
+        """Gives the call to a step, moving others where that makes room."""
+        if self._compat:
+            for i, held in enumerate(self.state.held):
+                if held is None and call.mask >> i & 1:
+                    self.state.held[i] = call
+                    return True
+            return False
+        return self._augment(call, set())
+
+    def _augment(self, call: Holder, tried: set[int]) -> bool:
+        held = self.state.held
+        fits = [i for i in range(len(held)) if call.mask >> i & 1]
+        for i in fits:
+            if held[i] is None:
+                held[i] = call
+                return True
+        for i in fits:
+            owner = held[i]
+            if i not in tried and owner is not None:
+                tried.add(i)
+                if self._augment(owner, tried):
+                    held[i] = call
+                    return True
+        return False
+
+    def finish(self) -> None:
+        for call in self.state.waiting.values():
+            self._deal(call)
+        self.state.waiting = {}
+        self.state.done = True
+
+    def bounds(self) -> Bounds:
+        state = self.state
+        if not self._steps:
+            return Bounds(float(state.seen), float(state.seen or not state.done))
+        score = sum(h is not None for h in state.held) / len(self._steps)
+        return Bounds(score, score if state.done else 1.0)
+
+    def broken(self) -> bool:
+        return False
+
+    def prove(self, proof: Proof) -> None:
+        if not self._steps:
+            proof.add("No expected tools specified" if self.state.seen else NO_TRACE, self.state.seen)
+        for step, held in zip(self._steps, self.state.held, strict=True):
+            if held is None:
+                proof.add(f"Expected {step.title} not found in actual trajectory", False)
+            else:
+                proof.add(f"Found {step.title} at position {held.position}", True, (held.evidence,))
+
+    def warnings(self) -> list[str]:
+        return []
+
+
+class SubsetState(Struct):
+    waiting: dict[str, Holder] = field(default_factory=dict[str, Holder])
+    calls: int = 0
+    allowed: int = 0
+    refused: list[Holder] = field(default_factory=list[Holder])
+    refusals: int = 0
+    seen: bool = False
+    done: bool = False
+
+
+class Subset(_Sets):
+    """`goal` is the score that it has to reach, which tells whether a refused call can be made up for."""
+
+    threshold: float | None = None
+
+    def __init__(
+        self, steps: Sequence[Step], all_streams: bool = False, compat: bool = False, goal: float = PASS
+    ) -> None:
+        super().__init__(steps, all_streams, compat)
+        self.state = SubsetState()
+        self._goal = goal
+
+    def observe(self, event: AnyEvent) -> bool:
+        state = self.state
+        new, state.seen = not state.seen, True
+        if type(event) is ToolCall and counts(event, self._all):
+            position = state.calls
+            state.calls += 1
+            mask = self._mask(event)
+            if mask and not mask & ~self._timed:
+                if len(state.waiting) >= MOST_WAITING:
+                    self._judge(state.waiting.pop(next(iter(state.waiting))))
+                state.waiting[event.call_id] = Holder(mask, position, evidence_of(event), event.tool or event.name)
+                return new
+            self._judge(Holder(mask, position, evidence_of(event), event.tool or event.name))
+            return True
+        if type(event) is ToolResult and state.waiting and not event.partial:
+            held = state.waiting.pop(event.call_id, None)
+            if held is not None:
+                mask = self._short(held.mask, event.duration_ms)
+                self._judge(Holder(mask, held.position, held.evidence, held.tool))
+                return True
+        return new
+
+    def _judge(self, call: Holder) -> None:
+        state = self.state
+        if call.mask:
+            state.allowed += 1
+            return
+        state.refusals += 1
+        if len(state.refused) < MAX_ASSERTIONS:
+            state.refused.append(call)
+
+    def finish(self) -> None:
+        for call in self.state.waiting.values():
+            self._judge(call)
+        self.state.waiting = {}
+        self.state.done = True
+
+    def bounds(self) -> Bounds:
+        state = self.state
+        judged = state.allowed + state.refusals
+        if state.done:
+            score = float(state.seen) if not judged else state.allowed / judged
+            return Bounds(score, score)
+        if not state.refusals:
+            return Bounds(0.0, 1.0)
+        # Allowed calls without end bring any ratio near to 1; none of them comes where nothing is allowed.
+        return Bounds(0.0, 1.0 - EPSILON * 2 if self._steps else 0.0)
+
+    def broken(self) -> bool:
+        return self._goal > 1.0 - EPSILON and self.state.refusals > 0
+
+    def prove(self, proof: Proof) -> None:
+        state = self.state
+        if not state.calls:
+            proof.add("No actual tool calls (trivially a subset)" if state.seen else NO_TRACE, state.seen)
+            return
+        if not self._steps:
+            proof.add(f"{state.calls} unexpected tool call(s) with empty allowed list", False)
+        if state.allowed:
+            proof.add(f"{state.allowed} of {state.calls} tool calls are in allowed set", True)
+        for call in state.refused:
+            proof.add(f"Position {call.position}: {call.tool} is not in allowed set", False, (call.evidence,))
+
+    def warnings(self) -> list[str]:
+        return []

@@ -1,0 +1,123 @@
+"""The words of a verdict: where a rule stands, what proves it, how it ended. Plain Structs that JSON can carry."""
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+from msgspec import Struct, field
+
+from agentv_stages.event import AnyEvent, ToolCall, ToolResult
+
+Standing: TypeAlias = Literal["satisfied", "violated", "open"]
+Verdict: TypeAlias = Literal["pass", "fail", "skipped"]
+
+PASS = 0.8
+"""The score from which on a verdict is a pass, where the spec sets no threshold."""
+
+MAX_ASSERTIONS = 200
+"""Assertions that one evaluator lists; the score counts all of them, listed or not."""
+
+MAX_EVIDENCE = 10
+"""Events that one assertion names."""
+
+EPSILON = 1e-9
+"""Scores are sums of fractions; what differs by less is equal."""
+
+
+class Evidence(Struct, frozen=True, omit_defaults=True):
+    """An event that proves something: where its record stands, and what it was. `offset` and `length` are bytes."""
+
+    file: str
+    row: int
+    offset: int
+    length: int
+    stream: str
+    event: str
+    time_ms: int | None = None
+    call_id: str | None = None
+    tool: str | None = None
+
+
+class Assertion(Struct, frozen=True, omit_defaults=True):
+    """One thing that was looked at. The shape is AgentV's, `evidence` with the events in place of a text."""
+
+    text: str
+    passed: bool
+    evidence: tuple[Evidence, ...] = ()
+
+
+class Bounds(NamedTuple):
+    """The lowest and the highest score that is still possible, whatever comes; equal once all is known."""
+
+    low: float
+    high: float
+
+
+class Decision(Struct, frozen=True):
+    """When a verdict became final: the event that decided it; `at` None where only the end of the input did.
+
+    `events` counts the events seen up to then, `calls` the tool calls.
+    """
+
+    standing: Standing
+    events: int
+    calls: int
+    at: Evidence | None = None
+
+
+class Result(Struct, frozen=True):
+    """How one evaluator ended. `score` 0 to 1 and `verdict` of a skipped one are None and `skipped`, with the reason.
+
+    `decided` says when the verdict became final. `warnings` name data that was missing.
+    """
+
+    name: str
+    type: str
+    score: float | None
+    verdict: Verdict
+    weight: float
+    required: bool
+    threshold: float
+    assertions: tuple[Assertion, ...] = ()
+    assertions_truncated: bool = False
+    decided: Decision | None = None
+    reason: str | None = None
+    warnings: tuple[str, ...] = ()
+    scores: tuple["Result", ...] = ()
+
+
+class Proof(Struct):
+    """A bounded list of assertions, with a count of those that found no room."""
+
+    listed: list[Assertion] = field(default_factory=list[Assertion])
+    dropped: int = 0
+
+    def add(self, text: str, passed: bool, evidence: Sequence[Evidence] = ()) -> None:
+        """Lists an assertion; failed ones find room even when the list is full of passed ones."""
+        assertion = Assertion(text[:2000], passed, tuple(evidence[:MAX_EVIDENCE]))
+        if len(self.listed) < MAX_ASSERTIONS:
+            self.listed.append(assertion)
+            return
+        self.dropped += 1
+        if not passed:
+            for i in range(len(self.listed) - 1, -1, -1):
+                if self.listed[i].passed:
+                    del self.listed[i]
+                    self.listed.append(assertion)
+                    return
+
+
+def evidence_of(event: AnyEvent) -> Evidence:
+    """Names an event as evidence."""
+    source = event.source
+    call_id: str | None = None
+    tool: str | None = None
+    if isinstance(event, ToolCall):
+        call_id, tool = event.call_id, event.tool or event.name
+    elif isinstance(event, ToolResult):
+        call_id = event.call_id
+        if event.call is not None:
+            tool = event.call.tool or event.call.name
+    kind = str(event.__struct_config__.tag)
+    return Evidence(
+        source.file, source.row, source.offset, source.length, source.stream, kind, source.time_ms, call_id, tool
+    )

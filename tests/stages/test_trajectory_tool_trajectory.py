@@ -1,0 +1,347 @@
+"""The case tables of AgentV's tool-trajectory, in its own scoring (`compat: agentv`) and in ours."""
+
+from typing import Any
+
+import pytest
+from support.trajectories import Trace, evaluator_of, judge, score, trace_of
+
+Q = {"query": "test"}
+QL = {"query": "test", "limit": 10}
+QLX = {"query": "test", "limit": 10, "extra": True}
+
+
+def traj(mode: str, expected: list[Any] | None = None, **more: Any) -> dict[str, Any]:
+    config: dict[str, Any] = {"type": "tool-trajectory", "mode": mode, **more}
+    if expected is not None:
+        config["expected"] = [{"tool": item} if isinstance(item, str) else item for item in expected]
+    return config
+
+
+def step(tool: str, args: Any = None, ms: int | None = None, match: Any = None) -> dict[str, Any]:
+    item: dict[str, Any] = {"tool": tool}
+    if args is not None:
+        item["args"] = args
+    if ms is not None:
+        item["max_duration_ms"] = ms
+    if match is not None:
+        item["args_match"] = match
+    return item
+
+
+SAME: list[tuple[dict[str, Any], list[Any], float]] = [
+    (traj("any_order", minimums={"search": 3, "analyze": 1}), ["search"] * 3 + ["analyze"], 1),
+    (traj("any_order", minimums={"search": 3, "analyze": 1}), ["search", "analyze"], 0.5),
+    (traj("any_order", minimums={"search": 1}), [], 0),
+    (traj("any_order", minimums={"a": 0}), ["b"], 1),
+    (traj("any_order", minimums={}), ["b"], 1),
+    (traj("in_order", ["search", "analyze", "report"]), ["init", "search", "analyze", "report"], 1),
+    (traj("in_order", ["search", "analyze"]), ["search"], 0.5),
+    (traj("in_order", ["search", "report"]), ["report", "search"], 0.5),
+    (traj("exact", ["search", "analyze"]), ["search", "analyze"], 1),
+    (traj("exact", ["search", "analyze"]), ["search", "wrong"], 0.5),
+    (traj("superset", ["search", "analyze"]), ["init", "search", "analyze"], 1),
+    (traj("superset", ["search", "analyze"]), ["search", "cleanup"], 0.5),
+    (traj("superset", ["search", "search"]), ["search"], 0.5),
+    (traj("superset", []), ["search"], 1),
+    (traj("subset", ["read", "search", "analyze"]), ["read", "search"], 1),
+    (traj("subset", ["read", "search"]), ["read", "delete"], 0.5),
+    (traj("subset", ["read"]), ["read"] * 3, 1),
+    (traj("subset", ["read", "search"]), [], 1),
+    (traj("subset", []), ["read"], 0),
+    (traj("exact", [step("search", QL)]), [("search", QL)], 1),
+    (traj("exact", [step("search", QL)]), [("search", QLX)], 0),
+    (traj("exact", [step("search", "any")]), [("search", {"whatever": 1})], 1),
+    (traj("exact", [step("search", QL, match="superset")]), [("search", QLX)], 1),
+    (traj("exact", [step("search", QL, match="superset")]), [("search", Q)], 0),
+    (traj("exact", [step("search", QL, match="subset")]), [("search", Q)], 1),
+    (traj("exact", [step("search", Q, match="subset")]), [("search", {**Q, "extra": 1})], 0),
+    (traj("exact", [step("search", Q, match="ignore")]), [("search", {"other": 1})], 1),
+    (
+        traj("exact", [step("search", {"query": "x", "limit": 10, "format": "json"}, match=["query"])]),
+        [("search", {"query": "x", "limit": 99, "format": "xml"})],
+        1,
+    ),
+    (traj("exact", [step("search", Q, match=["query"])]), [("search", {"query": "other"})], 0),
+    (
+        traj("exact", [step("s", {"config": {"query": "x", "format": "json"}}, match=["config.query"])]),
+        [("s", {"config": {"query": "x", "format": "xml"}})],
+        1,
+    ),
+    (traj("exact", [step("search", Q, match=["query", "limit"])]), [("search", {**Q, "limit": 99})], 1),
+    (
+        traj("exact", [step("search", Q), step("analyze", {"format": "json"})], args_match="superset"),
+        [("search", {**Q, "x": 1}), ("analyze", {"format": "json", "y": 2})],
+        1,
+    ),
+    (
+        traj("exact", [step("search", Q), step("analyze", {"format": "json"}, match="exact")], args_match="superset"),
+        [("search", {**Q, "x": 1}), ("analyze", {"format": "json", "y": 2})],
+        0.5,
+    ),
+    (
+        traj("exact", [step("search", {"query": "a", "format": "b", "n": 1})], args_match=["query", "format"]),
+        [("search", {"query": "a", "format": "b", "n": 2})],
+        1,
+    ),
+    (
+        traj("in_order", [step("search", Q), step("analyze")], args_match="superset"),
+        [("search", {"query": "wrong"}), ("analyze", {})],
+        0.5,
+    ),
+    (traj("exact", [step("a", {"tags": ["a", "b", "c"]})]), [("a", {"tags": ["a", "b", "c"]})], 1),
+    (traj("exact", [step("a", {"tags": ["a", "b", "c"]})]), [("a", {"tags": ["c", "b", "a"]})], 0),
+    (traj("exact", [step("a", {})]), [("a", {})], 1),
+    (traj("exact", [step("a", Q)]), ["a"], 0),
+    (traj("in_order", [step("Read", ms=100)]), [("Read", {}, 45)], 1),
+    (traj("in_order", [step("Read", ms=50)]), [("Read", {}, 120)], 0.5),
+    (traj("in_order", [step("Read", ms=100)]), [("Read", {})], 1),
+    (
+        traj("in_order", [step("Read", ms=100), step("Edit"), step("Write", ms=500)]),
+        [("Read", {}, 45), ("Edit", {}), ("Write", {}, 600)],
+        0.8,
+    ),
+    (
+        traj("exact", [step("Read", ms=100), step("Edit", ms=500)]),
+        [("Read", {}, 30), ("Edit", {}, 200)],
+        1,
+    ),
+    (traj("exact", [step("Read", ms=100)]), [("Read", {}, 150)], 0.5),
+    (traj("exact", [step("Read", ms=100)]), [("Read", {}, 100)], 1),
+    (traj("exact", [step("Read", ms=100)]), [("Write", {}, 10)], 0),
+    (traj("subset", [step("search", Q, match="superset")]), [("search", {**Q, "extra": 1})], 1),
+    (traj("exact", ["a", "b"]), ["x", "a", "b"], 0),
+    (traj("exact", [step("a", {"q": 1}, 10)]), [("a", {"q": 2}, 5)], 0),
+    (traj("exact", [step("a", ms=10), step("b", ms=10)]), [("a", {}, 5), ("b", {})], 1),
+    (traj("exact", [step("a", ms=10)]), [("b", {}, 5)], 0),
+    (traj("subset", ["a"]), ["a", "b", "c"], 0.3333),
+    (traj("exact", [step("a", {"q": 1}, match=[])]), [("a", {"q": 2})], 1),
+    (traj("exact", [step("a", {"q": 1}, match="subset")]), [("a", {})], 1),
+    (traj("exact", [step("a", {}, match="superset")]), [("a", {"z": 1})], 1),
+    (traj("exact", [step("a", {"o": {"x": 1}}, match="superset")]), [("a", {"o": {"x": 1, "y": 2}})], 0),
+    (traj("exact", [step("a", {"o": {"x": 1}}, match=["o.x"])]), [("a", {})], 0),
+    (traj("exact", [step("a", {"q": 1}, match="ignore")]), ["a"], 1),
+    (traj("exact", []), ["a"], 1),
+    (traj("in_order", []), ["a"], 1),
+]
+"""Config, calls, score: here both scorings agree."""
+
+
+@pytest.mark.parametrize(("config", "calls", "wanted"), SAME)
+@pytest.mark.parametrize("compat", [False, True], ids=["default", "compat"])
+def test_case_tables_where_both_scorings_agree(
+    config: dict[str, Any], calls: list[Any], wanted: float, compat: bool
+) -> None:
+    got, passed = score(config, trace_of(calls), compat)
+    assert got == wanted
+    assert passed == (wanted >= 0.8)
+
+
+DIFFERENT: list[tuple[dict[str, Any], list[Any], tuple[float, bool], tuple[float, bool]]] = [
+    # A further call costs nothing in AgentV.
+    (traj("exact", ["search", "analyze"]), ["search", "analyze", "extra"], (1, False), (1, True)),
+    # Four of five in their places are a pass there.
+    (traj("exact", list("abcde")), list("abcd"), (0.8, False), (0.8, True)),
+    # A missing step eats the rest of the trace there.
+    (traj("in_order", ["search", "analyze", "report"]), ["search", "report"], (0.6667, False), (0.3333, False)),
+    (traj("in_order", ["a", "b", "c"]), ["b", "a", "c"], (0.6667, False), (0.3333, False)),
+    (traj("in_order", ["a", "z", "c"]), ["a", "c"], (0.6667, False), (0.3333, False)),
+    # A call of the tool with other arguments is taken for the step there.
+    (
+        traj("in_order", [step("a", {"q": 1}), step("b")]),
+        [("a", {"q": 2}), ("a", {"q": 1}), ("b", None)],
+        (1, True),
+        (0.5, False),
+    ),
+    # The greedy choice takes the only call that fits the second step.
+    (
+        traj("superset", [step("a"), step("a", {"q": 1})]),
+        [("a", {"q": 1}), ("a", {"q": 2})],
+        (1, True),
+        (0.5, False),
+    ),
+    # Superset and subset do not look at durations there.
+    (traj("superset", [step("a", ms=1)]), [("a", {}, 99)], (0, False), (1, True)),
+    (traj("subset", [step("a", ms=1)]), [("a", {}, 99)], (0, False), (1, True)),
+    # The duration of a missed step stays among the things to be checked there.
+    (
+        traj("exact", [step("a", ms=10), step("b"), step("c")]),
+        [("x", {}, 5), ("b", None), ("c", None)],
+        (0.6667, False),
+        (0.5, False),
+    ),
+    (
+        traj("in_order", [step("a"), step("b"), step("z", ms=10)]),
+        ["a", "b"],
+        (0.6667, False),
+        (0.5, False),
+    ),
+    # An empty trace has no summary there; a minimum of 0 is met by it.
+    (traj("any_order", minimums={"a": 0}), [], (1, True), (0, False)),
+]
+"""Config, calls, our (score, pass), AgentV 4.42's: its defects, mended by default."""
+
+
+@pytest.mark.parametrize(("config", "calls", "ours", "theirs"), DIFFERENT)
+def test_defects_are_mended_by_default_and_kept_in_compat(
+    config: dict[str, Any], calls: list[Any], ours: tuple[float, bool], theirs: tuple[float, bool]
+) -> None:
+    assert score(config, trace_of(calls)) == ours
+    assert score(config, trace_of(calls), compat=True) == theirs
+    assert score({**config, "compat": "agentv"}, trace_of(calls)) == theirs
+
+
+@pytest.mark.parametrize("mode", ["any_order", "in_order", "exact", "superset", "subset"])
+def test_no_trace_at_all_fails(mode: str) -> None:
+    assert score(traj(mode, ["a"], minimums={"a": 1}), []) == (0, False)
+
+
+def test_exact_with_a_threshold_of_the_spec_passes_by_its_score() -> None:
+    assert score(traj("exact", ["a", "b"], threshold=0.8), trace_of(["a", "b", "extra"])) == (1, True)
+    assert score(traj("exact", list("abcde"), threshold=0.8), trace_of(list("abcd"))) == (0.8, True)
+
+
+def test_exact_is_violated_at_the_first_call_that_makes_the_pass_impossible() -> None:
+    evaluator = evaluator_of(traj("exact", ["a", "b"]))
+    trace = Trace().call("a").call("b")
+    for event in trace.events:
+        evaluator.push(event)
+    assert evaluator.standing == "open"
+    trace.call("c")
+    (decision,) = evaluator.push(trace.events[-2])
+    assert decision.standing == "violated"
+    assert decision.at is not None and decision.at.tool == "c"
+    assert decision.calls == 3
+
+
+def test_exact_with_a_threshold_stays_open_while_the_threshold_can_be_reached() -> None:
+    evaluator = evaluator_of(traj("exact", list("abcde"), threshold=0.6))
+    trace = Trace().call("x").call("x").call("x")
+    for event in trace.events[:4]:
+        evaluator.push(event)
+    assert evaluator.standing == "open"
+    for event in trace.events[4:]:
+        evaluator.push(event)
+    assert evaluator.standing == "violated"
+
+
+@pytest.mark.parametrize(
+    "config",
+    [traj("any_order", minimums={"a": 1, "b": 1}), traj("in_order", ["a", "b"]), traj("superset", ["b", "a"])],
+    ids=["any_order", "in_order", "superset"],
+)
+def test_rising_modes_are_satisfied_for_good_when_met_and_violated_only_at_the_end(config: dict[str, Any]) -> None:
+    evaluator = evaluator_of(config)
+    trace = Trace().call("a").call("x").call("b").call("z")
+    standings = []
+    for event in trace.events:
+        evaluator.push(event)
+        standings.append(evaluator.standing)
+    assert standings == ["open"] * 4 + ["satisfied"] * 4
+    short = evaluator_of(config)
+    for event in Trace().call("a").call("x").events:
+        short.push(event)
+    assert short.standing == "open"
+    short.flush()
+    assert short.standing == "violated"
+
+
+def test_a_step_with_a_duration_waits_for_its_result() -> None:
+    evaluator = evaluator_of(traj("in_order", [step("Read", ms=100), step("Edit")]))
+    trace = Trace().call("Read", result=False).call("Edit", result=False)
+    for event in trace.events:
+        evaluator.push(event)
+    assert evaluator.standing == "open"
+    call = trace.events[0]
+    trace.result(call, 40)  # type: ignore[arg-type]  # the first event is the call
+    evaluator.push(trace.events[-1])
+    assert evaluator.standing == "satisfied"
+
+
+def test_a_slow_call_of_in_order_is_mended_by_a_faster_one_later() -> None:
+    config = traj("in_order", [step("Read", ms=50)])
+    assert score(config, trace_of([("Read", {}, 120), ("Read", {}, 10)])) == (1, True)
+
+
+def test_subset_is_open_to_the_end_unless_nothing_can_mend_it() -> None:
+    open_one = evaluator_of(traj("subset", ["a"]))
+    strict = evaluator_of(traj("subset", ["a"], threshold=1.0))
+    empty = evaluator_of(traj("subset", []))
+    for event in trace_of(["a", "b"]):
+        for evaluator in (open_one, strict, empty):
+            evaluator.push(event)
+    assert (open_one.standing, strict.standing, empty.standing) == ("open", "violated", "violated")
+
+
+def test_streams_of_sub_agents_count_only_where_the_spec_says_so() -> None:
+    events = Trace().text().call("a", stream="sidechain:x").events
+    assert score(traj("superset", ["a"]), events) == (0, False)
+    assert score(traj("superset", ["a"], streams="all"), events) == (1, True)
+
+
+def test_a_step_may_name_a_kind_in_place_of_a_tool() -> None:
+    config = traj("in_order", [{"kind": "read"}, {"kind": "write"}])
+    assert score(config, trace_of(["Read", "Edit"])) == (1, True)
+    assert score(config, trace_of(["Edit", "Read"])) == (0.5, False)
+    assert score(traj("any_order", minimums={"kind:read": 2}), trace_of(["Read", "LS"])) == (1, True)
+
+
+def test_nested_superset_is_recursive_where_asked() -> None:
+    config = traj("exact", [step("a", {"o": {"x": 1}}, match="superset_deep")])
+    assert score(config, trace_of([("a", {"o": {"x": 1, "y": 2}})])) == (1, True)
+
+
+def test_failed_calls_count() -> None:
+    events = Trace().call("a", outcome="error").call("b", result=False).events
+    assert score(traj("in_order", ["a", "b"]), events) == (1, True)
+
+
+def test_native_names_and_globs_name_tools_by_default_only() -> None:
+    events = Trace().call("Bash", name="exec_command").call("mcp__db__query").events
+    assert score(traj("superset", ["exec_command", "mcp__db__*"]), events) == (1, True)
+    assert score(traj("superset", ["exec_command", "mcp__db__*"]), events, compat=True) == (0, False)
+
+
+def test_superset_rearranges_its_calls_so_that_most_steps_get_one() -> None:
+    steps = [step("a", {"k": 1}, match="superset"), step("a", {"j": 1}, match="superset"), step("a")]
+    calls = [("a", {"k": 1, "j": 1}), ("a", {"k": 1}), ("a", {"x": 9})]
+    for order in ([0, 1, 2], [2, 1, 0], [1, 2, 0]):
+        assert score(traj("superset", steps), trace_of([calls[i] for i in order])) == (1, True)
+
+
+def test_negate_swaps_standing_score_and_assertions() -> None:
+    evaluator = evaluator_of({**traj("superset", ["rm"]), "negate": True})
+    for event in trace_of(["rm"]):
+        evaluator.push(event)
+    assert evaluator.standing == "violated"
+    evaluator.flush()
+    result = evaluator.result()
+    assert (result.score, result.verdict) == (0, "fail")
+    assert [a.passed for a in result.assertions] == [False]
+    assert score({**traj("superset", ["rm"]), "negate": True}, trace_of(["ls"])) == (1, True)
+
+
+def test_assertions_name_the_events_that_prove_them() -> None:
+    result = judge(evaluator_of(traj("superset", ["a"])), trace_of(["x", "a"]))
+    (assertion,) = result.assertions
+    assert assertion.text == "Found a at position 1"
+    assert [(e.row, e.tool, e.event) for e in assertion.evidence] == [(3, "a", "tool_call")]
+
+
+def test_missing_durations_are_warned_about() -> None:
+    result = judge(evaluator_of(traj("exact", [step("a", ms=5)])), trace_of(["a"]))
+    assert result.warnings == ("No duration data for a; latency assertion skipped",)
+
+
+def test_a_long_trace_leaves_no_calls_in_the_state() -> None:
+    import msgspec
+
+    sizes = []
+    for number in (100, 4000):
+        evaluator = evaluator_of(traj("superset", [step("a", {"q": i}) for i in range(5)]))
+        trace = Trace()
+        for i in range(number):
+            trace.call("a", {"q": i % 3, "text": "x" * 200})
+        for event in trace.events:
+            evaluator.push(event)
+        sizes.append(len(msgspec.json.encode(evaluator.snapshot())))
+    assert sizes[1] < sizes[0] * 1.2

@@ -1,0 +1,108 @@
+"""Makes events of short descriptions, and runs evaluators over them."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from msgspec import Raw
+
+from agentv_stages.event import MAIN, AnyEvent, AssistantText, Kind, Outcome, Source, ToolCall, ToolResult
+from agentv_stages.tools import CANONICAL, guess_kind
+from agentv_stages.trajectory import Context, Evaluator, Result, build
+
+
+class Trace:
+    """A list of events that grows call by call; rows, ids and turns number themselves."""
+
+    def __init__(self) -> None:
+        self.events: list[AnyEvent] = []
+
+    def source(self, stream: str = MAIN, time_ms: int | None = None) -> Source:
+        row = len(self.events)
+        return Source("trace.jsonl", row, row * 100, 99, time_ms, stream)
+
+    def text(self, text: str = "hello", message_id: str | None = None, stream: str = MAIN) -> "Trace":
+        message = message_id if message_id is not None else f"m{len(self.events)}"
+        self.events.append(AssistantText(self.source(stream), "-0", message, Raw(json.dumps(text).encode())))
+        return self
+
+    def call(
+        self,
+        tool: str,
+        args: Any = None,
+        ms: int | None = None,
+        *,
+        name: str | None = None,
+        kind: Kind | None = None,
+        output: Any = None,
+        outcome: Outcome = "ok",
+        stream: str = MAIN,
+        result: bool = True,
+        files: tuple[str, ...] = (),
+        command: str | None = None,
+        message_id: str | None = None,
+        time_ms: int | None = None,
+        server: str | None = None,
+    ) -> "Trace":
+        """A call and, unless `result` is false, its result right behind it."""
+        usual, edit = CANONICAL.get(tool, (None, False))
+        call = ToolCall(
+            self.source(stream, time_ms),
+            "-0",
+            message_id if message_id is not None else f"m{len(self.events)}",
+            f"c{len(self.events)}",
+            name or tool,
+            Raw(b"null" if args is None else json.dumps(args).encode()),
+            tool=tool,
+            kind=kind or usual or guess_kind(tool),
+            files=files,
+            command=command,
+            edit=edit,
+            server=server,
+        )
+        self.events.append(call)
+        if result:
+            self.result(call, ms, output, outcome)
+        return self
+
+    def result(self, call: ToolCall, ms: int | None = None, output: Any = None, outcome: Outcome = "ok") -> "Trace":
+        raw = None if output is None else Raw(json.dumps(output).encode())
+        self.events.append(
+            ToolResult(self.source(call.source.stream), "-0", call.call_id, raw, outcome, duration_ms=ms, call=call)
+        )
+        return self
+
+
+def trace_of(calls: Iterable[Any]) -> list[AnyEvent]:
+    """Events of calls written as `"a"`, `("a", args)`, `("a", args, ms)` behind an answer's text."""
+    trace = Trace().text()
+    for item in calls:
+        if isinstance(item, str):
+            trace.call(item)
+        else:
+            trace.call(*item)
+    return trace.events
+
+
+def evaluator_of(config: Mapping[str, Any], compat: bool = False, context: Context | None = None) -> Evaluator:
+    """The evaluator of a configuration; fails where it would be skipped."""
+    if context is None:
+        context = Context(compat=compat)
+    member = build(config, context)
+    assert isinstance(member, Evaluator)
+    return member
+
+
+def judge(evaluator: Evaluator, events: Sequence[AnyEvent]) -> Result:
+    """Feeds all events and ends."""
+    for event in events:
+        evaluator.push(event)
+    evaluator.flush()
+    return evaluator.result()
+
+
+def score(config: Mapping[str, Any], events: Sequence[AnyEvent], compat: bool = False) -> tuple[float, bool]:
+    """Score, rounded to 4 digits, and whether it passed."""
+    result = judge(evaluator_of(config, compat), events)
+    assert result.score is not None
+    return round(result.score, 4), result.verdict == "pass"
