@@ -87,13 +87,24 @@ class AtifDecoder:
                 continue
             open_calls += self._step(step, stream, model, parent, f"{at}-{index}", record, batch)
         totals = document.final_metrics
-        if totals is not None and (totals.total_prompt_tokens is not None or totals.total_completion_tokens is not None):
+        if totals is not None and (totals.total_prompt_tokens or totals.total_completion_tokens):
             batch.events.append(
                 TokenUsage(
-                    source, f"{at}-total", "final_metrics", "session", model, totals.total_prompt_tokens,
-                    totals.total_cached_tokens, None, None, totals.total_completion_tokens, None, True, False,
+                    source,
+                    f"{at}-total",
+                    "final_metrics",
+                    "session",
+                    model,
+                    totals.total_prompt_tokens,
+                    totals.total_cached_tokens,
+                    None,
+                    None,
+                    totals.total_completion_tokens,
+                    None,
+                    True,
+                    False,
                     totals.total_cost_usd,
-                )  # fmt: skip
+                )
             )
         if not at and steps:
             last = steps[-1]
@@ -174,7 +185,18 @@ def _usage(source: Source, at: str, key: str, metrics: AtifMetrics, model: str |
         except (msgspec.MsgspecError, UnicodeDecodeError):
             extra = _NO_EXTRA
     return TokenUsage(
-        source, at, key, "call", model, metrics.prompt_tokens, metrics.cached_tokens,
-        extra.cache_creation_input_tokens, None, metrics.completion_tokens, extra.reasoning_tokens, True, False,
+        source,
+        at,
+        key,
+        "call",
+        model,
+        metrics.prompt_tokens,
+        metrics.cached_tokens,
+        extra.cache_creation_input_tokens,
+        None,
+        metrics.completion_tokens,
+        extra.reasoning_tokens,
+        True,
+        False,
         metrics.cost_usd,
-    )  # fmt: skip
+    )

@@ -8,7 +8,19 @@ from agentv_stages.providers.generic.trace import TYPES
 
 _ROLES = frozenset({"user", "assistant", "system", "tool", "function", "toolResult"})
 _OTHERS = frozenset(
-    {"subtype", "call_id", "toolId", "tool_id", "toolName", "session_id", "sessionID", "sessionId", "part", "payload", "uuid"}
+    {
+        "call_id",
+        "part",
+        "payload",
+        "sessionID",
+        "sessionId",
+        "session_id",
+        "subtype",
+        "toolId",
+        "toolName",
+        "tool_id",
+        "uuid",
+    }
 )
 _SCHEMAS = ("agentv.transcript.", "agentv.normalized_transcript.", "agentv.replay_fixture.")
 
@@ -30,8 +42,9 @@ def detect_trace(head: Head) -> float:
     for record in head:
         many = record.get("trace", record.get("events"))
         if isinstance(many, list) and "type" not in record:
-            elements = cast("list[Any]", many)
-            best = max([best, *(_is_trace_event(cast("Mapping[str, Any]", e)) for e in elements[:8] if isinstance(e, dict))])
+            for element in cast("list[object]", many)[:8]:
+                if isinstance(element, dict):
+                    best = max(best, _is_trace_event(cast("Mapping[str, Any]", element)))
         else:
             best = max(best, _is_trace_event(record))
     return best

@@ -57,7 +57,14 @@ def facts_of(message: RowMessage) -> tuple[Facts, str | None]:
 
 
 def message_events(
-    message: RowMessage, facts: Facts, model: str | None, message_id: str, prefix: str, source: Source, at: str, batch: Batch
+    message: RowMessage,
+    facts: Facts,
+    model: str | None,
+    message_id: str,
+    prefix: str,
+    source: Source,
+    at: str,
+    batch: Batch,
 ) -> int:
     """Appends the events of a message; gives the number of its calls that have no result.
 
@@ -80,7 +87,14 @@ def message_events(
 
 
 def _answer(
-    message: RowMessage, facts: Facts, model: str | None, message_id: str, prefix: str, source: Source, at: str, batch: Batch
+    message: RowMessage,
+    facts: Facts,
+    model: str | None,
+    message_id: str,
+    prefix: str,
+    source: Source,
+    at: str,
+    batch: Batch,
 ) -> int:
     events = batch.events
     for i, thought in enumerate(facts.thinking or ()):

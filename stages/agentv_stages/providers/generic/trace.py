@@ -38,9 +38,7 @@ from agentv_stages.providers.generic.wire import (
 )
 from agentv_stages.times import from_epoch
 
-TYPES = frozenset(
-    {"model_step", "model_turn", "tool_call", "tool_result", "message", "final_response", "error"}
-)
+TYPES = frozenset({"model_step", "model_turn", "tool_call", "tool_result", "message", "final_response", "error"})
 OUTCOMES: dict[str, Outcome] = {"ok": "ok", "error": "error", "timeout": "error", "cancelled": "cancelled"}
 _STRING = 34
 _MOST_OPEN = 1_000
@@ -172,9 +170,15 @@ class TraceDecoder:
         message_id = self._answer(source, at)
         batch.events.append(
             ToolCall(
-                source, at, message_id, call_id, name, arguments if given(arguments) else EMPTY_OBJECT,
-                self.context.parent_call, state.model,
-            )  # fmt: skip
+                source,
+                at,
+                message_id,
+                call_id,
+                name,
+                arguments if given(arguments) else EMPTY_OBJECT,
+                self.context.parent_call,
+                state.model,
+            )
         )
         output = tool.output if tool else event.output
         status = tool.status if tool else None

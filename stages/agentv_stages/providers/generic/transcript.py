@@ -11,7 +11,7 @@ Source: AgentV 4.15 to 5.3 `TranscriptJsonLine`, `NormalizedTranscriptJson`, rep
 from msgspec import Struct, field
 
 from agentv_stages.batch import Batch, Record
-from agentv_stages.event import MAIN, SessionEnd, SessionInfo, Source, TokenUsage, UserText
+from agentv_stages.event import MAIN, SessionEnd, SessionInfo, Source, Status, TokenUsage, UserText
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.generic.messages import at_time, facts_of, message_events
 from agentv_stages.providers.generic.turns import turn_events
@@ -81,7 +81,7 @@ class TranscriptDecoder:
         if state.groups:
             complete = state.last_role == "assistant" and state.unanswered == 0
             source = Source(self.context.file, state.last_row, state.last_offset, 0, None, self.context.stream)
-            status = "complete" if complete else "unknown"
+            status: Status = "complete" if complete else "unknown"
             batch.events.append(SessionEnd(source, "-end", status, None, None, state.duration_ms))
 
     def _source(self, row: Row | None, record: Record, stream: str | None = None, time: str | None = None) -> Source:
@@ -151,9 +151,21 @@ class TranscriptDecoder:
         known = tokens or Tokens()
         batch.events.append(
             TokenUsage(
-                self._source(row, record), "-total", state.group, "session" if state.groups == 1 else "segment", None,
-                known.input, known.cached, None, None, known.output, known.reasoning, True, True, cost,
-            )  # fmt: skip
+                self._source(row, record),
+                "-total",
+                state.group,
+                "session" if state.groups == 1 else "segment",
+                None,
+                known.input,
+                known.cached,
+                None,
+                None,
+                known.output,
+                known.reasoning,
+                True,
+                True,
+                cost,
+            )
         )
 
     def _case(self, row: Row, output: list[RowMessage], record: Record, batch: Batch) -> None:

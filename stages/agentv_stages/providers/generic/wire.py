@@ -21,10 +21,9 @@ class Tokens(Struct, gc=False):
 
 
 class Call(Struct, gc=False):
-    """A tool call of a message, with its result in it. `name`, `result` and `tool_name` are the normalised transcript's."""
+    """A tool call of a message, with its result in it; without `tool` it is none."""
 
     tool: str | None = None
-    name: str | None = None
     id: str | None = None
     input: Raw = ABSENT
     output: Raw = ABSENT

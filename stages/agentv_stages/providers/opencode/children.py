@@ -1,14 +1,13 @@
 """The child sessions of an OpenCode export: the other exports beside it that name it as their parent."""
 
-import glob
 import re
 
 import msgspec
+from msgspec import Raw, Struct
 
 from agentv_stages.provider import Companion, DecodeContext, Folder
 from agentv_stages.providers.opencode.parts import metadata
 from agentv_stages.providers.opencode.wire import ABSENT, MessageDoc
-from msgspec import Raw, Struct
 
 _ID = re.compile(rb'"id"\s*:\s*"(ses_[^"]+)"')
 _PARENT = re.compile(rb'"parentID"\s*:\s*"(ses_[^"]+)"')
@@ -32,7 +31,7 @@ def companions(path: str, folder: Folder) -> list[Companion]:
     if not own:
         return []
     place = path.rpartition("/")[0]
-    others = folder.glob(f"{glob.escape(place)}/*ses_*.json" if place else "*ses_*.json")
+    others = folder.glob(f"{place}/*ses_*.json" if place else "*ses_*.json")
     by_parent: dict[bytes, list[tuple[bytes, str]]] = {}
     for other in others:
         head = folder.read(other, _HEAD) if other != path else b""

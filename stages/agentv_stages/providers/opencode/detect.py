@@ -44,6 +44,7 @@ def detect_rows(head: Head) -> float:
             return 1.0
         if str(info.get("id", "")).startswith("ses") and "directory" in info:
             sure = 1.0
-        if record.get("role") in ("user", "assistant") and "sessionID" in record and _member(record, "time").get("created"):
+        stored = "sessionID" in record and "created" in _member(record, "time")
+        if stored and record.get("role") in ("user", "assistant"):
             sure = max(sure, 0.95)
     return sure

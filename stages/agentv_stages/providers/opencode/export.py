@@ -77,9 +77,7 @@ class ExportDecoder:
         stream = context.stream
         if stream == MAIN and main is not None and session and session != main:
             stream = f"subagent:{session}"
-        return Source(
-            context.file, record.row, record.offset, len(record.data), from_epoch(time_ms), stream, base_id
-        )
+        return Source(context.file, record.row, record.offset, len(record.data), from_epoch(time_ms), stream, base_id)
 
     def _session(self, session: SessionDoc, record: Record, batch: Batch) -> None:
         state = self.state
@@ -93,9 +91,7 @@ class ExportDecoder:
         parent = session.parentID or session.parent_id
         source = self._source(record, session.id, time, session.id or "")
         batch.events.append(
-            SessionInfo(
-                source, "", session.id, None, session.version, session.directory, None, parent, session.title
-            )
+            SessionInfo(source, "", session.id, None, session.version, session.directory, None, parent, session.title)
         )
 
     def _message(
@@ -155,7 +151,8 @@ class ExportDecoder:
             state.cwd = cwd or state.cwd
             batch.events.append(SessionInfo(source, "-model", None, model, None, cwd))
         if info.summary == _TRUE:
-            batch.events.append(Notification(source, "-compact", "compact_boundary", "the answer sums up what was before"))
+            text = "the answer sums up what was before"
+            batch.events.append(Notification(source, "-compact", "compact_boundary", text))
         finishes = 0
         for i, part in enumerate(parts):
             kind = part.type
@@ -195,12 +192,8 @@ def _message(raw: Raw) -> tuple[MessageInfo, list[Part]]:
 def _own(source: Source, part: Part) -> Source:
     if not part.id:
         return source
-    return Source(
-        source.file, source.row, source.offset, source.length, source.time_ms, source.stream, part.id
-    )
+    return Source(source.file, source.row, source.offset, source.length, source.time_ms, source.stream, part.id)
 
 
 def _at(source: Source, time_ms: float) -> Source:
-    return Source(
-        source.file, source.row, source.offset, source.length, round(time_ms), source.stream, source.base_id
-    )
+    return Source(source.file, source.row, source.offset, source.length, round(time_ms), source.stream, source.base_id)

@@ -18,6 +18,7 @@ from agentv_stages.event import (
     ToolResult,
 )
 from agentv_stages.payload import EMPTY_STRING, text_of
+from agentv_stages.providers.opencode.tools import TABLE
 from agentv_stages.providers.opencode.wire import (
     ErrorInfo,
     Metadata,
@@ -95,16 +96,16 @@ def tool(
     duration = round(time.end - time.start) if time and time.start is not None and time.end is not None else None
     facts = metadata(state) if name in _WITH_FACTS or state.status == "error" else _NO_METADATA
     output, outcome = _ending(state, facts, invalid)
-    batch.events.append(
-        ToolResult(ended, at, call_id, output, outcome, facts.exit, duration, facts.sessionId)
-    )
+    batch.events.append(ToolResult(ended, at, call_id, output, outcome, facts.exit, duration, facts.sessionId))
 
 
 def _asked_for(arguments: Raw) -> str | None:
+    """The tool that a call of `invalid` meant. An unknown name with `_` stays `invalid`: it would read as MCP."""
     try:
-        return decode_invalid(arguments).tool
+        name = decode_invalid(arguments).tool
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
+    return name if name and ("_" not in name or name in TABLE.by_name) else None
 
 
 def metadata(state: ToolState) -> Metadata:
@@ -165,8 +166,8 @@ def failed(source: Source, error: ErrorInfo | str, batch: Batch) -> None:
     """Appends the error that ended a run."""
     name, text = error_text(error)
     status: Status = "interrupted" if name == "MessageAbortedError" else "error"
-    level = "warning" if status == "interrupted" else "error"
-    batch.events.append(Notification(source, "-error", name, text, level))
+    interrupted = status == "interrupted"
+    batch.events.append(Notification(source, "-error", name, text, "warning" if interrupted else "error"))
     batch.events.append(SessionEnd(source, "-end", status, f"{name}: {text}" if text != name else name))
 
 

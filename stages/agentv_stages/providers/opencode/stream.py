@@ -1,8 +1,8 @@
 """OpenCode's standard output (`run --format json`) to events.
 
-Parts are printed when they are finished: parallel calls in the order in which they end, a text maybe after the calls that
-followed it. The parts of a step are therefore held until its `step_finish` and come out in the order of their ids, which
-is that in which the model made them. Calls and results stand in one line.
+Parts are printed when they are finished: parallel calls in the order in which they end, a text maybe after the calls
+that followed it. The parts of a step are therefore held until its `step_finish` and come out in the order of their ids,
+which is that in which the model made them. Calls and results stand in one line.
 End rule: a `step_finish` with a reason other than `tool-calls` ends the run; so does an `error`.
 Source: opencode 1.18.33, stdout.
 """

@@ -116,7 +116,7 @@ class MessageInfo(Struct, gc=False):
 
 
 class MessageDoc(Struct, gc=False):
-    """A message with its parts: facts in `info` (export), or beside the parts (dumps of the database, decoded again)."""
+    """A message with its parts: facts in `info` (export), or beside the parts (dumps, decoded again)."""
 
     info: MessageInfo | None = None
     parts: list[Part] | None = None
@@ -139,8 +139,8 @@ class SessionDoc(Struct, gc=False):
 class Document(Struct, gc=False):
     """Any record of `opencode-export` and `opencode-rows`.
 
-    A whole export (`info` of a session, `messages`), a dump (`session`, `messages`), a row of a session (`info` alone), a
-    row of a message (`info` of a message, `parts`), a message file of the JSON store (neither).
+    A whole export (`info` of a session, `messages`), a dump (`session`, `messages`), a row of a session (`info` alone),
+    a row of a message (`info` of a message, `parts`), a message file of the JSON store (neither).
     `parent_call` stands in rows of a child session that `opencode_store` writes.
     """
 

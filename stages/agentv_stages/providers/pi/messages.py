@@ -59,9 +59,7 @@ def failure(content: bytes) -> tuple[Outcome, int | None]:
     return "error", None
 
 
-def tool_result(
-    source: Source, call_id: str, content: Raw, is_error: bool | None
-) -> ToolResult:
+def tool_result(source: Source, call_id: str, content: Raw, is_error: bool | None) -> ToolResult:
     """The result of a call; `isError` false is Pi's word that it went well (also of a shell that a signal killed)."""
     outcome: Outcome | None = None if is_error is None else "ok"
     code = None
@@ -81,9 +79,21 @@ def usage_event(source: Source, key: str, message: PiMessage) -> TokenUsage | No
     total = None if plain is None else plain + (cached or 0) + (written or 0)
     cost = usage.cost.total if usage.cost else None
     return TokenUsage(
-        source, "", key, "call", message.model, total, cached, written, usage.cache_write_1h, output, usage.reasoning,
-        True, False, cost,
-    )  # fmt: skip
+        source,
+        "",
+        key,
+        "call",
+        message.model,
+        total,
+        cached,
+        written,
+        usage.cache_write_1h,
+        output,
+        usage.reasoning,
+        True,
+        False,
+        cost,
+    )
 
 
 def usage_key(message: PiMessage, message_id: str, session_id: str | None) -> str:

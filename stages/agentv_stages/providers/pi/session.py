@@ -164,9 +164,7 @@ def _append(
             batch.events.append(Notification(source, "", "error", message.error_message, "error"))
         status = STATUS_OF_STOP.get(message.stop_reason or "")
         if status is not None:
-            batch.events.append(
-                SessionEnd(source, "-end", status, message.error_message or message.stop_reason)
-            )
+            batch.events.append(SessionEnd(source, "-end", status, message.error_message or message.stop_reason))
     elif role == "user":
         user(message, message_id, source, batch)
     else:

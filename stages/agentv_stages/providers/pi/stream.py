@@ -1,7 +1,8 @@
 """Pi's standard output (`--mode json`, `--mode rpc`) to events.
 
-Every answer is printed four times and more: growing in `message_update`, whole in `message_end`, again in `turn_end` and
-`agent_end`. Only `message_end` is used; an answer that never came to its end is taken from its last update at `flush`.
+Every answer is printed four times and more: growing in `message_update`, whole in `message_end`, again in `turn_end`
+and `agent_end`. Only `message_end` is used; an answer that never came to its end is taken from its last update at
+`flush`.
 Results come from `tool_execution_end`, in the order in which the tools end; the log has no time for them.
 End rule: `agent_end` ends a run, with the last answer's stop reason; an error that Pi retries by itself is no end.
 Source: pi 0.73.1, stdout.
@@ -218,9 +219,15 @@ class StreamDecoder:
         parent = self.context.parent_call
         batch.events.append(
             ToolCall(
-                self._source(record, None), "", message_id, call_id, line.tool_name or "unknown", arguments, parent,
+                self._source(record, None),
+                "",
+                message_id,
+                call_id,
+                line.tool_name or "unknown",
+                arguments,
+                parent,
                 state.model,
-            )  # fmt: skip
+            )
         )
 
     def _tool_end(self, record: Record, batch: Batch, line: Line) -> None:

@@ -1,0 +1,432 @@
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.decode import Decode
+from agentv_stages.event import (
+    AnyEvent,
+    AssistantText,
+    Notification,
+    Reasoning,
+    SessionEnd,
+    SessionInfo,
+    ToolCall,
+    ToolResult,
+    UserText,
+)
+from agentv_stages.provider import DecodeContext
+from agentv_stages.providers.pi import PROVIDER
+from support.decoding import (
+    FIXTURES,
+    asked_calls,
+    best,
+    calls,
+    check_laws,
+    corpus,
+    decoded,
+    dialect,
+    events_of,
+    lines,
+    read,
+    records,
+    results,
+    said,
+    texts,
+    total,
+    usages,
+)
+
+STREAM = dialect(PROVIDER, "pi-stream")
+SESSION = dialect(PROVIDER, "pi-session")
+SUBAGENT = dialect(PROVIDER, "pi-subagent")
+HEADER = {"type": "session", "version": 3, "id": "s-1", "timestamp": "2026-03-01T10:00:00.000Z", "cwd": "/w"}
+USAGE = {"input": 100, "output": 20, "cacheRead": 30, "cacheWrite": 7, "totalTokens": 157, "cost": {"total": 0.25}}
+
+
+def answer(content: list[Any], stop: str = "toolUse", **more: Any) -> dict[str, Any]:
+    return {
+        "role": "assistant",
+        "content": content,
+        "provider": "p",
+        "model": "m-1",
+        "usage": USAGE,
+        "stopReason": stop,
+        "timestamp": 1772359200500,
+        **more,
+    }
+
+
+def text(value: str) -> dict[str, Any]:
+    return {"type": "text", "text": value}
+
+
+def call(call_id: str, name: str = "bash", **arguments: Any) -> dict[str, Any]:
+    return {"type": "toolCall", "id": call_id, "name": name, "arguments": arguments}
+
+
+def end(message: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "message_end", "message": message}
+
+
+def tool_end(call_id: str, output: str, error: bool = False) -> dict[str, Any]:
+    result = {"content": [text(output)], "details": {"diff": "x"}}
+    return {"type": "tool_execution_end", "toolCallId": call_id, "toolName": "bash", "result": result, "isError": error}
+
+
+def entry(kind: str, own: str, parent: str | None, **members: Any) -> dict[str, Any]:
+    return {"type": kind, "id": own, "parentId": parent, "timestamp": "2026-03-01T10:00:01.000Z", **members}
+
+
+def outcome_of(output: str, error: bool) -> tuple[Any, Any]:
+    given = lines(HEADER, end(answer([call("c")])), tool_end("c", output, error))
+    [result] = results(events_of(STREAM, given))
+    return result.outcome, result.exit_code
+
+
+def fixture(name: str) -> list[Record]:
+    return records((FIXTURES / "pi" / name).read_bytes())
+
+
+@pytest.mark.parametrize("name", ["stream.jsonl", "retry.jsonl"])
+def test_the_stream_keeps_the_laws_of_decoders(name: str) -> None:
+    check_laws(STREAM, fixture(name))
+
+
+@pytest.mark.parametrize("name", ["session-v1.jsonl", "session-v3.jsonl"])
+def test_the_session_keeps_the_laws_of_decoders(name: str) -> None:
+    check_laws(SESSION, fixture(name))
+
+
+def test_an_answer_that_is_printed_four_times_counts_once() -> None:
+    events = events_of(STREAM, fixture("stream.jsonl"))
+    assert texts(events) == ["Looking.", "All done."]
+    assert [c.name for c in calls(events)] == ["read", "bash"]
+    assert total(events) == {"input": 274, "cached": 60, "output": 40, "reasoning": 0}
+    assert [u.cost_usd for u in usages(events)] == [0.25, 0.25]
+
+
+def test_results_come_in_the_order_in_which_tools_end_and_once() -> None:
+    events = events_of(STREAM, fixture("stream.jsonl"))
+    assert [(r.call_id, r.outcome, r.exit_code) for r in results(events)] == [("c-2", "error", 3), ("c-1", "ok", None)]
+    assert all(r.source.time_ms is None for r in results(events))
+
+
+def test_all_blocks_of_an_answer_share_its_message_id_and_answers_differ() -> None:
+    events = events_of(STREAM, fixture("stream.jsonl"))
+    ids = [e.message_id for e in events if isinstance(e, AssistantText | Reasoning | ToolCall)]
+    assert len(set(ids)) == 2
+    assert all(ids)
+
+
+def test_the_end_of_a_run_has_the_last_answers_stop_reason() -> None:
+    [end_event] = [e for e in events_of(STREAM, fixture("stream.jsonl")) if isinstance(e, SessionEnd)]
+    assert (end_event.status, end_event.reason) == ("complete", "stop")
+
+
+def test_an_error_that_is_retried_does_not_end_the_run() -> None:
+    ends = [e for e in events_of(STREAM, fixture("retry.jsonl")) if isinstance(e, SessionEnd)]
+    assert [e.status for e in ends] == ["complete"]
+
+
+def test_an_error_that_is_not_retried_ends_the_run_even_as_the_last_record() -> None:
+    given = lines(HEADER, {"type": "agent_start"}, end(answer([], "error", errorMessage="500")), {"type": "agent_end"})
+    events = events_of(STREAM, given)
+    assert [e.status for e in events if isinstance(e, SessionEnd)] == ["error"]
+    assert [(e.level, e.message) for e in events if isinstance(e, Notification)] == [("error", "500")]
+
+
+def test_an_error_with_a_retry_to_come_is_no_end() -> None:
+    given = lines(HEADER, end(answer([], "error", errorMessage="500")), {"type": "agent_end", "willRetry": True})
+    assert not [e for e in events_of(STREAM, given) if isinstance(e, SessionEnd)]
+
+
+def test_an_answer_cut_off_while_it_was_written_is_taken_from_its_last_update() -> None:
+    update = {
+        "type": "message_update",
+        "message": answer([{"type": "thinking", "thinking": "hm"}, text("Half a")], "stop"),
+    }
+    events = events_of(STREAM, lines(HEADER, {"type": "agent_start"}, update))
+    assert texts(events) == ["Half a"]
+    assert [e.text for e in events if isinstance(e, Reasoning)] == ["hm"]
+    assert not usages(events)
+
+
+def test_a_call_that_was_still_being_written_is_no_call() -> None:
+    update = {
+        "type": "message_update",
+        "assistantMessageEvent": {"type": "toolcall_delta", "partial": answer([text("Now"), call("c", command="ec")])},
+    }
+    events = events_of(STREAM, lines(HEADER, update))
+    assert texts(events) == ["Now"]
+    assert not calls(events)
+
+
+def test_calls_of_a_broken_answer_are_cancelled() -> None:
+    broken = {**call("c-2"), "partialJson": '{"comm'}
+    events = events_of(STREAM, lines(HEADER, end(answer([call("c-1"), broken], "aborted"))))
+    assert [c.call_id for c in calls(events)] == ["c-1"]
+    assert [(r.call_id, r.outcome, r.output_json) for r in results(events)] == [("c-1", "cancelled", None)]
+
+
+@pytest.mark.parametrize(
+    ("output", "error", "outcome", "code"),
+    [
+        ("fine", False, "ok", None),
+        ("x\n\nCommand exited with code 127", True, "error", 127),
+        ("Command exited with code 2 was printed before", True, "error", None),
+        ("ENOENT: no such file", True, "error", None),
+        ("partial\n\nCommand aborted", True, "cancelled", None),
+        ("Operation aborted", True, "cancelled", None),
+        ("Skipped due to queued user message.", True, "cancelled", None),
+        ("Tool execution was blocked by an extension", True, "denied", None),
+    ],
+)
+def test_outcomes_are_read_from_the_error_flag_and_the_text(
+    output: str, error: bool, outcome: str, code: int | None
+) -> None:
+    assert outcome_of(output, error) == (outcome, code)
+
+
+def test_a_tool_result_message_counts_where_no_execution_end_was_printed() -> None:
+    message = {"role": "toolResult", "toolCallId": "c", "toolName": "bash", "content": [text("hi")], "isError": False}
+    events = events_of(STREAM, lines(HEADER, end(answer([call("c")])), end(message), end(message)))
+    assert [r.outcome for r in results(events)] == ["ok"]
+
+
+def test_an_execution_without_a_call_gives_its_call() -> None:
+    start = {"type": "tool_execution_start", "toolCallId": "x", "toolName": "read", "args": {"path": "a"}}
+    events = events_of(STREAM, lines(HEADER, start, tool_end("x", "text")))
+    assert [(c.name, c.input) for c in calls(events)] == [("read", {"path": "a"})]
+    assert len(results(events)) == 1
+
+
+def test_arguments_that_came_as_a_string_are_unwrapped() -> None:
+    block = {"type": "toolCall", "id": "c", "name": "read", "arguments": '{"path":"a"}'}
+    [one] = calls(events_of(STREAM, lines(HEADER, end(answer([block])))))
+    assert one.input == {"path": "a"}
+
+
+def test_updates_are_skipped_without_decoding_yet_torn_and_welded_ones_are_not() -> None:
+    update = b'{"type":"message_update","message":{"role":"assistant","content":[{"type":"text","text":"}{ hi"}]}}'
+    whole = msgspec.json.encode(end(answer([text("Done")], "stop")))
+    stage = Decode(STREAM, DecodeContext("log"))
+    batch = Batch("log", records=records(b"\n".join([update, update + whole])))
+    stage.push(batch)
+    assert texts(batch.events) == ["Done"]
+    assert [f.reason for f in batch.faults] == ["welded"]
+    torn = Batch("log", records=[Record(update[:-30], 0, 0)])
+    Decode(STREAM, DecodeContext("log")).push(torn)
+    assert [f.reason for f in torn.faults] in (["torn"], ["torn-middle"])
+
+
+def test_an_update_with_its_keys_in_another_order_is_ignored_too() -> None:
+    given = lines(HEADER, {"message": answer([text("a")]), "type": "message_update"})
+    assert decoded(STREAM, given).ignored == {"message_update": 1}
+
+
+def test_known_types_are_never_unknown_and_new_ones_are() -> None:
+    given = lines(
+        {"type": "auto_retry_start", "attempt": 1, "maxAttempts": 3, "delayMs": 2000, "errorMessage": "529"},
+        {"type": "auto_retry_end", "success": False, "attempt": 3, "finalError": "529"},
+        {"type": "compaction_start", "reason": "threshold"},
+        {"type": "compaction_end", "reason": "threshold", "result": {"summary": "so far", "tokensBefore": 9}},
+        {"type": "auto_compaction_end", "aborted": True, "willRetry": False},
+        {"type": "queue_update", "steering": ["stop that"], "followUp": []},
+        {"type": "session_info_changed", "name": "a title"},
+        {"type": "thinking_level_changed", "level": "high"},
+        {"type": "session_action_update"},
+        {"type": "agent_settled"},
+        {"type": "extension_error", "extensionPath": "x", "event": "tool_call", "error": "boom"},
+        {"type": "extension_ui_request", "id": "1", "method": "confirm", "title": "Sure?", "message": "rm"},
+        {"type": "extension_ui_request", "id": "2", "method": "setWidget", "widgetKey": "k"},
+        {"type": "response", "id": "1", "command": "prompt", "success": True},
+        {"type": "response", "id": "2", "command": "prompt", "success": False, "error": "busy"},
+    )
+    batch = decoded(STREAM, given)
+    assert not batch.unknown
+    names = [e.name for e in batch.events if isinstance(e, Notification)]
+    assert "compact_boundary" in names
+    assert "permission_request" in names
+    assert [e.text for e in batch.events if isinstance(e, UserText) and e.injected] == ["so far"]
+    new = decoded(STREAM, lines({"type": "brand_new"}))
+    assert new.unknown == {"brand_new": 1}
+    assert len(new.strangers) == 1
+
+
+def test_a_branch_is_noted_and_both_branches_count() -> None:
+    events = events_of(SESSION, fixture("session-v3.jsonl"))
+    assert [e.message for e in events if isinstance(e, Notification) and e.name == "branch"] == [
+        "continues e2; e4 was left"
+    ]
+    assert texts(events) == ["One.", "Two.", "Other way."]
+    assert len(usages(events)) == 3
+
+
+def test_a_session_tells_its_facts() -> None:
+    infos = [e for e in events_of(SESSION, fixture("session-v3.jsonl")) if isinstance(e, SessionInfo)]
+    assert infos[0].session_id == "s-3"
+    assert infos[0].cwd == "/w"
+    assert [i.model for i in infos if i.model] == ["m-1"]
+    assert [i.title for i in infos if i.title] == ["Fix it"]
+
+
+def test_version_one_sessions_have_answers_without_ids() -> None:
+    events = events_of(SESSION, fixture("session-v1.jsonl"))
+    assert texts(events) == ["Reading.", "Read."]
+    assert len({e.message_id for e in events if isinstance(e, AssistantText)}) == 2
+    assert [r.outcome for r in results(events)] == ["ok"]
+    assert [e.status for e in events if isinstance(e, SessionEnd)] == ["complete"]
+
+
+def test_what_the_program_puts_into_the_context_is_injected() -> None:
+    given = lines(
+        HEADER,
+        entry("compaction", "a", None, summary="before", firstKeptEntryId="x", tokensBefore=5),
+        entry("branch_summary", "b", "a", fromId="z", summary="left"),
+        entry("custom_message", "c", "b", customType="note", content="by an extension", display=True),
+        entry("message", "d", "c", message={"role": "custom", "customType": "n", "content": "note", "display": True}),
+        entry("message", "e", "d", message={"role": "bashExecution", "command": "ls", "output": "a", "exitCode": 0}),
+        entry("message", "f", "e", message={"role": "compactionSummary", "summary": "sum", "tokensBefore": 5}),
+        entry("message", "g", "f", message={"role": "user", "content": "a person"}),
+        entry("custom", "h", "g", customType="state", data={}),
+        entry("label", "i", "h", targetId="a", label="here"),
+        entry("thinking_level_change", "j", "i", thinkingLevel="high"),
+    )
+    batch = decoded(SESSION, given)
+    told = [(e.text, e.injected) for e in batch.events if isinstance(e, UserText)]
+    assert told == [
+        ("before", True),
+        ("left", True),
+        ("by an extension", True),
+        ("note", True),
+        ("!ls\na\n(exit code 0)", True),
+        ("sum", True),
+        ("a person", False),
+    ]
+    assert not batch.unknown
+
+
+def test_unknown_entries_and_roles_are_counted() -> None:
+    given = lines(HEADER, entry("brand_new", "a", None), entry("message", "b", "a", message={"role": "martian"}))
+    assert decoded(SESSION, given).unknown == {"brand_new": 1, "message/martian": 1}
+
+
+def test_a_copied_entry_of_a_fork_keeps_its_usage_key() -> None:
+    copied = entry("message", "abcd0001", None, message=answer([text("a")], "stop"))
+    first = usages(events_of(SESSION, lines(HEADER, copied)))
+    second = usages(events_of(SESSION, lines({**HEADER, "id": "fork", "parentSession": "/s-1.jsonl"}, copied)))
+    assert first[0].key == second[0].key
+
+
+def test_a_broken_answer_without_tokens_gives_no_usage() -> None:
+    zero = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "cost": {"total": 0}}
+    given = lines(HEADER, entry("message", "a", None, message=answer([], "error", usage=zero, errorMessage="400")))
+    events = events_of(SESSION, given)
+    assert not usages(events)
+    assert [e.status for e in events if isinstance(e, SessionEnd)] == ["error"]
+
+
+def test_a_sub_agents_transcript_is_read_as_a_session() -> None:
+    base = {"version": 1, "recordType": "message", "runId": "r", "agent": "reviewer", "childIndex": 1, "cwd": "/w"}
+    row = {**base, "timestamp": "2026-03-01T10:00:00.000Z"}
+    given = lines(
+        {**row, "role": "user", "message": {"role": "user", "content": "review"}},
+        {**row, "role": "assistant", "message": answer([call("c", "read", path="a")])},
+        {**row, "recordType": "tool_start", "toolCallId": "c", "toolName": "read"},
+        {**row, "message": {"role": "toolResult", "toolCallId": "c", "content": [text("x")], "isError": True}},
+        {**row, "recordType": "stderr", "text": "warned"},
+        {**row, "role": "assistant", "message": answer([text("fine")], "stop")},
+    )
+    check_laws(SUBAGENT, given)
+    events = events_of(SUBAGENT, given)
+    assert best(PROVIDER, given) == ("pi-subagent", 1.0)
+    assert [c.name for c in calls(events)] == ["read"]
+    assert [r.outcome for r in results(events)] == ["error"]
+    assert texts(events) == ["fine"]
+
+
+def test_stream_and_session_are_told_apart_by_what_follows_their_common_header() -> None:
+    assert best(PROVIDER, fixture("stream.jsonl")) == ("pi-stream", 1.0)
+    assert best(PROVIDER, fixture("session-v1.jsonl")) == ("pi-session", 1.0)
+    assert best(PROVIDER, fixture("session-v3.jsonl")) == ("pi-session", 1.0)
+    assert 0 < best(PROVIDER, lines(HEADER))[1] < 1.0
+
+
+def test_other_agents_records_are_no_pi() -> None:
+    others: list[dict[str, Any]] = [
+        {"type": "system", "subtype": "init", "session_id": "x", "tools": [], "mcp_servers": []},
+        {"type": "session.start", "id": "a", "parentId": None, "timestamp": "t", "data": {}},
+        {"type": "message", "role": "user", "content": "x", "timestamp": "2026-01-01T00:00:00Z"},
+        {"type": "thread.started", "thread_id": "t"},
+        {"type": "tool_call", "name": "x", "timestamp": "2026-01-01T00:00:00Z"},
+    ]
+    for other in others:
+        assert best(PROVIDER, lines(other))[1] == 0.0
+
+
+def recordings(form: str) -> list[Path]:
+    root = corpus("clients/pi")
+    pattern = "*/stream.jsonl*" if form == "stream" else "*/home/.pi/agent/sessions/*/*.jsonl"
+    return sorted(root.glob(pattern))
+
+
+def check_against_truth(path: Path, truth_file: Path, events: list[AnyEvent], form: str) -> None:
+    truth = msgspec.json.decode(truth_file.read_bytes())
+    scenario = truth["scenario"]
+    if scenario == "s10b" and form == "session":
+        return  # the log of a resumed session holds its first part too
+    table = PROVIDER.tools.by_name
+    names = sorted(table[c.name].tool if c.name in table else c.name for c in calls(events))
+    wanted = sorted(
+        c["tool"] or table[c["native"]].tool if c["native"] in table else c["native"] for c in asked_calls(truth)
+    )
+    assert names == wanted, path
+    whole = "\n".join(texts(events))
+    assert [t for t in said(truth) if t.strip() not in whole] == [], path
+    if not truth["broken"] and not scenario.startswith("s6_"):
+        tokens = truth["threads"]["part2" if "part2" in truth["threads"] else "main"]["tokens"]
+        found = total(events)
+        assert (found["input"], found["cached"], found["output"]) == (
+            tokens["input"],
+            tokens["cached"],
+            tokens["output"],
+        )
+
+
+@pytest.mark.parametrize("form", ["stream", "session"])
+def test_recordings_hold_what_the_model_asked_for(form: str) -> None:
+    found = recordings(form)
+    assert found
+    for path in found:
+        place = path.parent if form == "stream" else next(p for p in path.parents if p.name == "home").parent
+        if place.name == "s6_pipe":
+            continue  # its reader left, and the agent died of it
+        given = records(read(path))
+        name, score = best(PROVIDER, given[:8])
+        assert (name, score) == (f"pi-{form}", 1.0)
+        batch = Batch(str(path), records=given)
+        stage = Decode(dialect(PROVIDER, name), DecodeContext(str(path)))
+        stage.push(batch)
+        events = [*batch.events, *(e for b in stage.flush() for e in b.events)]
+        assert not batch.unknown
+        assert not batch.faults
+        check_against_truth(path, place / "truth.json", events, form)
+
+
+@pytest.mark.parametrize("kind", ["pi-events", "pi-session", "pi-subagent-transcript"])
+def test_wild_logs_decode_without_unknown_types(kind: str) -> None:
+    for path in sorted(corpus(f"wild/{kind}").iterdir()):
+        given = records(read(path))
+        readable = [r for r in given if r.data.endswith(b"}") and b'"axli"' not in r.data[:8]]
+        name, score = best(PROVIDER, readable[:8])
+        assert score == 1.0, path
+        batch = Batch(str(path), records=readable)
+        Decode(dialect(PROVIDER, name), DecodeContext(str(path))).push(batch)
+        assert not batch.unknown, path
+        assert [f.reason for f in batch.faults if f.reason == "schema"] == []
+        answered = {r.call_id for r in results(batch.events)}
+        assert len(answered) == len(results(batch.events)), path
+        assert isinstance(next(e for e in batch.events if isinstance(e, ToolResult | UserText)), ToolResult | UserText)
