@@ -14,7 +14,7 @@ from agentv_stages.provider import Companion, DecodeContext, Folder
 from agentv_stages.times import parse_iso
 
 # Only the beginning of a file is read, and it may be cut: so the members are found as bytes. Within a JSON string their
-# quotes would be escaped, so text cannot pass for them. They stand before the long instructions in versions with parents.
+# quotes would be escaped, so text cannot pass for them. In versions with parents they stand before the instructions.
 _HEAD = 16_384
 _PARENT_LIMIT = 64 * 1024 * 1024
 _REVIEW_MS = 100

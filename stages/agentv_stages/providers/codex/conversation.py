@@ -267,7 +267,7 @@ class Conversation:
         if p.namespace and p.namespace != "functions":
             name = f"{p.namespace}.{name}"
         value = unwrap(arguments)
-        if name in SHELLS and memoryview(value).nbytes > 40 and _BEGIN in bytes(value):
+        if name in SHELLS and len(value) > 40 and _BEGIN in bytes(value):
             patch = heredoc(value)
             if patch is not None:
                 name, value = "apply_patch", patch
@@ -408,10 +408,13 @@ class Conversation:
         self.end_answer()
 
 
-IGNORED_ITEMS = frozenset(
-    ("ghost_snapshot", "additional_tools", "other", "compaction", "compaction_summary", "context_compaction")
-    + ("compaction_trigger", "program", "program_output", "item_reference")
-)
+IGNORED_ITEMS = frozenset({"ghost_snapshot", "additional_tools", "other", "compaction", "compaction_summary"}) | {
+    "context_compaction",
+    "compaction_trigger",
+    "program",
+    "program_output",
+    "item_reference",
+}
 
 
 def _parts(content: Raw) -> list[ContentPart]:

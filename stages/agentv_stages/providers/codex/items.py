@@ -5,6 +5,8 @@ an open call ends that call, and the later output of the call is a repetition. A
 that a script made (code mode): it gives call and result, with the script as parent.
 """
 
+from typing import Any
+
 from msgspec import Raw
 
 from agentv_stages.batch import Batch, Record
@@ -26,14 +28,19 @@ from agentv_stages.providers.codex.wire import (
 )
 
 COPIES = frozenset(("Reasoning", "Plan", "ContextCompaction", "HookPrompt", "EnteredReviewMode", "ExitedReviewMode"))
-RUNS = frozenset(
-    ("CommandExecution", "FileChange", "McpToolCall", "DynamicToolCall", "CollabAgentToolCall", "CollabToolCall")
-    + ("ImageView", "ImageGeneration", "WebSearch", "Extension", "Sleep")
-)
-END_EVENTS = frozenset(
-    ("exec_command_end", "patch_apply_end", "mcp_tool_call_end", "view_image_tool_call", "dynamic_tool_call_response")
-    + ("collab_agent_spawn_end", "collab_agent_interaction_end", "collab_waiting_end", "collab_close_end")
-    + ("collab_resume_end", "web_search_end", "image_generation_end")
+RUNS = frozenset({"CommandExecution", "FileChange", "McpToolCall", "DynamicToolCall", "CollabAgentToolCall"}) | {
+    "CollabToolCall",
+    "ImageView",
+    "ImageGeneration",
+    "WebSearch",
+    "Extension",
+    "Sleep",
+}
+END_EVENTS = (
+    frozenset({"exec_command_end", "patch_apply_end", "mcp_tool_call_end", "view_image_tool_call"})
+    | {"dynamic_tool_call_response", "collab_agent_spawn_end", "collab_agent_interaction_end"}
+    | {"collab_waiting_end", "collab_close_end", "collab_resume_end", "web_search_end"}
+    | {"image_generation_end"}
 )
 
 
@@ -172,7 +179,7 @@ def described(item: Item) -> tuple[str, Raw]:
             members["cwd"] = item.cwd
         return "command_execution", to_raw(members)
     if kind == "FileChange":
-        return "file_change", to_raw({"changes": item.changes if given(item.changes) else {}})
+        return "file_change", to_raw({"changes": changes_of(item.changes)})
     if kind in ("McpToolCall", "DynamicToolCall"):
         name = f"mcp__{item.server or ''}__{item.tool or ''}" if kind == "McpToolCall" else item.tool or "dynamic_tool"
         return name, item.arguments if given(item.arguments) else EMPTY_OBJECT
@@ -191,6 +198,24 @@ def described(item: Item) -> tuple[str, Raw]:
     return "web_search" if "action" in members or kind == "WebSearch" else word(item.kind) or "extension", to_raw(
         members
     )
+
+
+def changes_of(changes: Raw) -> Any:
+    """Changed files as the exec stream has them, `[{path, kind, …}]`; rollouts map paths to changes."""
+    value = decode_json(changes) if given(changes) else []
+    if not isinstance(value, dict):
+        return value
+    out: list[dict[str, Any]] = []
+    for path, change in value.items():  # pyright: ignore[reportUnknownVariableType] - decoded JSON
+        one: dict[str, Any] = {"path": path}
+        if isinstance(change, dict):
+            kind: Any = change.get("type")  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
+            if kind is None and len(change) == 1:  # pyright: ignore[reportUnknownArgumentType] - the oldest form: {"add": {…}}
+                kind, change = next(iter(change.items()))  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType] - decoded JSON
+            one["kind"] = kind
+            one.update((k, v) for k, v in change.items() if k != "type") if isinstance(change, dict) else None  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType,reportUnknownMemberType] - decoded JSON
+        out.append(one)
+    return out
 
 
 def output_of(item: Item) -> Raw | None:

@@ -2,7 +2,7 @@
 
 In: a line of configuration, a line with the prompt, then messages; all messages of a turn share one `id`, which is no
 event id. End rule: `task_complete`, `turn_aborted`; exec mode prints neither, so there is none to wait for.
-Usage: `token_count` is of one model call (flat form), or cumulative (`info`), then differenced by its `last_token_usage`.
+Usage: `token_count` is of one model call: itself (flat form), or its `last_token_usage`, repeated totals dropped.
 """
 
 from msgspec import Raw, Struct, field
@@ -23,6 +23,7 @@ from agentv_stages.event import (
 )
 from agentv_stages.payload import decode_json, to_raw
 from agentv_stages.provider import DecodeContext
+from agentv_stages.providers.codex.items import changes_of
 from agentv_stages.providers.codex.outcome import is_bytes
 from agentv_stages.providers.codex.rollout import usage_event
 from agentv_stages.providers.codex.wire import (
@@ -37,11 +38,12 @@ from agentv_stages.providers.codex.wire import (
     plain,
 )
 
-IGNORED = frozenset(
-    ("agent_reasoning_section_break", "agent_message_delta", "agent_reasoning_delta", "agent_reasoning_raw_content")
-    + ("agent_reasoning_raw_content_delta", "turn_diff", "exec_command_output_delta", "shutdown_complete")
-    + ("user_message", "get_history_entry_response", "mcp_list_tools_response", "list_custom_prompts_response")
-    + ("conversation_path", "entered_review_mode", "exited_review_mode", "web_search_begin")
+IGNORED = (
+    frozenset({"agent_reasoning_section_break", "agent_message_delta", "agent_reasoning_delta"})
+    | {"agent_reasoning_raw_content", "agent_reasoning_raw_content_delta", "turn_diff"}
+    | {"exec_command_output_delta", "shutdown_complete", "user_message", "get_history_entry_response"}
+    | {"mcp_list_tools_response", "list_custom_prompts_response", "conversation_path"}
+    | {"entered_review_mode", "exited_review_mode", "web_search_begin"}
 )
 NOTICES = {"error": "error", "stream_error": "warning", "warning": "warning", "background_event": "info"}
 PERMISSIONS = frozenset(("exec_approval_request", "apply_patch_approval_request"))
@@ -194,7 +196,7 @@ def _exec(m: Msg) -> tuple[str, Raw]:
 
 
 def _patch(m: Msg) -> tuple[str, Raw]:
-    return "file_change", to_raw({"changes": m.changes if given(m.changes) else {}})
+    return "file_change", to_raw({"changes": changes_of(m.changes)})
 
 
 def _mcp(m: Msg) -> tuple[str, Raw]:

@@ -13,7 +13,7 @@ from msgspec import Raw
 
 from agentv_stages.event import Outcome
 from agentv_stages.payload import decode_json, plain_text, to_raw
-from agentv_stages.providers.codex.wire import Item, decode_wrapped, first, given, word
+from agentv_stages.providers.codex.wire import Item, decode_wrapped, given, word
 
 HEAD = 600
 _EXIT = re.compile(
@@ -43,13 +43,18 @@ class Verdict(NamedTuple):
     running: bool = False
 
 
+SILENT = Verdict(None)
+
+
 def judge(output: Raw) -> Verdict:
     """Reads an output of any dialect."""
     if not given(output):
-        return Verdict(None)
-    head = first(output)
+        return SILENT
+    size = len(output)
+    data = bytes(memoryview(output)[: 4 * HEAD])
+    head = data[:1]
     if head == b'"':
-        text = beginning(output)
+        text = decode_json(data) if size <= 4 * HEAD else beginning(output)
         if text[:1] == "{":
             verdict = _wrapped(decode_json(output))
             if verdict is not None:
@@ -119,7 +124,7 @@ def _wrapped(text: str) -> Verdict | None:
 
 def is_bytes(value: object) -> bool:
     """A list of byte values, as old versions write output."""
-    return isinstance(value, list) and bool(value) and all(isinstance(v, int) and 0 <= v < 256 for v in value)  # pyright: ignore[reportUnknownVariableType] - decoded JSON
+    return isinstance(value, list) and bool(value) and all(isinstance(v, int) and 0 <= v < 256 for v in value)  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType] - decoded JSON
 
 
 STATUS: dict[str, Outcome] = {"completed": "ok", "failed": "error", "declined": "denied", "errored": "error"}

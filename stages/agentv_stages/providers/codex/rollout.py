@@ -28,22 +28,18 @@ from agentv_stages.providers.codex.wire import (
 )
 from agentv_stages.times import parse_iso
 
-IGNORED_EVENTS = frozenset(
-    ("agent_reasoning", "agent_reasoning_raw_content", "agent_reasoning_section_break", "thread_settings_applied")
-    + ("context_compacted", "dynamic_tool_call_request", "thread_goal_updated", "plan_update", "turn_diff")
-    + ("sub_agent_activity", "exec_command_begin", "exec_command_output_delta", "patch_apply_begin")
-    + ("mcp_tool_call_begin", "web_search_begin", "item_started", "item_updated", "plan_delta", "turn.completed")
-    + (
-        "image_generation_begin",
-        "undo_started",
-        "mcp_startup_update",
-        "mcp_startup_complete",
-        "skills_update_available",
-    )
-    + ("session_configured", "shutdown_complete", "collab_agent_spawn_begin", "collab_agent_interaction_begin")
-    + ("collab_waiting_begin", "collab_close_begin", "collab_resume_begin", "hook_started", "hook_completed")
-    + ("agent_message_delta", "agent_reasoning_delta", "agent_message_content_delta", "reasoning_content_delta")
-    + ("raw_response_item", "terminal_interaction", "turn_started_metadata", "thread_settings_updated")
+IGNORED_EVENTS = (
+    frozenset({"agent_reasoning", "agent_reasoning_raw_content", "agent_reasoning_section_break"})
+    | {"thread_settings_applied", "context_compacted", "dynamic_tool_call_request", "thread_goal_updated"}
+    | {"plan_update", "turn_diff", "sub_agent_activity", "exec_command_begin"}
+    | {"exec_command_output_delta", "patch_apply_begin", "mcp_tool_call_begin", "web_search_begin"}
+    | {"item_started", "item_updated", "plan_delta", "turn.completed", "image_generation_begin"}
+    | {"undo_started", "mcp_startup_update", "mcp_startup_complete", "skills_update_available"}
+    | {"session_configured", "shutdown_complete", "collab_agent_spawn_begin"}
+    | {"collab_agent_interaction_begin", "collab_waiting_begin", "collab_close_begin"}
+    | {"collab_resume_begin", "hook_started", "hook_completed", "agent_message_delta"}
+    | {"agent_reasoning_delta", "agent_message_content_delta", "reasoning_content_delta"}
+    | {"raw_response_item", "terminal_interaction", "turn_started_metadata", "thread_settings_updated"}
 )
 NOTICES = {
     "error": "error",
@@ -84,11 +80,18 @@ class RolloutDecoder(Items):
 
     def decode(self, record: Record, batch: Batch) -> None:
         line = decode_rollout(record.data)
-        context = self.context
+        kind, p, state, context = line.type, line.payload, self.state, self.context
+        if kind == "event_msg":
+            # A third of the lines; they are let go before anything is made of them.
+            if p.type in IGNORED_EVENTS or (state.records and p.type == "token_count" and not state.replay):
+                batch.ignore(p.type)
+                return
+        elif kind in IGNORED_LINES:
+            batch.ignore(kind)
+            return
         time_ms = parse_iso(line.timestamp)
         source = Source(context.file, record.row, record.offset, len(record.data), time_ms, context.stream)
-        kind, p = line.type, line.payload
-        if self.state.replay and self._replayed(kind, p, time_ms):
+        if state.replay and self._replayed(kind, p, time_ms):
             batch.ignore("replayed")
             return
         if kind == "response_item":
@@ -99,8 +102,6 @@ class RolloutDecoder(Items):
             self._usage_record(p, source, batch)
         elif kind == "turn_context":
             self._context(p, source, batch)
-        elif kind in IGNORED_LINES:
-            batch.ignore(kind)
         elif kind == "session_meta":
             self._meta(p, source, batch)
         elif kind == "compacted":
@@ -128,8 +129,6 @@ class RolloutDecoder(Items):
             self.copy("user", p.message, source, batch)
         elif kind in END_EVENTS:
             self.end_event(p, source, batch)
-        elif kind in IGNORED_EVENTS:
-            batch.ignore(kind)
         elif kind == "task_started" or kind == "turn_started":
             self.state.ends = True
             self.state.started = True

@@ -1,8 +1,8 @@
 """Code mode: what an `exec` script is about to do, read from its text.
 
 The calls that a script makes are counted from the items of the log. Some calls leave no item (a patch that does not
-apply, a command that still runs when the script yields); if the text of such a script names exactly one tool, the script
-is that call.
+apply, a command that still runs when the script yields); if the text of such a script names exactly one tool, the
+script is that call.
 Source: Codex 0.169, `custom_tool_call` named `exec`, input `const r = await tools.exec_command({…});`.
 """
 

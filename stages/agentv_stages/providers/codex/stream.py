@@ -2,7 +2,7 @@
 
 In: lines of standard output. Items are whole snapshots; nothing comes in pieces. There are no times, no model name, no
 message ids: an answer begins with the first text, reasoning or call after a tool result.
-End rule: `turn.completed` (complete), `turn.failed` (error); a stream that just stops is incomplete. `error` lines alone
+End rule: `turn.completed` (complete), `turn.failed` (error); a stream that just stops is incomplete. `error` lines
 are retries or forerunners of `turn.failed`, never an end.
 Usage: `turn.completed` shows the total of the thread so far, a resumed thread's earlier runs included.
 """
@@ -41,24 +41,16 @@ from agentv_stages.providers.codex.wire import (
 
 MOST_OPEN = 10_000
 ITEMS = frozenset(
-    (
-        "command_execution",
-        "file_change",
-        "mcp_tool_call",
-        "collab_tool_call",
-        "web_search",
-        "todo_list",
-        "agent_message",
-    )
-    + ("reasoning", "error", "assistant_message")
-)
-LINES = frozenset(
-    ("thread.started", "session.created", "turn.started", "turn.completed", "turn.failed", "error")
-    + ("item.started", "item.updated", "item.completed")
-)
+    {"command_execution", "file_change", "mcp_tool_call", "collab_tool_call", "web_search", "todo_list"}
+) | {"agent_message", "reasoning", "error", "assistant_message"}
+LINES = frozenset({"thread.started", "session.created", "turn.started", "turn.completed", "turn.failed", "error"}) | {
+    "item.started",
+    "item.updated",
+    "item.completed",
+}
 _RETRY = "Reconnecting..."
 PASSING = frozenset(
-    ("user_message", "context_compaction", "entered_review_mode", "exited_review_mode", "plan", "sleep")
+    {"user_message", "context_compaction", "entered_review_mode", "exited_review_mode", "plan", "sleep"}
 )
 
 
