@@ -76,12 +76,14 @@ class ChatState(Struct):
     """What is remembered between lines. `calls`: id -> whether its result was told.
 
     `started`: a message was recorded on a line of its own; from then on `$set` only repeats messages.
+    `copying`: records repeat the history for a new context.
     """
 
     session_id: str | None = None
     model: str | None = None
     cwd: str | None = None
     started: bool = False
+    copying: bool = False
     messages: dict[str, Told] = field(default_factory=dict[str, Told])
     calls: dict[str, bool] = field(default_factory=dict[str, bool])
 
@@ -98,6 +100,9 @@ class ChatDecoder:
     def decode(self, record: Record, batch: Batch) -> None:
         line = decode_chat(record.data)
         if line.type is not None:
+            if self.state.started and self._is_copy(line):
+                batch.ignore("context_copy")
+                return
             self.state.started = True
             self._message(line, record, batch, f"m{record.row}")
         elif line.set is not None:
@@ -163,6 +168,7 @@ class ChatDecoder:
     def _context(self, messages: list[ChatMessage], source: Source, record: Record, batch: Batch) -> None:
         """The model's context. What it holds before the first message is told; later it repeats, often with new ids."""
         state = self.state
+        state.copying = False
         if not state.started:
             for i, message in enumerate(messages):
                 self._message(message, record, batch, f"m{record.row}-{i}")
@@ -172,6 +178,19 @@ class ChatDecoder:
             batch.events.append(Notification(source, f"-{record.row}", "context_replaced", text))
         else:
             batch.ignore("$set")
+
+    def _is_copy(self, message: ChatMessage) -> bool:
+        """Whether a record repeats history: a new context is written first, with new ids, before it is set.
+
+        It begins with the session context; its answers have their content as parts, and neither calls nor tokens.
+        """
+        state = self.state
+        known = str(message.id) in state.messages
+        if message.type == "user" and not known and CONTEXT in bytes(message.content)[:64]:
+            state.copying = True
+        elif state.copying and message.type == "gemini":
+            state.copying = message.tokens is None and not message.toolCalls and bytes(message.content)[:1] == b"["
+        return state.copying and not known
 
     def _rewind(self, target: str, record: Record, batch: Batch) -> None:
         """Takes back the target and all after it; all messages where the target is not known."""
