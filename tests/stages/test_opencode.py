@@ -230,7 +230,12 @@ def test_a_message_without_step_finish_counts_its_own_tokens() -> None:
 
 
 def test_an_answer_that_failed_says_so() -> None:
-    info = {"id": "msg_1", "sessionID": "ses_1", "role": "assistant", "error": {"name": "APIError", "data": {}}}
+    info: dict[str, Any] = {
+        "id": "msg_1",
+        "sessionID": "ses_1",
+        "role": "assistant",
+        "error": {"name": "APIError", "data": {}},
+    }
     events = events_of(ROWS, lines({"info": info, "parts": []}))
     assert [e.status for e in events if isinstance(e, SessionEnd)] == ["error"]
 
@@ -245,7 +250,7 @@ def test_parts_of_every_type_are_known() -> None:
         {"type": "compaction", "auto": True},
     ]
     assistant = {"id": "msg_2", "sessionID": "ses_1", "role": "assistant", "summary": True, "time": {"created": 2}}
-    answered = [
+    answered: list[dict[str, Any]] = [
         {"type": "step-start"},
         {"type": "snapshot", "snapshot": "x"},
         {"type": "patch", "hash": "h", "files": []},

@@ -144,9 +144,11 @@ class TranscriptDecoder:
             duration = row.duration_ms
         if duration:
             state.duration_ms = round(duration)
-        mark = f"{tokens} {cost}"
-        if (tokens is None and cost is None) or mark == state.total:
+        mark = "cost" if tokens is None else str(tokens)
+        if (tokens is None and cost is None) or mark == state.total or (state.total and tokens is None):
             return
+        if state.total and state.groups > 1:
+            return  # parts are added up: each may come once
         state.total = mark
         known = tokens or Tokens()
         batch.events.append(

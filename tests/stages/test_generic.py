@@ -1,0 +1,467 @@
+from typing import Any
+
+import msgspec
+import pytest
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.consolidate import Consolidate
+from agentv_stages.decode import Decode
+from agentv_stages.event import (
+    AnyEvent,
+    AssistantText,
+    Notification,
+    Reasoning,
+    Retract,
+    SessionEnd,
+    SessionInfo,
+    UserText,
+)
+from agentv_stages.normalize import Normalize
+from agentv_stages.pair import Pair
+from agentv_stages.provider import DecodeContext
+from agentv_stages.providers.generic import PROVIDER
+from agentv_stages.sinks.transcript import Identity, TranscriptRows
+from agentv_stages.stage import Chain
+from support.decoding import (
+    best,
+    calls,
+    check_laws,
+    corpus,
+    decoded,
+    dialect,
+    document,
+    events_of,
+    lines,
+    records,
+    results,
+    texts,
+    usages,
+)
+
+TRACE = dialect(PROVIDER, "agentv-trace")
+TRANSCRIPT = dialect(PROVIDER, "agentv-transcript")
+ATIF = dialect(PROVIDER, "atif")
+T0 = "2026-03-01T10:00:00.000Z"
+T1 = "2026-03-01T10:00:01.500Z"
+
+OLD_TRACE: list[dict[str, Any]] = [
+    {"type": "message", "timestamp": T0, "text": "Let me look."},
+    {"type": "tool_call", "timestamp": T0, "id": "call_1", "name": "search", "input": {"q": "a"}},
+    {"type": "tool_result", "timestamp": T1, "id": "call_1", "name": "search", "output": {"hits": 2}},
+    {"type": "model_step", "timestamp": T1, "name": "step"},
+    {"type": "tool_call", "timestamp": T1, "name": "fetch", "input": {"url": "u"}},
+    {"type": "tool_call", "timestamp": T1, "name": "fetch", "input": {"url": "v"}},
+    {"type": "tool_result", "timestamp": T1, "name": "fetch", "output": "first"},
+    {"type": "tool_result", "timestamp": T1, "name": "fetch", "output": "second"},
+    {"type": "error", "timestamp": T1, "text": "something"},
+    {"type": "message", "timestamp": T1, "text": "Found."},
+]
+
+
+def new(ordinal: int, kind: str, **members: Any) -> dict[str, Any]:
+    return {"event_id": f"e-{ordinal}", "ordinal": ordinal, "type": kind, "timestamp": T0, **members}
+
+
+NEW_TRACE: list[dict[str, Any]] = [
+    new(0, "message", message={"role": "user", "content": "go"}),
+    new(1, "model_turn", turn_index=1, model={"name": "m-1", "token_usage": {"input": 9, "output": 3, "cached": 4}}),
+    new(2, "message", turn_index=1, message={"role": "assistant", "content": "Going."}),
+    new(3, "tool_call", tool={"name": "Read", "call_id": "c1", "input": {"path": "a"}, "status": "ok"}, duration_ms=12),
+    new(4, "tool_result", tool={"name": "Read", "call_id": "c1", "output": "text", "status": "ok"}),
+    new(5, "tool_call", tool={"name": "Bash", "call_id": "c2", "input": {"command": "x"}, "status": "timeout"}),
+    new(6, "tool_call", tool={"name": "Bash", "call_id": "c3", "input": {}, "status": "unknown"}),
+    new(7, "message", message={"role": "assistant", "content": "Gone."}),
+    new(8, "final_response", message={"role": "assistant", "content": "Gone."}),
+]
+
+
+def row(index: int, role: str, **members: Any) -> dict[str, Any]:
+    return {
+        "schema_version": "agentv.transcript.v1",
+        "test_id": "t-1",
+        "target": "claude",
+        "message_index": index,
+        "role": role,
+        "source": {"provider": "claude", "session_id": "s-1", "model": "m-1", "timestamp": T0, "cwd": "/w"},
+        **members,
+    }
+
+
+TOTALS = {"transcript_token_usage": {"input": 900, "output": 40, "cached": 100}, "transcript_duration_ms": 4100}
+ROWS: list[dict[str, Any]] = [
+    row(0, "user", content="fix it", **TOTALS, transcript_cost_usd=0.5),
+    row(
+        1,
+        "assistant",
+        content="Reading.",
+        start_time=T0,
+        tool_calls=[
+            {"tool": "Read", "input": {"file_path": "a"}, "id": "c1", "output": "x", "status": "ok", "duration_ms": 12},
+            {"tool": "Bash", "input": {"command": "x"}, "id": "c2", "output": "no", "status": "error"},
+            {"tool": "Bash", "input": {}, "id": "c3", "output": "cut", "status": "cancelled"},
+            {"input": {}, "id": "c4"},
+        ],
+        **TOTALS,
+        transcript_cost_usd=0.5,
+    ),
+    row(2, "assistant", content=[{"type": "text", "text": "All "}, {"type": "text", "text": "done."}], **TOTALS),
+]
+
+
+def transcript_events(*rows: dict[str, Any]) -> list[AnyEvent]:
+    return events_of(TRANSCRIPT, lines(*rows))
+
+
+def ends(events: list[AnyEvent]) -> list[tuple[str, int | None]]:
+    return [(e.status, e.duration_ms) for e in events if isinstance(e, SessionEnd)]
+
+
+@pytest.mark.parametrize("given", [OLD_TRACE, NEW_TRACE])
+def test_traces_keep_the_laws_of_decoders(given: list[dict[str, Any]]) -> None:
+    check_laws(TRACE, lines(*given))
+
+
+def test_the_old_trace_pairs_by_id_and_without_one_by_name_in_order() -> None:
+    events = events_of(TRACE, lines(*OLD_TRACE))
+    assert [(c.name, c.input) for c in calls(events)] == [
+        ("search", {"q": "a"}),
+        ("fetch", {"url": "u"}),
+        ("fetch", {"url": "v"}),
+    ]
+    by_id = {c.call_id: c.input for c in calls(events)}
+    assert [(by_id[r.call_id], r.output) for r in results(events)] == [
+        ({"q": "a"}, {"hits": 2}),
+        ({"url": "u"}, "first"),
+        ({"url": "v"}, "second"),
+    ]
+    assert {r.outcome for r in results(events)} == {None}
+
+
+def test_a_new_answer_begins_after_a_result() -> None:
+    events = events_of(TRACE, lines(*OLD_TRACE))
+    first = next(e for e in events if isinstance(e, AssistantText)).message_id
+    ids = [c.message_id for c in calls(events)]
+    assert ids[0] == first
+    assert ids[1] == ids[2] != first
+
+
+def test_an_array_and_a_document_give_the_same_calls() -> None:
+    stage = Decode(TRACE, DecodeContext("log"))
+    batch = Batch("log", records=document(OLD_TRACE))
+    stage.push(batch)
+    assert [c.name for c in calls(batch.events)] == ["search", "fetch", "fetch"]
+    given = document(
+        {"text": "The answer.", "trace": [{**e, "startTime": e.pop("timestamp")} for e in map(dict, OLD_TRACE)]}
+    )
+    assert best(PROVIDER, given) == ("agentv-trace", 0.9)
+    events = events_of(TRACE, given)
+    assert [c.name for c in calls(events)] == ["search", "fetch", "fetch"]
+    assert calls(events)[0].source.time_ms == 1772359200000
+    assert texts(events)[-1] == "The answer."
+
+
+def test_the_read_model_tells_outcomes_durations_and_tokens() -> None:
+    events = events_of(TRACE, lines(*NEW_TRACE))
+    assert [(c.name, c.call_id) for c in calls(events)] == [("Read", "c1"), ("Bash", "c2"), ("Bash", "c3")]
+    assert [(r.call_id, r.outcome, r.duration_ms) for r in results(events)] == [("c1", "ok", 12), ("c2", "error", None)]
+    assert [(u.input, u.output, u.cached, u.model) for u in usages(events)] == [(9, 3, 4, "m-1")]
+    assert [e.text for e in events if isinstance(e, UserText)] == ["go"]
+
+
+def test_the_final_response_repeats_nothing_and_ends_the_run() -> None:
+    events = events_of(TRACE, lines(*NEW_TRACE))
+    assert texts(events) == ["Going.", "Gone."]
+    assert ends(events) == [("complete", None)]
+
+
+def test_an_error_of_the_read_model_ends_the_run_badly_one_of_the_list_does_not() -> None:
+    events = events_of(TRACE, lines(new(0, "error", error={"message": "boom", "name": "E"})))
+    assert ends(events) == [("error", None)]
+    assert [e.message for e in events if isinstance(e, Notification)] == ["boom"]
+    assert ends(events_of(TRACE, lines(*OLD_TRACE))) == []
+
+
+def test_unknown_trace_types_are_counted() -> None:
+    assert decoded(TRACE, lines({"type": "brand_new", "timestamp": T0})).unknown == {"brand_new": 1}
+
+
+def test_transcripts_keep_the_laws_of_decoders() -> None:
+    check_laws(TRANSCRIPT, lines(*ROWS))
+    check_laws(TRANSCRIPT, lines(ROWS[2], ROWS[0], ROWS[1]))
+
+
+def test_rows_give_messages_calls_outcomes_and_durations() -> None:
+    events = transcript_events(*ROWS)
+    assert [e.text for e in events if isinstance(e, UserText)] == ["fix it"]
+    assert texts(events) == ["Reading.", "All ", "done."]
+    assert [(c.name, c.input, c.call_id) for c in calls(events)] == [
+        ("Read", {"file_path": "a"}, "c1"),
+        ("Bash", {"command": "x"}, "c2"),
+        ("Bash", {}, "c3"),
+    ]
+    assert [(r.outcome, r.duration_ms) for r in results(events)] == [("ok", 12), ("error", None), ("cancelled", None)]
+    info = next(e for e in events if isinstance(e, SessionInfo))
+    assert (info.session_id, info.model, info.cwd) == ("s-1", "m-1", "/w")
+
+
+def test_totals_that_stand_in_every_row_count_once_for_the_session() -> None:
+    events = transcript_events(*({**r, "transcript_cost_usd": 0.5} for r in ROWS))
+    assert [(u.scope, u.input, u.output, u.cached, u.cost_usd) for u in usages(events)] == [
+        ("session", 900, 40, 100, 0.5)
+    ]
+    assert ends(events) == [("complete", 4100)]
+
+
+def test_totals_that_stand_in_the_last_row_only_are_found() -> None:
+    plain = [{k: v for k, v in r.items() if not k.startswith("transcript_")} for r in ROWS]
+    events = transcript_events(*plain[:2], {**plain[2], **TOTALS})
+    assert [(u.scope, u.input) for u in usages(events)] == [("session", 900)]
+
+
+def test_rows_are_read_in_the_order_of_their_index() -> None:
+    events = transcript_events(ROWS[0], ROWS[2], ROWS[1])
+    assert texts(events) == ["Reading.", "All ", "done."]
+    assert texts(transcript_events(ROWS[0], ROWS[2])) == ["All ", "done."]
+
+
+def test_two_sessions_in_one_file_keep_their_calls_apart_and_add_up() -> None:
+    other = [{**r, "test_id": "t-2"} for r in ROWS]
+    events = transcript_events(*ROWS, *other)
+    ids = [c.call_id for c in calls(events)]
+    assert len(ids) == len(set(ids)) == 6
+    assert [u.scope for u in usages(events) if u.input] == ["session", "segment"]
+
+
+def test_a_call_without_status_and_output_has_no_result_and_leaves_the_end_open() -> None:
+    call: dict[str, Any] = {"tool": "Bash", "input": {}, "id": "c1", "status": "unknown"}
+    events = transcript_events(row(0, "assistant", content="", tool_calls=[call]))
+    assert len(calls(events)) == 1
+    assert not results(events)
+    assert ends(events) == [("unknown", None)]
+
+
+def test_shape_b_has_no_schema_version_and_is_known() -> None:
+    given = [{k: v for k, v in r.items() if k != "schema_version"} for r in ROWS]
+    assert best(PROVIDER, lines(*given)) == ("agentv-transcript", 1.0)
+    assert len(calls(transcript_events(*given))) == 3
+
+
+def test_shape_a_holds_a_case_in_one_line_with_camel_case_inside() -> None:
+    case = {
+        "input": "Fix the typo",
+        "output": [
+            {
+                "role": "assistant",
+                "content": "Done",
+                "toolCalls": [{"tool": "Edit", "input": {"filePath": "a"}, "output": "ok", "durationMs": 12}],
+            }
+        ],
+        "token_usage": {"input": 900, "output": 40, "cached": 0},
+        "duration_ms": 4100,
+        "cost_usd": None,
+        "source": {"provider": "claude", "session_id": "s-a", "model": "m", "timestamp": T0},
+    }
+    assert best(PROVIDER, lines(case)) == ("agentv-transcript", 1.0)
+    check_laws(TRANSCRIPT, lines(case, {**case, "source": {"session_id": "s-b"}}))
+    events = transcript_events(case)
+    assert [e.text for e in events if isinstance(e, UserText)] == ["Fix the typo"]
+    assert [(c.name, c.input) for c in calls(events)] == [("Edit", {"filePath": "a"})]
+    assert [(r.outcome, r.duration_ms) for r in results(events)] == [(None, 12)]
+    assert [(u.scope, u.input) for u in usages(events)] == [("session", 900)]
+
+
+def test_a_normalised_transcript_is_read() -> None:
+    value = {
+        "schema_version": "agentv.normalized_transcript.v1",
+        "provider_id": "claude",
+        "target": "claude",
+        "transcript_summary": {"total_turns": 2},
+        "turns": [
+            {"v": 1, "agent": "x", "type": "user", "content": [{"type": "text", "text": "go"}]},
+            {
+                "v": 1,
+                "agent": "x",
+                "type": "assistant",
+                "ts": T0,
+                "model": "m",
+                "input_tokens": 5,
+                "output_tokens": 2,
+                "content": [
+                    {"type": "thinking", "text": "hm"},
+                    {"type": "text", "text": "Going"},
+                    {
+                        "type": "tool_use",
+                        "id": "c",
+                        "tool_name": "file_read",
+                        "name": "Read",
+                        "input": {"path": "a"},
+                        "result": {"status": "success", "output": "x", "duration_ms": 3},
+                    },
+                ],
+            },
+        ],
+    }
+    given = document(value)
+    assert best(PROVIDER, given) == ("agentv-transcript", 1.0)
+    events = events_of(TRANSCRIPT, given)
+    assert texts(events) == ["Going"]
+    assert [e.text for e in events if isinstance(e, Reasoning)] == ["hm"]
+    assert [(c.name, c.call_id) for c in calls(events)] == [("Read", "c")]
+    assert [(r.outcome, r.duration_ms) for r in results(events)] == [("ok", 3)]
+    assert [(u.scope, u.input, u.output) for u in usages(events)] == [("call", 5, 2)]
+
+
+def test_our_own_facts_are_read_back() -> None:
+    facts = {
+        "stream": "subagent:a",
+        "message_id": "msg_7",
+        "model": "m-9",
+        "thinking": ["hm"],
+        "parent_call": "task-1",
+        "retracted": True,
+        "calls": {"c1": {"name": "read_file", "kind": "read", "origin": "system", "outcome": "denied", "exit_code": 4}},
+    }
+    call: dict[str, Any] = {"tool": "Read", "input": {}, "id": "c1", "output": "no", "status": "error"}
+    events = transcript_events(row(0, "assistant", content="", tool_calls=[call], metadata={"agentv_stream": facts}))
+    [one], [result] = calls(events), results(events)
+    assert (one.source.stream, one.message_id, one.model, one.parent_call) == ("subagent:a", "msg_7", "m-9", "task-1")
+    assert (result.outcome, result.exit_code) == ("denied", 4)
+    assert [e.text for e in events if isinstance(e, Reasoning)] == ["hm"]
+    assert [e.message_ids for e in events if isinstance(e, Retract)] == [("msg_7",)]
+
+
+def test_foreign_metadata_does_no_harm() -> None:
+    for metadata in ({"agentv_stream": 4}, [1], "x", None, {"model": {"a": 1}}):
+        assert texts(transcript_events(row(0, "assistant", content="a", metadata=metadata))) == ["a"]
+
+
+def test_a_late_result_joins_its_call() -> None:
+    call: dict[str, Any] = {"tool": "Bash", "input": {}, "id": "c1"}
+    late = {"agentv_stream": {"late": True, "calls": {"c1": {"outcome": "ok"}}}}
+    events = transcript_events(
+        row(0, "assistant", content="", tool_calls=[{**call, "status": "unknown"}]),
+        row(1, "tool", tool_calls=[{**call, "output": "x", "status": "ok"}], metadata=late),
+    )
+    assert len(calls(events)) == 1
+    assert [(r.call_id, r.outcome) for r in results(events)] == [("c1", "ok")]
+
+
+def rendered(events: list[AnyEvent]) -> list[Record]:
+    """The rows that our own sink writes of the events."""
+    batch = Batch("log", events=list(events))
+    out = Chain(Normalize(PROVIDER.tools), Pair(), Consolidate())
+    sink = TranscriptRows(Identity("t-1", "claude", "claude", "s-1", "x"))
+    messages = [m for b in (*out.push(batch), *out.flush()) for m in b.messages]
+    return records(sink.render(messages))
+
+
+def test_a_transcript_that_we_wrote_reads_back_as_the_same_messages() -> None:
+    first = transcript_events(*ROWS)
+    given = rendered(first)
+    assert best(PROVIDER, given) == ("agentv-transcript", 1.0)
+    again = events_of(TRANSCRIPT, given)
+    assert [(c.name, c.call_id, c.message_id) for c in calls(again)] == [
+        (c.name, c.call_id, c.message_id) for c in calls(first)
+    ]
+    assert [(r.call_id, r.outcome, r.duration_ms) for r in results(again)] == [
+        (r.call_id, r.outcome, r.duration_ms) for r in results(first)
+    ]
+    assert "".join(texts(again)) == "".join(texts(first))
+    assert [bytes(r.data) for r in rendered(again)] == [r.data for r in given]
+
+
+TRAJECTORY: dict[str, Any] = {
+    "schema_version": "ATIF-v1.7",
+    "session_id": "s-1",
+    "agent": {"name": "x", "version": "2", "model_name": "m-1"},
+    "steps": [
+        {"step_id": 1, "timestamp": T0, "source": "user", "message": "go"},
+        {"step_id": 2, "source": "agent", "message": "old", "is_copied_context": True},
+        {
+            "step_id": 3,
+            "timestamp": T1,
+            "source": "agent",
+            "message": [{"type": "text", "text": "Going"}],
+            "reasoning_content": "hm",
+            "tool_calls": [{"tool_call_id": "c1", "function_name": "task", "arguments": {"a": 1}}],
+            "observation": {
+                "results": [
+                    {"source_call_id": "c1", "content": "x", "subagent_trajectory_ref": [{"trajectory_id": "k"}]}
+                ]
+            },
+            "metrics": {
+                "prompt_tokens": 10,
+                "completion_tokens": 4,
+                "cached_tokens": 3,
+                "extra": {"reasoning_tokens": 1},
+            },
+        },
+        {"step_id": 4, "timestamp": T1, "source": "agent", "message": "Gone."},
+    ],
+    "final_metrics": {"total_prompt_tokens": 20, "total_completion_tokens": 8, "total_cost_usd": 0.1},
+    "subagent_trajectories": [
+        {
+            "schema_version": "ATIF-v1.7",
+            "trajectory_id": "k",
+            "agent": {"name": "y", "version": "1"},
+            "steps": [
+                {
+                    "step_id": 1,
+                    "source": "agent",
+                    "message": "",
+                    "tool_calls": [{"tool_call_id": "d1", "function_name": "read", "arguments": {}}],
+                }
+            ],
+        }
+    ],
+}
+
+
+def test_a_trajectory_gives_steps_results_and_its_sub_agents() -> None:
+    given = document(TRAJECTORY)
+    assert best(PROVIDER, given) == ("atif", 1.0)
+    check_laws(ATIF, given)
+    events = events_of(ATIF, given)
+    assert texts(events) == ["Going", "Gone."]
+    assert [(c.name, c.source.stream, c.parent_call) for c in calls(events)] == [
+        ("task", "main", None),
+        ("read", "subagent:k", "c1"),
+    ]
+    assert [(r.call_id, r.output, r.outcome) for r in results(events)] == [("c1", "x", None)]
+    assert [(u.scope, u.input, u.output, u.reasoning) for u in usages(events)] == [
+        ("call", 10, 4, 1),
+        ("session", 20, 8, None),
+    ]
+    assert ends(events) == [("complete", None)]
+
+
+def test_agents_own_logs_are_none_of_ours() -> None:
+    others: list[dict[str, Any]] = [
+        {"type": "tool_call", "subtype": "started", "call_id": "x", "tool_call": {}, "session_id": "s"},
+        {"type": "tool_call", "toolName": "x", "timestamp": 1, "id": "a"},
+        {"type": "tool_result", "timestamp": T0, "tool_id": "a", "status": "success", "output": "x"},
+        {"type": "message", "timestamp": T0, "role": "user", "content": "x"},
+        {"type": "error", "timestamp": 1, "sessionID": "s", "error": {}},
+        {"output": "text", "source": "x"},
+    ]
+    for other in others:
+        assert best(PROVIDER, lines(other))[1] == 0.0
+
+
+def test_agentvs_own_files_are_read_without_faults() -> None:
+    root = corpus("agentv")
+    seen = 0
+    for path in sorted([*root.glob("main/*transcript.jsonl"), *root.glob("results-v1/transcripts/*")]):
+        data = path.read_bytes()
+        given = [Record(data, 0, 0)] if path.suffix == ".json" else records(data)
+        assert best(PROVIDER, given) == ("agentv-transcript", 1.0)
+        batch = decoded(TRANSCRIPT, given)
+        assert not batch.unknown
+        assert texts(batch.events)
+        assert ends(batch.events)[0][0] == "complete"
+        seen += 1
+    assert seen > 5
+    static = next(root.glob("main/*static-trace.json"))
+    events = events_of(TRACE, [Record(static.read_bytes(), 0, 0)])
+    assert [c.name for c in calls(events)] == ["webSearch", "fetchPage", "webSearch", "summarize"]
+    assert msgspec.json.decode(static.read_bytes())["text"] == texts(events)[0]
