@@ -3,7 +3,8 @@
 from typing import Any
 
 import pytest
-from support.trajectories import Trace, evaluator_of, judge, score, trace_of
+
+from support.trajectories import Trace, evaluator_of, judge, score, standing, trace_of
 
 Q = {"query": "test"}
 QL = {"query": "test", "limit": 10}
@@ -205,10 +206,10 @@ def test_exact_is_violated_at_the_first_call_that_makes_the_pass_impossible() ->
     trace = Trace().call("a").call("b")
     for event in trace.events:
         evaluator.push(event)
-    assert evaluator.standing == "open"
+    assert standing(evaluator) == "open"
     trace.call("c")
     (decision,) = evaluator.push(trace.events[-2])
-    assert decision.standing == "violated"
+    assert standing(decision) == "violated"
     assert decision.at is not None and decision.at.tool == "c"
     assert decision.calls == 3
 
@@ -218,10 +219,10 @@ def test_exact_with_a_threshold_stays_open_while_the_threshold_can_be_reached() 
     trace = Trace().call("x").call("x").call("x")
     for event in trace.events[:4]:
         evaluator.push(event)
-    assert evaluator.standing == "open"
+    assert standing(evaluator) == "open"
     for event in trace.events[4:]:
         evaluator.push(event)
-    assert evaluator.standing == "violated"
+    assert standing(evaluator) == "violated"
 
 
 @pytest.mark.parametrize(
@@ -232,7 +233,7 @@ def test_exact_with_a_threshold_stays_open_while_the_threshold_can_be_reached() 
 def test_rising_modes_are_satisfied_for_good_when_met_and_violated_only_at_the_end(config: dict[str, Any]) -> None:
     evaluator = evaluator_of(config)
     trace = Trace().call("a").call("x").call("b").call("z")
-    standings = []
+    standings: list[str] = []
     for event in trace.events:
         evaluator.push(event)
         standings.append(evaluator.standing)
@@ -240,9 +241,9 @@ def test_rising_modes_are_satisfied_for_good_when_met_and_violated_only_at_the_e
     short = evaluator_of(config)
     for event in Trace().call("a").call("x").events:
         short.push(event)
-    assert short.standing == "open"
+    assert standing(short) == "open"
     short.flush()
-    assert short.standing == "violated"
+    assert standing(short) == "violated"
 
 
 def test_a_step_with_a_duration_waits_for_its_result() -> None:
@@ -250,11 +251,11 @@ def test_a_step_with_a_duration_waits_for_its_result() -> None:
     trace = Trace().call("Read", result=False).call("Edit", result=False)
     for event in trace.events:
         evaluator.push(event)
-    assert evaluator.standing == "open"
+    assert standing(evaluator) == "open"
     call = trace.events[0]
     trace.result(call, 40)  # type: ignore[arg-type]  # the first event is the call
     evaluator.push(trace.events[-1])
-    assert evaluator.standing == "satisfied"
+    assert standing(evaluator) == "satisfied"
 
 
 def test_a_slow_call_of_in_order_is_mended_by_a_faster_one_later() -> None:
@@ -312,7 +313,7 @@ def test_negate_swaps_standing_score_and_assertions() -> None:
     evaluator = evaluator_of({**traj("superset", ["rm"]), "negate": True})
     for event in trace_of(["rm"]):
         evaluator.push(event)
-    assert evaluator.standing == "violated"
+    assert standing(evaluator) == "violated"
     evaluator.flush()
     result = evaluator.result()
     assert (result.score, result.verdict) == (0, "fail")
@@ -335,7 +336,7 @@ def test_missing_durations_are_warned_about() -> None:
 def test_a_long_trace_leaves_no_calls_in_the_state() -> None:
     import msgspec
 
-    sizes = []
+    sizes: list[int] = []
     for number in (100, 4000):
         evaluator = evaluator_of(traj("superset", [step("a", {"q": i}) for i in range(5)]))
         trace = Trace()

@@ -106,3 +106,8 @@ def score(config: Mapping[str, Any], events: Sequence[AnyEvent], compat: bool = 
     result = judge(evaluator_of(config, compat), events)
     assert result.score is not None
     return round(result.score, 4), result.verdict == "pass"
+
+
+def standing(evaluator: Evaluator) -> str:
+    """Where it stands, as a plain text (a type checker narrows the property itself, and does not see it change)."""
+    return evaluator.standing

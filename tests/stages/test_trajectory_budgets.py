@@ -1,0 +1,178 @@
+"""execution-metrics, latency, cost, token-usage, max_turns, first_edit_turn."""
+
+from typing import Any
+
+import pytest
+from msgspec import Raw
+
+from agentv_stages.event import AnyEvent, SessionEnd, Source, TokenUsage
+from support.trajectories import Trace, evaluator_of, judge, score, standing
+
+
+def run(
+    calls: int = 0,
+    answers: int = 0,
+    tokens: tuple[int, int] | None = None,
+    cost: float | None = None,
+    ms: int | None = None,
+    tools: dict[str, int] | None = None,
+) -> list[AnyEvent]:
+    trace = Trace()
+    for i in range(answers):
+        trace.text(message_id=f"a{i}")
+    for i in range(calls):
+        trace.call("Write", {"n": i}, message_id="same")
+    for tool, number in (tools or {}).items():
+        for _ in range(number):
+            trace.call(tool, message_id="same")
+    if tokens is not None:
+        trace.events.append(TokenUsage(trace.source(), "-0", "k", input=tokens[0], output=tokens[1]))
+    if cost is not None or ms is not None:
+        trace.events.append(SessionEnd(trace.source(), "-0", "complete", cost_usd=cost, duration_ms=ms))
+    if not trace.events:
+        trace.events.append(SessionEnd(trace.source(), "-0", "complete"))
+    return trace.events
+
+
+def metrics(**limits: float) -> dict[str, Any]:
+    return {"type": "execution-metrics", **limits}
+
+
+@pytest.mark.parametrize("compat", [False, True], ids=["default", "compat"])
+@pytest.mark.parametrize(
+    ("config", "events", "wanted"),
+    [
+        (metrics(max_tool_calls=10), run(calls=5), 1),
+        (metrics(max_tool_calls=5), run(calls=10), 0),
+        (metrics(max_llm_calls=5), run(answers=3), 1),
+        (metrics(max_llm_calls=2), run(answers=5), 0),
+        (metrics(max_tokens=2000), run(tokens=(800, 400)), 1),
+        (metrics(max_tokens=1000), run(tokens=(800, 400)), 0),
+        (metrics(max_cost_usd=0.1), run(cost=0.05), 1),
+        (metrics(max_cost_usd=0.05), run(cost=0.1), 0),
+        (metrics(max_duration_ms=5000), run(ms=3000), 1),
+        (metrics(max_duration_ms=2000), run(ms=5000), 0),
+        (metrics(target_exploration_ratio=0.6, exploration_tolerance=0.2), run(tools={"Read": 7, "Edit": 3}), 1),
+        (metrics(target_exploration_ratio=0.8, exploration_tolerance=0.1), run(tools={"Read": 5, "Edit": 5}), 0),
+        (metrics(target_exploration_ratio=0.5), run(tools={"Read": 6, "Edit": 4}), 1),
+        (
+            metrics(max_tool_calls=10, max_llm_calls=2, max_tokens=2000, max_cost_usd=0.05, max_duration_ms=5000),
+            [*run(calls=1), *run(answers=5, tokens=(800, 400), cost=0.1, ms=3000)],
+            0.6,
+        ),
+        (metrics(max_tool_calls=10), run(calls=5, tokens=(10**9, 10**9), cost=99, ms=10**9), 1),
+        (metrics(max_tokens=5), run(calls=1), 0),
+        (metrics(max_cost_usd=5), run(calls=1), 0),
+        (metrics(max_duration_ms=5), run(calls=1), 0),
+        (metrics(target_exploration_ratio=0.5), run(answers=1), 0),
+        ({"type": "latency", "threshold": 3000}, run(ms=3000), 1),
+        ({"type": "latency", "threshold": 2999}, run(ms=3000), 0),
+        ({"type": "latency", "threshold": 2999}, run(calls=1), 0),
+        ({"type": "cost", "budget": 0.1}, run(cost=0.1), 1),
+        ({"type": "cost", "budget": 0.09}, run(cost=0.1), 0),
+        ({"type": "cost", "budget": 0.09}, run(calls=1), 0),
+        ({"type": "token-usage", "max_total": 1200}, run(tokens=(800, 400)), 1),
+        ({"type": "token-usage", "max_total": 1199, "max_input": 800}, run(tokens=(800, 400)), 0),
+        ({"type": "token-usage", "max_output": 1}, run(calls=1), 0),
+    ],
+)
+def test_case_table(config: dict[str, Any], events: list[AnyEvent], wanted: float, compat: bool) -> None:
+    assert score(config, events, compat) == (wanted, wanted >= 0.8)
+
+
+def test_cached_tokens_are_part_of_the_input_but_apart_in_compat() -> None:
+    usage = TokenUsage(Source("f", 0, 0, 1), "-0", "k", input=1000, cached=900, output=50)
+    config = metrics(max_tokens=500)
+    assert score(config, [usage]) == (0, False)
+    assert score(config, [usage], compat=True) == (1, True)
+    total = {"type": "token-usage", "max_total": 1050}
+    assert score(total, [usage]) == score(total, [usage], compat=True) == (1, True)
+
+
+def test_a_model_call_that_is_told_twice_counts_once() -> None:
+    source = Source("f", 0, 0, 1)
+    events: list[AnyEvent] = [
+        TokenUsage(source, "-0", "k", input=100, output=1, output_final=False),
+        TokenUsage(source, "-0", "k", input=100, output=50),
+    ]
+    assert score({"type": "token-usage", "max_total": 150}, events) == (1, True)
+
+
+def test_a_placeholder_for_the_output_is_no_data() -> None:
+    events: list[AnyEvent] = [TokenUsage(Source("f", 0, 0, 1), "-0", "k", input=100, output=1, output_final=False)]
+    result = judge(evaluator_of({"type": "token-usage", "max_total": 500}), events)
+    assert (result.score, result.warnings) == (0, ("Total tokens: no data",))
+
+
+@pytest.mark.parametrize(
+    ("config", "events"),
+    [
+        (metrics(max_tool_calls=2), run(calls=3)),
+        ({"type": "max-turns", "max": 2}, run(answers=3)),
+        ({"type": "cost", "budget": 0.5}, run(cost=0.6)),
+        ({"type": "token-usage", "max_total": 10}, run(tokens=(20, 1))),
+        ({"type": "latency", "threshold": 10}, run(ms=11)),
+    ],
+)
+def test_a_broken_maximum_is_violated_for_good_before_the_end(config: dict[str, Any], events: list[AnyEvent]) -> None:
+    evaluator = evaluator_of(config)
+    for event in events:
+        evaluator.push(event)
+    assert standing(evaluator) == "violated"
+    decided = evaluator.decided
+    assert decided is not None and decided.at is not None
+
+
+def test_a_kept_maximum_is_satisfied_only_at_the_end() -> None:
+    evaluator = evaluator_of({"type": "max-turns", "max": 5})
+    for event in run(answers=3):
+        evaluator.push(event)
+    assert standing(evaluator) == "open"
+    evaluator.flush()
+    assert standing(evaluator) == "satisfied"
+
+
+def test_ratios_stay_open_to_the_end() -> None:
+    evaluator = evaluator_of(metrics(target_exploration_ratio=1.0))
+    for event in run(tools={"Edit": 5}):
+        evaluator.push(event)
+    assert standing(evaluator) == "open"
+
+
+def test_turns_are_answers_of_the_main_stream_not_lines() -> None:
+    trace = Trace()
+    for _ in range(4):
+        trace.text(message_id="one")
+    trace.call("Read", message_id="one").text(message_id="sub", stream="sidechain:a").text(message_id="two")
+    assert score({"type": "max-turns", "max": 2}, trace.events) == (1, True)
+    assert score({"type": "max-turns", "max": 1}, trace.events) == (0, False)
+
+
+def test_first_edit_turn_is_decided_by_the_edit_or_by_the_turn_that_comes_too_late() -> None:
+    config = {"type": "first-edit-turn", "max": 2}
+    early = evaluator_of(config)
+    for event in Trace().text(message_id="1").call("Edit", message_id="2").events:
+        early.push(event)
+    assert standing(early) == "satisfied"
+    late = evaluator_of(config)
+    for event in Trace().text(message_id="1").text(message_id="2").text(message_id="3").events:
+        late.push(event)
+    assert standing(late) == "violated"
+    assert score(config, Trace().call("Read").events) == (0, False)
+
+
+def test_edits_of_sub_agents_and_shell_writes_are_no_first_edit() -> None:
+    trace = Trace().call("Edit", stream="sidechain:a").call("Bash", kind="write", command="sed -i s/a/b/ x")
+    assert score({"type": "first-edit-turn", "max": 9}, trace.events) == (0, False)
+
+
+def test_exploration_goes_by_kind_and_in_compat_by_name() -> None:
+    events = Trace().call("Bash", kind="read", command="cat x").events
+    config = metrics(target_exploration_ratio=1.0)
+    assert score(config, events) == (1, True)
+    assert score(config, events, compat=True) == (0, False)
+
+
+def test_session_end_may_carry_a_closing_record() -> None:
+    end = SessionEnd(Source("f", 0, 0, 1), "-0", "complete", cost_usd=0.2, result_json=Raw(b"{}"))
+    assert score({"type": "cost", "budget": 0.2}, [end]) == (1, True)

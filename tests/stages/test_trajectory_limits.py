@@ -1,0 +1,151 @@
+"""forbid, watched_commands, max_repeats, and the checks on the answer's text."""
+
+from typing import Any
+
+import pytest
+
+from agentv_stages.event import AnyEvent
+from agentv_stages.trajectory import ConfigError
+from support.trajectories import Trace, evaluator_of, score, trace_of
+
+
+def shell(*commands: str, stream: str = "main") -> list[AnyEvent]:
+    trace = Trace().text()
+    for command in commands:
+        trace.call("Bash", {"command": command}, command=command, stream=stream)
+    return trace.events
+
+
+@pytest.mark.parametrize(
+    ("form", "command", "forbidden"),
+    [
+        ("Bash(rm *)", "rm -rf x", True),
+        ("Bash(rm *)", "cd a && rm -rf x; ls", True),
+        ("Bash(rm *)", "sudo rm x", True),
+        ("Bash(rm *)", "/bin/rm -rf x", True),
+        ("Bash(rm *)", "bash -lc 'rm -rf x'", True),
+        ("Bash(rm *)", "find . -name '*.o' -exec rm {} +", True),
+        ("Bash(rm *)", "cat list | xargs rm -f", True),
+        ("Bash(rm *)", "echo $(rm x)", True),
+        ("Bash(rm *)", '"rm" -rf x', True),
+        ("Bash(rm *)", "rm", True),
+        ("Bash(rm:*)", "rm x", True),
+        ("Bash(rm *)", 'echo "rm x"', False),
+        ("Bash(rm *)", "git rm x", False),
+        ("Bash(rm *)", "rmdir x", False),
+        ("Bash(git push *)", "git push --force", True),
+        ("Bash(git push)", "git push", True),
+        ("Bash(git push)", "git push origin", False),
+        ("Bash(*--force*)", "git push --force origin", True),
+        ("Bash", "ls", True),
+        ("Bash(*)", "ls", True),
+    ],
+)
+def test_forbidden_commands_are_found_at_command_position(form: str, command: str, forbidden: bool) -> None:
+    assert score({"type": "forbid", "calls": [form]}, shell(command)) == (float(not forbidden), not forbidden)
+
+
+@pytest.mark.parametrize(
+    ("form", "path", "forbidden"),
+    [
+        ("Edit(src/**)", "/w/src/a/b.py", True),
+        ("Edit(src/*)", "/w/src/a/b.py", False),
+        ("Edit(src/*)", "/w/src/b.py", True),
+        ("Edit(/etc/**)", "/etc/passwd", True),
+        ("Edit(/etc/**)", "/home/../etc/passwd", True),
+        ("Edit(*.lock)", "/w/poetry.lock", True),
+        ("Edit(*.lock)", "/w/poetry.toml", False),
+        ("Write(src/**)", "/w/src/a.py", False),
+        ("kind:write", "/w/a", True),
+        ("kind:write(tests/**)", "/w/tests/a.py", True),
+    ],
+)
+def test_forbidden_edits_go_by_path(form: str, path: str, forbidden: bool) -> None:
+    events = Trace().call("Edit", {"file_path": path}, files=(path,)).events
+    assert score({"type": "forbid", "calls": [form]}, events)[1] is not forbidden
+
+
+@pytest.mark.parametrize(
+    ("form", "tool", "args", "forbidden"),
+    [
+        ("WebFetch(domain:example.com)", "WebFetch", {"url": "https://docs.example.com/x"}, True),
+        ("WebFetch(domain:example.com)", "WebFetch", {"url": "https://example.com.evil.org/"}, False),
+        ("WebFetch(domain:example.com)", "WebFetch", {"url": "https://u:p@example.com:8080/"}, True),
+        ("mcp__db", "mcp__db__query", {}, True),
+        ("mcp__db__*", "mcp__db__query", {}, True),
+        ("mcp__db", "mcp__database__query", {}, False),
+        ("Skill(deploy*)", "Skill", {"skill": "deploy-prod"}, True),
+        ("WebSearch", "WebSearch", {}, True),
+    ],
+)
+def test_forbidden_calls_of_other_tools(form: str, tool: str, args: Any, forbidden: bool) -> None:
+    assert score({"type": "forbid", "calls": form}, trace_of([(tool, args)]))[1] is not forbidden
+
+
+def test_a_shell_read_under_a_finer_name_is_still_a_shell_call() -> None:
+    events = Trace().call("Read", {"command": "cat .env"}, name="exec_command", command="cat .env").events
+    assert score({"type": "forbid", "calls": ["Bash(cat .env*)"]}, events) == (0, False)
+
+
+def test_forbid_is_violated_for_good_at_once_and_sees_sub_agents() -> None:
+    evaluator = evaluator_of({"type": "forbid", "calls": ["Bash(rm *)"]})
+    decisions = [d for event in shell("ls", "rm x", stream="sidechain:a") for d in evaluator.push(event)]
+    assert [d.standing for d in decisions] == ["violated"]
+    assert score({"type": "forbid", "calls": ["Bash(rm *)"], "streams": "main"}, shell("rm x", stream="s")) == (1, True)
+
+
+def test_forbid_is_required_unless_the_spec_says_otherwise() -> None:
+    assert evaluator_of({"type": "forbid", "calls": ["Bash"]}).terms.required
+    assert not evaluator_of({"type": "forbid", "calls": ["Bash"], "required": False}).terms.required
+
+
+@pytest.mark.parametrize("calls", [None, [], [3], "Bash(", "a b"])
+def test_what_is_no_form_of_a_call_is_refused(calls: Any) -> None:
+    with pytest.raises(ConfigError):
+        evaluator_of({"type": "forbid", "calls": calls})
+
+
+def test_watched_commands_used_and_not_used() -> None:
+    config = {"type": "watched-commands", "used": ["bobbin"], "not_used": ["curl"]}
+    assert score(config, shell("bobbin search x")) == (1, True)
+    assert score(config, shell("ls /tmp/bobbin-eval")) == (0.5, False)
+    assert score(config, shell("bobbin x && curl y")) == (0.5, False)
+    used = evaluator_of({"type": "watched-commands", "used": ["bobbin"]})
+    for event in shell("bobbin x"):
+        used.push(event)
+    assert used.standing == "satisfied"
+
+
+def test_max_repeats_counts_equal_calls_within_the_window() -> None:
+    config = {"type": "max-repeats", "max": 2}
+    again = ("Read", {"file_path": "a"})
+    assert score(config, trace_of([again, ("Edit", {}), again])) == (1, True)
+    assert score(config, trace_of([again, ("Edit", {}), again, ("Grep", {}), again])) == (0, False)
+    spread = [again, *[("Read", {"n": i}) for i in range(10)]] * 3
+    assert score({**config, "max": 1, "window": 5}, trace_of(spread)) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "passes"),
+    [
+        ("contains", "done", True),
+        ("contains", "DONE", False),
+        ("icontains", "DONE", True),
+        ("contains-any", ["x", "done"], True),
+        ("contains-all", ["x", "done"], False),
+        ("starts-with", "all", True),
+        ("ends-with", "now", True),
+        ("equals", "all done now", True),
+        ("regex", "d.ne", True),
+        ("regex", "^done$", False),
+        ("is-json", None, False),
+    ],
+)
+def test_checks_on_the_text_of_the_last_answer(kind: str, value: Any, passes: bool) -> None:
+    trace = Trace().text("at first", "1").text("all done ", "2").text("now", "2").text("sub", "3", "sidechain:a")
+    assert score({"type": kind, "value": value}, trace.events) == (float(passes), passes)
+
+
+def test_a_bad_pattern_is_refused() -> None:
+    with pytest.raises(ConfigError, match="bad pattern"):
+        evaluator_of({"type": "regex", "value": "("})
