@@ -1,0 +1,242 @@
+"""One agent as an adapter: where its logs lie, its decoders, its tools; and AgentV's `normalize_tool_call`.
+
+adapter = create_adapter("codex")
+adapter.classify("apply_patch")                     # ("system", "write")
+adapter.normalize_call("exec_command", {"cmd": "cat a.py"}, "call_1").tool        # "Read"
+adapter.summarize("execute", {"command": "make"})   # "make"
+adapter.decode_record(line)                         # events of one record
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.decode import Decode
+from agentv_stages.detect import objects
+from agentv_stages.event import EMPTY_OBJECT, NULL, AnyEvent, Kind, Origin, Source, ToolCall
+from agentv_stages.normalize import Normalize
+from agentv_stages.payload import to_raw
+from agentv_stages.provider import Dialect, LogRoot, Provider
+from agentv_stages.providers import get_provider
+from agentv_stages.tool_payload import AnyPayload, payload_of
+from agentv_stages.visible import visible
+from agentv_stream.errors import UsageError
+
+SUMMARY_WIDTH = 80
+_NO_SOURCE = Source("", 0, 0, 0)
+
+_PATHS = ("file_path", "path", "filePath", "absolute_path", "notebook_path", "dir_path", "uri", "files")
+SUMMARY_KEYS: Mapping[str, tuple[str, ...]] = {
+    "execute": ("command", "cmd", "skill", "bash_id", "shell_id", "description"),
+    "read": _PATHS,
+    "write": _PATHS,
+    "search": ("pattern", "query", "input", "url", "searchTerm", "prompt", *_PATHS),
+    "plan": ("description", "explanation", "subject", "prompt", "plan", "todos"),
+    "ask": ("prompt", "question", "questions"),
+}
+"""Kind -> the arguments that say most about a call, the best one first."""
+_INSIDE = ("content", "description", "step", "header", "question", "title", "text", "file_path", "path")
+
+
+class NormalizedCall(Struct, frozen=True):
+    """A call in canonical terms. `input` is the native input with the added keys, `payload` its typed form."""
+
+    name: str
+    tool: str
+    kind: Kind
+    origin: Origin
+    server: str | None
+    call_id: str | None
+    input: Any
+    payload: AnyPayload
+    command: str | None = None
+    files: tuple[str, ...] = ()
+    edit: bool = False
+    shell_edit: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Adapter:
+    """What agtrace calls an adapter: discovery, decoders and tool mapper of one provider."""
+
+    provider: Provider
+
+    @property
+    def name(self) -> str:
+        return self.provider.name
+
+    @property
+    def roots(self) -> tuple[LogRoot, ...]:
+        """Where its logs lie."""
+        return self.provider.roots
+
+    @property
+    def decoders(self) -> dict[str, Dialect]:
+        """Its dialects by name, live ones first."""
+        return {dialect.name: dialect for dialect in self.provider.dialects}
+
+    def probe(self, head: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+        """How sure each of its dialects is that records beginning like `head` are its own, 0.0 to 1.0."""
+        return {dialect.name: dialect.detect(head) for dialect in self.provider.dialects}
+
+    def classify(self, name: str) -> tuple[Origin, Kind]:
+        """Origin and kind of a native tool name; what a shell call does, only its text says (`normalize_call`)."""
+        found = self.provider.tools.resolve(name)
+        return found.origin, found.kind
+
+    def normalize_call(self, name: str, args: Any = None, call_id: str | None = None) -> NormalizedCall:
+        """A native call in canonical terms.
+
+        Raises: TypeError when `args` is nothing that JSON can hold.
+        """
+        raw = EMPTY_OBJECT if args is None else to_raw(args)
+        call = _normalize(self.provider.name).call(_native(name, raw, call_id or ""))
+        return NormalizedCall(
+            *(name, call.tool, call.kind, call.origin, call.server, call_id, call.input, payload_of(call)),
+            *(call.command, call.files, call.edit, call.shell_edit),
+        )
+
+    def summarize(self, kind: str, args: Any) -> str:
+        """One short line on a call's arguments; control characters made visible."""
+        return summarize(kind, args)
+
+    def decode_record(self, data: bytes, dialect: str | None = None) -> list[AnyEvent]:
+        """The events of a single record, its calls normalised; none for what is no record of this provider.
+
+        The dialect is the one named, else the surest one, else the first that knows the record.
+        """
+        chosen = self.decoders
+        if dialect is not None:
+            if dialect not in chosen:
+                raise UsageError(f"{self.name} has no dialect {dialect}; it has {', '.join(chosen)}")
+            return self._decode(chosen[dialect], data)[0]
+        head = objects(Record(data, 0, 0))
+        ordered = sorted(chosen.values(), key=lambda candidate: -candidate.detect(head) if head else 0)
+        first: list[AnyEvent] = []
+        for candidate in ordered:
+            events, known = self._decode(candidate, data)
+            if events and known:
+                return events
+            first = first or events
+        return first
+
+    def _decode(self, dialect: Dialect, data: bytes) -> tuple[list[AnyEvent], bool]:
+        stage = Decode(dialect)
+        batch = Batch(records=[Record(data.strip(), 0, 0)])
+        batches = [*stage.push(batch), *stage.flush()]
+        normalize = _normalize(self.provider.name)
+        events: list[AnyEvent] = []
+        for one in batches:
+            normalize.push(one)
+            events += one.events
+        return events, not any(one.unknown or one.faults for one in batches)
+
+
+def create_adapter(name: str) -> Adapter:
+    """The adapter of a provider, by its name or an alias (`codex`, `claude_code`, `copilot-cli`).
+
+    Raises: UsageError for a name that no provider has.
+    """
+    try:
+        return Adapter(get_provider(name))
+    except KeyError:
+        raise UsageError(f"unknown provider: {visible(name, 100)}") from None
+
+
+def decode_record(provider: str, data: bytes) -> list[AnyEvent]:
+    """The events of a single record of a provider's log, its calls normalised.
+
+    Raises: UsageError for a name that no provider has.
+    """
+    return create_adapter(provider).decode_record(data)
+
+
+def summarize(kind: str, args: Any) -> str:
+    """One line of at most 80 characters on the arguments of a call of this kind; `(args...)` where none says much."""
+    if isinstance(args, str):
+        return visible(" ".join(args[: SUMMARY_WIDTH * 4].split()), SUMMARY_WIDTH) or "(args...)"
+    if isinstance(args, Mapping):
+        for key in SUMMARY_KEYS.get(kind, ()):
+            text = _said(args.get(key))  # pyright: ignore[reportUnknownMemberType,reportUnknownArgumentType] - decoded JSON
+            if text:
+                return visible(text, SUMMARY_WIDTH)
+    return "(args...)"
+
+
+def _said(value: Any) -> str:
+    """A text, a list of words, or the first of a list of objects with the number of the others."""
+    if isinstance(value, str):
+        return value.strip()
+    if not isinstance(value, list) or not value:
+        return ""
+    items: list[Any] = value
+    if all(isinstance(item, str) for item in items):
+        return " ".join(items[:100]).strip()
+    first = items[0]
+    if isinstance(first, Mapping):
+        text = next((str(first[key]) for key in _INSIDE if isinstance(first.get(key), str)), "")  # pyright: ignore[reportUnknownMemberType,reportUnknownArgumentType] - decoded JSON
+        return f"{text[:60]} (+{len(items) - 1} more)" if text and len(items) > 1 else text
+    return ""
+
+
+def normalize_tool_call(provider: str, call: Any) -> dict[str, Any]:
+    """AgentV's function: a tool call `{tool, input, …}` of a provider kind, with the canonical name and input keys.
+
+    Gives a new dict with all members of `call` (a mapping, a dataclass, a msgspec Struct or any object with
+    attributes): `tool` (or `name`) is canonical, `input` has `file_path` or `skill` added. An unknown provider or
+    name gives the members as they were. The call itself is not changed.
+
+    It does more than AgentV 4.15 where its tables have gaps: more native names are known, `Viewing X` moves X into
+    `file_path`, a Codex command that reads or searches is Read, Grep or Glob. And it does less where AgentV changes
+    what is there: an existing `skill` is kept, an input that is no object stays as it is.
+    """
+    members = _members(call)
+    key = "tool" if "tool" in members or "name" not in members else "name"
+    name = members.get(key)
+    if not isinstance(name, str):
+        return members
+    try:
+        stage = _normalize(provider)
+    except KeyError:
+        return members
+    given = members.get("input")
+    try:
+        raw = NULL if given is None else to_raw(given)
+    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
+        raw = NULL
+    done = stage.call(_native(name, raw, ""))
+    members[key] = done.tool
+    if done.input_json is not raw:
+        added: Any = done.input
+        old: Mapping[str, Any] = given if isinstance(given, Mapping) else {}  # pyright: ignore[reportUnknownVariableType] - any mapping
+        if isinstance(added, dict) and (given is None or isinstance(given, Mapping)):
+            members["input"] = {**old, **{k: v for k, v in added.items() if k not in old}}  # pyright: ignore[reportUnknownVariableType,reportUnknownMemberType] - decoded JSON
+    return members
+
+
+def _members(call: Any) -> dict[str, Any]:
+    if isinstance(call, Mapping):
+        return {str(k): v for k, v in call.items()}  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType,reportUnknownMemberType] - any mapping
+    if isinstance(call, Struct):
+        return msgspec.structs.asdict(call)
+    if is_dataclass(call):
+        return {one.name: getattr(call, one.name) for one in fields(call)}
+    return dict(vars(call))
+
+
+def _native(name: str, raw: Raw, call_id: str) -> ToolCall:
+    return ToolCall(_NO_SOURCE, "", "", call_id, name, raw)
+
+
+@cache
+def _normalize(provider: str) -> Normalize:
+    """One stage for each provider; it keeps nothing of the calls.
+
+    Raises: KeyError for a name that no provider has.
+    """
+    return Normalize(get_provider(provider).tools)
