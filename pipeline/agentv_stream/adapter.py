@@ -174,7 +174,7 @@ def _said(value: Any) -> str:
         return value.strip()
     if not isinstance(value, list) or not value:
         return ""
-    items: list[Any] = value
+    items: list[Any] = value  # pyright: ignore[reportUnknownVariableType] - decoded JSON
     if all(isinstance(item, str) for item in items):
         return " ".join(items[:100]).strip()
     first = items[0]
@@ -221,7 +221,8 @@ def normalize_tool_call(provider: str, call: Any) -> dict[str, Any]:
 
 def _members(call: Any) -> dict[str, Any]:
     if isinstance(call, Mapping):
-        return {str(k): v for k, v in call.items()}  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType,reportUnknownMemberType] - any mapping
+        mapping: Mapping[Any, Any] = call  # pyright: ignore[reportUnknownVariableType] - any mapping
+        return {str(key): value for key, value in mapping.items()}
     if isinstance(call, Struct):
         return msgspec.structs.asdict(call)
     if is_dataclass(call):

@@ -224,7 +224,7 @@ def _fields(call: ToolCall, plan: _Plan) -> ToolCall:
                 files = (value,)
                 break
             if type(value) is list:
-                files = _paths_in(value)
+                files = _paths_in(value)  # pyright: ignore[reportUnknownArgumentType] - decoded JSON
                 break
         names = plan.names
         if plan.variants:
@@ -271,9 +271,10 @@ def _paths_in(values: list[Any]) -> tuple[str, ...]:
         if isinstance(value, str):
             found.append(value)
         elif isinstance(value, dict):
-            path = next((value[key] for key in PATH_KEYS if isinstance(value.get(key), str)), None)  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
+            item: dict[str, Any] = value  # pyright: ignore[reportUnknownVariableType] - decoded JSON
+            path = next((item[key] for key in PATH_KEYS if isinstance(item.get(key), str)), None)
             if path is not None and path not in found:
-                found.append(path)  # pyright: ignore[reportUnknownArgumentType] - a string, see above
+                found.append(path)
     return tuple(found)
 
 
@@ -317,7 +318,7 @@ def command_of(raw: Raw, plan: _Plan) -> str | list[str] | None:
         if type(value) is str:
             return value
         if type(value) is list and value:
-            return [word if isinstance(word, str) else str(word) for word in value]
+            return [str(word) for word in value]  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType] - decoded JSON
     return None
 
 

@@ -62,10 +62,11 @@ def _action(change: Any) -> str:
     if isinstance(change, str):
         return change
     if isinstance(change, dict):
-        kind: Any = change.get("kind", change.get("type"))  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
+        members: dict[str, Any] = change  # pyright: ignore[reportUnknownVariableType] - decoded JSON
+        kind: Any = members.get("kind", members.get("type"))
         if isinstance(kind, dict):
             kind = kind.get("type")  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
         if isinstance(kind, str):
             return kind.lower()
-        return next((name for name in ("add", "update", "delete") if name in change), "")
+        return next((name for name in ("add", "update", "delete") if name in members), "")
     return ""

@@ -159,6 +159,10 @@ class _Reader:
                 self.pipelines.append(pipeline)
                 self.at = at + 1
                 return
+            elif c == "`" and self.backticks:  # ends the substitution that this list stands in
+                finish(at)
+                self.pipelines.append(pipeline)
+                return
             elif c == "\n":
                 finish(at)
                 self.pipelines.append(pipeline)
@@ -202,9 +206,7 @@ class _Reader:
                 elif depth < MAX_DEPTH:
                     self.list_until(")", depth + 1)
             else:
-                word = self.word(depth)
-                if word is not None:
-                    command.words.append(word)
+                command.words.append(self.word(depth))
         finish(self.at)
         self.pipelines.append(pipeline)
 

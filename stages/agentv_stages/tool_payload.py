@@ -208,10 +208,11 @@ def _patch_payload(call: ToolCall, arguments: Any) -> AnyPayload | None:
         text = next((values[key] for key in ("input", "patch", "patchText", "raw") if key in values), None)
     if not isinstance(text, str) or not read_patch(text).files:
         return None
+    first = call.files[0]
     extra = {"files": list(call.files)} if len(call.files) > 1 else {}
     if call.tool == "Write":
-        return FileWrite(call.files[0], text, extra=extra)
-    return FileEdit(call.files[0], "", text, extra=extra)
+        return FileWrite(first, text, extra=extra)
+    return FileEdit(first, "", text, extra=extra)
 
 
 def encode_payload(payload: AnyPayload) -> Raw:
@@ -224,4 +225,5 @@ def decode_payload(data: bytes | Raw) -> AnyPayload:
 
     Raises: msgspec.ValidationError or DecodeError for anything else.
     """
-    return _decode(data)
+    payload: AnyPayload = _decode(data)
+    return payload

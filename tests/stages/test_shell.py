@@ -1,7 +1,10 @@
 """What shell texts do: the tables of agtrace and its misses, quoting, wrappers, pipes, redirections, hostile texts."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from agentv_stages import shell_words
 from agentv_stages.event import Kind
 from agentv_stages.shell import classify_shell, run_commands, runs_program
 from agentv_stages.shell_words import MAX_COMMANDS, split_shell
@@ -312,3 +315,21 @@ def test_no_more_commands_are_read_than_the_cap() -> None:
 def test_deep_nesting_of_shells_executes() -> None:
     assert classify_shell("bash -c " * 50 + "ls").kind in ("execute", "read")
     assert classify_shell("$(" * 10_000).kind == "execute"
+
+
+@settings(max_examples=500, deadline=None)
+@given(
+    st.lists(st.sampled_from([*"'\"`$(){}[]|&;<>#\\\n \t=a1", "$(", "<<E", "bash -c ", "apply_patch "]), max_size=40)
+)
+def test_any_text_is_read_to_its_end(pieces: list[str]) -> None:
+    facts = classify_shell("".join(pieces))
+    assert facts.kind in ("read", "search", "write", "execute")
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.lists(st.sampled_from([*"'\"$|&;<>\n =a1", ">&", "2>", "&&", "'a b'", '"c d"', "#"]), max_size=20))
+def test_the_faster_path_reads_what_the_other_reads(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    simple = shell_words._split_simple(text)  # pyright: ignore[reportPrivateUsage] - its equality is the law
+    if simple is not None:
+        assert simple == shell_words._Reader(text).read()  # pyright: ignore[reportPrivateUsage] - as above

@@ -1,0 +1,142 @@
+"""`agentv-stream tools`: the tables of native tool names; and docs/tools.md, which is made from them."""
+
+import sys
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from agentv_stages.provider import Provider
+from agentv_stages.providers import all_providers
+from agentv_stages.tools import CANONICAL, GUESSES, MCP, McpForm, ToolRow
+from agentv_stream.adapter import create_adapter
+from agentv_stream.errors import UsageError
+
+HEADINGS = ("native", "tool", "kind", "edit", "input", "seen in")
+
+
+def tools(
+    provider: Annotated[str | None, typer.Option(help="Only the tools of this provider (a name or an alias).")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON, one array of rows.")] = False,
+) -> None:
+    """Print which native tool is which canonical one: name, kind, input keys, and where the name was seen."""
+    try:
+        chosen = [create_adapter(provider).provider] if provider else all_providers()
+    except UsageError as error:
+        sys.stderr.write(f"agentv-stream: {error}\n")
+        raise typer.Exit(UsageError.exit_code) from None
+    if as_json:
+        rows = [row for one in chosen for row in json_rows(one)]
+        sys.stdout.write(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode() + "\n")
+    else:
+        sys.stdout.write("\n".join(text_table(one) for one in chosen))
+
+
+def json_rows(provider: Provider) -> list[dict[str, Any]]:
+    """The rows of a provider as plain data, in the order of its table."""
+    return [
+        {
+            "provider": provider.name,
+            "native": row.native,
+            "prefix": row.prefix,
+            "tool": row.tool,
+            "kind": row.kind,
+            "origin": row.origin,
+            "edit": row.edit,
+            "shell": row.shell,
+            "keys": {key: list(sources) for key, sources in row.keys},
+            "rest_key": row.rest_key,
+            "variants": dict(row.variants),
+            "source": row.source,
+        }
+        for row in provider.tools.rows
+    ]
+
+
+def text_table(provider: Provider) -> str:
+    """The table of a provider for a terminal."""
+    cells = [HEADINGS, *(_cells(row) for row in provider.tools.rows)]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(HEADINGS))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
+    return "\n".join([f"{provider.title} ({provider.name})", *lines, *_notes(provider), ""])
+
+
+def _cells(row: ToolRow) -> tuple[str, ...]:
+    native = f"{row.native}…" if row.prefix else row.native
+    kind = "by its text" if row.shell else row.kind
+    return (native, row.tool, kind, "edit" if row.edit else "", _input(row), row.source)
+
+
+def _input(row: ToolRow) -> str:
+    """What happens to the input of such a call."""
+    said: list[str] = []
+    if row.rest_key:
+        said.append(f"{row.rest_key} from the name")
+    said += [f"{key} from {', '.join(sources)}" for key, sources in row.keys]
+    if row.patch:
+        said.append("Write if it only adds files")
+    if row.variants:
+        said.append(f"by {row.variant_key}: " + ", ".join(f"{value} {tool}" for value, tool in row.variants))
+    return "; ".join(said)
+
+
+def _notes(provider: Provider) -> Iterable[str]:
+    if provider.tools.finer_shell:
+        yield "Shell calls that read or search bear the finer name: Read, LS, Grep, Glob."
+    forms = ", ".join(_form(form) for form in (MCP, *provider.tools.mcp))
+    yield f"Tools of MCP servers: {forms}."
+
+
+def _form(form: McpForm) -> str:
+    return f"{form.prefix}<server>{form.separator}<tool>"
+
+
+def markdown() -> str:
+    """docs/tools.md: every table, the canonical names, the rules for names in no table."""
+    out = [
+        "# Tools",
+        "",
+        "Made from the code by `python -m agentv_stream.cli.tools > docs/tools.md`; do not edit.",
+        "",
+        "A call bears the canonical name of its tool, whichever agent made it. Names in no table pass through.",
+        "Keys of a call's input are only added, never renamed, removed or overwritten. MCP calls are named",
+        "`mcp__<server>__<tool>`, with origin `mcp` and kind `other`. A shell call's kind is decided from its text",
+        '(docs/metrics.md, "Kinds of shell text"); `apply_patch` through the shell is Edit or Write.',
+        "",
+        "## Canonical names",
+        "",
+        *_table(("name", "kind", "edit"), ((name, *_canonical(name)) for name in CANONICAL)),
+        "",
+        "## Names in no table",
+        "",
+        "The kind follows from the whole words of the name (split at `_`, `-`, `.`, blanks and capitals); the first",
+        "rule that finds one wins, else `other`.",
+        "",
+        *_table(("words", "kind"), ((", ".join(sorted(words)), kind) for words, kind in GUESSES)),
+    ]
+    for provider in all_providers():
+        out += ["", f"## {provider.title} (`{provider.name}`)", ""]
+        out += _table(HEADINGS, (_cells(row) for row in provider.tools.rows), code=1)
+        out += ["", *(note.replace("<", "\\<") for note in _notes(provider))]
+    return "\n".join(out) + "\n"
+
+
+def _canonical(name: str) -> tuple[str, str]:
+    kind, edit = CANONICAL[name]
+    return ("by its text" if name == "Bash" else kind, "edit" if edit else "")
+
+
+def _table(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]], code: int = 0) -> list[str]:
+    def line(cells: Iterable[str]) -> str:
+        return "| " + " | ".join(cells) + " |"
+
+    def escaped(i: int, cell: str) -> str:
+        return f"`{cell}`" if i < code else cell.replace("|", "\\|")
+
+    body = [line(escaped(i, cell) for i, cell in enumerate(row)) for row in rows]
+    return [line(headings), "|" + "---|" * len(headings), *body]
+
+
+if __name__ == "__main__":
+    sys.stdout.write(markdown())
