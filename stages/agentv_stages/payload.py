@@ -83,6 +83,14 @@ def join_strings(parts: Iterable[Raw]) -> Raw:
     return Raw(b'"' + b"".join([bytes(p)[1:-1] for p in parts]) + b'"')
 
 
+def one_line(data: bytes) -> bytes:
+    """A JSON value without line breaks: payloads of a pretty-printed document must not break the lines of an output.
+
+    Raises: msgspec.DecodeError when it is no JSON.
+    """
+    return msgspec.json.format(data, indent=-1) if b"\n" in data else data
+
+
 def add_key(raw: Raw, key: str, value: Raw) -> Raw:
     """Gives the JSON object `raw` with one key more, in front; the rest stays byte for byte.
 

@@ -21,7 +21,7 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.payload import decode_json, plain_text, to_raw
+from agentv_stages.payload import decode_json, one_line, plain_text, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.generic.wire import (
     AtifDocument,
@@ -52,7 +52,7 @@ class AtifDecoder:
         self.state = State()
 
     def decode(self, record: Record, batch: Batch) -> None:
-        document = decode_atif(record.data)
+        document = decode_atif(one_line(record.data))
         inner = _unfold(document, 0)
         if document.steps is None:
             batch.unknown_type(document.schema_version or "no trajectory", record)

@@ -23,7 +23,7 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.payload import decode_json, plain_text, to_raw
+from agentv_stages.payload import decode_json, one_line, plain_text, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.generic.messages import usage_event
 from agentv_stages.providers.generic.wire import (
@@ -70,7 +70,7 @@ class TraceDecoder:
         self.state = State()
 
     def decode(self, record: Record, batch: Batch) -> None:
-        event = decode_event(record.data)
+        event = decode_event(one_line(record.data))
         many = event.events if given(event.events) else event.trace
         if given(many) and event.type not in TYPES:
             inner = [decode_event(raw) for raw in decode_events(many)]

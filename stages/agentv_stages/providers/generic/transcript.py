@@ -12,6 +12,7 @@ from msgspec import Struct, field
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import MAIN, SessionEnd, SessionInfo, Source, Status, TokenUsage, UserText
+from agentv_stages.payload import one_line
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.generic.messages import at_time, facts_of, message_events
 from agentv_stages.providers.generic.turns import turn_events
@@ -53,7 +54,7 @@ class TranscriptDecoder:
         self.state = State()
 
     def decode(self, record: Record, batch: Batch) -> None:
-        row = decode_row(record.data)
+        row = decode_row(one_line(record.data))
         state = self.state
         state.last_row, state.last_offset = record.row, record.offset
         if row.turns is not None:

@@ -11,7 +11,7 @@ from msgspec import Raw, Struct
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import MAIN, Notification, SessionInfo, Source, UserText
-from agentv_stages.payload import EMPTY_STRING, to_raw
+from agentv_stages.payload import EMPTY_STRING, one_line, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.opencode.parts import SILENT, content, failed, finished, usage_event
 from agentv_stages.providers.opencode.wire import (
@@ -46,7 +46,8 @@ class ExportDecoder:
         self.state = State()
 
     def decode(self, record: Record, batch: Batch) -> None:
-        document = decode_document(record.data)
+        data = one_line(record.data)
+        document = decode_document(data)
         parent = document.parent_call or self.context.parent_call
         if document.messages is not None:
             session = document.session
@@ -64,7 +65,7 @@ class ExportDecoder:
             else:
                 self._session(decode_session(document.info), record, batch)
         elif document.role:
-            self._message(decode_message_info(record.data), document.parts or (), "", record, batch, parent)
+            self._message(decode_message_info(data), document.parts or (), "", record, batch, parent)
         else:
             batch.unknown_type("document", record)
 
