@@ -1,0 +1,375 @@
+from typing import Any
+
+import msgspec
+import pytest
+
+from agentv_stages.batch import Batch
+from agentv_stages.decode import Decode
+from agentv_stages.detect import rank
+from agentv_stages.event import (
+    AnyEvent,
+    AssistantText,
+    Notification,
+    Reasoning,
+    Retract,
+    SessionEnd,
+    SessionInfo,
+    SlashCommand,
+    ToolCall,
+    UserText,
+)
+from agentv_stages.provider import DecodeContext
+from agentv_stages.providers.qwen import PROVIDER
+from agentv_stages.providers.qwen.session import KEEP
+from support.decoding import (
+    asked_calls,
+    best,
+    calls,
+    check_laws,
+    corpus,
+    dialect,
+    events_of,
+    head,
+    lines,
+    pushed,
+    read,
+    records,
+    results,
+    said,
+    texts,
+    total,
+    usages,
+)
+
+STREAM = dialect(PROVIDER, "qwen-stream")
+SESSION = dialect(PROVIDER, "qwen-session")
+TIME = "2026-03-01T10:00:00.000Z"
+INIT = {"type": "system", "subtype": "init", "uuid": "s-1", "session_id": "s-1", "cwd": "/w", "model": "qwen-x",
+        "permission_mode": "yolo", "qwen_code_version": "0.15.10", "tools": [], "mcp_servers": []}  # fmt: skip
+ZERO = {"input_tokens": 0, "output_tokens": 0}
+SPENT = {"input_tokens": 100, "output_tokens": 20, "cache_read_input_tokens": 60, "total_tokens": 120}
+
+
+def group(own: str, *blocks: dict[str, Any], usage: dict[str, int] = ZERO, parent: str | None = None) -> dict[str, Any]:
+    message = {"id": own, "type": "message", "role": "assistant", "model": "qwen-x", "content": list(blocks),
+               "stop_reason": None, "usage": usage}  # fmt: skip
+    return {"type": "assistant", "uuid": own, "session_id": "s-1", "parent_tool_use_id": parent, "message": message}
+
+
+def text(value: str) -> dict[str, Any]:
+    return {"type": "text", "text": value}
+
+
+def use(call_id: str, name: str = "run_shell_command", **given: Any) -> dict[str, Any]:
+    return {"type": "tool_use", "id": call_id, "name": name, "input": given}
+
+
+def gave(call_id: str, output: Any, error: bool = False, parent: str | None = None) -> dict[str, Any]:
+    block = {"type": "tool_result", "tool_use_id": call_id, "is_error": error, "content": output}
+    return {"type": "user", "uuid": f"r-{call_id}", "session_id": "s-1", "parent_tool_use_id": parent,
+            "message": {"role": "user", "content": [block]}}  # fmt: skip
+
+
+def end(result: str = "Done.", subtype: str = "success", **members: Any) -> dict[str, Any]:
+    usage = {"input_tokens": 350, "output_tokens": 70, "cache_read_input_tokens": 90}
+    return {"type": "result", "subtype": subtype, "uuid": "e", "session_id": "s-1", "is_error": False,
+            "duration_ms": 900, "num_turns": 2, "result": result, "usage": usage, **members}  # fmt: skip
+
+
+WHOLE = lines(
+    INIT,
+    group("a1", {"type": "thinking", "thinking": "hm", "signature": ""}),
+    group("a2", text("Looking.")),
+    group("a3", use("c1", command="ls"), use("c2", "agent", prompt="p"), usage=SPENT),
+    gave("c1", "x.py"),
+    {"type": "user", "uuid": "p1", "session_id": "s-1", "parent_tool_use_id": "c2",
+     "message": {"role": "user", "content": [text("p")]}},
+    group("b1", use("d1", "read_file", file_path="x.py"), parent="c2"),
+    gave("d1", "text", parent="c2"),
+    group("b2", use("d2", "grep_search", pattern="x"), parent="c2"),
+    gave("d2", "Found 1 match", parent="c2"),
+    gave("c2", "report"),
+    group("a4", text("Done."), usage=SPENT),
+    end(),
+)  # fmt: skip
+
+
+def answers(events: list[AnyEvent]) -> list[tuple[str, str]]:
+    return [(e.message_id, e.source.stream) for e in events if isinstance(e, AssistantText | Reasoning | ToolCall)]
+
+
+def judged(output: str, error: bool = False, name: str = "run_shell_command") -> tuple[Any, Any]:
+    [found] = results(events_of(STREAM, lines(INIT, group("a", use("c", name), usage=SPENT), gave("c", output, error))))
+    return found.outcome, found.exit_code
+
+
+def test_the_stream_keeps_the_laws_of_decoders() -> None:
+    check_laws(STREAM, WHOLE)
+
+
+def test_groups_of_blocks_are_one_answer_until_a_result() -> None:
+    main = [key for key, stream in answers(events_of(STREAM, WHOLE)) if stream == "main"]
+    assert main == ["a1", "a1", "a1", "a1", "a4"]
+
+
+def test_usage_ends_an_answer() -> None:
+    given = lines(INIT, group("a1", text("one"), usage=SPENT), group("a2", text("two"), usage=SPENT))
+    assert [key for key, _ in answers(events_of(STREAM, given))] == ["a1", "a2"]
+
+
+def test_a_sub_agent_has_a_stream_of_its_own() -> None:
+    events = events_of(STREAM, WHOLE)
+    inner = [pair for pair in answers(events) if pair[1] != "main"]
+    assert inner == [("b1", "sidechain:c2"), ("b2", "sidechain:c2")]
+    assert [c.parent_call for c in calls(events)] == [None, None, "c2", "c2"]
+
+
+def test_zero_usage_is_no_usage_and_the_total_covers_all() -> None:
+    found = usages(events_of(STREAM, WHOLE))
+    assert [(u.key, u.scope) for u in found] == [("a1", "call"), ("a4", "call"), ("result", "session")]
+    assert (found[0].input, found[0].cached, found[0].output) == (100, 60, 20)
+    assert (found[2].input, found[2].output, found[2].covers_streams) == (350, 70, True)
+
+
+@pytest.mark.parametrize(
+    ("result", "status"),
+    [
+        ("Done.", "complete"),
+        ("[API Error: 400 bad]", "error"),
+        ("This breaks off[API Error: The server had an error]", "error"),
+        ("I fixed how [API Error: x] is printed.", "complete"),
+    ],
+)
+def test_an_api_error_is_an_error_though_the_agent_says_success(result: str, status: str) -> None:
+    [found] = [e for e in events_of(STREAM, lines(INIT, end(result))) if isinstance(e, SessionEnd)]
+    assert found.status == status
+
+
+def test_an_error_that_the_agent_admits() -> None:
+    given = lines(INIT, end("", "error_during_execution", is_error=True, error={"message": "boom"}))
+    [found] = [e for e in events_of(STREAM, given) if isinstance(e, SessionEnd)]
+    assert (found.status, found.reason, found.agent_num_turns) == ("error", "boom", 2)
+
+
+def test_a_text_that_the_program_made_is_marked() -> None:
+    given = lines(INIT, group("a", text("[API Error: 400]")), group("b", text("fine [API Error: 400]")))
+    assert [e.synthetic for e in events_of(STREAM, given) if isinstance(e, AssistantText)] == [True, False]
+
+
+def test_outcomes_of_calls_in_the_stream() -> None:
+    assert judged("Command exited with code: 3") == ("error", 3)
+    assert judged("Command terminated by signal: 9") == ("error", None)
+    assert judged("Command: x\nOutput: y\nError: (none)\nExit Code: 1\nSignal: 0\nProcess Group PGID: 2") == (
+        "error",
+        1,
+    )
+    assert judged("out") == ("ok", None)
+    assert judged("Command exited with code: 3", name="read_file") == ("ok", None)
+    assert judged("File not found", True) == ("error", None)
+    assert judged("Tool requires user approval but cannot run", True) == ("denied", None)
+
+
+def test_increments_count_only_where_the_whole_never_comes() -> None:
+    def delta(value: str) -> dict[str, Any]:
+        event = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": value}}
+        return {"type": "stream_event", "uuid": "p", "session_id": "s-1", "parent_tool_use_id": None, "event": event}
+
+    whole = lines(INIT, delta("Do"), delta("ne."), group("a", text("Done."), usage=SPENT), end())
+    assert texts(events_of(STREAM, whole)) == ["Done."]
+    cut = lines(INIT, delta("Do"), delta("n\u00e9"))
+    assert texts(pushed(STREAM, cut).events) == []
+    assert texts(events_of(STREAM, cut)) == ["Don\u00e9"]
+    check_laws(STREAM, whole)
+    check_laws(STREAM, cut)
+
+
+def test_the_stream_is_not_taken_for_claudes() -> None:
+    assert best(PROVIDER, WHOLE) == ("qwen-stream", 1.0)
+    assert rank(list(head(WHOLE)))[0][2].name == "qwen-stream"
+    assert best(PROVIDER, WHOLE[1:])[0] == "qwen-stream"
+    claude = {"type": "system", "subtype": "init", "session_id": "s", "permissionMode": "default", "model": "m",
+              "tools": [], "mcp_servers": [], "apiKeySource": "none", "claude_code_version": "2.1.0"}  # fmt: skip
+    assert best(PROVIDER, lines(claude))[1] == 0.0
+
+
+def record(kind: str, own: str, *parts: dict[str, Any], **members: Any) -> dict[str, Any]:
+    line: dict[str, Any] = {"uuid": own, "parentUuid": None, "sessionId": "s-1", "timestamp": TIME,
+                            "type": kind, "cwd": "/w", "version": "0.15.10", "gitBranch": "main"}  # fmt: skip
+    if kind != "system":
+        line["message"] = {"role": "model" if kind == "assistant" else "user", "parts": list(parts)}
+    return {**line, **members}
+
+
+def asks(call_id: str, name: str = "run_shell_command", **given: Any) -> dict[str, Any]:
+    return {"functionCall": {"id": call_id, "name": name, "args": given}}
+
+
+def result(call_id: str, name: str = "run_shell_command", status: str = "success", **response: Any) -> dict[str, Any]:
+    part = {"functionResponse": {"id": call_id, "name": name, "response": response}}
+    more = {"callId": call_id, "status": status, "resultDisplay": {"any": "shape"}}
+    return record("tool_result", f"r-{call_id}", part, toolCallResult=more)
+
+
+def telemetry(own: str, **event: Any) -> dict[str, Any]:
+    return record("system", own, subtype="ui_telemetry", systemPayload={"uiEvent": {"prompt_id": "abc", **event}})
+
+
+META = {"promptTokenCount": 100, "candidatesTokenCount": 20, "thoughtsTokenCount": 5, "cachedContentTokenCount": 60,
+        "totalTokenCount": 120}  # fmt: skip
+CHAT = lines(
+    record("user", "u1", {"text": "fix it"}),
+    telemetry("t0", input_token_count=100, output_token_count=20, response_id="x"),
+    record("assistant", "a1", {"text": "hm", "thought": True}, {"text": "Looking."}, asks("c1", command="ls"),
+           model="qwen-x", usageMetadata=META, contextWindowSize=1000),
+    telemetry("t1", function_name="run_shell_command", function_args={"command": "ls"}, duration_ms=33, success=True),
+    result("c1", output="Output: x\nError: (none)\nExit Code: 2\nSignal: 0\nProcess Group PGID: 1"),
+    record("assistant", "a2", {"text": "Done."}, model="qwen-x", usageMetadata=META),
+)  # fmt: skip
+
+
+def test_the_session_keeps_the_laws_of_decoders() -> None:
+    check_laws(SESSION, CHAT)
+
+
+def test_a_session_on_disk() -> None:
+    events = events_of(SESSION, CHAT)
+    assert [e.message_id for e in events if isinstance(e, AssistantText | Reasoning | ToolCall)] == ["a1"] * 3 + ["a2"]
+    assert texts(events) == ["Looking.", "Done."]
+    [found] = results(events)
+    assert (found.outcome, found.exit_code, found.duration_ms) == ("error", 2, 33)
+    assert total(events) == {"input": 200, "cached": 120, "output": 40, "reasoning": 10}
+    infos = [e for e in events if isinstance(e, SessionInfo)]
+    assert (infos[0].session_id, infos[0].version, infos[0].cwd, infos[0].git_branch) == (
+        "s-1",
+        "0.15.10",
+        "/w",
+        "main",
+    )
+    assert (infos[1].model, infos[1].context_window) == ("qwen-x", 1000)
+
+
+def test_thoughts_that_come_on_top_are_added_to_the_output() -> None:
+    meta = {**META, "totalTokenCount": 125}
+    [usage] = usages(events_of(SESSION, lines(record("assistant", "a", {"text": "x"}, usageMetadata=meta))))
+    assert (usage.output, usage.reasoning) == (25, 5)
+
+
+def test_a_sub_agent_stands_in_the_telemetry_alone() -> None:
+    prompt = {"prompt_id": "s-1#general-purpose-xyz#0", "response_id": "resp-1", "model": "qwen-x"}
+    given = lines(
+        record("assistant", "a1", asks("c1", "agent", prompt="p"), model="qwen-x"),
+        telemetry("t1", **prompt, input_token_count=50, output_token_count=9, response_text="Sub reads."),
+        telemetry("t2", **prompt, function_name="read_file", function_args={"file_path": "x"}, duration_ms=4,
+                  success=False, status="error"),
+        result("c1", "agent", output="report"),
+    )  # fmt: skip
+    check_laws(SESSION, given)
+    events = [e for e in events_of(SESSION, given) if e.source.stream != "main"]
+    assert {e.source.stream for e in events} == {"subagent:general-purpose-xyz"}
+    assert texts(events) == ["Sub reads."]
+    assert [(c.name, c.input, c.message_id) for c in calls(events)] == [("read_file", {"file_path": "x"}, "resp-1")]
+    assert [(r.outcome, r.output_json, r.duration_ms) for r in results(events)] == [("error", None, 4)]
+    assert [(u.key, u.input, u.output) for u in usages(events)] == [("resp-1", 50, 9)]
+
+
+def test_outcomes_on_disk() -> None:
+    def outcome(*extra: dict[str, Any], **given: Any) -> str | None:
+        events = events_of(
+            SESSION, lines(record("assistant", "a", asks("c", command="x")), *extra, result("c", **given))
+        )
+        return results(events)[0].outcome
+
+    assert outcome(output="fine") == "ok"
+    assert outcome(status="error", error="File not found") == "error"
+    assert outcome(status="cancelled", error="[Operation Cancelled] Reason: user") == "cancelled"
+    said_no = telemetry("t", function_name="run_shell_command", function_args={"command": "x"}, decision="reject")
+    assert outcome(said_no, status="error", error="no") == "denied"
+
+
+def test_records_of_the_system() -> None:
+    given = lines(
+        record("system", "1", subtype="slash_command", systemPayload={"phase": "invocation", "rawCommand": "/mcp l"}),
+        record("system", "2", subtype="slash_command", systemPayload={"phase": "result", "rawCommand": "/mcp l"}),
+        record("system", "3", subtype="custom_title", systemPayload={"customTitle": "T"}),
+        record("system", "4", subtype="chat_compression", systemPayload={
+            "info": {"originalTokenCount": 90, "newTokenCount": 30}, "compressedHistory": []}),
+        telemetry("5", error_message="500", duration_ms=1),
+        record("user", "6", {"text": "note"}, subtype="notification"),
+        record("system", "7", subtype="brand_new"),
+    )  # fmt: skip
+    batch = pushed(SESSION, given)
+    events = batch.events
+    assert [(e.name, e.args) for e in events if isinstance(e, SlashCommand)] == [("/mcp", "l")]
+    assert [e.title for e in events if isinstance(e, SessionInfo) and e.title] == ["T"]
+    assert [e.name for e in events if isinstance(e, Notification)] == ["compact_boundary", "api_error"]
+    assert [e.injected for e in events if isinstance(e, UserText)] == [True]
+    assert batch.unknown == {"system/brand_new": 1}
+
+
+def test_a_rewind_takes_back_what_follows_its_target() -> None:
+    given = lines(
+        record("user", "u1", {"text": "a"}),
+        record("assistant", "a1", {"text": "b"}),
+        record("system", "s", subtype="rewind", systemPayload={"targetUuid": "u1"}),
+        record("assistant", "a2", {"text": "c"}),
+    )
+    [retract] = [e for e in events_of(SESSION, given) if isinstance(e, Retract)]
+    assert retract.message_ids == ("a1",)
+    check_laws(SESSION, given)
+
+
+def test_two_lines_with_one_id_are_one_message() -> None:
+    given = lines(record("assistant", "a", {"text": "hm", "thought": True}), record("assistant", "a", {"text": "x"}))
+    assert {key for key, _ in answers(events_of(SESSION, given))} == {"a"}
+    check_laws(SESSION, given)
+
+
+def test_what_is_remembered_is_bounded() -> None:
+    decoder = SESSION.decoder(DecodeContext("log"))
+    batch = Batch("log")
+    for line in lines(*(record("assistant", f"a{i}", asks(f"c{i}", command=str(i))) for i in range(KEEP + 90))):
+        decoder.decode(line, batch)
+    state = msgspec.to_builtins(decoder.state)
+    assert len(state["calls"]) == KEEP
+    assert len(state["messages"]) <= KEEP
+
+
+def test_the_session_is_told_from_others() -> None:
+    assert best(PROVIDER, CHAT) == ("qwen-session", 1.0)
+    assert best(PROVIDER, CHAT[1:2]) == ("qwen-session", 1.0)
+    assert best(PROVIDER, lines({"type": "user", "uuid": "u", "sessionId": "s", "isSidechain": False}))[1] == 0.0
+
+
+@pytest.mark.parametrize("form", ["stream", "session"])
+def test_recordings_give_what_the_model_asked_for(form: str) -> None:
+    """The total of a resumed run (`s10b`) holds the earlier run; `s6_pipe` was cut; side requests may be in totals."""
+    root, table = corpus("clients/qwen"), PROVIDER.tools.by_name
+    for path in sorted(root.glob("*/stream.jsonl" if form == "stream" else "*/home/.qwen/projects/*/chats/*.jsonl")):
+        scenario = path.relative_to(root).parts[0]
+        if scenario in ("s10b", "s6_pipe"):
+            continue
+        truth = msgspec.json.decode((root / scenario / "truth.json").read_bytes())
+        events = events_of(STREAM if form == "stream" else SESSION, records(read(path)))
+        names = sorted(table[c.name].tool if c.name in table else c.name for c in calls(events))
+        wanted = sorted(c["tool"] or (table[c["native"]].tool if c["native"] in table else c["native"])
+                        for c in asked_calls(truth))  # fmt: skip
+        assert names == wanted, path
+        threads = tuple(truth["threads"]) if form == "session" else tuple(t for t in truth["threads"] if t[:3] != "sub")
+        whole = "".join(texts(events))
+        assert [t for t in said(truth, *threads) if t.strip() not in whole] == [], path
+        if truth["broken"] or scenario.startswith("s6_"):
+            continue
+        sums = [sum(t["tokens"][k] for t in truth["threads"].values()) for k in ("input", "output")]
+        sides = [s + truth["side_tokens"][k] for s, k in zip(sums, ("input", "output"), strict=True)]
+        ends = [u for u in usages(events) if u.scope == "session"]
+        found = [ends[-1].input, ends[-1].output] if ends else [total(events)["input"], total(events)["output"]]
+        assert found in (sums, sides), path
+
+
+def test_wild_sessions_hold_nothing_unknown() -> None:
+    for path in sorted(corpus("wild/qwen-session").iterdir()):
+        given = records(read(path))
+        assert best(PROVIDER, given) == ("qwen-session", 1.0), path
+        batch = Batch(str(path), records=given)
+        Decode(SESSION, DecodeContext(str(path))).push(batch)
+        assert not batch.unknown and not batch.faults, path
