@@ -1,4 +1,5 @@
-"""Laws of every evaluator, over random trajectories: online is offline, final stays final, a restart changes nothing."""
+"""Laws of every evaluator, over random trajectories: online is offline, final stays final, a restart changes
+nothing."""
 
 from typing import Any
 

@@ -209,7 +209,7 @@ def test_exact_is_violated_at_the_first_call_that_makes_the_pass_impossible() ->
     assert standing(evaluator) == "open"
     trace.call("c")
     (decision,) = evaluator.push(trace.events[-2])
-    assert standing(decision) == "violated"
+    assert decision.standing == "violated"
     assert decision.at is not None and decision.at.tool == "c"
     assert decision.calls == 3
 
