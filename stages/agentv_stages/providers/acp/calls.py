@@ -42,7 +42,7 @@ def upsert(at: Connection, update: wire.Update, source: Source, batch: Batch) ->
         batch.ignore(f"{update.sessionUpdate}/progress")
     _merge(call, update)
     state.failure, status = None, update.status or ""
-    if not call.emitted and (status in OVER or _complete(call, status)):
+    if not call.emitted and (status in OVER or _complete(call, call_id, status)):
         emit(at, call_id, call, batch)
     if status in OVER:
         _finish(at, call_id, call, status, source, batch)
@@ -135,8 +135,13 @@ def _merge(call: Call, update: wire.Update) -> None:
         call.path = update.locations[0].path or call.path
 
 
-def _complete(call: Call, status: str) -> bool:
-    """Whether the arguments are there: OpenCode announces a call before they are, with the folder alone."""
+def _complete(call: Call, call_id: str, status: str) -> bool:
+    """Whether the arguments are there: OpenCode announces a call before they are, with the folder alone.
+
+    Gemini shows the content of a written file only with the result.
+    """
+    if call_id.startswith("write_file") and call.input in BARE:
+        return False
     if status in ("in_progress", "running"):
         return True
     if call.input in BARE:

@@ -23,6 +23,7 @@ NAME = re.compile(r"[A-Za-z_][\w.-]{0,127}\Z")
 GEMINI_ID = re.compile(r"(?P<name>[A-Za-z_][\w.-]*?)__(?P=name)_\d+_(?P<part>\d+)\Z")
 OLD_GEMINI_ID = re.compile(r"(?P<name>[A-Za-z_]\w*)-\d{11,}\Z")
 PLAN_TOOLS = {"qwen": "todo_write", "claude": "TodoWrite"}
+WRITERS = ("write_file", "write", "create")
 QUOTED = re.compile(r"'(.*)'\Z", re.DOTALL)
 
 
@@ -109,7 +110,11 @@ def _copilot(title: str, kind: str, given: Mapping[str, Any]) -> str | None:
 
 
 def shown_arguments(name: str, title: str, kind: str | None, path: str | None, diff: wire.Piece | None) -> Raw:
-    """The arguments of an agent that sends none (Gemini), as far as its title, locations and diffs show them."""
+    """The arguments of an agent that sends none (Gemini), as far as its title, locations and diffs show them.
+
+    A diff holds whole files: it gives the content of a written file, but not the strings of an edit; of those the
+    title shows the beginnings.
+    """
     shown: dict[str, Any] = {}
     target = path or (diff.path if diff else None)
     if kind == "execute" or name == "run_shell_command":
@@ -121,12 +126,8 @@ def shown_arguments(name: str, title: str, kind: str | None, path: str | None, d
         shown["prompt"] = title
     elif target:
         shown["file_path"] = target
-    if diff is not None:
-        shown["file_path"] = target
-        if diff.newText not in wire.NOTHING:
-            old, new = diff.oldText, diff.newText
-            if old in wire.NOTHING or name in ("write_file", "write", "create"):
-                shown["content"] = new
-            else:
-                shown["old_string"], shown["new_string"] = old, new
+        if name in WRITERS and diff is not None and diff.newText not in wire.NOTHING:
+            shown["content"] = diff.newText
+        elif kind == "edit":
+            shown["title"] = title
     return to_raw(shown)

@@ -203,7 +203,7 @@ class EventsDecoder:
             batch.ignore("assistant.message/empty")
         if data.outputTokens and data.apiCallId not in self.state.usage_keys:
             key = data.apiCallId or message_id
-            events.append(TokenUsage(source, "", key, "call", model, output=data.outputTokens, output_final=False))
+            events.append(TokenUsage(source, "", key, "call", model, output=data.outputTokens))
 
     def _delta(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
         data = wire.decode_delta(line.data)

@@ -4,6 +4,8 @@ Text stands in lines of three kinds: with a time and no `model_call_id` it is a 
 call, with neither the last segment. Where deltas were printed the other two repeat them.
 """
 
+from contextlib import suppress
+
 from msgspec import MsgspecError, Raw, Struct, field
 
 from agentv_stages.batch import Batch, Record
@@ -143,11 +145,7 @@ class StreamDecoder:
         batch.events.append(AssistantText(source, "", answer, text, delta, False, state.model))
 
     def _call(self, line: wire.Line, source: Source, batch: Batch) -> None:
-        members = wire.decode_members(line.tool_call) if line.tool_call not in wire.NOTHING else {}
-        named = next((name for name in members if name.endswith("ToolCall") or name == "function"), None)
-        named = named or next((name for name, value in members.items() if bytes(value)[:1] == b"{"), "unknown")
-        body = members.get(named, wire.ABSENT)
-        tool = wire.decode_tool(body) if bytes(body)[:1] == b"{" else wire.Tool()
+        named, tool = _tool(line.tool_call)
         state, call_id = self.state, line.call_id or f"call-{source.row}"
         if call_id in state.closed:
             batch.ignore(f"tool_call/{line.subtype}/repeated")
@@ -162,7 +160,7 @@ class StreamDecoder:
         elif line.subtype != "completed":
             batch.ignore(f"tool_call/{line.subtype}")
         if line.subtype == "completed":
-            output, code, outcome = _ended(tool.result)
+            output, code, outcome = _ended(named, tool.result)
             state.ended = state.ended or state.open[call_id] == state.answer_id
             del state.open[call_id]
             state.closed[call_id] = True
@@ -228,6 +226,21 @@ class StreamDecoder:
         self.state.segment.clear()
 
 
+def _tool(raw: Raw) -> tuple[str, wire.Tool]:
+    """The member of `tool_call` that names the tool; others (an id, a description) may stand beside it."""
+    if bytes(raw)[:1] != b"{":
+        return "unknown", wire.Tool()
+    try:
+        tools = wire.decode_tools(raw)
+    except MsgspecError:
+        members = wire.decode_members(raw)
+        tools = {name: wire.decode_tool(value) for name, value in members.items() if bytes(value)[:1] == b"{"}
+    for name, tool in tools.items():
+        if len(tools) == 1 or name.endswith("ToolCall") or name == "function":
+            return name, tool
+    return next(iter(tools.items()), ("unknown", wire.Tool()))
+
+
 def _named(member: str, tool: wire.Tool) -> tuple[str, Raw]:
     """Name and arguments; those of an MCP call or of the generic form stand one level deeper."""
     if member == "mcpToolCall" and bytes(tool.args)[:1] == b"{":
@@ -246,7 +259,7 @@ def _named(member: str, tool: wire.Tool) -> tuple[str, Raw]:
     return member, tool.args if tool.args not in wire.NOTHING else wire.EMPTY
 
 
-def _ended(result: Raw) -> tuple[Raw | None, int | None, Outcome | None]:
+def _ended(tool: str, result: Raw) -> tuple[Raw | None, int | None, Outcome | None]:
     """Output, exit code and outcome: the member of `result` that is an object says how the call ended."""
     if result in wire.NOTHING:
         return None, None, None
@@ -256,10 +269,10 @@ def _ended(result: Raw) -> tuple[Raw | None, int | None, Outcome | None]:
     for name, value in members.items():
         if name in OUTCOMES or bytes(value)[:1] == b"{":
             outcome = OUTCOMES.get(name)
-            try:
-                shell = wire.decode_exit(value) if bytes(value)[:1] == b"{" else wire.Exit()
-            except MsgspecError:
-                shell = wire.Exit()
+            shell = wire.Exit()
+            if tool.startswith(("shell", "function")) and bytes(value)[:1] == b"{":
+                with suppress(MsgspecError):  # a generic function's result may have another shape
+                    shell = wire.decode_exit(value)
             if shell.aborted:
                 outcome = "cancelled"
             elif shell.exitCode and outcome == "ok":

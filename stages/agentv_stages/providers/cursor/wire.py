@@ -105,6 +105,7 @@ decode_message = decoder(Message).decode
 decode_blocks = decoder(list[Block]).decode
 decode_result = decoder(Result).decode
 decode_members = decoder(dict[str, Raw]).decode
+decode_tools = decoder(dict[str, Tool]).decode
 decode_tool = decoder(Tool).decode
 decode_mcp = decoder(McpArguments).decode
 decode_exit = decoder(Exit).decode
