@@ -158,12 +158,13 @@ class Conversation:
         body = parts[0].text if len(parts) == 1 and first(parts[0].text) == b'"' else p.content
         injected = p.role != "user" or _injected(parts)
         if not injected:
-            self._user_turn()
+            self._user_turn(batch)
         self.end_answer()
         batch.events.append(UserText(source, "", body, p.id or f"u{source.row}", injected))
 
-    def _user_turn(self) -> None:
+    def _user_turn(self, batch: Batch) -> None:
         state = self.state
+        self.let_go(batch)
         state.pending = [copy for copy in state.pending if copy.role != "user"]
         state.user_seen = True
         state.final = False
@@ -219,7 +220,7 @@ class Conversation:
         source = copy.source
         if copy.role == "user":
             self.end_answer()
-            self._user_turn()
+            self._user_turn(batch)
             injected = INJECTED.match(beginning(copy.text)) is not None
             batch.events.append(UserText(source, "", copy.text, f"u{source.row}", injected))
         else:
@@ -302,15 +303,20 @@ class Conversation:
         exit_code: int | None,
         duration: int | None,
         batch: Batch,
+        part: str = "",
     ) -> None:
         state = self.state
         agent = state.open.pop(call_id, None) or None
         if state.running:
             state.running.pop(call_id, None)
-        if len(state.answered) >= MOST_ANSWERED:
-            del state.answered[next(iter(state.answered))]
-        state.answered[call_id] = True
-        batch.events.append(ToolResult(source, "", call_id, output, outcome, exit_code, duration, agent))
+        self._answered(call_id)
+        batch.events.append(ToolResult(source, part, call_id, output, outcome, exit_code, duration, agent))
+
+    def _answered(self, call_id: str) -> None:
+        answered = self.state.answered
+        if len(answered) >= MOST_ANSWERED:
+            del answered[next(iter(answered))]
+        answered[call_id] = True
 
     def hold(self, call_id: str, output: Raw | None, source: Source, batch: Batch) -> None:
         """An output that says "still running": its call ends with an item, or not at all in this run."""
@@ -391,19 +397,27 @@ class Conversation:
             batch.ignore("output of a script")
         if not verdict.running:
             self.state.scripts.remove(script)
-            self.state.answered[script.call_id] = True
+            self._answered(script.call_id)
+
+    def let_go(self, batch: Batch) -> None:
+        """Another turn, or the end of the input: what went on in the background has given what it said."""
+        state = self.state
+        if state.running:
+            for call_id in list(state.running):
+                self._let_go(call_id, batch)
+            state.scripts = [script for script in state.scripts if not script.counted]
 
     def close(self, source: Source | None, batch: Batch) -> None:
-        """A run ended: nothing that is held will be completed. With `source` open calls were cancelled there."""
+        """A run ended: texts and scripts that wait will not be completed. With `source` its open calls were cancelled
+        there. The end of a process can still come behind the end of its run."""
         state = self.state
         self.release(None, batch)
         for script in state.scripts:
             self.count(script, batch)
-        for call_id in list(state.running):
-            self._let_go(call_id, batch)
         if source is not None:
-            for call_id in list(state.open):
-                self.result(source, call_id, None, "cancelled", None, None, batch)
+            self.let_go(batch)
+            for i, call_id in enumerate(list(state.open)):
+                self.result(source, call_id, None, "cancelled", None, None, batch, f"-{i}")
             state.scripts.clear()
         self.end_answer()
 

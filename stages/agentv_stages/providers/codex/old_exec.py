@@ -150,8 +150,8 @@ class OldExecDecoder:
             state.answer = ""
             events.append(SessionEnd(source, "", "complete"))
         elif kind == "turn_aborted":
-            for call_id in state.open:
-                events.append(ToolResult(source, "", call_id, None, "cancelled"))
+            for i, call_id in enumerate(state.open):
+                events.append(ToolResult(source, f"-{i}", call_id, None, "cancelled"))
             state.open.clear()
             state.answer = ""
             events.append(SessionEnd(source, "", "interrupted", m.reason))

@@ -84,7 +84,7 @@ class ItemStream:
         silent, self.state.silent = self.state.silent, {}
         for call_id, name in silent.items():
             source = Source(self.context.file, 0, 0, 0, None, self.context.stream)
-            self._emit_call(source, call_id, name, EMPTY_OBJECT, batch)
+            self._emit_call(source, call_id, name, EMPTY_OBJECT, batch, f"-{call_id}")
 
     def _answer(self, source: Source) -> str:
         state = self.state
@@ -167,9 +167,11 @@ class ItemStream:
             self._emit_result(source, call_id, item, batch)
         state.open[call_id] = 0
 
-    def _emit_call(self, source: Source, call_id: str, name: str, value: Raw, batch: Batch) -> None:
+    def _emit_call(self, source: Source, call_id: str, name: str, value: Raw, batch: Batch, part: str = "") -> None:
         batch.events.append(
-            ToolCall(source, "", self._answer(source), call_id, name, value, self.context.parent_call, self.state.model)
+            ToolCall(
+                source, part, self._answer(source), call_id, name, value, self.context.parent_call, self.state.model
+            )
         )
 
     def _emit_result(self, source: Source, call_id: str, item: Item, batch: Batch) -> None:

@@ -1,0 +1,101 @@
+import fnmatch
+import json
+from typing import Any
+
+from agentv_stages.provider import Companion
+from agentv_stages.providers import get_provider
+from agentv_stages.providers.codex import PROVIDER
+from agentv_stages.providers.codex.companions import companions
+
+DAY = "/h/.codex/sessions/2026/03/01"
+
+
+class Memory:
+    """A folder in memory."""
+
+    def __init__(self, files: dict[str, bytes]) -> None:
+        self.files = files
+
+    def glob(self, pattern: str) -> list[str]:
+        return sorted(path for path in self.files if fnmatch.fnmatchcase(path, pattern))
+
+    def read(self, path: str, limit: int) -> bytes:
+        return self.files.get(path, b"")[:limit]
+
+
+def rollout(name: str, *rows: dict[str, Any]) -> tuple[str, bytes]:
+    return f"{DAY}/rollout-{name}.jsonl", b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+
+
+def meta(thread: str, time: str = "2026-03-01T10:00:00.000Z", **more: Any) -> dict[str, Any]:
+    return {"timestamp": time, "type": "session_meta", "payload": {"id": thread, "cwd": "/w", **more}}
+
+
+def child(thread: str, parent: str, **names: str) -> dict[str, Any]:
+    source = {"subagent": {"thread_spawn": {"parent_thread_id": parent, "depth": 1, **names}}}
+    return meta(thread, parent_thread_id=parent, source=source)
+
+
+def found(*files: tuple[str, bytes]) -> list[Companion]:
+    return companions(files[0][0], Memory(dict(files)))
+
+
+def test_children_and_their_children_belong_to_the_root() -> None:
+    spawned = {
+        "type": "event_msg",
+        "payload": {
+            "type": "item_completed",
+            "item": {"type": "SubAgentActivity", "kind": "started", "id": "c1", "agent_thread_id": "k1"},
+        },
+    }
+    files = (
+        rollout("1", meta("root"), spawned),
+        rollout("2", child("k1", "root", agent_path="/root/reader")),
+        rollout("3", child("k2", "k1", agent_nickname="Kepler")),
+        rollout("4", child("x", "other")),
+        rollout("5", meta("else")),
+    )
+    got = found(*files)
+    assert [(c.context.stream, c.context.parent_call, c.context.session_id) for c in got] == [
+        ("subagent:/root/reader", "c1", "root"),
+        ("subagent:Kepler", None, "root"),
+    ]
+    assert [c.path[-7:-6] for c in got] == ["2", "3"]
+
+
+def test_the_call_is_found_in_the_spawning_calls_output_too() -> None:
+    output = {
+        "type": "response_item",
+        "payload": {"type": "function_call_output", "call_id": "c9", "output": '{"agent_id":"k1","nickname":"N"}'},
+    }
+    got = found(rollout("1", meta("root"), output), rollout("2", child("k1", "root", agent_nickname="N")))
+    assert [c.context.parent_call for c in got] == ["c9"]
+
+
+def test_a_child_has_no_companions_and_a_stranger_none_either() -> None:
+    assert found(rollout("2", child("k1", "root")), rollout("3", child("k2", "k1"))) == []
+    assert found(rollout("1", {"type": "message"})) == []
+
+
+def test_a_review_began_when_its_parent_entered_review_mode() -> None:
+    entered = {
+        "timestamp": "2026-03-01T10:00:05.000Z",
+        "type": "event_msg",
+        "payload": {"type": "entered_review_mode", "target": {"type": "custom"}},
+    }
+    review = {"source": {"subagent": "review"}}
+    got = found(
+        rollout("1", meta("root"), entered),
+        rollout("2", meta("r1", "2026-03-01T10:00:05.090Z", **review)),
+        rollout("3", meta("r2", "2026-03-01T10:00:06.000Z", **review)),
+    )
+    assert [(c.path[-7:-6], c.context.stream) for c in got] == [("2", "subagent:review")]
+
+
+def test_text_inside_the_first_line_cannot_name_a_parent() -> None:
+    forged = meta("m", instructions='"parent_thread_id":"root"')
+    assert found(rollout("1", meta("root")), rollout("2", forged)) == []
+
+
+def test_agentvs_names_mean_this_provider() -> None:
+    assert {get_provider(name).name for name in ("codex", *PROVIDER.aliases)} == {"codex"}

@@ -1,0 +1,455 @@
+from typing import Any
+
+import pytest
+
+from agentv_stages.batch import Record
+from agentv_stages.event import (
+    Notification,
+    Reasoning,
+    Retract,
+    SessionEnd,
+    SessionInfo,
+    UserText,
+)
+from agentv_stages.providers.codex import PROVIDER
+from support.decoding import best, calls, check_laws, decoded, dialect, lines, results, texts, usages
+
+ROLLOUT = dialect(PROVIDER, "codex-rollout")
+OLD = dialect(PROVIDER, "codex-rollout-old")
+THREAD = "019f0000-0000-7000-8000-000000000001"
+
+
+def line(kind: str, second: float = 0, **payload: Any) -> dict[str, Any]:
+    return {"timestamp": f"2026-03-01T10:00:{second:06.3f}Z", "type": kind, "payload": payload}
+
+
+def meta(version: str = "0.169.0", **more: Any) -> dict[str, Any]:
+    return line("session_meta", id=THREAD, cwd="/w", cli_version=version, git={"branch": "main"}, **more)
+
+
+def response(kind: str, second: float = 1, **more: Any) -> dict[str, Any]:
+    return line("response_item", second, type=kind, **more)
+
+
+def event(kind: str, second: float = 1, **more: Any) -> dict[str, Any]:
+    return line("event_msg", second, type=kind, **more)
+
+
+def message(role: str, text: str, second: float = 1) -> dict[str, Any]:
+    kind = "output_text" if role == "assistant" else "input_text"
+    return response("message", second, role=role, content=[{"type": kind, "text": text}])
+
+
+def call(call_id: str, arguments: str = '{"cmd":"ls"}', name: str = "exec_command", **more: Any) -> dict[str, Any]:
+    return response("function_call", name=name, arguments=arguments, call_id=call_id, **more)
+
+
+def output(call_id: str, value: Any, second: float = 2) -> dict[str, Any]:
+    return response("function_call_output", second, call_id=call_id, output=value)
+
+
+def item(kind: str, second: float = 2, **more: Any) -> dict[str, Any]:
+    return event("item_completed", second, item={"type": kind, **more})
+
+
+def counted(total: int, last: int, out: int = 0) -> dict[str, Any]:
+    def tokens(n: int) -> dict[str, int]:
+        return {"input_tokens": n, "cached_input_tokens": 0, "output_tokens": out, "total_tokens": n + out}
+
+    return event("token_count", info={"total_token_usage": tokens(total), "last_token_usage": tokens(last)})
+
+
+def run(*body: dict[str, Any], version: str = "0.169.0") -> list[Record]:
+    return lines(
+        meta(version),
+        event("task_started", turn_id="t", model_context_window=1000),
+        line("turn_context", model="m-1", cwd="/w"),
+        message("user", "<environment_context>\n</environment_context>"),
+        message("user", "Fix it."),
+        event("user_message", message="Fix it."),
+        *body,
+        event("task_complete", 9, turn_id="t", last_agent_message="Done.", duration_ms=1234),
+    )
+
+
+def test_a_session_tells_who_where_and_how_it_ended() -> None:
+    given = run(message("assistant", "Done."))
+    assert best(PROVIDER, given) == ("codex-rollout", 1.0)
+    events = decoded(ROLLOUT, given).events
+    infos = [e for e in events if isinstance(e, SessionInfo)]
+    assert (infos[0].session_id, infos[0].version, infos[0].cwd, infos[0].git_branch) == (
+        THREAD,
+        "0.169.0",
+        "/w",
+        "main",
+    )
+    assert [i.model for i in infos if i.model] == ["m-1"]
+    assert [i.context_window for i in infos if i.context_window] == [1000]
+    assert [(e.status, e.duration_ms) for e in events if isinstance(e, SessionEnd)] == [("complete", 1234)]
+    check_laws(ROLLOUT, given)
+
+
+def test_injected_text_is_told_from_the_persons() -> None:
+    events = decoded(ROLLOUT, run(message("developer", "Be good."))).events
+    assert [(e.text[:8], e.injected) for e in events if isinstance(e, UserText)] == [
+        ("<environ", True),
+        ("Fix it.", False),
+        ("Be good.", True),
+    ]
+
+
+@pytest.mark.parametrize("copy_first", [True, False])
+def test_a_text_that_stands_twice_comes_once(copy_first: bool) -> None:
+    pair = [event("agent_message", message="Hi."), message("assistant", "Hi.")]
+    given = run(*(pair if copy_first else pair[::-1]), *pair)
+    assert texts(decoded(ROLLOUT, given).events) == ["Hi.", "Hi."]
+    check_laws(ROLLOUT, given)
+
+
+def test_a_text_without_response_item_is_taken_from_its_copy() -> None:
+    given = lines(
+        meta("0.66.0"),
+        event("user_message", message="Review."),
+        event("agent_message", message="Looks good."),
+        event("turn_aborted", reason="interrupted"),
+    )
+    events = decoded(ROLLOUT, given).events
+    assert texts(events) == ["Looks good."]
+    assert [e.text for e in events if isinstance(e, UserText)] == ["Review."]
+    check_laws(ROLLOUT, given)
+
+
+def test_items_with_texts_are_copies_too() -> None:
+    given = run(
+        item("UserMessage", id="u", content=[{"type": "text", "text": "Fix it."}]),
+        item("AgentMessage", id="a", content=[{"type": "Text", "text": "Hi."}]),
+        message("assistant", "Hi."),
+        item("Reasoning", id="r", summary_text=["x"]),
+    )
+    batch = decoded(ROLLOUT, given)
+    assert texts(batch.events) == ["Hi."]
+    assert batch.unknown == {}
+
+
+def test_reasoning_keeps_its_summary_and_encrypted_reasoning_says_nothing() -> None:
+    events = decoded(
+        ROLLOUT,
+        run(
+            response("reasoning", summary=[], content=None, encrypted_content="gAAA"),
+            response(
+                "reasoning", summary=[{"type": "summary_text", "text": "A"}, {"type": "summary_text", "text": "B"}]
+            ),
+        ),
+    ).events
+    assert [e.text for e in events if isinstance(e, Reasoning)] == ["A\n\nB"]
+
+
+@pytest.mark.parametrize(
+    ("value", "outcome", "code"),
+    [
+        ('{"output":"a","metadata":{"exit_code":0,"duration_seconds":0.5}}', "ok", 0),
+        ('{"output":"a","metadata":{"exit_code":2,"duration_seconds":0.5}}', "error", 2),
+        ("Exit code: 1\nWall time: 0 seconds\nOutput:\nx", "error", 1),
+        ("Chunk ID: a1\nWall time: 0.1 seconds\nProcess exited with code 7\nOutput:\nx", "error", 7),
+        ("Wall time: 0.0 seconds\nOutput:\nExit code: 0\nWall time: 0 seconds\nOutput:\nSuccess", "ok", 0),
+        ("aborted by user after 4.0s", "cancelled", None),
+        ("Wall time: 5.8 seconds\naborted by user", "cancelled", None),
+        ("unsupported call: nope", "error", None),
+        ("apply_patch verification failed: no such lines", "error", None),
+        ("exec command rejected by user", "denied", None),
+        ("a text that says Exit code: 1 later", None, None),
+        ([{"type": "input_text", "text": "seen"}], None, None),
+        ({"content": "seen", "success": False}, "error", None),
+        ("", None, None),
+    ],
+)
+def test_outputs_tell_their_outcome(value: Any, outcome: str | None, code: int | None) -> None:
+    (result,) = results(decoded(ROLLOUT, run(call("c"), output("c", value))).events)
+    assert (result.outcome, result.exit_code) == (outcome, code)
+
+
+def test_a_wrapped_output_is_unwrapped_with_its_duration() -> None:
+    text = '{"output":"a\\n","metadata":{"exit_code":0,"duration_seconds":0.25}}'
+    (result,) = results(decoded(ROLLOUT, run(call("c"), output("c", text))).events)
+    assert (result.output, result.duration_ms) == ("a\n", 250)
+
+
+def test_bytes_as_output_become_text() -> None:
+    (result,) = results(decoded(ROLLOUT, run(call("c"), output("c", [104, 105, 10]))).events)
+    assert result.output == "hi\n"
+
+
+def test_arguments_are_unwrapped_and_kept_as_text_where_they_are_none() -> None:
+    events = decoded(ROLLOUT, run(call("a"), call("b", "{broken"), call("c", ""))).events
+    assert [c.input for c in calls(events)] == [{"cmd": "ls"}, "{broken", {}]
+
+
+def test_names_have_their_namespace() -> None:
+    events = decoded(
+        ROLLOUT, run(call("a", namespace="collaboration", name="spawn_agent"), call("b", namespace="functions"))
+    ).events
+    assert [c.name for c in calls(events)] == ["collaboration.spawn_agent", "exec_command"]
+
+
+def test_a_patch_of_several_files_is_one_call_whether_custom_or_heredoc() -> None:
+    patch = "*** Begin Patch\n*** Add File: a\n+1\n*** Update File: b\n@@\n-1\n+2\n*** End Patch"
+    heredoc = '{"command":["bash","-lc","apply_patch <<\'EOF\'\\n*** Begin Patch\\n*** End Patch\\nEOF\\n"]}'
+    events = decoded(
+        ROLLOUT,
+        run(
+            response("custom_tool_call", call_id="a", name="apply_patch", input=patch),
+            response("custom_tool_call_output", call_id="a", output='{"output":"ok","metadata":{"exit_code":0}}'),
+            call("b", heredoc, "shell"),
+            call("c", '{"cmd":"echo \'apply_patch <<EOF *** Begin Patch\'"}'),
+        ),
+    ).events
+    assert [(c.name, c.input) for c in calls(events)][:2] == [
+        ("apply_patch", patch),
+        ("apply_patch", "*** Begin Patch\n*** End Patch"),
+    ]
+    assert calls(events)[2].name == "exec_command"
+    assert results(events)[0].outcome == "ok"
+
+
+def test_an_item_ends_its_call_and_the_output_is_no_second_result() -> None:
+    ran = item(
+        "CommandExecution",
+        id="c",
+        command=["/bin/bash", "-lc", "ls"],
+        status="failed",
+        aggregated_output="whole",
+        exit_code=2,
+        duration={"secs": 1, "nanos": 500_000_000},
+    )
+    given = run(call("c"), ran, output("c", "Process exited with code 2\nOutput:\nwh"))
+    (result,) = results(decoded(ROLLOUT, given).events)
+    assert (result.output, result.outcome, result.exit_code, result.duration_ms) == ("whole", "error", 2, 1500)
+    (late,) = results(
+        decoded(ROLLOUT, run(call("c"), output("c", "Process exited with code 2\nOutput:\n"), ran)).events
+    )
+    assert late.exit_code == 2
+    check_laws(ROLLOUT, given)
+
+
+def test_a_declined_command_is_denied() -> None:
+    ended = event(
+        "exec_command_end", call_id="c", command=["ls"], exit_code=-1, status="declined", aggregated_output=""
+    )
+    (result,) = results(decoded(ROLLOUT, run(call("c"), ended)).events)
+    assert result.outcome == "denied"
+
+
+def test_a_process_that_goes_on_is_answered_by_its_end_or_by_what_it_said() -> None:
+    running = output("c", "Chunk ID: 1\nWall time: 1 seconds\nProcess running with session ID 5\nOutput:\ntick")
+    ended = event("exec_command_end", 4, call_id="c", command=["ls"], exit_code=3, aggregated_output="tick tock")
+    given = run(call("c"), running, ended)
+    (result,) = results(decoded(ROLLOUT, given).events)
+    assert (result.output, result.exit_code) == ("tick tock", 3)
+    check_laws(ROLLOUT, given)
+    (held,) = results(decoded(ROLLOUT, run(call("c"), running)).events)
+    assert (held.outcome, held.source.row) == (None, 7)
+
+
+def test_an_interrupt_cancels_open_calls_and_ends_the_run() -> None:
+    given = run(call("a"), call("b"), event("turn_aborted", reason="interrupted"), item("CommandExecution", id="a"))
+    events = decoded(ROLLOUT, given).events
+    assert [(r.call_id, r.outcome) for r in results(events)] == [("a", "cancelled"), ("b", "cancelled")]
+    assert [e.status for e in events if isinstance(e, SessionEnd)] == ["interrupted", "complete"]
+    check_laws(ROLLOUT, given)
+
+
+def test_a_search_of_the_server_is_call_and_result_in_one() -> None:
+    events = decoded(
+        ROLLOUT,
+        run(
+            item("WebSearch", id="ws_1", query="rain", action={"type": "search"}),
+            response("web_search_call", id="ws_1", status="completed", action={"type": "search", "query": "rain"}),
+        ),
+    ).events
+    assert [(c.name, c.input["query"]) for c in calls(events)] == [("web_search_call", "rain")]
+    assert [(r.output, r.outcome) for r in results(events)] == [(None, "ok")]
+
+
+def test_an_answer_is_one_message_across_parallel_calls() -> None:
+    given = run(
+        message("assistant", "Both."),
+        call("a"),
+        call("b"),
+        output("a", "x"),
+        output("b", "y"),
+        message("assistant", "Done."),
+        version="0.120.0",
+    )
+    events = decoded(ROLLOUT, given).events
+    first, second = calls(events)
+    assert first.message_id == second.message_id == "m6"
+    old = decoded(
+        ROLLOUT,
+        run(
+            call("a"),
+            output("a", "x"),
+            call("b"),
+            output("b", "y"),
+            line("turn_context", model="m-1"),
+            call("c"),
+            version="0.50.0",
+        ),
+    ).events
+    assert [c.message_id for c in calls(old)] == ["m6", "m6", "m11"]
+
+
+def test_cumulative_counts_are_differenced_and_repeated_ones_dropped() -> None:
+    zeroed = event(
+        "token_count",
+        info={
+            "total_token_usage": {"input_tokens": 300, "output_tokens": 0, "total_tokens": 300},
+            "last_token_usage": {"input_tokens": 0, "output_tokens": 0, "total_tokens": 90},
+        },
+    )
+    given = run(
+        event("token_count", info=None),
+        counted(100, 100),
+        counted(100, 100),
+        counted(300, 200),
+        zeroed,
+        counted(50, 50),
+        version="0.80.0",
+    )
+    used = usages(decoded(ROLLOUT, given).events)
+    assert [u.input for u in used] == [100, 200, 50]
+    assert len({u.key for u in used}) == 3
+    assert {u.model for u in used} == {"m-1"}
+    check_laws(ROLLOUT, given)
+
+
+def test_what_a_resumed_session_spent_before_is_not_its_own() -> None:
+    used = usages(decoded(ROLLOUT, run(counted(1000, 40), version="0.80.0")).events)
+    assert [u.input for u in used] == [40]
+
+
+def test_usage_records_are_preferred_to_counts() -> None:
+    record = line(
+        "token_usage_record", 3, response_id="r-1", usage={"input_tokens": 7, "output_tokens": 2, "total_tokens": 9}
+    )
+    used = usages(decoded(ROLLOUT, run(record, counted(7, 7, 2))).events)
+    assert [(u.key, u.scope, u.input, u.output, u.reasoning) for u in used] == [("r-1", "call", 7, 2, None)]
+
+
+def test_the_history_of_a_forks_parent_is_not_told_again() -> None:
+    old_turn, own_turn = "019e0000-0000-7000-8000-000000000002", "019f0000-0001-7000-8000-000000000003"
+    given = lines(
+        meta("0.120.0", forked_from_id="p"),
+        line("session_meta", 0.1, id="p", cwd="/p"),
+        event("task_started", 0.1, turn_id=old_turn),
+        message("user", "Old.", 0.1),
+        message("assistant", "Old answer.", 0.1),
+        counted(100, 100),
+        event("task_started", 0.2, turn_id=own_turn),
+        message("user", "New.", 0.2),
+        message("assistant", "New answer.", 0.3),
+        counted(130, 30),
+    )
+    batch = decoded(ROLLOUT, given)
+    assert texts(batch.events) == ["New answer."]
+    assert [e.text for e in batch.events if isinstance(e, UserText)] == ["New."]
+    assert [u.input for u in usages(batch.events)] == [30]
+    assert batch.ignored["replayed"] == 5
+    assert [e.parent_session_id for e in batch.events if isinstance(e, SessionInfo)] == ["p"]
+    check_laws(ROLLOUT, given)
+
+
+def test_a_fork_without_turn_ids_begins_where_the_copying_ends() -> None:
+    given = lines(
+        meta("0.60.0", forked_from_id="p"), message("assistant", "Old.", 0.2), message("assistant", "New.", 30.0)
+    )
+    assert texts(decoded(ROLLOUT, given).events) == ["New."]
+
+
+def test_compaction_is_a_boundary_and_its_replacement_is_not_told() -> None:
+    history = [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "old"}]}]
+    events = decoded(ROLLOUT, run(line("compacted", 3, message="Summary.", replacement_history=history))).events
+    assert [e.name for e in events if isinstance(e, Notification)] == ["compact_boundary"]
+    assert [e.text for e in events if isinstance(e, UserText)][-1] == "Summary."
+    assert not any("old" in e.text for e in events if isinstance(e, UserText))
+
+
+def test_rolled_back_turns_are_retracted() -> None:
+    given = run(
+        message("assistant", "One."),
+        message("user", "Second."),
+        message("assistant", "Two."),
+        event("thread_rolled_back", num_turns=1),
+    )
+    assert [e.message_ids for e in decoded(ROLLOUT, given).events if isinstance(e, Retract)] == [("m8",)]
+    check_laws(ROLLOUT, given)
+
+
+def test_failed_runs_and_notices() -> None:
+    events = decoded(
+        ROLLOUT,
+        lines(
+            meta(),
+            event("stream_error", message="Reconnecting"),
+            event("error", message="bad"),
+            event("task_complete", error={"message": "bad"}),
+        ),
+    ).events
+    assert [(e.name, e.level) for e in events if isinstance(e, Notification)] == [
+        ("retry", "warning"),
+        ("error", "error"),
+    ]
+    assert [(e.status, e.reason) for e in events if isinstance(e, SessionEnd)] == [("error", "bad")]
+
+
+def test_old_versions_without_end_records_are_complete_when_nothing_is_open() -> None:
+    def status(*body: dict[str, Any]) -> list[str]:
+        given = lines(meta("0.50.0"), line("turn_context", model="m"), message("user", "Go."), *body)
+        return [e.status for e in decoded(ROLLOUT, given).events if isinstance(e, SessionEnd)]
+
+    assert status(message("assistant", "Done.")) == ["complete"]
+    assert status(message("assistant", "Wait."), call("c")) == ["unknown"]
+    assert status() == ["unknown"]
+
+
+def test_what_says_nothing_is_ignored_and_what_is_new_is_unknown() -> None:
+    batch = decoded(
+        ROLLOUT,
+        run(
+            line("world_state", full=True),
+            line("inter_agent_communication_metadata", trigger_turn=True),
+            response("ghost_snapshot", ghost_commit={}),
+            response("additional_tools", tools=[]),
+            event("thread_settings_applied"),
+            line("seance"),
+            event("omen"),
+            response("vision"),
+            item("Ghost", id="g"),
+        ),
+    )
+    assert batch.unknown == {"seance": 1, "event_msg:omen": 1, "response_item:vision": 1, "item_completed:Ghost": 1}
+    assert batch.ignored["world_state"] == 1
+
+
+def test_bare_items_of_the_oldest_rollouts_are_read() -> None:
+    given = lines(
+        {"id": "s", "timestamp": "2025-08-01T10:00:00.000Z", "instructions": None, "git": {"branch": "b"}},
+        {"record_type": "state"},
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Go."}]},
+        {"record_type": "state"},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "I go."}]},
+        {"type": "function_call", "name": "shell", "arguments": '{"command":["ls"]}', "call_id": "a"},
+        {"type": "function_call_output", "call_id": "a", "output": '{"output":"x","metadata":{"exit_code":1}}'},
+        {"type": "function_call", "name": "shell", "arguments": '{"command":["ls"]}', "call_id": "b"},
+        {"record_type": "state"},
+        {"type": "local_shell_call", "call_id": "c", "status": "completed", "action": {"command": ["ls"]}},
+    )
+    assert best(PROVIDER, given) == ("codex-rollout-old", 1.0)
+    batch = decoded(OLD, given)
+    assert batch.unknown == {}
+    assert [(c.name, c.message_id) for c in calls(batch.events)] == [
+        ("shell", "m4"),
+        ("shell", "m4"),
+        ("local_shell", "m9"),
+    ]
+    assert results(batch.events)[0].exit_code == 1
+    check_laws(OLD, given)
