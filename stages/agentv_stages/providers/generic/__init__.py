@@ -31,6 +31,7 @@ PROVIDER = Provider(
                 "the order of texts and calls within a message",
                 "refusals and interrupts (AgentV writes both as errors)",
                 "keys of tool inputs that shape B renamed",
+                "tokens written to a cache",
                 _UNCLEAR_INPUT,
             ),
         ),
