@@ -1,0 +1,83 @@
+"""The list of sessions as text: lines for people, JSON lines for programs."""
+
+import shutil
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from agentv_stages.visible import visible
+from agentv_stream.discover import Session, cache_file, find_sessions, in_project, only
+from agentv_stream.discover import tree as as_tree
+from agentv_stream.header import HeaderCache
+from agentv_stream.places import find_roots
+
+
+def list_sessions(
+    provider: str | None,
+    project: str | None,
+    since_ms: int | None,
+    limit: int,
+    as_json: bool,
+    tree: bool,
+    roots: Sequence[str],
+) -> str:
+    """The text to print. Raises: UsageError."""
+    found = find_sessions(find_roots(roots, provider=provider), HeaderCache(cache_file()))
+    wanted = only(provider)
+    found = [s for s in found if wanted(s) and (project is None or in_project(s, project))]
+    if since_ms is not None:
+        found = [s for s in found if s.updated_ms >= since_ms]
+    tops = as_tree(found) if tree else found
+    shown = tops[:limit] if limit > 0 else tops
+    if as_json:
+        rows = [_node(session) if tree else session.to_json() for session in shown]
+        return "".join(msgspec.json.encode(row).decode("utf-8", "replace") + "\n" for row in rows)
+    if not found:
+        return "no sessions found\n"
+    width = max(60, shutil.get_terminal_size((120, 40)).columns)
+    lines = [line for session in shown for line in _lines(session, 0, tree, width)]
+    if len(shown) < len(tops):
+        lines.append(f"… {len(tops) - len(shown)} more; --limit 0 shows all")
+    return "\n".join(lines) + "\n"
+
+
+def _node(session: Session) -> dict[str, object]:
+    return {**session.to_json(), "children": [_node(child) for child in session.children]}
+
+
+def _lines(session: Session, depth: int, tree: bool, width: int) -> list[str]:
+    header = session.header
+    project = Path(header.cwd).name if header.cwd else "?"
+    agents = f" +{len(session.subagents)}" if session.subagents else ""
+    lead = "  " * depth + ("└ " if depth else "")
+    head = (
+        f"{lead}{visible(session.id, 13):13} {header.provider:8} {age(session.updated_ms):>4} {size(session.size):>6}"
+    )
+    model, prompt = visible(header.model or "?", 22), visible(header.prompt or header.title or "", 200)
+    text = f"{head} {visible(project, 18):18} {model:22}{agents:>4} {prompt}"
+    lines = [visible(text, width)]
+    if tree:
+        for path in session.subagents:
+            lines.append(visible(f"{'  ' * (depth + 1)}· {Path(path).name}", width))
+        for child in session.children:
+            lines += _lines(child, depth + 1, tree, width)
+    return lines
+
+
+def age(then_ms: int) -> str:
+    """How long ago, in at most four characters."""
+    seconds = max(0, int(time.time() - then_ms / 1000))
+    for unit, length in (("d", 86400), ("h", 3600), ("m", 60)):
+        if seconds >= length:
+            return f"{seconds // length}{unit}"
+    return f"{seconds}s"
+
+
+def size(n: int) -> str:
+    """Bytes for people."""
+    for unit, length in (("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10)):
+        if n >= length:
+            return f"{n / length:.1f}{unit}" if n < 10 * length else f"{n // length}{unit}"
+    return f"{n}B" if n else "-"

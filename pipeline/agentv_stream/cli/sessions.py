@@ -1,0 +1,75 @@
+"""`agentv-stream sessions`: the sessions of all agents on this machine, newest first."""
+
+import re
+import sys
+import time
+from typing import Annotated
+
+import typer
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h|d|w)")
+
+
+def duration_seconds(text: str) -> float:
+    """`90s`, `10m`, `2h`, `7d`, `2w` in seconds.
+
+    Raises: UsageError.
+    """
+    from agentv_stream.errors import UsageError
+
+    match = _DURATION.fullmatch(text.strip())
+    if match is None:
+        raise UsageError(f"{text!r} is no duration; expected a number with s, m, h, d or w, like 10m")
+    return float(match[1]) * _UNITS[match[2]]
+
+
+def since_ms(text: str) -> int:
+    """A duration back from now, or an ISO date or time, as UTC ms.
+
+    Raises: UsageError.
+    """
+    from datetime import UTC, datetime
+
+    from agentv_stream.errors import UsageError
+
+    if _DURATION.fullmatch(text.strip()):
+        return int((time.time() - duration_seconds(text)) * 1000)
+    try:
+        when = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise UsageError(f"--since {text!r}: expected a duration (2h, 7d) or a date") from error
+    return int((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() * 1000)
+
+
+def sessions(
+    provider: Annotated[str | None, typer.Option(help="Only this agent's.")] = None,
+    project: Annotated[
+        str | None, typer.Option(help="Only of this folder (a path), or of folders of this name.")
+    ] = None,
+    since: Annotated[str | None, typer.Option(help="Updated since: a duration (2h, 7d) or a date.")] = None,
+    limit: Annotated[int, typer.Option(help="At most so many; 0 for all.")] = 50,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False,
+    tree: Annotated[
+        bool, typer.Option("--tree", help="Forks, resumes and child sessions below their parents.")
+    ] = False,
+    root: Annotated[
+        list[str] | None, typer.Option(help="Look here instead: PATH or PROVIDER=PATH; repeatable.")
+    ] = None,
+) -> None:
+    """List sessions: id, agent, project, when, size, model, first prompt."""
+    from agentv_stream.cli.listing import list_sessions
+    from agentv_stream.errors import AgentvStreamError
+
+    try:
+        text = list_sessions(provider, project, since_ms(since) if since else None, limit, json, tree, root or ())
+    except AgentvStreamError as error:
+        sys.stderr.write(f"agentv-stream: {error}\n")
+        raise typer.Exit(error.exit_code) from error
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        from agentv_stream.cli.consuming import quiet_stdout
+
+        quiet_stdout()

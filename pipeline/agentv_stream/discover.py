@@ -1,0 +1,233 @@
+"""Finds the sessions on this machine: roots in, one `Session` per session out, newest first.
+
+A sub-agent's file belongs to the session that started it, at any depth. A log that is there twice (live and archived,
+plain and compressed) is one session. Of every file only the header is read, and of an unchanged one not even that.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agentv_stages.provider import Provider
+from agentv_stages.providers import get_provider
+from agentv_stages.times import iso
+from agentv_stream.errors import SourceError, UsageError
+from agentv_stream.folder import LocalFolder
+from agentv_stream.header import Header, HeaderCache, header_json, read_header
+from agentv_stream.places import Found, Root, logical_name, walk
+
+STORE_SIGN = "::"  # stands between the path of a store and the session in it
+
+
+@dataclass
+class Session:
+    """One session: its main log, the logs of its sub-agents, its header. `updated_ms`: the newest of its files' times.
+
+    `path` is `STORE::SESSION` for a session in a database. `copies` are other places where the same log lies.
+    """
+
+    path: str
+    header: Header
+    updated_ms: int
+    size: int
+    subagents: list[str] = field(default_factory=list[str])
+    copies: list[str] = field(default_factory=list[str])
+    children: "list[Session]" = field(default_factory=lambda: list[Session]())
+
+    @property
+    def id(self) -> str:
+        """The native session id; where the log does not tell one, the name of its file."""
+        return self.header.session_id or Path(logical_name(self.path)).stem
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            **header_json(self.header),
+            "session_id": self.id,
+            "updated_at": iso(self.updated_ms),
+            "size_bytes": self.size,
+            "path": self.path,
+            "subagents": self.subagents,
+            "copies": self.copies,
+        }
+
+
+class RememberingFolder(LocalFolder):
+    """The file system as companions see it, each listing and head read once; for one pass over many sessions."""
+
+    MOST_KEPT = 65_536
+
+    def __init__(self) -> None:
+        self._globs: dict[str, list[str]] = {}
+        self._heads: dict[tuple[str, int], bytes] = {}
+
+    def glob(self, pattern: str) -> list[str]:
+        found = self._globs.get(pattern)
+        if found is None:
+            found = self._globs[pattern] = super().glob(pattern)
+        return list(found)
+
+    def read(self, path: str, limit: int) -> bytes:
+        if limit > self.MOST_KEPT:
+            return super().read(path, limit)
+        known = self._heads.get((path, limit))
+        if known is None:
+            known = self._heads[path, limit] = super().read(path, limit)
+        return known
+
+
+def cache_file() -> Path:
+    """Where headers are kept between runs."""
+    home = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
+    return Path(home) / "agentv-stream" / "headers.json"
+
+
+def find_sessions(
+    roots: Iterable[Root], cache: HeaderCache | None = None, since_ms: int | None = None
+) -> list[Session]:
+    """Every session below the roots, the one updated last first. `since_ms` leaves older files unread."""
+    cache = cache or HeaderCache(None)
+    files: list[Found] = []
+    sessions: list[Session] = []
+    for root in roots:
+        if root.database:
+            sessions += _stored(root)
+        else:
+            files += walk(root)
+    folder = RememberingFolder()
+    mains: dict[str, Session] = {}
+    for found in files:
+        if not found.main or found.path in mains or not found.signature.size:
+            continue
+        if since_ms is not None and found.signature.mtime_ns < since_ms * 1_000_000:
+            continue
+        session = _session(found, cache)
+        if session is not None:
+            mains[found.path] = session
+    cache.save({found.path for found in files})
+    _attach(mains, folder)
+    sessions += _without_copies(mains.values())
+    return sorted(sessions, key=lambda s: (-s.updated_ms, s.path))
+
+
+def _session(found: Found, cache: HeaderCache) -> Session | None:
+    provider = found.root.provider
+    try:
+        stat = Path(found.path).stat()
+        header = cache.get(found.path, stat, lambda: read_header(found.path, provider))
+    except OSError:
+        return None
+    if header is None:
+        return None
+    return Session(found.path, header, found.signature.mtime_ns // 1_000_000, found.signature.size)
+
+
+def _attach(mains: dict[str, Session], folder: RememberingFolder) -> None:
+    """Gives the files of sub-agents to their sessions; they are no sessions themselves."""
+    for path in list(mains):
+        session = mains.get(path)
+        if session is None:
+            continue  # it turned out to be somebody's sub-agent
+        for companion in get_provider(session.header.provider).companions(path, folder):
+            if companion.path in session.subagents or companion.path == path:
+                continue
+            session.subagents.append(companion.path)
+            mains.pop(companion.path, None)
+            try:
+                stat = Path(companion.path).stat()
+            except OSError:
+                continue
+            session.size += stat.st_size
+            session.updated_ms = max(session.updated_ms, stat.st_mtime_ns // 1_000_000)
+
+
+def _without_copies(sessions: Iterable[Session]) -> list[Session]:
+    """One session per log: of several files with one id and one logical name the plainest and newest is read."""
+    by_log: dict[tuple[str, str | None, str], Session] = {}
+    for session in sorted(sessions, key=lambda s: (s.path != logical_name(s.path), -s.updated_ms)):
+        key = (session.header.provider, session.header.session_id, Path(logical_name(session.path)).name)
+        if session.header.session_id is None:
+            key = (session.header.provider, None, session.path)
+        first = by_log.setdefault(key, session)
+        if first is not session:
+            first.copies.append(session.path)
+    return list(by_log.values())
+
+
+def _stored(root: Root) -> list[Session]:
+    """The sessions of OpenCode's databases and folders; children are told by their parent's id."""
+    from agentv_stream.opencode_store import list_sessions
+
+    found: list[Session] = []
+    places = [*sorted(Path(root.path).glob("opencode*.db"))]
+    if (Path(root.path) / "storage").is_dir():
+        places.append(Path(root.path))
+    for place in places:
+        try:
+            rows = list_sessions(place)
+        except SourceError:
+            continue
+        for row in rows:
+            header = Header("opencode", "opencode-rows", row.id, row.directory, row.created_ms, row.model, row.version)
+            header.title, header.parent = row.title, row.parent_id
+            found.append(Session(f"{place}{STORE_SIGN}{row.id}", header, row.updated_ms or row.created_ms or 0, 0))
+    return found
+
+
+def tree(sessions: Sequence[Session]) -> list[Session]:
+    """The sessions without a parent in the list, the others as their `children`: forks, resumes, child sessions."""
+    by_id = {session.id: session for session in sessions}
+    tops: list[Session] = []
+    for session in sessions:
+        parent = by_id.get(session.header.parent or "")
+        if parent is None or parent is session or _above(session, parent, by_id):
+            tops.append(session)
+        else:
+            parent.children.append(session)
+    return tops
+
+
+def _above(session: Session, parent: Session, by_id: dict[str, Session]) -> bool:
+    """Whether `session` stands above `parent` already; logs may name each other."""
+    seen: set[str] = set()
+    at: Session | None = parent
+    while at is not None and at.id not in seen:
+        if at is session:
+            return True
+        seen.add(at.id)
+        at = by_id.get(at.header.parent or "")
+    return False
+
+
+def in_project(session: Session, project: str) -> bool:
+    """Whether the session ran in the folder `project` or below it; a bare name matches the folder's name."""
+    cwd = session.header.cwd
+    if cwd is None:
+        return False
+    if "/" not in project and project not in (".", "..", "~"):
+        return Path(cwd).name == project
+    wanted = str(Path(project).expanduser().absolute().resolve())
+    return cwd == wanted or cwd.startswith(wanted.rstrip("/") + "/")
+
+
+def pick(sessions: Sequence[Session], name: str) -> Session:
+    """The session whose id (or file name) begins with `name`.
+
+    Raises: UsageError when none or several do.
+    """
+    exact = [s for s in sessions if s.id == name]
+    found = exact[:1] or [s for s in sessions if s.id.startswith(name) or Path(s.path).name.startswith(name)]
+    if not found:
+        raise UsageError(f"no session begins with {name!r}; `agentv-stream sessions` lists them")
+    if len(found) > 1:
+        shown = ", ".join(s.id for s in found[:5])
+        raise UsageError(f"{len(found)} sessions begin with {name!r}: {shown}")
+    return found[0]
+
+
+def only(provider: str | None) -> Callable[[Session], bool]:
+    """Whether a session is of a provider; aliases count."""
+    if provider is None:
+        return lambda session: True
+    one: Provider = get_provider(provider)
+    return lambda session: session.header.provider == one.name

@@ -1,0 +1,191 @@
+"""The header of a log: who the session is, from its first records alone.
+
+In: a path. Out: a `Header`, or None for a file that is no log of a known agent. At most the first 512 KiB are read,
+of a whole-file document 16 MiB.
+"""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from agentv_stages.batch import Batch, Chunk
+from agentv_stages.decode import Decode
+from agentv_stages.detect import Detector, UnknownFormat
+from agentv_stages.event import MAIN, SessionInfo, Summary, UserText
+from agentv_stages.lines import LineReader
+from agentv_stages.provider import DecodeContext, Provider
+from agentv_stages.times import iso
+from agentv_stream.errors import AgentvStreamError
+from agentv_stream.files import open_plain
+
+MOST_BYTES = 512 * 1024
+MOST_DOCUMENT = 16 * 1024 * 1024
+STEP = 64 * 1024
+PROMPT_WIDTH = 200
+
+
+class Header(Struct):
+    """Facts of a session as its first records tell them; None where they do not. `started_ms` is UTC."""
+
+    provider: str
+    dialect: str
+    session_id: str | None = None
+    cwd: str | None = None
+    started_ms: int | None = None
+    model: str | None = None
+    version: str | None = None
+    prompt: str | None = None
+    parent: str | None = None
+    title: str | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing that a list shows is missing."""
+        return None not in (self.session_id, self.started_ms, self.model, self.prompt)
+
+    def take(self, batch: Batch) -> None:
+        """Fills in what the events of `batch` say."""
+        for event in batch.events:
+            if self.started_ms is None:
+                self.started_ms = event.source.time_ms
+            if isinstance(event, SessionInfo):
+                self.session_id = self.session_id or event.session_id
+                self.cwd = self.cwd or event.cwd
+                self.version = self.version or event.version
+                self.parent = self.parent or event.parent_session_id
+                self.title = event.title or self.title
+            elif isinstance(event, Summary):
+                self.title = event.summary
+            elif isinstance(event, UserText) and self.prompt is None and not event.injected:
+                if event.source.stream == MAIN:
+                    self.prompt = event.text[:PROMPT_WIDTH] or None
+            model: str | None = getattr(event, "model", None)
+            if self.model is None and model is not None and not model.startswith("<"):  # "<synthetic>"
+                self.model = model
+
+
+def read_header(path: str, only: Provider | None = None) -> Header | None:
+    """Reads until the header is whole, or as far as it goes.
+
+    Raises: OSError when the file cannot be read.
+    """
+    reader = LineReader(path)
+    detector = Detector(only)
+    state: tuple[Header, Decode] | None = None
+    with open_plain(Path(path)) as file:
+        read, most = 0, MOST_DOCUMENT if path.endswith(".json") else MOST_BYTES
+        while read < most:
+            try:
+                data = file.read(STEP)
+            except (EOFError, ValueError, RuntimeError) as error:  # damaged compression
+                raise OSError(str(error)) from error
+            if not data:
+                break
+            read += len(data)
+            for batch in reader.push(Chunk(data, None, path)):
+                state = _push(batch, detector, state, path)
+            if state is not None and state[0].whole:
+                return state[0]
+    last = reader.peek()
+    if last is not None and (state is None or read < most):
+        state = _push(Batch(path, records=[last], unterminated=True), detector, state, path)
+    if state is None:
+        try:
+            detector.finish()
+        except UnknownFormat:
+            return None
+        state = _begin(detector, path)
+    return state[0]
+
+
+def _push(
+    batch: Batch, detector: Detector, state: tuple[Header, Decode] | None, path: str
+) -> tuple[Header, Decode] | None:
+    if state is None:
+        return _begin(detector, path) if detector.push(batch) else None
+    header, decode = state
+    header.take(decode.push(batch)[0])
+    return state
+
+
+def _begin(detector: Detector, path: str) -> tuple[Header, Decode]:
+    provider, dialect = detector.finish()
+    header, decode = Header(provider.name, dialect.name), Decode(dialect, DecodeContext(path))
+    for held in detector.held:
+        header.take(decode.push(held)[0])
+    detector.held = []
+    return header, decode
+
+
+def first_bytes(path: str, limit: int) -> bytes:
+    """The first bytes of a log, unpacked; empty where it cannot be read."""
+    try:
+        with open_plain(Path(path)) as file:
+            return file.read(limit)
+    except (OSError, EOFError, ValueError, RuntimeError):
+        return b""
+
+
+class _Entry(Struct, array_like=True):
+    size: int
+    mtime_ns: int
+    inode: int
+    header: Header | None
+
+
+class HeaderCache:
+    """Headers by path, kept in a file between runs. A log that has only grown keeps its header once that is whole."""
+
+    def __init__(self, file: Path | None) -> None:
+        self._file = file
+        self._changed = False
+        self._entries: dict[str, _Entry] = {}
+        if file is not None:
+            try:
+                self._entries = msgspec.json.decode(file.read_bytes(), type=dict[str, _Entry])
+            except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+                self._entries = {}  # a cache of another version, or none: it is made anew
+
+    def get(self, path: str, stat: os.stat_result, read: Callable[[], Header | None]) -> Header | None:
+        """The header, from the cache where the file is the one it was read from."""
+        known = self._entries.get(path)
+        if known is not None and known.inode == stat.st_ino:
+            if known.size == stat.st_size and known.mtime_ns == stat.st_mtime_ns:
+                return known.header
+            if known.header is not None and known.header.whole and stat.st_size > known.size:
+                return known.header
+        header = read()
+        self._entries[path] = _Entry(stat.st_size, stat.st_mtime_ns, stat.st_ino, header)
+        self._changed = True
+        return header
+
+    def save(self, paths: set[str]) -> None:
+        """Writes the cache, without files that are no more. A cache that cannot be written is done without."""
+        from agentv_stream.sink import publish_now
+
+        if self._file is None or not self._changed:
+            return
+        entries = {path: entry for path, entry in self._entries.items() if path in paths}
+        try:
+            publish_now(self._file, msgspec.json.encode(entries))
+        except AgentvStreamError:
+            return
+
+
+def header_json(header: Header) -> dict[str, object]:
+    """The public form: times in ISO 8601."""
+    return {
+        "session_id": header.session_id,
+        "provider": header.provider,
+        "dialect": header.dialect,
+        "project": header.cwd,
+        "started_at": iso(header.started_ms) if header.started_ms is not None else None,
+        "model": header.model,
+        "version": header.version,
+        "prompt": header.prompt,
+        "title": header.title,
+        "parent": header.parent,
+    }

@@ -1,0 +1,177 @@
+"""Where agents keep their logs: providers' roots, variables and options in; files with their signatures out.
+
+A root is `$variable/below` where the variable is set, else its default; `--root` and configuration add more. A variable
+may hold several folders, separated by commas. Matching is by path only; what a file is, its content says (header.py).
+"""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from agentv_stages.provider import LogRoot, Provider
+from agentv_stages.providers import all_providers, get_provider
+from agentv_stream.errors import UsageError
+
+ANY_LOG = ("**/*.jsonl", "**/*.json", "**/*.ndjson")
+_REST = re.compile(r"\.(gz|zst|\d{1,3})\Z")
+_SKIPPED = frozenset((".git", "node_modules", ".agentv", "__pycache__"))
+
+
+class Signature(NamedTuple):
+    """What tells whether a file was touched. `ctime_ns` cannot be set back: a forged mtime hides nothing."""
+
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A folder of logs. `provider` None: anybody's, told by content. `database`: the files are SQLite stores."""
+
+    path: str
+    provider: Provider | None
+    patterns: tuple[str, ...]
+    database: bool = False
+
+
+class Found(NamedTuple):
+    """A file below a root. `main`: its name is that of a session's log; else it may be a sub-agent's, or nothing."""
+
+    path: str
+    root: Root
+    signature: Signature
+    main: bool
+
+
+def signature_of(stat: os.stat_result) -> Signature:
+    return Signature(stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
+
+
+def find_roots(
+    extra: Sequence[str] = (), environment: Mapping[str, str] = os.environ, provider: str | None = None
+) -> list[Root]:
+    """Every root, existing or not. `extra` holds `PATH` or `PROVIDER=PATH`; where it is given, only its roots count.
+
+    Raises: UsageError for a provider that nobody knows.
+    """
+    if extra:
+        return [_extra(text, provider) for text in extra]
+    providers = all_providers() if provider is None else [known_provider(provider)]
+    roots: dict[tuple[str, str], Root] = {}
+    for one in providers:
+        for log_root in one.roots:
+            for path in _places(log_root, environment):
+                root = Root(path, one, log_root.patterns, log_root.database)
+                roots.setdefault((path, one.name), root)
+    return list(roots.values())
+
+
+def known_provider(name: str) -> Provider:
+    """Raises: UsageError."""
+    try:
+        return get_provider(name)
+    except KeyError:
+        raise UsageError(f"no provider is called {name!r}") from None
+
+
+def _extra(text: str, provider: str | None) -> Root:
+    name, sign, path = text.partition("=")
+    if not sign:
+        name, path = provider or "", text
+    if not path:
+        raise UsageError(f"--root {text!r}: expected PATH or PROVIDER=PATH")
+    one = known_provider(name) if name else None
+    patterns = tuple(dict.fromkeys(p for root in one.roots for p in root.patterns)) if one is not None else ANY_LOG
+    place = str(Path(path).expanduser().absolute())
+    return Root(place, one, tuple(dict.fromkeys((*patterns, *ANY_LOG))))
+
+
+def _places(root: LogRoot, environment: Mapping[str, str]) -> list[str]:
+    home = environment.get("HOME") or str(Path("~").expanduser())
+    value = environment.get(root.variable) if root.variable else None
+    if value:
+        return [str(Path(_home(part.strip(), home)) / root.below) for part in value.split(",") if part.strip()]
+    place, below = Path(_home(root.default, home)), Path(root.below).parts
+    # Some providers write the default with what lies below it, some without, some with a part of it.
+    shared = next(n for n in range(len(below), -1, -1) if not n or place.parts[-n:] == below[:n])
+    return [str(place.joinpath(*below[shared:]))]
+
+
+def _home(path: str, home: str) -> str:
+    return home + path[1:] if path == "~" or path.startswith("~/") else path
+
+
+def compile_patterns(patterns: Iterable[str]) -> re.Pattern[str]:
+    """Globs as one expression on the path below the root; rotated and compressed names match too."""
+    return re.compile("|".join(f"(?:{_regex(p)})" for p in patterns))
+
+
+def _regex(pattern: str) -> str:
+    out = ""
+    at = 0
+    while at < len(pattern):
+        if pattern.startswith("**/", at):
+            out += "(?:[^/]+/)*"
+            at += 3
+        elif pattern[at] == "*":
+            out += "[^/]*"
+            at += 1
+        elif pattern[at] == "?":
+            out += "[^/]"
+            at += 1
+        else:
+            out += re.escape(pattern[at])
+            at += 1
+    return out
+
+
+def walk(root: Root) -> Iterator[Found]:
+    """Every file below a root that may be a log. What cannot be read is passed over: it may have gone since."""
+    matching = compile_patterns(root.patterns)
+    seen: set[tuple[int, int]] = set()
+    todo = [root.path]
+    prefix = len(root.path.rstrip("/")) + 1
+    while todo:
+        folder = todo.pop()
+        try:
+            entries = sorted(os.scandir(folder), key=lambda e: e.name)
+        except OSError:
+            continue
+        below: list[str] = []
+        for entry in entries:
+            try:
+                if entry.is_dir():
+                    if entry.name not in _SKIPPED and _fresh(entry, seen):
+                        below.append(entry.path)
+                    continue
+                name = logical_name(entry.path[prefix:])
+                main = matching.fullmatch(name) is not None
+                if main or name.endswith((".jsonl", ".json")):
+                    yield Found(entry.path, root, signature_of(entry.stat()), main)
+            except OSError:
+                continue
+        todo += reversed(below)
+
+
+def _fresh(entry: "os.DirEntry[str]", seen: set[tuple[int, int]]) -> bool:
+    """Whether a folder is new to this walk; links may lead in circles."""
+    if not entry.is_symlink():
+        return True
+    stat = entry.stat()
+    if (stat.st_dev, stat.st_ino) in seen:
+        return False
+    seen.add((stat.st_dev, stat.st_ino))
+    return True
+
+
+def logical_name(path: str) -> str:
+    """A path without what rotation and compression append: `a.jsonl.zst` and `a.jsonl.1.gz` are `a.jsonl`."""
+    while (match := _REST.search(path)) is not None:
+        path = path[: match.start()]
+    return path
