@@ -1,0 +1,539 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentv_stages.event import (
+    AnyEvent,
+    AssistantText,
+    Notification,
+    Reasoning,
+    SessionEnd,
+    SessionInfo,
+    ToolCall,
+    UserText,
+)
+from agentv_stages.providers.acp import PROVIDER
+from agentv_stages.providers.acp.session import QUIET_METHODS, QUIET_UPDATES
+from support.decoding import (
+    FIXTURES,
+    asked_calls,
+    best,
+    calls,
+    check_laws,
+    corpus,
+    decoded,
+    dialect,
+    lines,
+    read,
+    records,
+    results,
+    said,
+    usages,
+)
+
+ACP = dialect(PROVIDER, "acp")
+RPC = {"jsonrpc": "2.0"}
+
+
+def agent(name: str) -> dict[str, Any]:
+    info = {"name": name, "version": "1.0"}
+    return {**RPC, "id": 1, "result": {"protocolVersion": 1, "agentCapabilities": {}, "agentInfo": info}}
+
+
+def update(kind: str, /, **members: Any) -> dict[str, Any]:
+    inner = {"sessionUpdate": kind, **members}
+    return {**RPC, "method": "session/update", "params": {"sessionId": "s-1", "update": inner}}
+
+
+def chunk(text: str, **members: Any) -> dict[str, Any]:
+    return update("agent_message_chunk", content={"type": "text", "text": text}, **members)
+
+
+def thought(text: str) -> dict[str, Any]:
+    return update("agent_thought_chunk", content={"type": "text", "text": text})
+
+
+def call(call_id: str = "c1", **members: Any) -> dict[str, Any]:
+    return update("tool_call", toolCallId=call_id, **{"status": "pending", **members})
+
+
+def change(call_id: str = "c1", *, status: str | None = "completed", **members: Any) -> dict[str, Any]:
+    return update("tool_call_update", toolCallId=call_id, status=status, **members)
+
+
+def shown(text: str) -> list[dict[str, Any]]:
+    return [{"type": "content", "content": {"type": "text", "text": text}}]
+
+
+def end(reason: str = "end_turn", **members: Any) -> dict[str, Any]:
+    return {**RPC, "id": 3, "result": {"stopReason": reason, **members}}
+
+
+def events_of(*given: dict[str, Any]) -> list[AnyEvent]:
+    batch = decoded(ACP, lines(*given))
+    assert not batch.unknown
+    return [e for e in batch.events if not isinstance(e, SessionInfo)]
+
+
+def answers(events: list[AnyEvent]) -> list[str]:
+    """The texts of the answers, their chunks joined."""
+    found: dict[tuple[str, str], str] = {}
+    for e in events:
+        if isinstance(e, AssistantText):
+            key = (e.source.stream, e.message_id)
+            found[key] = found.get(key, "") + e.text
+    return list(found.values())
+
+
+@pytest.mark.parametrize("path", sorted((FIXTURES / "acp").glob("*.jsonl")), ids=lambda p: p.stem)
+def test_prefixes_and_restored_decoders_give_the_same_events(path: Path) -> None:
+    given = records(path.read_bytes())
+    assert best(PROVIDER, given) == ("acp", 1.0)
+    check_laws(ACP, given)
+
+
+def test_chunks_make_one_answer_until_a_result_comes() -> None:
+    events = events_of(
+        thought("Hm"),
+        chunk("One "),
+        chunk("text."),
+        call(title="x", rawInput={"a": 1}),
+        call("c2", title="x", rawInput={"a": 1}),
+        change(),
+        change("c2"),
+        chunk("Two."),
+    )
+    assert answers(events) == ["One text.", "Two."]
+    ids = [e.message_id for e in events if isinstance(e, (Reasoning, AssistantText, ToolCall))]
+    assert ids == ["m0"] * 5 + ["m7"]
+    assert all(e.delta for e in events if isinstance(e, (AssistantText, Reasoning)))
+
+
+def test_message_ids_of_the_agent_separate_answers() -> None:
+    events = events_of(chunk("One.", messageId="a"), chunk("Two.", messageId="b"))
+    assert [e.message_id for e in events if isinstance(e, AssistantText)] == ["a", "b"]
+
+
+def test_null_changes_nothing_and_arrays_replace() -> None:
+    events = events_of(
+        call(title="bash", kind="execute", rawInput={"command": "ls"}, content=shown("old")),
+        change(status="in_progress", title=None, kind=None, rawInput=None, content=shown("newer")),
+        change(title=None, content=None),
+    )
+    (asked,), (result,) = calls(events), results(events)
+    assert (asked.name, asked.input) == ("bash", {"command": "ls"})
+    assert (result.output, result.outcome) == ("newer", "ok")
+
+
+def test_a_call_announced_before_its_arguments_waits_for_them() -> None:
+    events = events_of(
+        agent("OpenCode"),
+        call(title="bash", kind="execute", rawInput={"cwd": "/w"}),
+        change(status="in_progress", title="run tests", rawInput={"command": "pytest", "cwd": "/w"}),
+        change(title="run tests", rawOutput={"output": "no", "metadata": {"exit": 1}}),
+    )
+    (asked,), (result,) = calls(events), results(events)
+    assert (asked.name, asked.input["command"], asked.source.row) == ("bash", "pytest", 1)
+    assert (result.output, result.outcome, result.exit_code) == ("no", "error", 1)
+
+
+def test_a_call_that_never_got_its_arguments_is_told_at_the_end() -> None:
+    assert [c.name for c in calls(events_of(call(title="read", rawInput={})))] == ["read"]
+
+
+def test_an_update_without_a_call_makes_the_call() -> None:
+    gemini = change("read_file__read_file_1795241175750_0", status="failed", kind="read", content=shown("bad params"))
+    qwen = change("c9", status="failed", content=shown("Blocked"), _meta={"toolName": "run_shell_command"})
+    for first, wanted in ((gemini, "read_file"), (qwen, "run_shell_command")):
+        events = events_of(agent("x"), first)
+        assert [c.name for c in calls(events)] == [wanted]
+        assert [r.outcome for r in results(events)] == ["error"]
+
+
+def test_an_update_after_the_end_of_a_call_makes_no_second_call() -> None:
+    events = events_of(call(title="x", rawInput={"a": 1}), change(), change(), change(status=None))
+    assert (len(calls(events)), len(results(events))) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("title", "kind", "given", "name"),
+    [
+        ("Run tests", "execute", {"command": "pytest", "description": "Run tests"}, "bash"),
+        ("Viewing /w/a.py", "read", {"path": "/w/a.py"}, "view"),
+        ("Viewing file", "read", {"bogus": True}, "view"),
+        ("Searching for 'x'", "read", {"pattern": "x", "output_mode": "content"}, "grep"),
+        ("Finding files matching *.py", "read", {"pattern": "*.py"}, "glob"),
+        ("Editing /w/a.py", "edit", {"path": "/w/a.py", "old_str": "a", "new_str": "b"}, "edit"),
+        ("Creating /w/a.py", "edit", {"path": "/w/a.py", "file_text": "a"}, "create"),
+        ("Track todos", "other", {"description": "Track", "query": "INSERT"}, "sql"),
+        ("Read calc", "other", {"prompt": "p", "agent_type": "general-purpose"}, "task"),
+        ("Using skill: fix-bug", "other", {"skill": "fix-bug"}, "skill"),
+        ("demo-lookup", "other", {"key": "x"}, "mcp__demo__lookup"),
+        ("github-mcp-server-get_me", "other", {"key": "x"}, "mcp__github-mcp-server__get_me"),
+        ("read_agent", "read", {"agent_id": "a"}, "read_agent"),
+        ("no_such_tool", "other", {"x": 1}, "no_such_tool"),
+    ],
+)
+def test_copilots_tools_are_told_by_title_kind_and_arguments(
+    title: str, kind: str, given: dict[str, Any], name: str
+) -> None:
+    events = events_of(agent("Copilot"), call(title=title, kind=kind, rawInput=given))
+    assert [c.name for c in calls(events)] == [name]
+
+
+@pytest.mark.parametrize(
+    ("members", "name"),
+    [
+        ({"title": "Shell: ls", "_meta": {"toolName": "run_shell_command"}}, "run_shell_command"),
+        ({"title": "Read a", "_meta": {"claudeCode": {"toolName": "Read"}}}, "Read"),
+        ({"title": "A sentence", "name": "native"}, "native"),
+        ({"title": "read_file"}, "read_file"),
+        ({"title": "A sentence", "kind": "fetch"}, "fetch"),
+    ],
+)
+def test_the_best_name_that_a_call_tells(members: dict[str, Any], name: str) -> None:
+    assert [c.name for c in calls(events_of(call(rawInput={"zz": 1}, **members)))] == [name]
+
+
+@pytest.mark.parametrize(
+    ("call_id", "title", "kind", "path", "name", "given"),
+    [
+        (
+            "run_shell_command__run_shell_command_1_0",
+            "ls -l",
+            "execute",
+            None,
+            "run_shell_command",
+            {"command": "ls -l"},
+        ),
+        ("read_file__read_file_1_0", "a.py", "read", "/w/a.py", "read_file", {"file_path": "/w/a.py"}),
+        ("read_file-1757858840535", "a.py", "read", "/w/a.py", "read_file", {"file_path": "/w/a.py"}),
+        ("grep_search__grep_search_1_0", "'def x'", "search", None, "grep_search", {"pattern": "def x"}),
+        ("web_fetch__web_fetch_1_0", "Processing", "fetch", None, "web_fetch", {"prompt": "Processing"}),
+        ("replace__replace_1_0", "a: x => y", "edit", "/w/a", "replace", {"file_path": "/w/a", "title": "a: x => y"}),
+    ],
+)
+def test_geminis_names_stand_in_ids_and_its_arguments_in_titles(
+    call_id: str, title: str, kind: str, path: str | None, name: str, given: dict[str, Any]
+) -> None:
+    where = [{"path": path}] if path else []
+    started = call(call_id, status="in_progress", title=title, kind=kind, locations=where, content=[])
+    (found,) = calls(events_of(agent("gemini-cli"), started))
+    assert (found.name, found.input) == (name, given)
+
+
+def test_geminis_written_content_comes_from_the_diff() -> None:
+    diff = [{"type": "diff", "path": "/w/a", "oldText": None, "newText": "text"}]
+    call_id = "write_file__write_file_1795241195154_0"
+    (found,) = calls(
+        events_of(
+            agent("gemini-cli"),
+            call(call_id, status="in_progress", title="Writing to a", kind="edit", locations=[{"path": "/w/a"}]),
+            change(call_id, content=diff),
+        )
+    )
+    assert found.input == {"file_path": "/w/a", "content": "text"}
+
+
+def test_geminis_calls_of_one_answer_run_one_after_the_other() -> None:
+    ids = [f"glob__glob_179524118655{i}_{i}" for i in range(3)]
+    given = [line for i in ids for line in (call(i, status="in_progress", kind="search", title="'*'"), change(i))]
+    assert {c.message_id for c in calls(events_of(agent("gemini-cli"), *given))} == {"m1"}
+
+
+@pytest.mark.parametrize(
+    ("members", "outcome", "code", "output"),
+    [
+        ({"rawOutput": {"content": "a", "contents": [{"exitCode": 3}]}}, "error", 3, "a"),
+        ({"rawOutput": {"content": "a\n<shellId: 0 completed with exit code 2>"}}, "error", 2, None),
+        ({"rawOutput": {"output": "a", "metadata": {"exit": 0}}}, "ok", 0, "a"),
+        ({"rawOutput": {"message": "no", "code": "failure"}, "status": "failed"}, "error", None, "no"),
+        ({"rawOutput": {"message": "no", "code": "denied"}, "status": "failed"}, "denied", None, "no"),
+        ({"rawOutput": "x", "content": shown("Output: x\nExit Code: 3\nSignal: 0\n")}, "error", 3, None),
+        ({"rawOutput": "x", "content": shown("Output: x\nExit Code: 0\nSignal: 9\n")}, "error", None, None),
+        ({"content": shown("User did not allow tool call"), "status": "failed"}, "denied", None, None),
+        ({"status": "failed"}, "error", None, None),
+        ({}, "ok", None, None),
+    ],
+)
+def test_outcome_and_exit_code_of_a_shell_call(
+    members: dict[str, Any], outcome: str, code: int | None, output: str | None
+) -> None:
+    who = "qwen-code" if isinstance(members.get("rawOutput"), str) else "x"
+    events = events_of(agent(who), call(kind="execute", title="bash", rawInput={"command": "x"}), change(**members))
+    (result,) = results(events)
+    assert (result.outcome, result.exit_code) == (outcome, code)
+    assert output is None or result.output == output
+
+
+def test_a_plan_stands_for_qwens_todo_tool_but_not_for_copilots() -> None:
+    entries = [{"content": "Step", "priority": "medium", "status": "pending"}]
+    qwen = events_of(agent("qwen-code"), update("plan", entries=entries))
+    assert [(c.name, c.input) for c in calls(qwen)] == [("todo_write", {"todos": entries})]
+    assert [r.call_id for r in results(qwen)] == [calls(qwen)[0].call_id]
+    assert not calls(events_of(agent("Copilot"), update("plan", entries=entries)))
+
+
+def test_ids_of_the_two_sides_may_be_equal() -> None:
+    ask = {**RPC, "id": 3, "method": "session/request_permission"}
+    ask["params"] = {
+        "toolCall": {"toolCallId": "c1", "title": "Edit", "kind": "edit"},
+        "options": [{"optionId": "yes", "kind": "allow_once"}, {"optionId": "no", "kind": "reject_once"}],
+    }
+    prompt = {**RPC, "id": 3, "method": "session/prompt", "params": {"prompt": [{"type": "text", "text": "Go."}]}}
+    refused = {**RPC, "id": 3, "result": {"outcome": {"outcome": "selected", "optionId": "no"}}}
+    events = events_of(prompt, ask, refused, change(status="failed", content=shown("[Stopped]")), end())
+    assert [r.outcome for r in results(events)] == ["denied"]
+    assert [e.call_id for e in events if isinstance(e, Notification)] == ["c1"]
+    assert [e.status for e in events if isinstance(e, SessionEnd)] == ["complete"]
+    assert [e.text for e in events if isinstance(e, UserText)] == ["Go."]
+
+
+def test_a_permission_request_tells_a_call_that_has_no_other_message() -> None:
+    ask = {**RPC, "id": 0, "method": "session/request_permission"}
+    tool = {"toolCallId": "replace-1757858836472", "status": "pending", "title": "a: x => y", "kind": "edit"}
+    ask["params"] = {"toolCall": {**tool, "locations": [{"path": "/w/a"}]}, "options": []}
+    events = events_of(ask, change("replace-1757858836472", content=[]))
+    assert [(c.name, c.input["file_path"]) for c in calls(events)] == [("replace", "/w/a")]
+    assert len(results(events)) == 1
+
+
+def test_the_client_may_read_files_under_ids_of_open_requests() -> None:
+    fs = {**RPC, "id": 3, "method": "fs/read_text_file", "params": {"path": "/w/a"}}
+    back = {**RPC, "id": 3, "result": {"content": "text"}}
+    assert [type(e) for e in events_of(fs, back, end())] == [SessionEnd]
+
+
+def test_copilots_sub_agents_are_told_apart() -> None:
+    mark = {"github.com/copilot": {"agentId": "a-1"}}
+    events = events_of(
+        agent("Copilot"),
+        chunk("Starting."),
+        call(title="Work", kind="other", rawInput={"prompt": "p", "agent_type": "general"}),
+        thought("Sub thinking."),
+        chunk("Sub reading."),
+        call("c2", title="Viewing a", kind="read", rawInput={"path": "a"}, _meta=mark),
+        change("c2", rawOutput={"content": "x"}, _meta=mark),
+        chunk("Sub says so."),
+        change("c1", rawOutput={"content": "Sub says so."}),
+        chunk("Main goes on."),
+        end(),
+    )
+    said_by = [(e.source.stream, e.text) for e in events if isinstance(e, AssistantText)]
+    assert said_by == [
+        ("main", "Starting."),
+        ("subagent:a-1", "Sub reading."),
+        ("subagent:a-1", "Sub says so."),
+        ("main", "Main goes on."),
+    ]
+    view = next(c for c in calls(events) if c.name == "view")
+    assert (view.source.stream, view.parent_call) == ("subagent:a-1", "c1")
+    assert [(r.call_id, r.agent_id) for r in results(events)] == [("c2", None), ("c1", "a-1")]
+
+
+def test_text_held_back_while_a_sub_agent_works_is_not_lost() -> None:
+    task = call(title="Work", kind="other", rawInput={"prompt": "p", "agent_type": "general"})
+    assert answers(events_of(agent("Copilot"), task, chunk("Who said this?"))) == ["Who said this?"]
+    assert answers(events_of(agent("Copilot"), task, chunk("And this?"), end())) == ["And this?"]
+
+
+def test_qwens_usage_chunk_ends_an_answer_and_names_its_sub_agent() -> None:
+    used = {"inputTokens": 100, "outputTokens": 9, "thoughtTokens": 4, "cachedReadTokens": 60, "totalTokens": 109}
+    events = events_of(
+        agent("qwen-code"),
+        chunk("Starting."),
+        chunk("", _meta={"usage": used}),
+        call(status="in_progress", rawInput={"prompt": "p", "subagent_type": "g"}, _meta={"toolName": "agent"}),
+        chunk("Sub."),
+        chunk("", _meta={"usage": used, "parentToolCallId": "c1"}),
+        change("c1", content=shown("Sub.")),
+        end(),
+    )
+    assert [(u.source.stream, u.key, u.input, u.cached, u.output, u.reasoning) for u in usages(events)] == [
+        ("main", "m1", 100, 60, 9, 4),
+        ("subagent:c1", "m4", 100, 60, 9, 4),
+    ]
+    assert [e.source.stream for e in events if isinstance(e, AssistantText)] == ["main", "subagent:c1"]
+
+
+@pytest.mark.parametrize(
+    ("who", "result", "wanted"),
+    [
+        (
+            "Copilot",
+            {"usage": {"inputTokens": 100, "outputTokens": 9, "totalTokens": 109, "cachedReadTokens": 60}},
+            (100, 60, 9, True),
+        ),
+        (
+            "gemini-cli",
+            {"_meta": {"quota": {"token_count": {"input_tokens": 100, "output_tokens": 9}}}},
+            (100, None, 9, True),
+        ),
+        (
+            "OpenCode",
+            {"usage": {"inputTokens": 40, "outputTokens": 9, "totalTokens": 109, "cachedReadTokens": 60}},
+            (100, 60, 9, True),
+        ),
+        (
+            "unheard-of",
+            {"usage": {"inputTokens": 40, "outputTokens": 9, "totalTokens": 109, "cachedReadTokens": 60}},
+            (100, 60, 9, True),
+        ),
+    ],
+)
+def test_tokens_of_a_prompt_have_one_meaning(who: str, result: dict[str, Any], wanted: tuple[Any, ...]) -> None:
+    (used,) = usages(events_of(agent(who), chunk("Hi."), end(**result)))
+    assert (used.input, used.cached, used.output, used.output_final) == wanted
+    assert used.scope == "segment"
+
+
+def test_what_does_not_count_all_is_not_told_as_a_total() -> None:
+    thinking = end(_meta={"quota": {"token_count": {"input_tokens": 100, "output_tokens": 9}}})
+    (used,) = usages(events_of(agent("gemini-cli"), thought("Hm."), chunk("Hi."), thinking))
+    assert not used.output_final
+    last = end(usage={"inputTokens": 40, "outputTokens": 9, "totalTokens": 49})
+    work = [call(title="read", status="in_progress", rawInput={"filePath": "a"}), change()]
+    assert not usages(events_of(agent("OpenCode"), *work, chunk("Hi."), last))
+
+
+@pytest.mark.parametrize(
+    ("line", "status", "reason"),
+    [
+        (end(), "complete", None),
+        (end("max_tokens"), "complete", "max_tokens"),
+        (end("refusal"), "error", "refusal"),
+        (end("cancelled"), "interrupted", "cancelled"),
+        ({**RPC, "id": 3, "error": {"code": 400, "message": "bad"}}, "error", "bad"),
+        (
+            {**RPC, "id": 3, "error": {"code": 1, "message": "Internal error", "data": {"details": "400"}}},
+            "error",
+            "Internal error: 400",
+        ),
+    ],
+)
+def test_how_a_prompt_ends(line: dict[str, Any], status: str, reason: str | None) -> None:
+    last = events_of(chunk("Hi."), line)[-1]
+    assert isinstance(last, SessionEnd)
+    assert (last.status, last.reason) == (status, reason)
+
+
+def test_a_cancelled_prompt_cancels_its_open_calls() -> None:
+    events = events_of(call(title="bash", rawInput={"command": "x"}), end("cancelled"))
+    assert [(r.call_id, r.outcome, r.output_json) for r in results(events)] == [("c1", "cancelled", None)]
+
+
+def test_copilots_error_text_ends_in_an_error() -> None:
+    events = events_of(agent("Copilot"), chunk("Error: 400 roles must alternate"), end())
+    assert isinstance(events[0], AssistantText) and events[0].synthetic
+    assert isinstance(events[1], SessionEnd) and events[1].status == "error"
+    fine = events_of(agent("Copilot"), chunk("Error: this is what the test prints"), end())
+    assert isinstance(fine[1], SessionEnd) and fine[1].status == "complete"
+
+
+def test_copilots_notes_among_the_text_are_notifications() -> None:
+    work = call(title="Creating a", kind="edit", rawInput={"path": "/w/a", "file_text": "x"})
+    events = events_of(agent("Copilot"), chunk("Writing."), work, chunk("Info: /w/a"), change())
+    assert answers(events) == ["Writing."]
+    assert [e.message for e in events if isinstance(e, Notification)] == ["/w/a"]
+
+
+def test_the_facts_of_a_session() -> None:
+    given = lines(
+        {**RPC, "id": 1, "method": "initialize", "params": {"protocolVersion": 1}},
+        agent("OpenCode"),
+        {**RPC, "id": 2, "method": "session/new", "params": {"cwd": "/w", "mcpServers": []}},
+        {**RPC, "id": 2, "result": {"sessionId": "s-1", "configOptions": [{"id": "model", "currentValue": "m-1"}]}},
+        update("session_info_update", title="A title"),
+        update("usage_update", used=5, size=1000, cost={"amount": 0.25, "currency": "USD"}),
+        end(),
+    )
+    events = decoded(ACP, given).events
+    facts = [e for e in events if isinstance(e, SessionInfo)]
+    assert [e.version for e in facts if e.version] == ["1.0"]
+    assert [e.cwd for e in facts if e.cwd] == ["/w"]
+    assert [(e.session_id, e.model) for e in facts if e.session_id] == [("s-1", "m-1")]
+    assert [e.title for e in facts if e.title] == ["A title"]
+    assert [e.context_window for e in facts if e.context_window] == [1000]
+    assert isinstance(events[-1], SessionEnd) and events[-1].cost_usd == 0.25
+
+
+def test_wrapped_messages_and_their_times() -> None:
+    batch = decoded(ACP, lines({"dir": "a2c", "ts": "2026-03-01T10:00:00Z", "msg": chunk("Hi.")}))
+    last = batch.events[-1]
+    assert isinstance(last, AssistantText)
+    assert (last.text, last.source.time_ms) == ("Hi.", 1772359200000)
+
+
+def test_a_prompt_that_is_echoed_counts_once() -> None:
+    prompt = {**RPC, "id": 3, "method": "session/prompt", "params": {"prompt": [{"type": "text", "text": "Go."}]}}
+    echo = update("user_message_chunk", content={"type": "text", "text": "Go."})
+    assert [type(e) for e in events_of(prompt, echo)] == [UserText]
+    alone = events_of(echo, update("user_message_chunk", content={"type": "text", "text": " On."}))
+    assert [e.message_id for e in alone if isinstance(e, UserText)] == ["u0", "u0"]
+
+
+def test_every_known_update_and_method_has_a_name() -> None:
+    known = [update(kind) for kind in sorted(QUIET_UPDATES)]
+    more = [update("notice", severity="warning", title="t"), update("compaction_update", status="completed")]
+    methods = [{**RPC, "method": method, "params": {}} for method in sorted(QUIET_METHODS)]
+    assert not decoded(ACP, lines(*known, *more, *methods, {**RPC, "method": "_x/y"})).unknown
+    new = decoded(ACP, lines(update("brand_new"), {**RPC, "method": "session/new_thing"}))
+    assert new.unknown == {"brand_new": 1, "session/new_thing": 1}
+
+
+def test_other_json_rpc_is_not_acp() -> None:
+    server = {**RPC, "id": 1, "result": {"protocolVersion": "2025-06-18", "capabilities": {}}}
+    codex = {**RPC, "method": "turn/started", "params": {}}
+    assert best(PROVIDER, lines(server, codex, {"type": "assistant"}))[1] == 0.0
+    assert (
+        best(PROVIDER, lines({"method": "session/update", "params": {"update": {"sessionUpdate": "plan"}}}))[1] == 1.0
+    )
+
+
+def _truth(path: Path) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads((path.parent / "truth.json").read_text())
+    return value
+
+
+@pytest.mark.parametrize("client", ["copilot_acp", "gemini_acp", "qwen_acp", "opencode_acp"])
+def test_recordings_give_what_the_model_asked_for_and_said(client: str) -> None:
+    for path in sorted(corpus(f"clients/{client}").glob("*/stream.jsonl*")):
+        given, truth = records(read(path)), _truth(path)
+        batch = decoded(ACP, given)
+        assert best(PROVIDER, given) == ("acp", 1.0)
+        assert not batch.unknown, path
+        events, blind = batch.events, client in ("gemini_acp", "opencode_acp")
+        threads = ("main",) if blind else tuple(truth["threads"])
+        wanted = sorted(c["tool"] or PROVIDER.tools.resolve(c["native"]).tool for c in asked_calls(truth, *threads))
+        found = sorted(PROVIDER.tools.resolve(c.name).tool for c in calls(events))
+        if client == "gemini_acp" and "no_such_tool" in wanted:
+            wanted.remove("no_such_tool")  # Gemini says nothing of it
+        assert found == wanted, path
+        ended = [r.call_id for r in results(events)]
+        assert len(ended) == len(set(ended)) and set(ended) <= {c.call_id for c in calls(events)}
+        if not truth["broken"]:
+            told = [t for t in answers([e for e in events if not getattr(e, "synthetic", False)]) if t.strip()]
+            assert sorted(told) == sorted(said(truth, *threads)), path
+
+
+@pytest.mark.parametrize("client", ["copilot_acp", "qwen_acp"])
+def test_recordings_give_the_tokens_that_the_server_counted(client: str) -> None:
+    for path in sorted(corpus(f"clients/{client}").glob("*/stream.jsonl*")):
+        truth = _truth(path)
+        if truth["broken"]:
+            continue
+        wanted = [sum(t["tokens"][k] for t in truth["threads"].values()) for k in ("input", "cached", "output")]
+        used = usages(decoded(ACP, records(read(path))).events)
+        assert [sum(getattr(u, k) or 0 for u in used) for k in ("input", "cached", "output")] == wanted, path
+
+
+def test_logs_from_the_wild_decode_without_new_types() -> None:
+    paths = sorted(corpus("wild/acp").iterdir()) + sorted(corpus("samples/acp").glob("*.jsonl"))
+    for path in paths:
+        given = records(read(path))
+        batch = decoded(ACP, given)
+        assert best(PROVIDER, given) == ("acp", 1.0)
+        assert not batch.unknown and not batch.faults, path
+        assert calls(batch.events), path
