@@ -227,7 +227,7 @@ def _members(call: Any) -> dict[str, Any]:
         return msgspec.structs.asdict(call)
     if is_dataclass(call):
         return {one.name: getattr(call, one.name) for one in fields(call)}
-    return dict(vars(call))
+    return dict(vars(call))  # pyright: ignore[reportUnknownArgumentType] - any object
 
 
 def _native(name: str, raw: Raw, call_id: str) -> ToolCall:

@@ -41,7 +41,7 @@ class LiveLine:
         if observer is None:
             return "waiting for the first records …" if not self.session.saw_bytes else "reading …"
         figures, totals = observer.stats.figures, observer.totals
-        tools = sorted(figures.by_tool.items(), key=lambda item: -item[1])[:5]
+        tools = sorted(figures.by_tool().items(), key=lambda item: -item[1])[:5]
         parts = [f"turn {observer.stats.turns}", f"{figures.calls} calls"]
         if tools:
             parts[-1] += " (" + " ".join(f"{name} {n}" for name, n in tools) + ")"

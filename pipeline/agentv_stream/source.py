@@ -3,14 +3,13 @@
 A source gives `Chunk`s with their time of arrival and never waits to fill one. It is read by one task.
 """
 
-import gzip
 import os
 import stat
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import BinaryIO, Protocol, cast
+from typing import Protocol
 
 import aiofiles
 import anyio
@@ -18,8 +17,8 @@ import anyio.to_thread
 
 from agentv_stages.batch import Chunk
 from agentv_stream.errors import SourceError
+from agentv_stream.files import CHUNK_BYTES, check_readable, compression, read_pieces
 
-CHUNK_BYTES = 256 * 1024
 PIPE_BYTES = 1024 * 1024
 _SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ, Linux
 
@@ -83,60 +82,6 @@ class FileSource:
                         yield Chunk(data, None, self.name)
             except OSError as error:
                 raise SourceError(f"cannot read {self.path}: {error.strerror or error}") from error
-
-
-def check_readable(path: Path) -> None:
-    """Raises: SourceError for what is missing, a directory, or not ours to read."""
-    try:
-        mode = path.stat().st_mode
-    except OSError as error:
-        raise SourceError(f"cannot read {path}: {error.strerror or error}") from error
-    if stat.S_ISDIR(mode):
-        raise SourceError(f"cannot read {path}: it is a directory; `agentv-stream import {path}` reads a folder of sessions")
-    if not os.access(path, os.R_OK):
-        raise SourceError(f"cannot read {path}: permission denied")
-
-
-def compression(path: Path) -> str | None:
-    """`gzip` or `zstd`, by the file's first bytes; None for a plain file."""
-    try:
-        with path.open("rb") as file:
-            magic = file.read(4)
-    except OSError:
-        return None
-    if magic[:2] == b"\x1f\x8b":
-        return "gzip"
-    return "zstd" if magic == b"\x28\xb5\x2f\xfd" else None
-
-
-def open_plain(path: Path) -> BinaryIO:
-    """The file's bytes, unpacked. Reading may raise OSError, EOFError or a zstandard error for damaged data."""
-    kind = compression(path)
-    if kind == "gzip":
-        return cast(BinaryIO, gzip.open(path, "rb"))
-    if kind == "zstd":
-        import zstandard
-
-        return cast(BinaryIO, zstandard.open(path, "rb"))
-    return path.open("rb", buffering=0)
-
-
-def read_pieces(path: Path) -> Iterator[bytes]:
-    """The bytes of a file, unpacked, in pieces, in the calling thread.
-
-    Raises: SourceError when it cannot be read or its compression is damaged; what came before has been given.
-    """
-    failures: tuple[type[Exception], ...] = (OSError, EOFError)
-    if compression(path) == "zstd":
-        import zstandard
-
-        failures = (OSError, EOFError, zstandard.ZstdError)
-    try:
-        with open_plain(path) as file:
-            while data := file.read(CHUNK_BYTES):
-                yield data
-    except failures as error:
-        raise SourceError(f"cannot read {path}: {error}") from error
 
 
 def standard_input() -> ByteSource:

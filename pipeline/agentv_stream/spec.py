@@ -107,6 +107,9 @@ class _Loader:
             raise document.error((), "a spec is a mapping with tests (or evalcases)")
         top = self._known(document, (), document.value, TOP, "field of a spec")
         suite, _ = self._items(document, (), top)
+        default: Any = top.get("default_test")
+        if is_object(default):
+            suite += self._items(document, ("default_test",), default)[0]
         execution = self._execution(document, (), top)
         found = [name for name in CASE_LISTS if name in top]
         if not found:
@@ -201,7 +204,7 @@ class _Loader:
         suite: Sequence[Item],
     ) -> None:
         document, at, case = entry
-        name = case.get("id", case.get("eval_id", case.get("test_id", case.get("name"))))
+        name = next((case[key] for key in ("id", "eval_id", "test_id", "name", "description") if key in case), None)
         if not isinstance(name, str | int) or isinstance(name, bool) or not str(name).strip():
             raise document.error(at, "a case needs an id")
         execution = self._execution(document, at, case)
@@ -221,7 +224,11 @@ class _Loader:
             expected_calls=tuple(_expected_calls({**top, **case})),
         )
         target = _first(places, "target")
-        prompt = case.get("input", top.get("input"))
+        if target is None:
+            several = _first(places, "providers")
+            target = several[0] if is_list(several) and len(several) == 1 else None
+        given_vars: Any = case.get("vars")
+        prompt = case.get("input", given_vars.get("input") if is_object(given_vars) else top.get("input"))
         self.spec.cases.append(
             SpecCase(
                 str(name),
@@ -310,6 +317,8 @@ class _Loader:
                 raise document.error((*at, key), f"{kind} has no field {key!r}", known, key)
             config[name] = value
         config["type"] = kind
+        if "name" not in config and isinstance(config.get("metric"), str):
+            config["name"] = config["metric"]  # the name's name since 5.x
         if is_list(config.get("expected")):
             config["expected"] = [
                 self._step(document, (*at, "expected", i), s) for i, s in enumerate(config["expected"])

@@ -16,7 +16,7 @@ TOP = _names(
     tests evalcases eval_cases cases target targets execution assertions assert evaluators evaluator
     preprocessors workspace metadata governance dataset conversation_id expected_output expected_messages
     rubrics threshold imports experiment policy run runs repeat providers prompts default_test default_tests
-    scenarios vars env options evaluate_options derived_metrics timeout_seconds budget_usd workers model agent
+    scenarios vars env options evaluate_options derived_metrics extensions environment timeout_seconds budget_usd workers model agent
     compat streams
     """
 )
@@ -27,7 +27,7 @@ CASE = _names(
     expected_outcome expected_tool_calls outcome assertions assert evaluators evaluator rubrics rubric execution
     run workspace metadata conversation_id suite dataset note depends_on on_dependency_failure mode turns
     aggregation on_turn_failure window_size target targets tags threshold provider providers prompts options
-    weight name preprocessors compat streams files guideline guidelines eval_id test_id
+    weight name preprocessors compat streams files extensions environment guideline guidelines eval_id test_id
     """
 )
 

@@ -1,7 +1,7 @@
 """A session's result without a transcript: one synchronous chain, as bulk workers run it."""
 
 import gc
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -11,12 +11,12 @@ from agentv_stages.detect import Detector, UnknownFormat
 from agentv_stages.lines import DEFAULT_CAP, LineReader
 from agentv_stages.normalize import Normalize
 from agentv_stages.pair import Pair
-from agentv_stages.provider import DecodeContext, Dialect, Provider
+from agentv_stages.provider import Companion, DecodeContext, Dialect, Folder, Provider
 from agentv_stages.providers import get_provider
 from agentv_stages.result import Observer, Result
 from agentv_stream.errors import EmptyInput, NotALog, SourceError, UsageError
-from agentv_stream.folder import companions_of
-from agentv_stream.source import check_readable, read_pieces
+from agentv_stream.files import check_readable, read_pieces
+from agentv_stream.folder import LocalFolder
 
 
 @contextmanager
@@ -68,12 +68,31 @@ def detect(batches: Iterator[Batch], only: Provider | None, file: str) -> tuple[
     return provider, dialect, detector.held
 
 
+def read_file(path: str) -> Iterator[bytes]:
+    """The pieces of a local file."""
+    return read_pieces(Path(path))
+
+
 class SessionReader:
-    """Reads one finished session and its sub-agents' files through the chain; batches come out after `Pair`."""
+    """Reads one finished session and its sub-agents' files through the chain; batches come out after `Pair`.
+
+    `folder` and `read` say where sub-agents' files are looked for and how they are read; the local disk if not given.
+    `companions` are those that were found, once the reading has come to them.
+    """
 
     def __init__(
-        self, pieces: Iterable[bytes], file: str, provider: str | None = None, watch: tuple[str, ...] = ()
+        self,
+        pieces: Iterable[bytes],
+        file: str,
+        provider: str | None = None,
+        watch: tuple[str, ...] = (),
+        *,
+        folder: Folder | None = None,
+        read: Callable[[str], Iterable[bytes]] = read_file,
     ) -> None:
+        self.companions: list[Companion] = []
+        self._folder = folder or LocalFolder()
+        self._read = read
         batches = read_batches(pieces, file)
         self.provider, self.dialect, held = detect(batches, named_provider(provider), file)
         self.file = file
@@ -87,9 +106,10 @@ class SessionReader:
         """Every batch, observed; at the end those of sub-agents' files, then what the pairing held back."""
         yield from self._decoded(DecodeContext(self.file), self._main())
         if companions:
-            for companion in companions_of(self.provider, self.file):
+            self.companions = self.provider.companions(self.file, self._folder)
+            for companion in self.companions:
                 try:
-                    pieces = read_batches(read_pieces(Path(companion.path)), companion.path)
+                    pieces = read_batches(self._read(companion.path), companion.path)
                     yield from self._decoded(companion.context, pieces)
                 except SourceError:
                     continue  # it has gone since it was listed

@@ -53,39 +53,49 @@ class Consolidate:
 
     def push(self, batch: Batch, /) -> tuple[Batch]:
         out = batch.messages
+        current = self._current
         for event in batch.events:
             kind = type(event)
             if kind is ToolResult:
                 self._result(event, out)  # type: ignore[arg-type]  # narrowed by `kind`, which mypy does not follow
-            elif kind is ToolCall:
-                assert isinstance(event, ToolCall)
-                message = self._assistant(event, out)
-                paired = PairedCall(event)
-                message.calls.append(paired)
-                self._open[event.call_id] = (message, paired)
-            elif kind is AssistantText:
-                assert isinstance(event, AssistantText)
-                message = self._assistant(event, out)
-                message.append("content", event.text_json, event.delta)
-                if event.synthetic:
-                    message.synthetic = True
+            elif kind is ToolCall or kind is AssistantText or kind is Reasoning:
+                source = event.source
+                message = current.get(source.stream)
+                if message is None or message.message_id != event.message_id or message.role != "assistant":  # type: ignore[union-attr]  # as above
+                    message = self._assistant(event, out)  # type: ignore[arg-type]  # as above
+                elif source.time_ms is not None:
+                    message.end_ms = source.time_ms
+                if kind is ToolCall:
+                    paired = PairedCall(event)  # type: ignore[arg-type]  # as above
+                    message.calls.append(paired)
+                    self._open[event.call_id] = (message, paired)  # type: ignore[union-attr]  # as above
+                else:
+                    self._text(message, event)  # type: ignore[arg-type]  # as above
             elif kind is TokenUsage:
                 self._usage(event)  # type: ignore[arg-type]  # as above
-            elif kind is Reasoning:
-                assert isinstance(event, Reasoning)
-                message = self._assistant(event, out)
-                message.append("thinking", event.text_json, event.delta)
             elif kind is UserText:
                 self._user(event, out)  # type: ignore[arg-type]  # as above
             elif kind is SlashCommand:
-                assert isinstance(event, SlashCommand)
-                text = to_raw(f"{event.name} {event.args}" if event.args else event.name)
-                self._user(UserText(event.source, event.part, text, event.source.base_id, True), out)
+                self._command(event, out)  # type: ignore[arg-type]  # as above
             elif kind is SessionEnd:
                 self._close(event.source.stream, out)
             elif kind is Retract:
                 self._retract(event)  # type: ignore[arg-type]  # as above
         return (batch,)
+
+    @staticmethod
+    def _text(message: Message, event: AssistantText | Reasoning) -> None:
+        blocks = message.content if type(event) is AssistantText else message.thinking
+        if not event.delta and not message.pieces:
+            blocks.append(event.text_json)
+        else:
+            message.append("content" if blocks is message.content else "thinking", event.text_json, event.delta)
+        if type(event) is AssistantText and event.synthetic:
+            message.synthetic = True
+
+    def _command(self, event: SlashCommand, out: list[Message]) -> None:
+        text = to_raw(f"{event.name} {event.args}" if event.args else event.name)
+        self._user(UserText(event.source, event.part, text, event.source.base_id, True), out)
 
     def flush(self) -> tuple[Batch, ...]:
         """Everything that waits leaves, by index."""
@@ -120,16 +130,15 @@ class Consolidate:
         return message
 
     def _assistant(self, event: AssistantText | Reasoning | ToolCall, out: list[Message]) -> Message:
+        """The message that an event of another message than the running one belongs to."""
         source = event.source
-        message = self._current.get(source.stream)
-        if message is None or message.message_id != event.message_id or message.role != "assistant":
-            message = self._reopen(event.message_id, source.stream, out)
-            if message is None:
-                turn = self._turns.turn_of(event)
-                message = self._start("assistant", source, event.message_id, out)
-                message.turn = turn
-                message.model = event.model
-                message.late = self._last_ids.get(source.stream) == event.message_id
+        message = self._reopen(event.message_id, source.stream, out) if self._waiting else None
+        if message is None:
+            turn = self._turns.turn_of(event)
+            message = self._start("assistant", source, event.message_id, out)
+            message.turn = turn
+            message.model = event.model
+            message.late = self._last_ids.get(source.stream) == event.message_id
         if source.time_ms is not None:
             message.end_ms = source.time_ms
         return message

@@ -15,6 +15,7 @@ from agentv_stages.stage import Flushed
 DEFAULT_CAP = 64 * 1024 * 1024
 BOM = b"\xef\xbb\xbf"
 _OPENERS = frozenset((b"{", b"[", b"[{"))
+_SHORT = 8  # a line over this many bytes is not looked at for being blank
 
 
 class LinePosition(Struct, frozen=True):
@@ -45,43 +46,57 @@ class LineReader:
         if self._document or b"\n" not in data:
             return self._hold(data, chunk.arrived_ms)
         batch = Batch(self.file, chunk.arrived_ms)
-        lines = data.split(b"\n")
-        tail = lines.pop()
-        if self._giant or self._held + len(lines[0]) > self.cap:
-            self._spill(lines.pop(0), batch, last=True)
-        elif self._pieces:
-            self._pieces.append(lines[0])
-            lines[0] = b"".join(self._pieces)
-            self._pieces, self._held = [], 0
-        if self.row == 0 and lines:
-            lines = self._first(lines)
+        start = 0
+        if self._giant or self._pieces:
+            start = data.index(b"\n") + 1
+            self._finish(data[: start - 1], batch)
+        if self.row == 0 and not self._giant:
+            start = self._begin(data, start)
             if self._document:
-                held = self._hold(b"\n".join((*lines, tail)), chunk.arrived_ms)
-                return (batch, *held) if batch.faults else held
-        offset, row, cap = self.offset, self.row, self.cap
-        records = batch.records
-        windows = b"\r" in data or row == 0
-        for line in lines:
-            length = len(line)
-            if length > cap:
-                self.offset = offset
-                self._spill(line, batch, last=True)
-            elif length:
-                if windows:
-                    text = line[:-1] if line[-1] == 13 else line
-                    if text.isspace() or not text:
-                        offset += length + 1
-                        continue
-                    records.append(Record(text, offset, row))
-                else:
-                    records.append(Record(line, offset, row))
-                row += 1
-            offset += length + 1
-        self.offset, self.row = offset, max(row, self.row)
-        batch.end = offset
+                return self._hold(data[start:], chunk.arrived_ms)
+        self._cut(data, start, batch)
+        batch.end = self.offset
+        tail = data[data.rindex(b"\n") + 1 :]
         if tail:
             return (batch, *self._hold(tail, chunk.arrived_ms))
         return (batch,)
+
+    def _cut(self, data: bytes, start: int, batch: Batch) -> None:
+        """The whole lines of `data` from `start`. Finding line ends one by one is twice as fast as `bytes.split`."""
+        append, find, cap = batch.records.append, data.find, self.cap
+        base, row = self.offset - start, self.row
+        while (end := find(b"\n", start)) >= 0:
+            stop = end - 1 if end > start and data[end - 1] == 13 else end
+            if stop - start > cap:
+                self.offset, self.row = base + start, row
+                self._spill(data[start:end], batch, last=True)
+                row = self.row
+            elif stop - start > _SHORT or data[start:stop].strip():
+                append(Record(data[start:stop], base + start, row))
+                row += 1
+            start = end + 1
+        self.offset, self.row = base + start, row
+
+    def _finish(self, data: bytes, batch: Batch) -> None:
+        """The end of a record that began in an earlier chunk."""
+        if self._giant or self._held + len(data) > self.cap:
+            self._spill(data, batch, last=True)
+            return
+        line = b"".join((*self._pieces, data))
+        start, length = self.offset, len(line)
+        self._pieces, self._held = [], 0
+        if self.row == 0 and start == 0 and line.startswith(BOM):
+            line, start = line[len(BOM) :], len(BOM)
+        text = line[:-1] if line.endswith(b"\r") else line
+        if self.row == 0 and text.strip() in _OPENERS:
+            self._hold(line + b"\n", None)
+            self._document = True
+            self.offset = start
+            return
+        if text.strip():
+            batch.records.append(Record(text, start, self.row))
+            self.row += 1
+        self.offset += length + 1
 
     def flush(self) -> tuple[Batch, ...]:
         """Gives the last line, if the input did not end in a line end."""
@@ -122,15 +137,23 @@ class LineReader:
         """How much of an unfinished line is in memory."""
         return self._held
 
-    def _first(self, lines: list[bytes]) -> list[bytes]:
-        """Looks at the beginning of the input: byte order mark, and whether it is a pretty-printed document."""
-        if self.offset == 0 and lines[0].startswith(BOM):
-            lines[0] = lines[0][len(BOM) :]
-            self.offset = len(BOM)
-        while lines and not lines[0].strip():
-            self.offset += len(lines.pop(0)) + 1
-        self._document = bool(lines) and lines[0].strip() in _OPENERS
-        return lines
+    def _begin(self, data: bytes, start: int) -> int:
+        """Looks at the beginning of the input: byte order mark, blank lines, and whether it is one pretty-printed document.
+
+        Gives where the first record begins.
+        """
+        if self._document:
+            return start
+        if self.offset == 0 and start == 0 and data.startswith(BOM):
+            start = len(BOM)
+            self.offset = start
+        end = data.find(b"\n", start)
+        while end >= 0 and not data[start:end].strip():
+            self.offset += end + 1 - start
+            start = end + 1
+            end = data.find(b"\n", start)
+        self._document = end >= 0 and data[start:end].strip() in _OPENERS
+        return start
 
     def _hold(self, data: bytes, arrived_ms: int | None) -> tuple[Batch, ...]:
         """Keeps the beginning of a record; past the cap it goes on at once."""
@@ -143,18 +166,20 @@ class LineReader:
         return ()
 
     def _spill(self, data: bytes, batch: Batch, last: bool) -> None:
+        """Sends the held pieces and `data` on as a record that is too large."""
         for piece in (*self._pieces, data):
+            if not piece:
+                continue
             part = "middle" if self._giant else "begin"
             at = self.offset + self._giant
             detail = f"record over {self.cap} bytes"
             batch.faults.append(Fault("too-large", self.file, self.row, at, len(piece), detail, piece, part))
-            self._giant += len(piece) or 1
+            self._giant += len(piece)
         self._pieces, self._held = [], 0
         if last:
-            batch.faults.append(
-                Fault("too-large", self.file, self.row, self.offset + self._giant, 0, "end of record", b"", "end")
-            )
-            self.offset += self._giant + 1
+            end = self.offset + self._giant
+            batch.faults.append(Fault("too-large", self.file, self.row, end, 0, "end of record", b"", "end"))
+            self.offset = end + 1
             self._giant = 0
             self.row += 1
             batch.end = self.offset

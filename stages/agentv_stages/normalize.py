@@ -84,7 +84,7 @@ class _Plan(Struct, frozen=True):
     refine: Callable[[ToolCall, "_Plan"], ToolCall] | None = None
     names: tuple[str, ...] = ()
     decode: _Decode | None = None
-    keys: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    keys: tuple[tuple[str, int, tuple[int, ...]], ...] = ()
     paths: int = 0
     rest_key: str | None = None
     rest: str = ""
@@ -154,8 +154,10 @@ class Normalize:
             if row.rest_key:
                 wanted.append(row.rest_key)
             names = tuple(dict.fromkeys(wanted))
+            at = names.index
+            keys = tuple((key, at(key), tuple(map(at, sources))) for key, sources in row.keys)
             plan = _Plan(
-                *(row.tool, row.kind, row.origin, None, row.edit, _fields, names, fields_decoder(names), row.keys),
+                *(row.tool, row.kind, row.origin, None, row.edit, _fields, names, fields_decoder(names), keys),
                 *(len(row.paths), row.rest_key, found.rest, True),
                 ((row.variant_key, ""), *row.variants) if row.variant_key else (),
             )
@@ -234,10 +236,10 @@ def _fields(call: ToolCall, plan: _Plan) -> ToolCall:
                     tool = name
                     kind, edit = CANONICAL.get(name, (kind, edit))
         rest_key = plan.rest_key
-        for key, sources in plan.keys:
-            if values[names.index(key)] is UNSET:
+        for key, position, sources in plan.keys:
+            if values[position] is UNSET:
                 for source in sources:
-                    value = values[names.index(source)]
+                    value = values[source]
                     if value is not UNSET:
                         raw = add_key(raw, key, to_raw(value))
                         rest_key = None if key == rest_key else rest_key

@@ -12,6 +12,7 @@ from msgspec import Struct, convert, field
 from agentv_stages.batch import Batch
 from agentv_stages.event import AnyEvent, ToolCall, ToolResult
 from agentv_stages.fault import Fault
+from agentv_stages.recent import Recent
 from agentv_stages.stage import Flushed
 
 MOST_OPEN = 10_000
@@ -36,6 +37,7 @@ class Pair:
     def __init__(self) -> None:
         self.state = PairState()
         self.left: list[str] = []
+        self._recent = Recent[int](MOST_RECENT)
         self._flushed = Flushed()
 
     @property
@@ -86,10 +88,12 @@ class Pair:
         return (batch,) if batch.events else ()
 
     def snapshot(self) -> PairState:
-        return PairState(dict(self.state.open), dict(self.state.early), dict(self.state.recent))
+        return PairState(dict(self.state.open), dict(self.state.early), self._recent.items())
 
     def restore(self, snapshot: object, /) -> None:
         self.state = convert(snapshot, PairState, from_attributes=True)
+        self._recent.load(self.state.recent)
+        self.state.recent = {}
 
     def _call(self, call: ToolCall, batch: Batch) -> bool:
         """Opens a call; False for one that the log repeats."""
@@ -99,11 +103,12 @@ class Pair:
             if known.name == call.name and bytes(known.input_json) == bytes(call.input_json):
                 batch.ignore("repeated-call")
                 return False
-        elif key in state.recent and state.recent[key] == _fingerprint(call):
+        elif self._recent.get(key) == _fingerprint(call):
             batch.ignore("repeated-call")
             return False
         if len(state.open) >= MOST_OPEN:
-            self._remember(state.open.pop(next(iter(state.open))))
+            oldest = state.open.pop(next(iter(state.open)))
+            self._recent.put(oldest.call_id, _fingerprint(oldest))
         state.open[key] = call
         return True
 
@@ -111,7 +116,7 @@ class Pair:
         state, key = self.state, result.call_id
         call = state.open.get(key) if result.partial else state.open.pop(key, None)
         if call is None:
-            if key in state.recent:
+            if self._recent.get(key) is not None:
                 batch.ignore("repeated-result")
                 return
             if len(state.early) >= MOST_EARLY:
@@ -119,7 +124,7 @@ class Pair:
             state.early[key] = result
             return
         if not result.partial:
-            self._remember(call)
+            self._recent.put(key, _fingerprint(call))
         duration = result.duration_ms
         if duration is None:
             begun, ended = call.source.time_ms, result.source.time_ms
@@ -140,12 +145,6 @@ class Pair:
             )
         )
 
-    def _remember(self, call: ToolCall) -> None:
-        recent = self.state.recent
-        if len(recent) >= MOST_RECENT:
-            del recent[next(iter(recent))]
-        recent[call.call_id] = _fingerprint(call)
-
     @staticmethod
     def _orphan(result: ToolResult, batch: Batch, out: list[AnyEvent]) -> None:
         source = result.source
@@ -158,5 +157,5 @@ class Pair:
 
 
 def _fingerprint(call: ToolCall) -> int:
-    """The size of name and input: enough to tell a repetition from another call under a reused id."""
-    return len(call.name) * 1_000_003 + len(call.input_json)
+    """The size of the input: enough to tell a repetition from another call under a reused id."""
+    return len(call.input_json)

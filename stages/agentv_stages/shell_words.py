@@ -17,15 +17,16 @@ _BLANK = re.compile(r"(?:[ \t\r]|\\\r?\n)+")
 _REDIRECT = re.compile(r"(\d*)(&>>|&>|>>|>\||>&|>|<<<|<<-|<<|<&|<>|<)")
 _TOKEN = re.compile(
     r"""
-    (?P<blank>[ \t\r]+)
-    |(?P<redirect>\d*(?:&>>|&>|>>|>\||>&|<&|>|<(?!<))[ \t]*)
-    |(?P<word>(?>[^\s'"\\$`|&;<>()\#]|'[^']*'|"(?:[^"\\$`]|\$(?![({`]))*"|\$(?![({'"`]))
-              (?>[^\s'"\\$`|&;<>()]|'[^']*'|"(?:[^"\\$`]|\$(?![({`]))*"|\$(?![({'"`]))*+)
-    |(?P<control>&&|\|\||\|&|;|\n|\||&)
-    """,
+    [ \t\r]*+(?:
+    (?!\d*[<>]|\#)((?:[^\s'"\\$`|&;<>()]++|'[^']*'|"(?:[^"\\$`]++|\$(?![({`]))*+"|\$(?![({'"`]))++)
+    |(&&|\|\||\|&|;|\n|\||&(?!>))
+    |\d*+(&>>|&>|>>|>\||>&|<&|>|<(?!<))[ \t]*+
+    |(\Z)
+    )""",
     re.X,
 )
-_COPIED = re.compile(r"\d+-?|-")
+_WORD, _CONTROL, _REDIRECTION, _END = 1, 2, 3, 4
+_COPIED = re.compile(r"(?:\d+-?|-)(?=[\s|&;<>]|\Z)")
 _PIECE = re.compile(r"""'([^']*)'|"([^"]*)"|([^'"]+)""")
 
 
@@ -61,15 +62,15 @@ def _split_simple(text: str) -> list[Pipeline] | None:
     writes: list[str] = []
     reads: list[str] = []
     target: list[str] | None = None
-    at = start = 0
-    size = len(text)
-    while at < size:
-        token = _TOKEN.match(text, at)
+    start = 0
+    match = _TOKEN.scanner(text).match
+    while True:
+        token = match()
         if token is None:
             return None
-        group, value = token.lastgroup, token[0]
-        at = token.end()
-        if group == "word":
+        group = token.lastindex
+        if group == _WORD:
+            value = token[1]
             if "'" in value or '"' in value:
                 value = "".join([a or b or c for a, b, c in _PIECE.findall(value)])
             if target is not None:
@@ -79,37 +80,28 @@ def _split_simple(text: str) -> list[Pipeline] | None:
                 return None
             else:
                 words.append(value)
-        elif group == "redirect":
-            if target is not None:
-                return None
-            operator = value.strip(" \t0123456789")
+            continue
+        if target is not None:
+            return None
+        if group == _REDIRECTION:
+            operator = token[3]
             if operator in (">&", "<&"):
-                copied = _COPIED.match(text, at)
-                if copied is None:
+                number = match() if _COPIED.match(text, token.end()) else None
+                if number is None or number.lastindex != _WORD:
                     return None
-                at = copied.end()
             else:
                 target = reads if operator == "<" else writes
-        elif group == "control":
-            if target is not None:
-                return None
-            if words or writes:
-                pipeline.append(Command(words, writes, reads, None, text[start : token.start()].strip()))
-                words, writes, reads = [], [], []
-            start = at
-            if value not in ("|", "|&"):
-                if pipeline:
-                    pipelines.append(pipeline)
-                    pipeline = []
-                if len(pipelines) > MAX_COMMANDS:
-                    break
-    if target is not None:
-        return None
-    if words or writes:
-        pipeline.append(Command(words, writes, reads, None, text[start:at].strip()))
-    if pipeline:
-        pipelines.append(pipeline)
-    return pipelines
+            continue
+        value = token[2]
+        if words or writes:
+            pipeline.append(Command(words, writes, reads, None, text[start : token.start(group)].strip()))
+        words, writes, reads = [], [], []
+        start = token.end()
+        if pipeline and value not in ("|", "|&"):
+            pipelines.append(pipeline)
+            pipeline = []
+        if group == _END or len(pipelines) > MAX_COMMANDS:
+            return pipelines
 
 
 class _Reader:
@@ -311,6 +303,9 @@ class _Reader:
                 if after != "\n":
                     parts.append(after if after in '"\\$`' else "\\" + after)
                 self.at = at + 2
+            elif text[at : at + 2] in ("$'", '$"'):  # has no meaning inside double quotes
+                parts.append("$")
+                self.at = at + 1
             else:
                 self.dollar(parts, depth)
 

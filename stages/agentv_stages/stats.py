@@ -1,6 +1,7 @@
 """Tool statistics, live: events in, `tool_use_summary` (docs/metrics.md) at any time.
 
-A call counts when it is requested. Lists and maps are capped, each with a `*_truncated` flag; totals stay exact.
+A call counts when it is requested. One table of cells is kept, a cell for each tool, kind, origin, server and stream;
+every breakdown is a sum over it. Lists and maps are capped, each with a `*_truncated` flag; totals stay exact.
 """
 
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 from msgspec import Struct, convert, field
 
 from agentv_stages.batch import Batch
-from agentv_stages.event import MAIN, AssistantText, Reasoning, ToolCall, ToolResult
+from agentv_stages.event import MAIN, AssistantText, Reasoning, Source, ToolCall, ToolResult
 from agentv_stages.histogram import Histogram
 from agentv_stages.shell import run_commands
 from agentv_stages.turns import Turns, TurnState
@@ -18,42 +19,47 @@ MOST_SEQUENCE = 100_000
 MOST_ENTRIES = 10_000
 KINDS = ("read", "write", "execute", "search", "plan", "ask", "other")
 OUTCOMES = ("ok", "error", "denied", "cancelled", "unpaired")
+OVERFLOW = ("(other)", "other", "system", None, MAIN)
 _EDIT_NAMES = ("Edit", "Write")
 
+Key = tuple[str, str, str, str | None, str]
 
-class ToolFigures(Struct):
-    """One tool's figures: calls, calls that did not end well, bytes of the raw arguments and outputs."""
 
+class Cell(Struct):
+    """The calls of one tool, kind, origin, MCP server and stream. Bytes are of the raw arguments and outputs."""
+
+    tool: str
+    kind: str
+    origin: str
+    server: str | None
+    stream: str
     calls: int = 0
-    errors: int = 0
+    edits: int = 0
+    shell_edits: int = 0
     bytes_in: int = 0
     bytes_out: int = 0
+    outcomes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(OUTCOMES, 0))
     durations: Histogram = field(default_factory=Histogram)
 
 
-class StreamFigures(Struct):
-    turns: int = 0
-    tool_calls: int = 0
-    edits: int = 0
+class Run(Struct):
+    """One run of a watched program."""
+
+    command: str
+    turn: int | None
+    stream: str
 
 
 class Statistics(Struct):
-    """The running figures: what `Stats` keeps, takes out as a snapshot, and merges."""
+    """The running figures: what `Stats` keeps and takes out as a snapshot."""
 
-    by_tool: dict[str, int] = field(default_factory=dict[str, int])
-    by_kind: dict[str, int] = field(default_factory=dict[str, int])
-    by_origin: dict[str, int] = field(default_factory=dict[str, int])
-    by_mcp_server: dict[str, int] = field(default_factory=dict[str, int])
-    by_outcome: dict[str, int] = field(default_factory=dict[str, int])
-    by_stream: dict[str, StreamFigures] = field(default_factory=dict[str, StreamFigures])
-    tools: dict[str, ToolFigures] = field(default_factory=dict[str, ToolFigures])
-    calls: int = 0
+    cells: list[Cell] = field(default_factory=list[Cell])
     tool_sequence: list[str] = field(default_factory=list[str])
     kind_sequence: list[str] = field(default_factory=list[str])
     main_calls: int = 0
-    shell_edits: int = 0
     turns: TurnState = field(default_factory=TurnState)
-    other_turns: dict[str, str] = field(default_factory=dict[str, str])
+    stream_turns: dict[str, int] = field(default_factory=dict[str, int])
+    stream_messages: dict[str, str] = field(default_factory=dict[str, str])
     first_time_ms: int | None = None
     first_edit_turn: int | None = None
     first_edit_tool_index: int | None = None
@@ -63,8 +69,20 @@ class Statistics(Struct):
     assistant_lines: int = -1
     last_row: tuple[str, int] = ("", -1)
     edit_turns: dict[str, int] = field(default_factory=dict[str, int])
-    watched: dict[str, list[dict[str, Any]]] = field(default_factory=dict[str, list[dict[str, Any]]])
+    watched: dict[str, list[Run]] = field(default_factory=dict[str, list[Run]])
     truncated: set[str] = field(default_factory=set[str])
+
+    @property
+    def calls(self) -> int:
+        """All calls, of all streams."""
+        return sum(cell.calls for cell in self.cells)
+
+    def by_tool(self) -> dict[str, int]:
+        """Calls per tool, in the order of first use."""
+        counts: dict[str, int] = {}
+        for cell in self.cells:
+            counts[cell.tool] = counts.get(cell.tool, 0) + cell.calls
+        return counts
 
 
 class Stats:
@@ -74,7 +92,9 @@ class Stats:
         self.watch = tuple(dict.fromkeys(("bobbin", *watch)))
         self.lines = lines  # whether bobbin's historical count of lines means anything for this dialect
         self.figures = Statistics(watched={name: [] for name in self.watch})
+        self._cells: dict[Key, Cell] = {}
         self._turns = Turns()
+        self._source: Source | None = None  # of the last assistant event, to tell lines apart
 
     def observe(self, batch: Batch) -> None:
         figures = self.figures
@@ -93,70 +113,56 @@ class Stats:
     def _turn(self, event: AssistantText | Reasoning | ToolCall) -> int | None:
         figures = self.figures
         source = event.source
-        if self.lines and figures.last_row != (source.file, source.row):
-            figures.last_row = (source.file, source.row)
-            figures.assistant_lines += 1
+        if self.lines and source is not self._source:
+            self._source = source
+            if figures.last_row != (source.file, source.row):
+                figures.last_row = (source.file, source.row)
+                figures.assistant_lines += 1
         stream = source.stream
         if stream == MAIN:
             return self._turns.turn_of(event)
-        if figures.other_turns.get(stream) != event.message_id:
-            if len(figures.other_turns) >= MOST_ENTRIES:
-                del figures.other_turns[next(iter(figures.other_turns))]
-            figures.other_turns[stream] = event.message_id
-            row = self._stream(stream)
-            row.turns += 1
+        seen = figures.stream_messages
+        if seen.get(stream) != event.message_id:
+            if stream not in seen and len(seen) >= MOST_ENTRIES:
+                figures.truncated.add("by_stream")
+                return None
+            seen[stream] = event.message_id
+            figures.stream_turns[stream] = figures.stream_turns.get(stream, 0) + 1
         return None
 
-    def _stream(self, stream: str) -> StreamFigures:
-        by_stream = self.figures.by_stream
-        row = by_stream.get(stream)
-        if row is None:
-            row = StreamFigures()
-            if len(by_stream) < MOST_ENTRIES:
-                by_stream[stream] = row
-            else:
-                self.figures.truncated.add("by_stream")
-        return row
+    def _new_cell(self, key: Key) -> Cell:
+        if len(self._cells) >= MOST_ENTRIES:
+            self.figures.truncated.update(("by_tool", "tools", "by_stream", "by_mcp_server"))
+            key = OVERFLOW
+            if key in self._cells:
+                return self._cells[key]
+        cell = Cell(*key)
+        self._cells[key] = cell
+        self.figures.cells.append(cell)
+        return cell
 
     def _call(self, call: ToolCall) -> None:
         figures = self.figures
         turn = self._turn(call)
-        tool = call.tool or call.name
-        figures.calls += 1
-        if tool in figures.by_tool:
-            figures.by_tool[tool] += 1
-        elif len(figures.by_tool) < MOST_ENTRIES:
-            figures.by_tool[tool] = 1
-        else:
-            figures.truncated.add("by_tool")
-        kind, origin = call.kind, call.origin
-        figures.by_kind[kind] = figures.by_kind.get(kind, 0) + 1
-        figures.by_origin[origin] = figures.by_origin.get(origin, 0) + 1
-        if call.server is not None and (call.server in figures.by_mcp_server or len(figures.by_mcp_server) < MOST_ENTRIES):
-            figures.by_mcp_server[call.server] = figures.by_mcp_server.get(call.server, 0) + 1
-        row = figures.tools.get(tool)
-        if row is None:
-            row = ToolFigures()
-            if len(figures.tools) < MOST_ENTRIES:
-                figures.tools[tool] = row
-            else:
-                figures.truncated.add("tools")
-        row.calls += 1
-        row.bytes_in += len(call.input_json)
-        stream = self._stream(call.source.stream)
-        stream.tool_calls += 1
+        tool, stream = call.tool or call.name, call.source.stream
+        key = (tool, call.kind, call.origin, call.server, stream)
+        cell = self._cells.get(key) or self._new_cell(key)
+        cell.calls += 1
+        cell.bytes_in += len(call.input_json)
         if call.shell_edit:
-            figures.shell_edits += 1
+            cell.shell_edits += 1
         if call.edit:
-            stream.edits += 1
+            cell.edits += 1
         if call.command is not None:
-            self._watched(call, call.command, turn)
-        if call.source.stream == MAIN:
+            for name in self.watch:
+                if name in call.command:
+                    self._watched(name, call.command, turn, stream)
+        if stream == MAIN:
             if call.edit:
                 self._edit(call, turn)
             if figures.main_calls < MOST_SEQUENCE:
                 figures.tool_sequence.append(tool)
-                figures.kind_sequence.append(kind)
+                figures.kind_sequence.append(call.kind)
             else:
                 figures.truncated.update(("tool_sequence", "kind_sequence"))
             figures.main_calls += 1
@@ -165,43 +171,40 @@ class Stats:
 
     def _edit(self, call: ToolCall, turn: int | None) -> None:
         figures = self.figures
-        if figures.first_edit_turn is None and figures.first_edit_tool_index is None:
+        if figures.first_edit_tool_index is None:
             figures.first_edit_turn = turn
             figures.first_edit_tool_index = figures.main_calls
             figures.first_edit_ms = call.source.time_ms
         if figures.first_successful_edit_turn is None and turn is not None and len(figures.edit_turns) < MOST_ENTRIES:
             figures.edit_turns[call.call_id] = turn
 
-    def _watched(self, call: ToolCall, command: str, turn: int | None) -> None:
-        for name in self.watch:
-            if name in command:
-                for run in run_commands(command, name):
-                    entries = self.figures.watched[name]
-                    if len(entries) < MOST_ENTRIES:
-                        entries.append({"command": run, "turn": turn, "stream": call.source.stream})
-                    else:
-                        self.figures.truncated.add("watched_commands")
+    def _watched(self, name: str, command: str, turn: int | None, stream: str) -> None:
+        entries = self.figures.watched[name]
+        for run in run_commands(command, name):
+            if len(entries) < MOST_ENTRIES:
+                entries.append(Run(run, turn, stream))
+            else:
+                self.figures.truncated.add("watched_commands")
 
     def _result(self, result: ToolResult) -> None:
         call = result.call
         if call is None or result.partial:
             return
-        figures = self.figures
+        key = (call.tool or call.name, call.kind, call.origin, call.server, call.source.stream)
+        cell = self._cells.get(key) or self._new_cell(key)
         outcome = result.outcome or "ok"
-        figures.by_outcome[outcome] = figures.by_outcome.get(outcome, 0) + 1
-        row = figures.tools.get(call.tool or call.name)
-        if row is not None:
-            if outcome not in ("ok", "unpaired"):
-                row.errors += 1
-            if result.output_json is not None:
-                row.bytes_out += len(result.output_json)
-            if result.duration_ms is not None:
-                row.durations.add(result.duration_ms)
-        if call.edit and figures.first_successful_edit_turn is None:
-            turn = figures.edit_turns.pop(result.call_id, None)
-            if outcome == "ok":
-                figures.first_successful_edit_turn = turn
-                figures.edit_turns.clear()
+        cell.outcomes[outcome] += 1
+        if result.output_json is not None:
+            cell.bytes_out += len(result.output_json)
+        if result.duration_ms is not None:
+            cell.durations.add(result.duration_ms)
+        if call.edit:
+            figures = self.figures
+            if figures.first_successful_edit_turn is None:
+                turn = figures.edit_turns.pop(result.call_id, None)
+                if outcome == "ok":
+                    figures.first_successful_edit_turn = turn
+                    figures.edit_turns.clear()
 
     @property
     def turns(self) -> int:
@@ -214,6 +217,7 @@ class Stats:
 
     def restore(self, snapshot: object, /) -> None:
         self.figures = convert(snapshot, Statistics, from_attributes=True)
+        self._cells = {(c.tool, c.kind, c.origin, c.server, c.stream): c for c in self.figures.cells}
         self._turns.restore(self.figures.turns)
 
     def summary(self) -> dict[str, Any]:
@@ -223,54 +227,69 @@ class Stats:
 
 def summarize(figures: Statistics, turns: int) -> dict[str, Any]:
     """The public form of the figures."""
-    answered = sum(figures.by_outcome.get(name, 0) for name in OUTCOMES[:-1])
-    outcomes = {name: figures.by_outcome.get(name, 0) for name in OUTCOMES[:-1]}
-    outcomes["unpaired"] = figures.calls - answered
+    by_kind = dict.fromkeys(KINDS, 0)
+    by_origin = {"system": 0, "mcp": 0}
+    by_server: dict[str, int] = {}
+    by_outcome = dict.fromkeys(OUTCOMES, 0)
+    by_stream = {MAIN: {"turns": turns, "tool_calls": 0, "edits": 0}}
+    for stream, count in figures.stream_turns.items():
+        by_stream[stream] = {"turns": count, "tool_calls": 0, "edits": 0}
+    tools: dict[str, list[Cell]] = {}
+    for cell in figures.cells:
+        by_kind[cell.kind] += cell.calls
+        by_origin[cell.origin] += cell.calls
+        if cell.server is not None:
+            by_server[cell.server] = by_server.get(cell.server, 0) + cell.calls
+        for outcome in OUTCOMES[:-1]:
+            by_outcome[outcome] += cell.outcomes.get(outcome, 0)
+        row = by_stream.setdefault(cell.stream, {"turns": 0, "tool_calls": 0, "edits": 0})
+        row["tool_calls"] += cell.calls
+        row["edits"] += cell.edits
+        tools.setdefault(cell.tool, []).append(cell)
+    total = figures.calls
+    by_outcome["unpaired"] = total - sum(by_outcome.values())
     seconds = None
     if figures.first_edit_ms is not None and figures.first_time_ms is not None:
         seconds = (figures.first_edit_ms - figures.first_time_ms) / 1000
-    main = figures.by_stream.get(MAIN)
-    by_stream = {
-        name: {"turns": row.turns, "tool_calls": row.tool_calls, "edits": row.edits}
-        for name, row in figures.by_stream.items()
-        if name != MAIN
-    }
-    first = {MAIN: {"turns": turns, "tool_calls": main.tool_calls if main else 0, "edits": main.edits if main else 0}}
     bobbin = figures.watched.get("bobbin", [])
-    flags = {f"{name}_truncated": True for name in sorted(figures.truncated)}
     return {
         "schema_version": SCHEMA,
-        "by_tool": dict(figures.by_tool),
-        "total_tool_calls": figures.calls,
+        "by_tool": figures.by_tool(),
+        "total_tool_calls": total,
         "first_edit_turn": figures.first_edit_turn,
         "tool_sequence": list(figures.tool_sequence),
-        "bobbin_commands": [{"command": run["command"], "turn": run["turn"]} for run in bobbin],
-        "watched_commands": {name: list(runs) for name, runs in figures.watched.items()},
+        "bobbin_commands": [{"command": run.command, "turn": run.turn} for run in bobbin],
+        "watched_commands": {
+            name: [{"command": run.command, "turn": run.turn, "stream": run.stream} for run in runs]
+            for name, runs in figures.watched.items()
+        },
         "kind_sequence": list(figures.kind_sequence),
         "first_successful_edit_turn": figures.first_successful_edit_turn,
         "first_edit_tool_index": figures.first_edit_tool_index,
         "first_edit_seconds": seconds,
-        "shell_edits": figures.shell_edits,
-        "by_kind": {name: figures.by_kind.get(name, 0) for name in KINDS},
-        "by_origin": {name: figures.by_origin.get(name, 0) for name in ("system", "mcp")},
-        "by_mcp_server": dict(figures.by_mcp_server),
-        "by_outcome": outcomes,
-        "tools": {name: _tool(row) for name, row in figures.tools.items()},
-        "by_stream": {**first, **by_stream},
+        "shell_edits": sum(cell.shell_edits for cell in figures.cells),
+        "by_kind": by_kind,
+        "by_origin": by_origin,
+        "by_mcp_server": by_server,
+        "by_outcome": by_outcome,
+        "tools": {name: _tool(cells) for name, cells in tools.items()},
+        "by_stream": by_stream,
         "turns": turns,
         "first_edit_turn_lines": figures.first_edit_turn_lines,
-        **flags,
+        **{f"{name}_truncated": True for name in sorted(figures.truncated)},
     }
 
 
-def _tool(row: ToolFigures) -> dict[str, Any]:
-    timed = row.durations.count > 0
+def _tool(cells: list[Cell]) -> dict[str, Any]:
+    durations = Histogram()
+    for cell in cells:
+        durations.merge(cell.durations)
     return {
-        "calls": row.calls,
-        "errors": row.errors,
-        "p50_ms": row.durations.quantile(0.5),
-        "p95_ms": row.durations.quantile(0.95),
-        "total_ms": row.durations.total if timed else None,
-        "bytes_in": row.bytes_in,
-        "bytes_out": row.bytes_out,
+        "calls": sum(cell.calls for cell in cells),
+        "errors": sum(cell.outcomes.get(name, 0) for cell in cells for name in ("error", "denied", "cancelled")),
+        "p50_ms": durations.quantile(0.5),
+        "p95_ms": durations.quantile(0.95),
+        "total_ms": durations.total if durations.count else None,
+        "bytes_in": sum(cell.bytes_in for cell in cells),
+        "bytes_out": sum(cell.bytes_out for cell in cells),
     }

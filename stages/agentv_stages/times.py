@@ -14,10 +14,10 @@ def parse_iso(text: str | None) -> int | None:
     """
     if not text:
         return None
-    base = _minutes.get(text[:16])
-    if base is not None and text[-1] == "Z" and text[16:17] == ":":
+    base = _minutes.get(text[:17])
+    if base is not None and len(text) == 24 and text[23] == "Z" and text[19] == ".":
         try:
-            return base + round(float(text[17:-1]) * 1000)
+            return base + int(text[17:19] + text[20:23])
         except ValueError:
             return None
     try:
@@ -29,7 +29,7 @@ def parse_iso(text: str | None) -> int | None:
     elif text[-1] == "Z" and len(text) > 17 and text[10] == "T":
         if len(_minutes) >= _KEEP:
             _minutes.clear()
-        _minutes[text[:16]] = round(when.replace(second=0, microsecond=0).timestamp()) * 1000
+        _minutes[text[:17]] = round(when.replace(second=0, microsecond=0).timestamp()) * 1000
     return round(when.timestamp() * 1000)
 
 

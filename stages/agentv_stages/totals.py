@@ -10,6 +10,7 @@ from msgspec import Struct, convert, field
 
 from agentv_stages.batch import Batch
 from agentv_stages.event import MAIN, SessionEnd, SessionInfo, TokenUsage
+from agentv_stages.recent import Recent
 
 DEFAULT_WINDOW = 16_384
 FIELDS = ("input", "cached", "cache_write", "cache_write_1h", "output", "reasoning")
@@ -27,13 +28,24 @@ class Tokens(Struct):
     unsure: int = 0  # model calls whose output was only a placeholder
     cost_usd: float | None = None
 
-    def add(self, other: "Tokens", sign: int = 1) -> None:
-        """Adds another sum, or takes it away again."""
-        for name in FIELDS:
-            value = getattr(other, name)
-            if value is not None:
-                setattr(self, name, (getattr(self, name) or 0) + sign * value)
-        self.unsure += sign * other.unsure
+    def add(self, other: "Tokens | TokenUsage", sign: int = 1) -> None:
+        """Adds another sum or one model call, or takes it away again."""
+        if other.input is not None:
+            self.input = (self.input or 0) + sign * other.input
+        if other.cached is not None:
+            self.cached = (self.cached or 0) + sign * other.cached
+        if other.cache_write is not None:
+            self.cache_write = (self.cache_write or 0) + sign * other.cache_write
+        if other.cache_write_1h is not None:
+            self.cache_write_1h = (self.cache_write_1h or 0) + sign * other.cache_write_1h
+        if other.output is not None:
+            self.output = (self.output or 0) + sign * other.output
+        if other.reasoning is not None:
+            self.reasoning = (self.reasoning or 0) + sign * other.reasoning
+        if isinstance(other, Tokens):
+            self.unsure += sign * other.unsure
+        elif not other.output_final:
+            self.unsure += sign
         if other.cost_usd is not None:
             self.cost_usd = (self.cost_usd or 0.0) + sign * other.cost_usd
 
@@ -41,8 +53,8 @@ class Tokens(Struct):
         return self.input is not None or self.output is not None
 
 
-class ModelCall(Struct):
-    """What is known of one model call, and the stream it was counted on."""
+class StreamModel(Struct):
+    """The sum of one model's calls on one stream."""
 
     stream: str
     model: str | None
@@ -52,9 +64,8 @@ class ModelCall(Struct):
 class TotalsState(Struct):
     """Everything that `Totals` keeps; the window of recent calls bounds its size."""
 
-    calls: dict[str, ModelCall] = field(default_factory=dict[str, ModelCall])
-    sums: dict[str, Tokens] = field(default_factory=dict[str, Tokens])
-    by_model: dict[str, Tokens] = field(default_factory=dict[str, Tokens])
+    calls: dict[str, TokenUsage] = field(default_factory=dict[str, TokenUsage])
+    sums: list[StreamModel] = field(default_factory=list[StreamModel])
     segments: dict[str, Tokens] = field(default_factory=dict[str, Tokens])
     sessions: dict[str, Tokens] = field(default_factory=dict[str, Tokens])
     covering: Tokens | None = None
@@ -72,8 +83,9 @@ class Totals:
     """An observer of batches. `window` is how many model calls are remembered to tell repetitions."""
 
     def __init__(self, window: int = DEFAULT_WINDOW) -> None:
-        self.window = window
         self.state = TotalsState()
+        self._calls = Recent[TokenUsage](window // 2)
+        self._sums: dict[tuple[str, str | None], Tokens] = {}
 
     def observe(self, batch: Batch) -> None:
         state = self.state
@@ -97,12 +109,13 @@ class Totals:
                     state.last_ms = time_ms
 
     def _usage(self, usage: TokenUsage) -> None:
+        if usage.scope == "call":
+            self._call(usage)
+            return
         state = self.state
-        tokens = Tokens(
-            usage.input, usage.cached, usage.cache_write, usage.cache_write_1h, usage.output, usage.reasoning,
-            0 if usage.output_final else 1, usage.cost_usd,
-        )  # fmt: skip
         stream = usage.source.stream
+        tokens = Tokens()
+        tokens.add(usage)
         if usage.scope == "session":
             if usage.cost_usd is not None:
                 state.cost_usd = usage.cost_usd
@@ -110,43 +123,33 @@ class Totals:
                 state.covering = tokens
             else:
                 state.sessions[stream] = tokens
-        elif usage.scope == "segment":
-            state.segments.setdefault(stream, Tokens()).add(tokens)
-            if usage.covers_streams:
-                if state.covering is None:
-                    state.covering = Tokens()
-                state.covering.add(tokens)
-        else:
-            self._call(usage, stream, tokens)
+            return
+        state.segments.setdefault(stream, Tokens()).add(tokens)
+        if usage.covers_streams:
+            if state.covering is None:
+                state.covering = Tokens()
+            state.covering.add(tokens)
 
-    def _call(self, usage: TokenUsage, stream: str, tokens: Tokens) -> None:
+    def _call(self, usage: TokenUsage) -> None:
         state = self.state
-        known = state.calls.get(usage.key)
-        if stream == MAIN and usage.input is not None:
+        known = self._calls.get(usage.key)
+        if usage.input is not None and usage.source.stream == MAIN:
             state.last_input = usage.input
         if known is None:
             state.model_calls += 1
-            if len(state.calls) >= self.window:
-                del state.calls[next(iter(state.calls))]
-            known = ModelCall(stream, usage.model, tokens)
-            state.calls[usage.key] = known
         else:
-            self._sum(known, -1)
-            known.tokens = _better(known.tokens, tokens)
-            known.model = known.model or usage.model
-        self._sum(known, 1)
+            self._sum(known).add(known, -1)
+            usage = _better(known, usage)
+        self._calls.put(usage.key, usage)
+        self._sum(usage).add(usage)
 
-    def _sum(self, call: ModelCall, sign: int) -> None:
-        state = self.state
-        total = state.sums.get(call.stream)
-        if total is None:
-            total = state.sums[call.stream] = Tokens()
-        total.add(call.tokens, sign)
-        if call.model is not None:
-            model = state.by_model.get(call.model)
-            if model is None:
-                model = state.by_model[call.model] = Tokens()
-            model.add(call.tokens, sign)
+    def _sum(self, usage: TokenUsage) -> Tokens:
+        key = (usage.source.stream, usage.model)
+        tokens = self._sums.get(key)
+        if tokens is None:
+            tokens = self._sums[key] = Tokens()
+            self.state.sums.append(StreamModel(*key, tokens))
+        return tokens
 
     def _end(self, end: SessionEnd) -> None:
         state = self.state
@@ -158,10 +161,14 @@ class Totals:
             state.agent_num_turns = (state.agent_num_turns or 0) + end.agent_num_turns
 
     def snapshot(self) -> TotalsState:
+        self.state.calls = self._calls.items()
         return self.state
 
     def restore(self, snapshot: object, /) -> None:
         self.state = convert(snapshot, TotalsState, from_attributes=True)
+        self._sums = {(row.stream, row.model): row.tokens for row in self.state.sums}
+        self._calls.load(self.state.calls)
+        self.state.calls = {}
 
     def tokens(self) -> Tokens:
         """The session's tokens, sub-agents included."""
@@ -169,17 +176,17 @@ class Totals:
         if state.covering is not None:
             return state.covering
         total = Tokens()
-        for stream in {**state.sums, **state.segments, **state.sessions}:
-            total.add(self._stream(stream))
+        for tokens in self._by_stream().values():
+            total.add(tokens)
         return total
 
-    def _stream(self, stream: str) -> Tokens:
+    def _by_stream(self) -> dict[str, Tokens]:
+        """Each stream's tokens: its own total where the agent gave one, else the sum of its calls."""
         state = self.state
-        if stream in state.sessions:
-            return state.sessions[stream]
-        if stream in state.segments:
-            return state.segments[stream]
-        return state.sums[stream]
+        streams: dict[str, Tokens] = {}
+        for row in state.sums:
+            streams.setdefault(row.stream, Tokens()).add(row.tokens)
+        return {**streams, **state.segments, **state.sessions}
 
     @property
     def cost_usd(self) -> float | None:
@@ -196,14 +203,17 @@ class Totals:
             return None
         return state.last_ms - state.first_ms
 
-    def by_model(self) -> dict[str, dict[str, int | None]]:
+    def by_model(self) -> dict[str, dict[str, Any]]:
         """Tokens per model, from the single calls."""
-        return {name: tokens_json(tokens) for name, tokens in self.state.by_model.items()}
+        models: dict[str, Tokens] = {}
+        for row in self.state.sums:
+            if row.model is not None:
+                models.setdefault(row.model, Tokens()).add(row.tokens)
+        return {name: tokens_json(tokens) for name, tokens in models.items()}
 
-    def by_stream(self) -> dict[str, dict[str, int | None]]:
+    def by_stream(self) -> dict[str, dict[str, Any]]:
         """Tokens per stream, where the log tells them apart."""
-        state = self.state
-        return {name: tokens_json(self._stream(name)) for name in {**state.sums, **state.segments, **state.sessions}}
+        return {name: tokens_json(tokens) for name, tokens in self._by_stream().items()}
 
 
 def tokens_json(tokens: Tokens) -> dict[str, Any]:
@@ -215,16 +225,31 @@ def tokens_json(tokens: Tokens) -> dict[str, Any]:
     return out
 
 
-def _better(old: Tokens, new: Tokens) -> Tokens:
+def _better(old: TokenUsage, new: TokenUsage) -> TokenUsage:
     """Of two records of one model call the one with the larger output; what it lacks comes from the other."""
-    if new.unsure != old.unsure:
-        first, second = (new, old) if old.unsure else (old, new)
+    if new.output_final != old.output_final:
+        first, second = (new, old) if new.output_final else (old, new)
     elif (new.output or 0) >= (old.output or 0):
         first, second = new, old
     else:
         first, second = old, new
-    values = {
-        name: getattr(first, name) if getattr(first, name) is not None else getattr(second, name) for name in FIELDS
-    }
-    cost = first.cost_usd if first.cost_usd is not None else second.cost_usd
-    return Tokens(**values, unsure=first.unsure, cost_usd=cost)
+    return TokenUsage(
+        old.source,  # the stream that it was counted on first
+        old.part,
+        old.key,
+        "call",
+        old.model or new.model,
+        _either(first.input, second.input),
+        _either(first.cached, second.cached),
+        _either(first.cache_write, second.cache_write),
+        _either(first.cache_write_1h, second.cache_write_1h),
+        _either(first.output, second.output),
+        _either(first.reasoning, second.reasoning),
+        first.output_final,
+        False,
+        first.cost_usd if first.cost_usd is not None else second.cost_usd,
+    )
+
+
+def _either(value: int | None, other: int | None) -> int | None:
+    return other if value is None else value

@@ -3,6 +3,7 @@
 from msgspec import Struct, convert, field
 
 from agentv_stages.event import MAIN, AssistantText, Reasoning, ToolCall
+from agentv_stages.recent import Recent
 
 _RECENT = 256
 
@@ -20,6 +21,7 @@ class Turns:
 
     def __init__(self) -> None:
         self.state = TurnState()
+        self._recent = Recent[int](_RECENT)
 
     @property
     def count(self) -> int:
@@ -37,17 +39,17 @@ class Turns:
         if type(event) is AssistantText and event.synthetic:
             return None
         state.current[MAIN] = message_id
-        known = state.recent.get(message_id)
+        known = self._recent.get(message_id)
         if known is not None:
             return known
         state.count += 1
-        if len(state.recent) >= _RECENT:
-            del state.recent[next(iter(state.recent))]
-        state.recent[message_id] = state.count
+        self._recent.put(message_id, state.count)
         return state.count
 
     def snapshot(self) -> TurnState:
-        return TurnState(self.state.count, dict(self.state.current), dict(self.state.recent))
+        return TurnState(self.state.count, dict(self.state.current), self._recent.items())
 
     def restore(self, snapshot: object, /) -> None:
         self.state = convert(snapshot, TurnState, from_attributes=True)
+        self._recent.load(self.state.recent)
+        self.state.recent = {}

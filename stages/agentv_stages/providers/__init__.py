@@ -6,7 +6,6 @@ The order is that of detection: the commoner first. A new provider adds its name
 
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 
 from agentv_stages.provider import Provider
 
@@ -17,6 +16,8 @@ GROUP = "agentv_stream.providers"
 @cache
 def plugins() -> dict[str, Provider]:
     """Providers that other distributions bring, by name."""
+    from importlib.metadata import entry_points  # 20 ms that only a plug-in needs
+
     found: dict[str, Provider] = {}
     for entry in entry_points(group=GROUP):
         provider = entry.load()

@@ -6,12 +6,12 @@ One line holds one block of a message or a few; every line of a message repeats 
 import re
 from collections.abc import Iterable, Sequence
 
-import msgspec
 from msgspec import Raw, Struct
 
 from agentv_stages.batch import Batch
 from agentv_stages.event import (
     EMPTY_OBJECT,
+    NULL,
     AssistantText,
     Outcome,
     Reasoning,
@@ -23,7 +23,15 @@ from agentv_stages.event import (
     UserText,
 )
 from agentv_stages.payload import EMPTY_STRING, text_of, to_raw
-from agentv_stages.providers.claude.wire import ApiMessage, Block, ModelUsage, Usage, decode_structured
+from agentv_stages.providers.claude.wire import (
+    ABSENT,
+    ApiMessage,
+    Block,
+    ModelUsage,
+    Structured,
+    ToolUseResult,
+    Usage,
+)
 
 PARTS = tuple(f"-content-{i}" for i in range(64))
 SYNTHETIC_MODEL = "<synthetic>"
@@ -59,7 +67,7 @@ class Seen(Struct):
     """The usage told last, so that the other lines of a message do not tell it again."""
 
     message_id: str = ""
-    output: int | None = None
+    usage: Raw = ABSENT
     final: bool = False
 
 
@@ -85,7 +93,7 @@ def assistant_blocks(
             events.append(_call(source, at, message_id, block, parent_call, model))
         elif kind == "text":
             events.append(AssistantText(source, at, message_id, _string(block.text), False, synthetic, model))
-        elif kind == "thinking":
+        elif kind in ("thinking", "redacted_thinking"):
             events.append(Reasoning(source, at, message_id, _string(block.thinking), False, model))
         elif kind.endswith("tool_use"):  # server_tool_use, mcp_tool_use
             events.append(_call(source, at, message_id, block, parent_call, model))
@@ -96,8 +104,8 @@ def assistant_blocks(
 
 
 def _string(raw: Raw) -> Raw:
-    """A JSON string; what is absent, null or of another type is the empty one."""
-    return raw if bytes(raw)[:1] == b'"' else EMPTY_STRING
+    """The text of a block; what is absent or null is the empty one. Looking at its first byte would copy it."""
+    return raw if raw and raw != NULL else EMPTY_STRING
 
 
 def _call(source: Source, at: str, message_id: str, block: Block, parent: str | None, model: str | None) -> ToolCall:
@@ -107,7 +115,7 @@ def _call(source: Source, at: str, message_id: str, block: Block, parent: str | 
 
 
 def user_blocks(
-    content: Sequence[Block], source: Source, structured: Raw, batch: Batch, message_id: str, injected: bool, headless: bool
+    content: Sequence[Block], source: Source, structured: Structured, batch: Batch, message_id: str, injected: bool, headless: bool
 ) -> None:
     """Appends the events of a user line whose content is a list of blocks."""
     events = batch.events
@@ -141,20 +149,16 @@ def _user_text(source: Source, at: str, body: Raw, message_id: str, injected: bo
     return UserText(source, at, body, message_id, injected)
 
 
-def _result(source: Source, at: str, block: Block, structured: Raw | None, headless: bool) -> ToolResult:
-    output = block.content
-    agent = None
-    outcome: Outcome
-    exit_code = None
+def _result(source: Source, at: str, block: Block, structured: Structured, headless: bool) -> ToolResult:
+    outcome: Outcome = "ok"
+    exit_code = agent = None
     if block.is_error:
-        outcome, exit_code = failure(bytes(output), headless)
-    else:
-        outcome = "ok"
-    if structured:
-        data = bytes(structured)
-        if data[:1] == b"{" and (b'"agentId"' in data or b'"interrupted":true' in data):
-            outcome, agent = _structured(structured, outcome)
-    return ToolResult(source, at, block.tool_use_id or "", output or None, outcome, exit_code, None, agent)
+        outcome, exit_code = failure(bytes(block.content), headless)
+    if type(structured) is ToolUseResult:
+        agent = structured.agentId
+        if structured.interrupted:
+            outcome = "cancelled"
+    return ToolResult(source, at, block.tool_use_id or "", block.content or None, outcome, exit_code, None, agent)
 
 
 def failure(output: bytes, headless: bool) -> tuple[Outcome, int | None]:
@@ -176,14 +180,6 @@ def failure(output: bytes, headless: bool) -> tuple[Outcome, int | None]:
     if any(mark in head for mark in _REFUSED):
         return "denied", None
     return "error", None
-
-
-def _structured(raw: Raw, outcome: Outcome) -> tuple[Outcome, str | None]:
-    try:
-        facts = decode_structured(raw)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return outcome, None
-    return ("cancelled" if facts.interrupted else outcome), facts.agentId
 
 
 def token_usage(source: Source, key: str, usage: Usage, model: str | None, final: bool) -> TokenUsage:

@@ -36,8 +36,10 @@ from agentv_stages.providers.claude.wire import (
     ApiMessage,
     MetaLine,
     SessionLine,
+    decode_head,
     decode_meta,
     decode_session,
+    decode_usage,
 )
 from agentv_stages.times import parse_iso
 
@@ -104,27 +106,23 @@ class SessionDecoder:
             line.uuid or "",
         )
 
-    def _facts(self, line: SessionLine, model: str | None, source: Source, batch: Batch) -> None:
+    def _facts(self, line: SessionLine, model: str | None, source: Source, record: Record, batch: Batch) -> None:
         """Tells the session's id, version, folder and model when they are first seen or change."""
         state = self.state
         if self.context.stream != "main":
+            state.session_id = state.session_id or self.context.session_id or ""
+            state.cwd = state.cwd or ""
+            state.version, state.model = line.version, model
             return
-        changed = (
-            (line.sessionId is not None and line.sessionId != state.session_id)
-            or (line.version is not None and line.version != state.version)
-            or (model is not None and model != state.model)
-            or (line.cwd is not None and state.cwd is None)
-        )
-        if changed:
-            first = state.session_id is None
-            state.session_id = state.session_id or line.sessionId  # a copied history may bear another session's id
-            state.version = line.version or state.version
-            state.cwd = state.cwd or line.cwd
-            state.model = model or state.model
-            state.headless = state.headless or (line.entrypoint or "").startswith("sdk")
-            batch.events.append(
-                SessionInfo(source, "", state.session_id, model, line.version, state.cwd, line.gitBranch if first else None)
-            )
+        head = decode_head(record.data)
+        first = state.session_id is None
+        state.session_id = state.session_id or head.sessionId  # a copied history may bear another session's id
+        state.version = line.version or state.version
+        state.cwd = state.cwd or head.cwd
+        state.model = model or state.model
+        state.headless = state.headless or (head.entrypoint or "").startswith("sdk")
+        branch = head.gitBranch if first else None
+        batch.events.append(SessionInfo(source, "", state.session_id, model, line.version, state.cwd, branch))
 
     def _assistant(self, line: SessionLine, message: ApiMessage, record: Record, batch: Batch) -> None:
         source = self._source(line, record)
@@ -132,16 +130,16 @@ class SessionDecoder:
         state = self.state
         model = None if synthetic or source.stream != "main" else message.model
         if line.version != state.version or (model is not None and model != state.model) or state.session_id is None:
-            self._facts(line, model, source, batch)
+            self._facts(line, model, source, record, batch)
         message_id = message.id or line.uuid or f"m{record.row}"
         assistant_blocks(message, message_id, source, self.context.parent_call, batch, synthetic)
-        usage = message.usage
-        if usage is not None and not synthetic:
+        if message.usage and not synthetic:
             seen = state.others if line.isSidechain else state.main
             stopped = message.stop_reason is not None
-            final = stopped or (usage.output_tokens or 0) > PLACEHOLDER or (line.version or "").startswith("1.")
-            if seen.message_id != message_id or seen.output != usage.output_tokens or seen.final != final:
-                seen.message_id, seen.output, seen.final = message_id, usage.output_tokens, final
+            if seen.message_id != message_id or seen.final != stopped or seen.usage != message.usage:
+                seen.message_id, seen.usage, seen.final = message_id, message.usage, stopped
+                usage = decode_usage(message.usage)
+                final = stopped or (usage.output_tokens or 0) > PLACEHOLDER or (line.version or "").startswith("1.")
                 batch.events.append(token_usage(source, message_id, usage, message.model, final))
         if source.stream == "main":
             if line.isApiErrorMessage:
@@ -153,7 +151,7 @@ class SessionDecoder:
     def _user(self, line: SessionLine, message: ApiMessage, record: Record, batch: Batch) -> None:
         source = self._source(line, record)
         if self.state.session_id is None or self.state.cwd is None:
-            self._facts(line, None, source, batch)
+            self._facts(line, None, source, record, batch)
         message_id = line.uuid or ""
         injected = bool(line.isMeta or line.isCompactSummary)
         content = message.content

@@ -23,11 +23,13 @@ from agentv_stages.providers.claude.blocks import (
 from agentv_stages.providers.claude.wire import (
     StreamLine,
     SystemLine,
+    decode_head,
     decode_other,
     decode_partial,
     decode_result,
     decode_stream,
     decode_system,
+    decode_usage,
 )
 from agentv_stages.times import parse_iso
 
@@ -70,11 +72,14 @@ class StreamDecoder:
     def decode(self, record: Record, batch: Batch) -> None:
         line = decode_stream(record.data)
         kind = line.type
-        if kind == "assistant" and line.message is not None:
-            self._assistant(line, record, batch)
-        elif kind == "user" and line.message is not None:
-            self._user(line, record, batch)
-        elif kind == "stream_event":
+        if line.message is not None:
+            if kind == "assistant":
+                self._assistant(line, record, batch)
+                return
+            if kind == "user":
+                self._user(line, record, batch)
+                return
+        if kind == "stream_event":
             self._partial(record, batch)
         elif kind == "system":
             self._system(decode_system(record.data), record, batch)
@@ -84,6 +89,8 @@ class StreamDecoder:
             batch.ignore(kind)
         elif kind in ("rate_limit_event", "tool_use_summary", "conversation_reset", "error"):
             self._other(kind, record, batch)
+        elif kind in ("assistant", "user"):
+            batch.ignore(f"{kind}/empty")
         else:
             batch.unknown_type(kind or "(no type)", record)
 
@@ -105,19 +112,19 @@ class StreamDecoder:
         message, parent = line.message, line.parent_tool_use_id
         assert message is not None
         source = self._source(record, line.uuid, line.timestamp, parent)
-        if self.state.session_id is None and line.session_id:
-            self._session(source, line.session_id, batch)
+        if self.state.session_id is None:
+            self._session(source, decode_head(record.data).session_id, batch)
         if line.supersedes:
             batch.events.append(Retract(source, "", tuple(line.supersedes), "superseded"))
         synthetic = message.model == SYNTHETIC_MODEL
         message_id = message.id or line.uuid or f"m{record.row}"
         assistant_blocks(message, message_id, source, parent, batch, synthetic)
-        usage = message.usage
-        if usage is not None and not synthetic:
+        if not synthetic and message.usage:
             seen = self.state.others if parent else self.state.main
             final = message.stop_reason is not None
-            if seen.message_id != message_id or seen.output != usage.output_tokens or seen.final != final:
-                seen.message_id, seen.output, seen.final = message_id, usage.output_tokens, final
+            if seen.message_id != message_id or seen.final != final or seen.usage != message.usage:
+                seen.message_id, seen.usage, seen.final = message_id, message.usage, final
+                usage = decode_usage(message.usage)
                 batch.events.append(token_usage(source, message_id, usage, message.model, final))
 
     def _user(self, line: StreamLine, record: Record, batch: Batch) -> None:
@@ -157,9 +164,10 @@ class StreamDecoder:
             return
         batch.ignore("stream_event")
 
-    def _session(self, source: Source, session_id: str, batch: Batch) -> None:
-        self.state.session_id = session_id
-        batch.events.append(SessionInfo(source, "", session_id))
+    def _session(self, source: Source, session_id: str | None, batch: Batch) -> None:
+        if session_id is not None:
+            self.state.session_id = session_id
+            batch.events.append(SessionInfo(source, "", session_id))
 
     def _system(self, line: SystemLine, record: Record, batch: Batch) -> None:
         name = line.subtype
@@ -185,7 +193,7 @@ class StreamDecoder:
     def _result(self, record: Record, batch: Batch) -> None:
         line = decode_result(record.data)
         source = self._source(record, line.uuid, None)
-        if self.state.session_id is None and line.session_id:
+        if self.state.session_id is None:
             self._session(source, line.session_id, batch)
         cost = line.total_cost_usd if line.total_cost_usd is not None else line.cost_usd
         if line.modelUsage:

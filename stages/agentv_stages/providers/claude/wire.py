@@ -3,6 +3,8 @@
 Source: Claude Code 1.0 to 2.1.329, stream-json and on-disk sessions.
 """
 
+from typing import TypeAlias
+
 from msgspec import Raw, Struct, field
 from msgspec.json import Decoder
 
@@ -45,7 +47,17 @@ class ApiMessage(Struct, gc=False):
     model: str | None = None
     content: list[Block] | str | None = None
     stop_reason: str | None = None
-    usage: Usage | None = None
+    usage: Raw = ABSENT  # the same on every line of a message; decoded once, because that is a quarter of all decoding
+
+
+class ToolUseResult(Struct, gc=False):
+    """The structured result beside a `tool_result` block, where it is an object."""
+
+    agentId: str | None = None
+    interrupted: bool | None = None
+
+
+Structured: TypeAlias = ToolUseResult | str | list[Raw] | None
 
 
 class StreamLine(Struct, gc=False):
@@ -58,9 +70,8 @@ class StreamLine(Struct, gc=False):
     timestamp: str | None = None
     isSynthetic: bool | None = None
     isReplay: bool | None = None
-    tool_use_result: Raw = ABSENT
+    tool_use_result: Structured = None
     supersedes: list[str] | None = None
-    session_id: str | None = None
 
 
 class SystemLine(Struct, gc=False):
@@ -160,12 +171,18 @@ class SessionLine(Struct, gc=False):
     timestamp: str | None = None
     isSidechain: bool | None = None
     agentId: str | None = None
-    sessionId: str | None = None
     isMeta: bool | None = None
     isCompactSummary: bool | None = None
     isApiErrorMessage: bool | None = None
-    toolUseResult: Raw = ABSENT
+    toolUseResult: Structured = None
     version: str | None = None
+
+
+class SessionHead(Struct, gc=False):
+    """Facts of the session that stand on every line of a kind; looked at until they are known."""
+
+    sessionId: str | None = None
+    session_id: str | None = None
     cwd: str | None = None
     gitBranch: str | None = None
     entrypoint: str | None = None
@@ -229,20 +246,12 @@ class MetaLine(Struct, gc=False):
     gitBranch: str | None = None
 
 
-class ToolUseResult(Struct, gc=False):
-    """The structured result beside a `tool_result` block, as far as it is an object."""
-
-    agentId: str | None = None
-    status: str | None = None
-    interrupted: bool | None = None
-    isAsync: bool | None = None
-
-
 decode_stream = Decoder(StreamLine).decode
 decode_system = Decoder(SystemLine).decode
 decode_result = Decoder(ResultLine).decode
 decode_partial = Decoder(PartialLine).decode
 decode_other = Decoder(OtherLine).decode
 decode_session = Decoder(SessionLine).decode
+decode_head = Decoder(SessionHead).decode
+decode_usage = Decoder(Usage).decode
 decode_meta = Decoder(MetaLine).decode
-decode_structured = Decoder(ToolUseResult).decode

@@ -1,0 +1,215 @@
+"""Holds streams against specs: live, as a watcher of a session, and over finished transcripts, sessions and streams."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from agentv_stages.batch import Batch
+from agentv_stages.event import Status
+from agentv_stages.provider import Provider
+from agentv_stages.providers import get_provider
+from agentv_stages.trajectory import Case, CaseResult, Decision
+from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_RUN, EXIT_USAGE, EXIT_VERDICT, AgentvStreamError, SourceError
+from agentv_stream.spec import Spec, SpecCase
+from agentv_stream.summary import SessionReader, without_collector
+
+SCHEMA = "agentv_stream.check.v1"
+FAILED: frozenset[Status] = frozenset(("error", "incomplete", "interrupted", "stalled", "killed"))
+
+OnDecision = Callable[[Case, Decision], None]
+
+
+class Checker:
+    """Feeds cases with a stream's batches, those of the session's end included. A `Watcher` of a session.
+
+    `on_decision` is called when the verdict of a case becomes final, while the stream still runs.
+    """
+
+    def __init__(self, cases: Sequence[SpecCase], on_decision: OnDecision | None = None) -> None:
+        self.cases = [case.build() for case in cases]
+        self.results: list[CaseResult] | None = None
+        self._on_decision = on_decision
+
+    def observe(self, batch: Batch) -> None:
+        for case in self.cases:
+            for decision in case.on_batch(batch):
+                if self._on_decision is not None:
+                    self._on_decision(case, decision)
+
+    def finish(self) -> list[CaseResult]:
+        """The stream has ended; gives the outcomes, the same ones when asked again."""
+        if self.results is None:
+            for case in self.cases:
+                case.flush()
+            self.results = [case.result() for case in self.cases]
+        return self.results
+
+    @property
+    def violated(self) -> bool:
+        """Whether a case has failed for good."""
+        return any(case.standing == "violated" for case in self.cases)
+
+    @property
+    def failed(self) -> bool:
+        """Whether a case ended as a failure."""
+        return any(result.verdict == "fail" for result in self.finish())
+
+
+def verdicts_json(results: Sequence[CaseResult]) -> list[Any]:
+    """Outcomes as plain values, for a result object."""
+    return [msgspec.to_builtins(result) for result in results]
+
+
+@dataclass
+class SourceCheck:
+    """What a check of one source gave. `error` where the source could not be read."""
+
+    source: str
+    provider: str | None = None
+    session_id: str | None = None
+    status: Status | None = None
+    cases: list[CaseResult] = field(default_factory=list[CaseResult])
+    specs: list[str] = field(default_factory=list[str])
+    warnings: list[str] = field(default_factory=list[str])
+    error: AgentvStreamError | None = None
+
+    @property
+    def exit_code(self) -> int:
+        if self.error is not None:
+            return self.error.exit_code
+        if self.status in FAILED:
+            return EXIT_RUN
+        return EXIT_VERDICT if any(case.verdict == "fail" for case in self.cases) else EXIT_FINE
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "source": self.source,
+            "provider": self.provider,
+            "session_id": self.session_id,
+            "status": self.status,
+            "cases": verdicts_json(self.cases),
+            "specs": self.specs,
+            "warnings": self.warnings,
+            "error": None if self.error is None else str(self.error),
+        }
+
+
+def check_source(
+    path: Path, specs: Sequence[Spec], case: str | None = None, provider: str | None = None, subagents: bool = True
+) -> SourceCheck:
+    """Checks a finished source. What is wrong with the source stands in `error`; a wrong spec raises SpecError."""
+    from agentv_stream.files import check_readable, read_pieces
+
+    check = SourceCheck(str(path))
+    chosen = cases_for(path.name, specs, case)
+    check.specs = [str(spec.path) for spec, _ in chosen]
+    try:
+        check_readable(path)
+        with without_collector():
+            reader = SessionReader(read_pieces(path), str(path), provider)
+            checker = Checker([one for _, one in chosen])
+            for batch in reader.batches(subagents):
+                checker.observe(batch)
+            check.cases = checker.finish()
+            result = reader.result()
+    except AgentvStreamError as error:
+        check.error = error
+        return check
+    check.provider = reader.provider.name
+    check.session_id = result.session.id
+    check.status = result.status
+    check.warnings += target_warnings([one for _, one in chosen], reader.provider)
+    return check
+
+
+def cases_for(source: str, specs: Sequence[Spec], case: str | None) -> list[tuple[Spec, SpecCase]]:
+    """Which cases a source is held against: the one that is named; else those whose id begins its name, as
+    `<case>_<approach>_<attempt>`; else all.
+
+    Raises: SpecError for a case that no spec has.
+    """
+    if case is not None:
+        found = [(spec, one) for spec in specs for one in spec.cases if one.id == case]
+        return found or [(spec, one) for spec in specs for one in spec.select(case)]
+    every = [(spec, one) for spec in specs for one in spec.cases]
+    named = [(spec, one) for spec, one in every if source.startswith(one.id + "_") or f"_{one.id}." in source]
+    return named or every
+
+
+def target_warnings(cases: Sequence[SpecCase], provider: Provider) -> list[str]:
+    """A warning for each case that is meant for another agent than the one whose log this is."""
+    warnings: list[str] = []
+    for case in cases:
+        if case.target is None:
+            continue
+        try:
+            meant = get_provider(case.target)
+        except KeyError:
+            continue  # a target's own name says nothing about its agent
+        if meant.name != provider.name:
+            warnings.append(f"the case {case.id!r} is meant for {case.target}, the log is of {provider.name}")
+    return list(dict.fromkeys(warnings))
+
+
+def expand(sources: Sequence[str]) -> list[Path]:
+    """The files that the sources name; a folder stands for the logs below it.
+
+    Raises: SourceError for what does not exist.
+    """
+    paths: list[Path] = []
+    for source in sources:
+        path = Path(source)
+        if path.is_dir():
+            found = sorted(_logs_below(path))
+            if not found:
+                raise SourceError(f"{path}: no .jsonl, .json, .jsonl.gz or .jsonl.zst below it")
+            paths += found
+        else:
+            paths.append(path)
+    return paths
+
+
+def _logs_below(folder: Path) -> Iterator[Path]:
+    endings = (".jsonl", ".jsonl.gz", ".jsonl.zst")
+    for path in folder.rglob("*"):
+        if path.name.endswith(endings) and not path.name.endswith(".dead-letters.jsonl") and path.is_file():
+            yield path
+
+
+def worst(codes: Sequence[int]) -> int:
+    """Of exit codes the one that is told: 2 before 4 before 3 before 1 before 0."""
+    order = (EXIT_USAGE, EXIT_IO, EXIT_RUN, EXIT_VERDICT, EXIT_FINE)
+    return min(codes, key=order.index, default=EXIT_FINE)
+
+
+def summary_of(checks: Sequence[SourceCheck]) -> dict[str, int]:
+    """How many cases passed, failed and were skipped, and how many sources could not be read."""
+    verdicts = [case.verdict for check in checks for case in check.cases]
+    return {
+        "pass": verdicts.count("pass"),
+        "fail": verdicts.count("fail"),
+        "skipped": verdicts.count("skipped"),
+        "errors": sum(check.error is not None for check in checks),
+    }
+
+
+def report_json(checks: Sequence[SourceCheck]) -> bytes:
+    """All checks as one indented JSON object with a line end."""
+    value = {"schema_version": SCHEMA, "summary": summary_of(checks), "results": [check.to_json() for check in checks]}
+    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
+
+
+def report_jsonl(checks: Sequence[SourceCheck]) -> bytes:
+    """One line for each source and case."""
+    lines: list[bytes] = []
+    for check in checks:
+        head = {key: value for key, value in check.to_json().items() if key not in ("cases", "specs")}
+        if not check.cases:
+            lines.append(msgspec.json.encode({"schema_version": SCHEMA, **head}))
+        for spec, case in zip(check.specs, check.cases, strict=True):
+            row = {"schema_version": SCHEMA, **head, "spec": spec, **msgspec.to_builtins(case)}
+            lines.append(msgspec.json.encode(row))
+    return b"".join(line + b"\n" for line in lines)

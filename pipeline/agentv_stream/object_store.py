@@ -1,0 +1,234 @@
+"""Places on disk and in object stores, under one small interface: read pieces, list, write a whole object at once.
+
+A place is a path or a URL (`s3://bucket/key`, `file:///…`, whatever fsspec reads). fsspec is an extra and is imported
+when a URL is met. Nothing of a write is visible before it is whole: on disk by a rename, in a store by its own rule.
+"""
+
+import os
+import posixpath
+import re
+import zlib
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, BinaryIO
+from urllib.parse import unquote, urlsplit
+
+from agentv_stream.errors import SinkError, SourceError, UsageError
+from agentv_stream.files import CHUNK_BYTES
+from agentv_stream.naming import prepare_folder
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+GZIP = b"\x1f\x8b"
+ZSTD = b"\x28\xb5\x2f\xfd"
+
+
+def is_url(place: str) -> bool:
+    """Whether a place is an object of a store; `file://` is not."""
+    return _URL.match(place) is not None and not place.startswith("file://")
+
+
+def plain(place: str) -> str:
+    """`file://` URLs as the paths that they are; everything else as it stands."""
+    if place.startswith("file://"):
+        return unquote(urlsplit(place).path)
+    return place
+
+
+def join(place: str, *parts: str) -> str:
+    """A place below a place."""
+    return posixpath.join(place.rstrip("/") if is_url(place) else place, *parts)
+
+
+@lru_cache(maxsize=16)
+def file_system(scheme: str) -> Any:
+    """The fsspec file system of a URL's scheme.
+
+    Raises: UsageError where fsspec, or what it needs for that scheme, is not installed.
+    """
+    try:
+        import fsspec  # pyright: ignore[reportMissingTypeStubs] - it has none
+    except ImportError:
+        raise UsageError(f"{scheme}:// needs an extra: pip install 'agentv-stream[cloud]'") from None
+    try:
+        return fsspec.filesystem(scheme)  # pyright: ignore[reportUnknownMemberType] - no stubs
+    except (ImportError, ValueError) as error:
+        raise UsageError(f"{scheme}:// cannot be used: {error}") from error
+
+
+def of_url(url: str) -> Any:
+    """The file system that a URL lies in."""
+    return file_system(url.partition("://")[0])
+
+
+def open_input(place: str) -> BinaryIO:
+    """The bytes as they are stored, seekable.
+
+    Raises: SourceError.
+    """
+    try:
+        if is_url(place):
+            return of_url(place).open(place, "rb", block_size=4 * 1024 * 1024)  # type: ignore[no-any-return]  # fsspec has no types
+        return open(place, "rb", buffering=0)  # noqa: PTH123, SIM115 - the faster way; the caller closes it
+    except OSError as error:
+        raise SourceError(f"cannot read {place}: {error.strerror or error}") from error
+
+
+def pieces(place: str) -> Iterator[bytes]:
+    """The bytes of a file or object, unpacked where it is compressed, in pieces; opened once.
+
+    Raises: SourceError when it cannot be read or its compression is damaged; what came before has been given.
+    """
+    with open_input(place) as file:
+        yield from unpacked(file, place)
+
+
+def unpacked(file: BinaryIO, place: str) -> Iterator[bytes]:
+    """As `pieces`, of an open file at its beginning."""
+    failures: tuple[type[Exception], ...] = (OSError, EOFError, zlib.error)
+    try:
+        data = file.read(CHUNK_BYTES)
+        if data.startswith(GZIP) or data.startswith(ZSTD):
+            file.seek(0)
+            reader: Any
+            if data.startswith(GZIP):
+                import gzip
+
+                reader = gzip.GzipFile(fileobj=file)
+            else:
+                import zstandard
+
+                failures = (*failures, zstandard.ZstdError)
+                reader = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True, closefd=False)
+            with reader:
+                while data := reader.read(CHUNK_BYTES):
+                    yield data
+            return
+        while data:
+            yield data
+            data = file.read(CHUNK_BYTES)
+    except failures as error:
+        raise SourceError(f"cannot read {place}: {error}") from error
+
+
+def read_all(place: str) -> bytes | None:
+    """A small object as a whole; None where there is none.
+
+    Raises: SourceError for other failures.
+    """
+    try:
+        if is_url(place):
+            return bytes(of_url(place).cat_file(place))
+        return Path(place).read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise SourceError(f"cannot read {place}: {error.strerror or error}") from error
+
+
+def put(place: str, data: bytes) -> None:
+    """Writes a whole object, so that it appears at once or not at all.
+
+    Raises: SinkError.
+    """
+    try:
+        if is_url(place):
+            of_url(place).pipe_file(place, data)
+            return
+        path = Path(place)
+        prepare_folder(path.parent)
+        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb", buffering=0) as file:
+            view = memoryview(data)
+            while view:
+                view = view[file.write(view) :]
+        temporary.replace(path)
+    except OSError as error:
+        raise SinkError(place, error) from error
+
+
+def put_file(local: Path, place: str) -> None:
+    """Moves a finished local file to its place, where it appears whole; for a path they must lie on one disk.
+
+    Raises: SinkError.
+    """
+    try:
+        if is_url(place):
+            of_url(place).put_file(str(local), place)
+            local.unlink()
+        else:
+            local.replace(place)
+    except OSError as error:
+        raise SinkError(place, error) from error
+
+
+def names_below(place: str) -> list[str]:
+    """All files below a place, at any depth, as places; empty where it does not exist. Sorted."""
+    if is_url(place):
+        system = of_url(place)
+        scheme = place.partition("://")[0]
+        system.invalidate_cache()
+        try:
+            return sorted(f"{scheme}://{name}" for name in system.find(place))
+        except FileNotFoundError:
+            return []
+    return sorted(str(path) for path in Path(place).rglob("*") if path.is_file())
+
+
+def remove(place: str) -> None:
+    """Removes a file or object; one that is gone already is fine.
+
+    Raises: SinkError.
+    """
+    try:
+        if is_url(place):
+            of_url(place).rm_file(place)
+        else:
+            Path(place).unlink()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise SinkError(place, error) from error
+
+
+def remove_tree(place: str) -> None:
+    """Removes all files below a place, and its folders.
+
+    Raises: SinkError.
+    """
+    if is_url(place):
+        for name in names_below(place):
+            remove(name)
+        return
+    import shutil
+
+    shutil.rmtree(place, ignore_errors=True)
+
+
+def stat(place: str) -> tuple[int, int]:
+    """Size in bytes and time of change in ns (0 where there is none).
+
+    Raises: SourceError.
+    """
+    try:
+        if is_url(place):
+            info = of_url(place).info(place)
+            return int(info.get("size") or 0), changed_ns(info)
+        found = os.stat(place)  # noqa: PTH116 - the faster way
+        return found.st_size, found.st_mtime_ns
+    except OSError as error:
+        raise SourceError(f"cannot read {place}: {error.strerror or error}") from error
+
+
+def changed_ns(info: dict[str, Any]) -> int:
+    """The time of change in what fsspec tells of an object."""
+    for key in ("LastModified", "mtime", "last_modified", "created"):
+        value = info.get(key)
+        if value is None:
+            continue
+        if isinstance(value, (int, float)):
+            return int(value * 1_000_000_000)
+        if hasattr(value, "timestamp"):
+            return int(value.timestamp() * 1000) * 1_000_000
+    return 0

@@ -1,0 +1,292 @@
+"""Summaries of many sessions that merge: in any order, in any grouping, with the same outcome.
+
+In: what was observed of one session, with the place it came from. Out: a `Summary`: figures by group, and the sessions'
+sequences of tools, kept sorted by (source, position). All sums are of whole numbers (money in millionths of a
+millionth of a dollar), because adding floats depends on the order.
+"""
+
+from typing import Any, Literal, TypeAlias, get_args
+
+from msgspec import Struct, field
+
+from agentv_stages.histogram import Histogram
+from agentv_stages.result import Observer
+from agentv_stages.stats import OUTCOMES
+from agentv_stages.times import iso
+from agentv_stages.totals import FIELDS, Tokens
+
+By: TypeAlias = Literal["all", "provider", "project", "model", "day", "tool"]
+DIMENSIONS: tuple[str, ...] = get_args(By)
+MOST_SEQUENCE = 100_000
+UNKNOWN = "unknown"
+_PICO = 10**12
+
+
+class TokenSums(Struct):
+    """Sums of tokens; `told` counts the sessions that told a field, so that 0 and unknown stay apart."""
+
+    sums: dict[str, int] = field(default_factory=dict[str, int])
+    told: dict[str, int] = field(default_factory=dict[str, int])
+    unsure: int = 0
+
+    def add(self, tokens: Tokens) -> None:
+        for name in FIELDS:
+            value = getattr(tokens, name)
+            if value is not None:
+                self.sums[name] = self.sums.get(name, 0) + value
+                self.told[name] = self.told.get(name, 0) + 1
+        self.unsure += tokens.unsure
+
+    def merge(self, other: "TokenSums") -> None:
+        _add(self.sums, other.sums)
+        _add(self.told, other.told)
+        self.unsure += other.unsure
+
+    def as_json(self) -> dict[str, int | None]:
+        """In the form of a result's `tokens`."""
+        out: dict[str, int | None] = {name: self.sums.get(name) for name in FIELDS}
+        if self.unsure and out["output"] is not None:
+            out["output_at_least"] = out["output"]
+            out["output"] = None
+        return out
+
+
+class ToolSums(Struct):
+    """One tool's calls; `errors` did not end well; bytes of the raw arguments and outputs."""
+
+    calls: int = 0
+    errors: int = 0
+    bytes_in: int = 0
+    bytes_out: int = 0
+    durations: Histogram = field(default_factory=Histogram)
+
+    def merge(self, other: "ToolSums") -> None:
+        self.calls += other.calls
+        self.errors += other.errors
+        self.bytes_in += other.bytes_in
+        self.bytes_out += other.bytes_out
+        self.durations.merge(other.durations)
+
+    def as_json(self) -> dict[str, Any]:
+        durations = self.durations
+        return {
+            "calls": self.calls,
+            "errors": self.errors,
+            "p50_ms": durations.quantile(0.5),
+            "p95_ms": durations.quantile(0.95),
+            "total_ms": durations.total if durations.count else None,
+            "bytes_in": self.bytes_in,
+            "bytes_out": self.bytes_out,
+        }
+
+
+class Figures(Struct):
+    """What a group of sessions comes to."""
+
+    sessions: int = 0
+    records: int = 0
+    events: int = 0
+    turns: int = 0
+    tool_calls: int = 0
+    edits: int = 0
+    edited: int = 0  # sessions with an edit
+    duration_ms: int = 0
+    timed: int = 0  # sessions whose duration is known
+    cost_pico: int = 0
+    costed: int = 0  # sessions whose agent told its cost
+    estimated_pico: int = 0
+    estimated: int = 0
+    tokens: TokenSums = field(default_factory=TokenSums)
+    by_status: dict[str, int] = field(default_factory=dict[str, int])
+    by_kind: dict[str, int] = field(default_factory=dict[str, int])
+    by_outcome: dict[str, int] = field(default_factory=dict[str, int])
+    faults: dict[str, int] = field(default_factory=dict[str, int])
+    tools: dict[str, ToolSums] = field(default_factory=dict[str, ToolSums])
+
+    def merge(self, other: "Figures") -> None:
+        """Takes the other's figures in."""
+        for name in _NUMBERS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.tokens.merge(other.tokens)
+        for name in _COUNTS:
+            _add(getattr(self, name), getattr(other, name))
+        for tool, sums in other.tools.items():
+            mine = self.tools.get(tool)
+            if mine is None:
+                mine = self.tools[tool] = ToolSums()
+            mine.merge(sums)
+
+    def as_json(self) -> dict[str, Any]:
+        """The public form; what no session told is null."""
+        return {
+            "sessions": self.sessions,
+            "turns": self.turns,
+            "tool_calls": self.tool_calls,
+            "edits": self.edits,
+            "sessions_with_edits": self.edited,
+            "records": self.records,
+            "events": self.events,
+            "duration_ms": self.duration_ms if self.timed else None,
+            "tokens": self.tokens.as_json(),
+            "cost_usd": self.cost_pico / _PICO if self.costed else None,
+            "sessions_with_cost": self.costed,
+            **({"estimated_cost_usd": self.estimated_pico / _PICO} if self.estimated else {}),
+            "by_status": _sorted(self.by_status),
+            "by_kind": _sorted(self.by_kind),
+            "by_outcome": _sorted(self.by_outcome),
+            "faults": _sorted(self.faults),
+            "tools": {name: self.tools[name].as_json() for name in sorted(self.tools)},
+        }
+
+
+_NUMBERS = (
+    "sessions",
+    "records",
+    "events",
+    "turns",
+    "tool_calls",
+    "edits",
+    "edited",
+    "duration_ms",
+    "timed",
+    "cost_pico",
+    "costed",
+    "estimated_pico",
+    "estimated",
+)
+_COUNTS = ("by_status", "by_kind", "by_outcome", "faults")
+
+
+class Sequence(Struct, frozen=True, order=True):
+    """The tools of one session's main stream, in the order requested."""
+
+    source: str
+    position: int
+    tools: tuple[str, ...]
+
+
+class Summary(Struct):
+    """Figures by group, and sequences sorted by (source, position), at most 100,000 entries, the first ones."""
+
+    groups: dict[str, Figures] = field(default_factory=dict[str, Figures])
+    sequences: list[Sequence] = field(default_factory=list[Sequence])
+    truncated: bool = False
+
+    def merge(self, other: "Summary") -> None:
+        """Takes another summary in; `other` is not changed and shares nothing with this one afterwards."""
+        for key, figures in other.groups.items():
+            mine = self.groups.get(key)
+            if mine is None:
+                mine = self.groups[key] = Figures()
+            mine.merge(figures)
+        if other.sequences or other.truncated:
+            self.sequences, cut = _first(sorted([*self.sequences, *other.sequences]))
+            self.truncated = self.truncated or other.truncated or cut
+
+    def total(self) -> Figures:
+        """All groups together."""
+        out = Figures()
+        for figures in self.groups.values():
+            out.merge(figures)
+        return out
+
+
+def _first(sequences: list[Sequence]) -> tuple[list[Sequence], bool]:
+    """The first entries of sorted sequences. What is cut has as much before it in every larger union as well."""
+    kept: list[Sequence] = []
+    room = MOST_SEQUENCE
+    for sequence in sequences:
+        if room <= 0:
+            return kept, True
+        if len(sequence.tools) > room:
+            kept.append(Sequence(sequence.source, sequence.position, sequence.tools[:room]))
+            return kept, True
+        kept.append(sequence)
+        room -= len(sequence.tools)
+    return kept, False
+
+
+def figures_of(observer: Observer, open_calls: int, estimated_usd: float | None = None) -> Figures:
+    """The figures of one session, once all its batches were observed. The caller owns what it gets."""
+    facts, totals, statistics = observer.facts, observer.totals, observer.stats.figures
+    out = Figures(1, facts.records, facts.events, observer.stats.turns)
+    out.by_status[observer.facts_observer.status(observer.dialect.has_end, open_calls)] = 1
+    out.tokens.add(totals.tokens())
+    out.faults = dict(observer.counters.faults)
+    duration, cost = totals.duration_ms, totals.cost_usd
+    if duration is not None:
+        out.duration_ms, out.timed = duration, 1
+    if cost is not None:
+        out.cost_pico, out.costed = round(cost * _PICO), 1
+    if estimated_usd is not None:
+        out.estimated_pico, out.estimated = round(estimated_usd * _PICO), 1
+    answered = 0
+    for cell in statistics.cells:
+        out.tool_calls += cell.calls
+        out.edits += cell.edits
+        out.by_kind[cell.kind] = out.by_kind.get(cell.kind, 0) + cell.calls
+        row = out.tools.get(cell.tool)
+        if row is None:
+            row = out.tools[cell.tool] = ToolSums()
+        row.calls += cell.calls
+        row.bytes_in += cell.bytes_in
+        row.bytes_out += cell.bytes_out
+        row.durations.merge(cell.durations)
+        for outcome in OUTCOMES[:-1]:
+            count = cell.outcomes.get(outcome, 0)
+            if count:
+                out.by_outcome[outcome] = out.by_outcome.get(outcome, 0) + count
+                answered += count
+                if outcome != "ok":
+                    row.errors += count
+    if out.tool_calls > answered:
+        out.by_outcome["unpaired"] = out.tool_calls - answered
+    out.edited = 1 if out.edits else 0
+    return out
+
+
+def group_of(observer: Observer, by: By) -> str:
+    """The group that a session belongs to. `day` is the UTC day of its first event."""
+    facts = observer.facts
+    if by == "provider":
+        return observer.provider.name
+    if by == "project":
+        return facts.cwd or UNKNOWN
+    if by == "model":
+        return facts.model or UNKNOWN
+    if by == "day":
+        return day_of(facts.started_ms)
+    return "all"
+
+
+def day_of(started_ms: int | None) -> str:
+    """`2026-01-31`, UTC; `unknown` where there is no time."""
+    return UNKNOWN if started_ms is None else str(iso(started_ms))[:10]
+
+
+def summary_of(
+    observer: Observer,
+    open_calls: int,
+    source: str,
+    position: int = 0,
+    by: By = "all",
+    *,
+    sequences: bool = False,
+    estimated_usd: float | None = None,
+) -> Summary:
+    """The summary of one session. By `tool` it is grouped when it is shown: the tools stand in the figures."""
+    out = Summary({group_of(observer, by): figures_of(observer, open_calls, estimated_usd)})
+    tools = observer.stats.figures.tool_sequence
+    if sequences and tools:
+        out.sequences.append(Sequence(source, position, tuple(tools)))
+        out.truncated = "tool_sequence" in observer.stats.figures.truncated
+    return out
+
+
+def _add(mine: dict[str, int], other: dict[str, int]) -> None:
+    for name, count in other.items():
+        mine[name] = mine.get(name, 0) + count
+
+
+def _sorted(counts: dict[str, int]) -> dict[str, int]:
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))

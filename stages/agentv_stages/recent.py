@@ -1,0 +1,41 @@
+"""A bounded memory of what was seen lately, by key.
+
+Two generations of a plain dict: when the young one is full it becomes the old one, whose entries go. At least `size`
+entries are remembered, at most twice as many. Dropping the single oldest entry of one dict instead costs a walk over
+its holes each time.
+"""
+
+from typing import Generic, TypeVar
+
+Value = TypeVar("Value")
+
+
+class Recent(Generic[Value]):
+    """Remembers values by key; a key that is put again is young again."""
+
+    __slots__ = ("_old", "_young", "size")
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._young: dict[str, Value] = {}
+        self._old: dict[str, Value] = {}
+
+    def get(self, key: str) -> Value | None:
+        """The value, None where the key is not remembered."""
+        value = self._young.get(key)
+        return value if value is not None else self._old.get(key)
+
+    def put(self, key: str, value: Value) -> None:
+        young = self._young
+        if len(young) >= self.size:
+            self._old = young
+            self._young = young = {}
+        young[key] = value
+
+    def items(self) -> dict[str, Value]:
+        """All that is remembered, older first."""
+        return {**self._old, **self._young}
+
+    def load(self, entries: dict[str, Value]) -> None:
+        """Puts back what `items` gave."""
+        self._old, self._young = dict(entries), {}
