@@ -16,7 +16,8 @@ TOP = _names(
     tests evalcases eval_cases cases target targets execution assertions assert evaluators evaluator
     preprocessors workspace metadata governance dataset conversation_id expected_output expected_messages
     rubrics threshold imports experiment policy run runs repeat providers prompts default_test default_tests
-    scenarios vars env options evaluate_options derived_metrics extensions environment timeout_seconds budget_usd workers model agent
+    scenarios vars env options evaluate_options derived_metrics extensions environment
+    timeout_seconds budget_usd workers model agent
     compat streams
     """
 )
