@@ -1,0 +1,263 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentv_stages.batch import Batch
+from agentv_stages.decode import Decode
+from agentv_stages.event import (
+    AnyEvent,
+    AssistantText,
+    Notification,
+    Reasoning,
+    SessionEnd,
+    SessionInfo,
+    ToolCall,
+    UserText,
+)
+from agentv_stages.provider import DecodeContext
+from agentv_stages.providers.cursor import PROVIDER
+from support.decoding import (
+    FIXTURES,
+    best,
+    calls,
+    check_laws,
+    corpus,
+    decoded,
+    dialect,
+    events_of,
+    lines,
+    read,
+    records,
+    results,
+    texts,
+    usages,
+)
+
+STREAM = dialect(PROVIDER, "cursor-stream")
+TRANSCRIPT = dialect(PROVIDER, "cursor-transcript")
+TIME = 1772596642697
+INIT = {
+    "type": "system",
+    "subtype": "init",
+    "apiKeySource": "login",
+    "cwd": "/w",
+    "session_id": "s-1",
+    "model": "Auto",
+    "permissionMode": "default",
+}
+
+
+def said(text: str, *, time: bool = False, model_call: str | None = None) -> dict[str, Any]:
+    line: dict[str, Any] = {"type": "assistant", "session_id": "s-1"}
+    line["message"] = {"role": "assistant", "content": [{"type": "text", "text": text}]}
+    if time:
+        line["timestamp_ms"] = TIME
+    if model_call:
+        line["model_call_id"] = model_call
+    return line
+
+
+def tool(subtype: str, call_id: str = "c1", model_call: str | None = None, **body: Any) -> dict[str, Any]:
+    line: dict[str, Any] = {"type": "tool_call", "subtype": subtype, "call_id": call_id, "session_id": "s-1"}
+    line["tool_call"] = body
+    if model_call:
+        line["model_call_id"] = model_call
+    return line
+
+
+def shell(subtype: str, call_id: str = "c1", model_call: str | None = None, **result: Any) -> dict[str, Any]:
+    body: dict[str, Any] = {"args": {"command": "ls"}}
+    if result:
+        body["result"] = result
+    return tool(subtype, call_id, model_call, shellToolCall=body)
+
+
+def thinking(text: str) -> dict[str, Any]:
+    return {"type": "thinking", "subtype": "delta", "text": text, "session_id": "s-1", "timestamp_ms": TIME}
+
+
+def ids(events: list[AnyEvent]) -> list[str]:
+    return [e.message_id for e in events if isinstance(e, (Reasoning, AssistantText, ToolCall))]
+
+
+@pytest.mark.parametrize("path", sorted((FIXTURES / "cursor").glob("*.jsonl")), ids=lambda p: p.stem)
+def test_prefixes_and_restored_decoders_give_the_same_events(path: Path) -> None:
+    given = records(path.read_bytes())
+    found, score = best(PROVIDER, given)
+    assert (found, score) == ("cursor-transcript" if "transcript" in path.stem else "cursor-stream", 1.0)
+    check_laws(dialect(PROVIDER, found), given)
+
+
+def test_a_run_from_its_beginning_to_its_end() -> None:
+    events = events_of(STREAM, records((FIXTURES / "cursor" / "stream.jsonl").read_bytes()))
+    assert [(e.session_id, e.model, e.cwd) for e in events if isinstance(e, SessionInfo)] == [("s-1", "Auto", "/w")]
+    assert [e.text for e in events if isinstance(e, UserText)] == ["Fix it."]
+    assert texts(events) == ["Looking.", "Done."]
+    assert [c.name for c in calls(events)] == ["readToolCall", "shellToolCall", "editToolCall"]
+    assert [(r.outcome, r.exit_code) for r in results(events)] == [("ok", None), ("error", 3), ("denied", None)]
+    end = events[-1]
+    assert isinstance(end, SessionEnd)
+    assert (end.status, end.duration_ms) == ("complete", 4200)
+
+
+def test_deltas_count_and_the_lines_that_repeat_them_do_not() -> None:
+    given = lines(
+        said("Look", time=True),
+        said("ing.", time=True),
+        said("Looking.", time=True, model_call="k1"),
+        shell("started", model_call="k1"),
+        shell("completed", model_call="k1", success={"exitCode": 0}),
+        said("Do", time=True),
+        said("ne.", time=True),
+        said("Looking.Done."),
+    )
+    batch = decoded(STREAM, given)
+    assert texts(batch.events) == ["Look", "ing.", "Do", "ne."]
+    assert batch.ignored["assistant/repeated"] == 2
+    assert all(e.delta for e in batch.events if isinstance(e, AssistantText))
+
+
+def test_segments_count_where_no_deltas_were_printed() -> None:
+    given = lines(
+        said("Looking.", time=True, model_call="k1"),
+        shell("started", model_call="k1"),
+        shell("completed", model_call="k1", success={"exitCode": 0}),
+        said("Done."),
+    )
+    events = events_of(STREAM, given)
+    assert texts(events) == ["Looking.", "Done."]
+    assert not any(e.delta for e in events if isinstance(e, AssistantText))
+
+
+def test_the_model_call_tells_which_calls_are_one_answer() -> None:
+    given = lines(
+        thinking("Hm."),
+        said("Looking.", time=True, model_call="k1"),
+        shell("started", "c1", "k1"),
+        shell("completed", "c1", "k1", success={"exitCode": 0}),
+        shell("started", "c2", "k1"),
+        shell("completed", "c2", "k1", success={"exitCode": 0}),
+        thinking("Hm again."),
+        shell("started", "c3", "k2"),
+    )
+    assert ids(events_of(STREAM, given)) == ["m0", "m0", "m0", "m0", "m6", "m6"]
+
+
+def test_without_model_calls_an_answer_ends_with_a_result() -> None:
+    ok = {"exitCode": 0}
+    given = lines(
+        said("A.", time=True),
+        shell("started", "c1"),
+        shell("started", "c2"),
+        shell("completed", "c2", success=ok),
+        shell("completed", "c1", success=ok),
+        said("B.", time=True),
+    )
+    assert ids(events_of(STREAM, given)) == ["m0", "m0", "m0", "m5"]
+
+
+def test_a_completed_call_that_was_never_started_is_a_call_all_the_same() -> None:
+    events = events_of(STREAM, lines(shell("completed", success={"exitCode": 0}), shell("completed", success={})))
+    assert (len(calls(events)), len(results(events))) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("result", "outcome", "code"),
+    [
+        ({"success": {"exitCode": 0, "stdout": "x"}, "isBackground": False}, "ok", 0),
+        ({"success": {"exitCode": 2}}, "error", 2),
+        ({"isBackground": False, "failure": {"exitCode": 254, "aborted": False}}, "error", 254),
+        ({"failure": {"exitCode": 1, "aborted": True}}, "cancelled", 1),
+        ({"error": {"errorMessage": "gone"}}, "error", None),
+        ({"rejected": {"reason": "no"}}, "denied", None),
+        ({"timeout": {}}, "error", None),
+        ({"brandNew": {"x": 1}}, None, None),
+    ],
+)
+def test_outcome_and_exit_code(result: dict[str, Any], outcome: str | None, code: int | None) -> None:
+    (found,) = results(events_of(STREAM, lines(shell("completed", **result))))
+    assert (found.outcome, found.exit_code) == (outcome, code)
+    assert found.output is not None
+
+
+@pytest.mark.parametrize(
+    ("body", "name", "given"),
+    [
+        ({"readToolCall": {"args": {"path": "a"}}}, "readToolCall", {"path": "a"}),
+        ({"function": {"name": "f", "arguments": '{"a": 1}'}}, "f", {"a": 1}),
+        ({"function": {"name": "f", "arguments": "not json"}}, "f", "not json"),
+        (
+            {"mcpToolCall": {"args": {"providerIdentifier": "demo", "toolName": "lookup", "args": {"k": 1}}}},
+            "mcp__demo__lookup",
+            {"k": 1},
+        ),
+        ({"toolCallId": "x", "lsToolCall": {"args": {"path": "."}}}, "lsToolCall", {"path": "."}),
+        ({"newToolCall": {}}, "newToolCall", {}),
+    ],
+)
+def test_name_and_arguments_of_a_call(body: dict[str, Any], name: str, given: Any) -> None:
+    (found,) = calls(events_of(STREAM, lines(tool("started", **body))))
+    assert (found.name, found.input) == (name, given)
+
+
+def test_tokens_of_a_run_hold_the_cached_ones_and_count_once() -> None:
+    usage = {"inputTokens": 40, "outputTokens": 9, "cacheReadTokens": 60, "cacheWriteTokens": 5}
+    end = {"type": "result", "subtype": "success", "is_error": False, "request_id": "q", "usage": usage}
+    events = events_of(STREAM, lines(end, end))
+    (used,) = usages(events)
+    assert (used.input, used.cached, used.cache_write, used.output) == (105, 60, 5, 9)
+    assert len([e for e in events if isinstance(e, SessionEnd)]) == 1
+
+
+def test_a_failed_run() -> None:
+    line = {"type": "result", "subtype": "error", "is_error": True, "result": "No more credits."}
+    (end,) = [e for e in events_of(STREAM, lines(line)) if isinstance(e, SessionEnd)]
+    assert (end.status, end.reason) == ("error", "No more credits.")
+
+
+def test_a_question_to_the_user_and_a_new_type() -> None:
+    ask = {"type": "interaction_query", "subtype": "request", "query_type": "webSearch", "session_id": "s-1"}
+    batch = decoded(STREAM, lines(ask, {"type": "brand_new"}))
+    assert [e.name for e in batch.events if isinstance(e, Notification)] == ["permission_request"]
+    assert batch.unknown == {"brand_new": 1}
+
+
+def test_look_alikes_are_not_cursors() -> None:
+    others: list[dict[str, Any]] = [
+        INIT | {"tools": ["Read"], "apiKeySource": "none"},
+        {"type": "assistant", "message": {"content": []}, "uuid": "u", "session_id": "s"},
+        {"type": "tool_call", "name": "read", "input": {}},
+        {"role": "user", "content": "plain"},
+        {"type": "user", "message": {"role": "user", "content": "x"}, "sessionId": "s"},
+    ]
+    for other in others:
+        assert best(PROVIDER, lines(other))[1] == 0.0
+    assert best(PROVIDER, lines(INIT)) == ("cursor-stream", 1.0)
+
+
+def test_a_transcript_gives_texts_calls_and_what_results_it_has() -> None:
+    batch = decoded(TRANSCRIPT, records((FIXTURES / "cursor" / "transcript.jsonl").read_bytes()))
+    assert [e.text for e in batch.events if isinstance(e, UserText)] == ["Show it.", "And?"]
+    assert texts(batch.events) == ["Reading.", "Plain."]
+    assert [(c.call_id, c.name) for c in calls(batch.events)] == [("2-1", "Shell"), ("t1", "Read")]
+    assert [(r.call_id, r.outcome) for r in results(batch.events)] == [("t1", "error")]
+    assert batch.unknown == {"assistant/future": 1}
+
+
+def test_logs_from_the_wild_decode_without_new_types() -> None:
+    for folder in ("cursor-stream", "cursor-stream-noisy", "cursor-transcript"):
+        for path in sorted(corpus(f"wild/{folder}").iterdir()):
+            given = records(read(path))
+            name = "cursor-transcript" if "transcript" in folder else "cursor-stream"
+            good = [r for r in given if r.data.startswith((b'{"type"', b'{"role"', b'{"id"'))]
+            assert best(PROVIDER, good) == (name, 1.0), path
+            stage, batch = Decode(dialect(PROVIDER, name), DecodeContext("log")), Batch("log", records=given)
+            stage.push(batch)
+            named = {kind for kind in batch.unknown if kind not in ("(no type)", "assistant/future-block")}
+            assert not named, path
+            assert calls(batch.events), path
+            if "noisy" not in folder:
+                assert {f.reason for f in batch.faults} <= {"torn-middle"}, path
+            ended = [r.call_id for r in results(batch.events)]
+            assert len(ended) == len(set(ended)), path
