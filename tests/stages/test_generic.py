@@ -26,6 +26,7 @@ from support.decoding import (
     best,
     calls,
     check_laws,
+    check_odd_shapes,
     corpus,
     decoded,
     dialect,
@@ -415,6 +416,11 @@ TRAJECTORY: dict[str, Any] = {
         }
     ],
 }
+
+
+@pytest.mark.parametrize("given", [OLD_TRACE, NEW_TRACE, ROWS, [TRAJECTORY]])
+def test_members_of_any_shape_are_taken_or_refused_whole(given: list[dict[str, Any]]) -> None:
+    check_odd_shapes(PROVIDER, lines(*given))
 
 
 def test_a_trajectory_gives_steps_results_and_its_sub_agents() -> None:

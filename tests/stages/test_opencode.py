@@ -24,6 +24,7 @@ from support.decoding import (
     best,
     calls,
     check_laws,
+    check_odd_shapes,
     corpus,
     decoded,
     dialect,
@@ -94,6 +95,11 @@ def test_the_stream_keeps_the_laws_of_decoders(name: str) -> None:
 
 def test_the_export_keeps_the_laws_of_decoders() -> None:
     check_laws(EXPORT, fixture("export-ses_1.json"))
+
+
+@pytest.mark.parametrize("name", ["stream.jsonl", "two-steps.jsonl", "export-ses_1.json"])
+def test_members_of_any_shape_are_taken_or_refused_whole(name: str) -> None:
+    check_odd_shapes(PROVIDER, fixture(name))
 
 
 def test_parallel_calls_come_in_the_order_in_which_the_model_made_them() -> None:

@@ -25,6 +25,7 @@ from support.decoding import (
     best,
     calls,
     check_laws,
+    check_odd_shapes,
     corpus,
     decoded,
     dialect,
@@ -98,6 +99,11 @@ def test_the_stream_keeps_the_laws_of_decoders(name: str) -> None:
 @pytest.mark.parametrize("name", ["session-v1.jsonl", "session-v3.jsonl"])
 def test_the_session_keeps_the_laws_of_decoders(name: str) -> None:
     check_laws(SESSION, fixture(name))
+
+
+@pytest.mark.parametrize("name", ["stream.jsonl", "retry.jsonl", "session-v1.jsonl", "session-v3.jsonl"])
+def test_members_of_any_shape_are_taken_or_refused_whole(name: str) -> None:
+    check_odd_shapes(PROVIDER, fixture(name))
 
 
 def test_an_answer_that_is_printed_four_times_counts_once() -> None:

@@ -5,6 +5,7 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from random import Random
 from typing import Any, cast
 
 import msgspec
@@ -97,6 +98,43 @@ def check_laws(of: Dialect, given: Sequence[Record]) -> None:
         assert batch.events == decoded(of, given).events
     ids = [(e.source.base_id or e.source.row, e.part, type(e)) for e in decoded(of, given).events]
     assert len(ids) == len(set(ids))
+
+
+_ODD: tuple[Any, ...] = (None, True, 0, -1, 1.5, 10**25, 1e30, "", "x", [], {}, [1], {"a": 1}, [[]], '{"a":1}', "[")
+
+
+def _bent(value: Any, chance: Random) -> Any:
+    """A copy with members missing or of another shape here and there."""
+    if chance.random() < 0.06:
+        return chance.choice(_ODD)
+    if isinstance(value, dict):
+        members = cast("dict[str, Any]", value).items()
+        return {k: _bent(v, chance) for k, v in members if chance.random() > 0.03}
+    if isinstance(value, list):
+        return [_bent(v, chance) for v in value]  # pyright: ignore[reportUnknownVariableType] - decoded JSON
+    return value
+
+
+def check_odd_shapes(provider: Provider, given: Sequence[Record], rounds: int = 150) -> None:
+    """Whatever shape members have, a decoder takes a record whole or refuses it before it appends anything."""
+    chance = Random(7)
+    values = [_decode(record.data) for record in given]
+    for _ in range(rounds):
+        bent = [msgspec.json.encode(_bent(value, chance)) for value in values]
+        odd = [Record(data, 0, row) for row, data in enumerate(bent)]
+        for one in provider.dialects:
+            assert 0.0 <= one.detect(head(odd)) <= 1.0
+            decoder = one.decoder(DecodeContext("log"))
+            batch = Batch("log")
+            for record in odd:
+                before = len(batch.events)
+                try:
+                    decoder.decode(record, batch)
+                except (msgspec.MsgspecError, UnicodeDecodeError):
+                    assert len(batch.events) == before
+            decoder.flush(batch)
+            msgspec.json.encode(decoder.state)
+            msgspec.json.encode(batch.events)
 
 
 def corpus(folder: str) -> Path:

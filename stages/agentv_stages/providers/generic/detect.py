@@ -26,11 +26,11 @@ _SCHEMAS = ("agentv.transcript.", "agentv.normalized_transcript.", "agentv.repla
 
 
 def _is_trace_event(record: Mapping[str, Any]) -> float:
-    if record.get("type") not in TYPES or not _OTHERS.isdisjoint(record):
+    kind = record.get("type")
+    if not isinstance(kind, str) or kind not in TYPES or not _OTHERS.isdisjoint(record):
         return 0.0
     if ("event_id" in record or "eventId" in record) and "ordinal" in record:
         return 1.0
-    kind = record["type"]
     timed = isinstance(record.get("timestamp"), str) or "startTime" in record
     if kind in ("tool_call", "tool_result") and isinstance(record.get("name"), str):
         return 0.9 if timed else 0.6
@@ -50,12 +50,16 @@ def detect_trace(head: Head) -> float:
     return best
 
 
+def _is_role(role: object) -> bool:
+    return isinstance(role, str) and role in _ROLES
+
+
 def detect_transcript(head: Head) -> float:
     for record in head:
         schema = record.get("schema_version")
         if isinstance(schema, str) and schema.startswith(_SCHEMAS):
             return 1.0
-        if "message_index" in record and "test_id" in record and record.get("role") in _ROLES:
+        if "message_index" in record and "test_id" in record and _is_role(record.get("role")):
             return 1.0
         if isinstance(record.get("output"), list) and isinstance(record.get("source"), dict) and "type" not in record:
             return 1.0 if "input" in record else 0.8

@@ -16,6 +16,7 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
+from agentv_stages.payload import decode_json, plain_text, to_raw
 from agentv_stages.providers.generic.wire import (
     Call,
     CallFacts,
@@ -129,7 +130,13 @@ def _texts(
         if len(content) > 2:
             batch.events.append(AssistantText(source, at, message_id, content, False, synthetic, model))
     elif first == _ARRAY:
-        for i, block in enumerate(decode_blocks(content)):
+        try:
+            blocks = decode_blocks(content)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            text = to_raw(plain_text(decode_json(content)))  # blocks of a shape of their own
+            batch.events.append(AssistantText(source, at, message_id, text, False, synthetic, model))
+            return
+        for i, block in enumerate(blocks):
             if given(block.text):
                 own = f"{at}-c{i}"
                 batch.events.append(AssistantText(source, own, message_id, block.text, False, synthetic, model))

@@ -54,7 +54,8 @@ class TranscriptDecoder:
         self.state = State()
 
     def decode(self, record: Record, batch: Batch) -> None:
-        row = decode_row(one_line(record.data))
+        data = one_line(record.data)
+        row = decode_row(data)
         state = self.state
         state.last_row, state.last_offset = record.row, record.offset
         if row.turns is not None:
@@ -72,7 +73,7 @@ class TranscriptDecoder:
                 self._group(row, record, batch)
                 self._row(row, record, batch)
             else:
-                self._indexed(row, row.message_index, record, batch)
+                self._indexed(row, row.message_index, Record(data, record.offset, record.row), batch)
         else:
             batch.unknown_type(row.schema_version or "row without a role", record)
 

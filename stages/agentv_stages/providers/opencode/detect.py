@@ -14,7 +14,8 @@ def detect_stream(head: Head) -> float:
         part = record.get("part")
         if isinstance(part, dict) and "type" in part:
             return 1.0
-        if record.get("type") in LINES and "error" in record:
+        kind = record.get("type")
+        if isinstance(kind, str) and kind in LINES and "error" in record:
             return 1.0
     return 0.0
 

@@ -4,7 +4,7 @@ The stream and the session file begin with the same header; the record after it 
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from agentv_stages.provider import Head
 from agentv_stages.providers.pi.session import ENTRIES
@@ -20,16 +20,22 @@ def _header(record: Mapping[str, Any]) -> bool:
     return record.get("type") == "session" and all(isinstance(record.get(k), str) for k in ("id", "timestamp", "cwd"))
 
 
-def _role(record: Mapping[str, Any]) -> Any:
+def _kind(record: Mapping[str, Any]) -> str:
+    kind = record.get("type")
+    return kind if isinstance(kind, str) else ""
+
+
+def _role(record: Mapping[str, Any]) -> str:
     message = record.get("message")
-    return message.get("role") if isinstance(message, dict) else None  # pyright: ignore[reportUnknownVariableType,reportUnknownMemberType] - decoded JSON
+    role = cast("Mapping[str, Any]", message).get("role") if isinstance(message, dict) else None
+    return role if isinstance(role, str) else ""
 
 
 def detect_stream(head: Head) -> float:
     header = False
     sure = 0.0
     for record in head:
-        kind = record.get("type")
+        kind = _kind(record)
         if _header(record):
             header = True
         elif kind in ("message_start", "message_update", "message_end") and _role(record) in ROLES:
@@ -47,7 +53,7 @@ def detect_session(head: Head) -> float:
     header = False
     sure = 0.0
     for record in head:
-        kind = record.get("type")
+        kind = _kind(record)
         if _header(record):
             header = True
         elif kind in ENTRIES and isinstance(record.get("timestamp"), str):

@@ -21,7 +21,7 @@ from agentv_stages.event import (
     UserText,
 )
 from agentv_stages.payload import EMPTY_STRING, decode_json, text_of, to_raw
-from agentv_stages.providers.pi.wire import PiMessage, decode_blocks, first_byte, given
+from agentv_stages.providers.pi.wire import Block, PiMessage, decode_blocks, first_byte, given
 
 PARTS = tuple(f"-{i}" for i in range(64))
 STATUS_OF_STOP: dict[str, Status] = {
@@ -105,25 +105,38 @@ def usage_key(message: PiMessage, message_id: str, session_id: str | None) -> st
     return f"{session_id or ''}:{message_id}"
 
 
+def blocks_of(message: PiMessage) -> list[Block]:
+    """The content blocks of an answer; a plain string is a text block.
+
+    Raises: msgspec.ValidationError when they have another shape; so it is called before anything is appended.
+    """
+    content = message.content
+    if not given(content):
+        return []
+    if first_byte(content) == _STRING:
+        return [Block("text", content)]
+    return decode_blocks(content)
+
+
 def assistant(
-    message: PiMessage, message_id: str, source: Source, batch: Batch, parent_call: str | None, whole: bool = True
+    message: PiMessage,
+    blocks: list[Block],
+    message_id: str,
+    source: Source,
+    batch: Batch,
+    parent_call: str | None,
+    whole: bool = True,
 ) -> list[str]:
     """Appends the texts, thoughts and calls of an answer in block order; gives the ids of the calls that now wait.
 
     The calls of an answer that broke off are never run: they come with a `cancelled` result; a call whose arguments
     were still being written is none. With `whole` False only texts and thoughts are taken.
     """
-    content = message.content
-    if not given(content):
-        return []
     events = batch.events
     model = message.model
-    if first_byte(content) == _STRING:
-        events.append(AssistantText(source, "-0", message_id, content, False, False, model))
-        return []
     broken = message.stop_reason in _BROKEN
     opened: list[str] = []
-    for i, block in enumerate(decode_blocks(content)):
+    for i, block in enumerate(blocks):
         kind = block.type
         at = PARTS[i] if i < 64 else part(i)
         if kind == "toolCall":

@@ -14,13 +14,14 @@ from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.pi.messages import (
     STATUS_OF_STOP,
     assistant,
+    blocks_of,
     other,
     tool_result,
     usage_event,
     usage_key,
     user,
 )
-from agentv_stages.providers.pi.wire import Entry, PiMessage, decode_entry, decode_row, given
+from agentv_stages.providers.pi.wire import Block, Entry, PiMessage, decode_entry, decode_row, given
 from agentv_stages.times import from_epoch, parse_iso
 
 IGNORED = frozenset({"custom", "label", "leaf", "thinking_level_change"})
@@ -54,13 +55,14 @@ class SessionDecoder:
         kind = entry.type
         message = entry.message
         source = _source(self.context, record, entry.timestamp, entry.id)
+        blocks = _blocks(message)
         if kind == "session":
             self._header(source, batch, entry)
             return
         if entry.id:
             self._follow(source, batch, entry)
         if kind == "message" and message is not None:
-            _append(self, message, entry.id or f"m{record.row}", source, record, batch)
+            _append(self, message, blocks, entry.id or f"m{record.row}", source, record, batch)
         elif kind in IGNORED:
             batch.ignore(kind)
         else:
@@ -119,11 +121,12 @@ class TranscriptDecoder:
         row = decode_row(record.data)
         source = _source(self.context, record, row.timestamp, None)
         kind = row.record_type
+        blocks = _blocks(row.message)
         if self.state.session_id is None and row.run_id:
             self.state.session_id = session_id = f"{row.run_id}-{row.child_index or 0}"
             batch.events.append(SessionInfo(source, "", session_id, None, None, row.cwd, title=row.agent))
         if kind == "message" and row.message is not None:
-            _append(self, row.message, f"m{record.row}", source, record, batch)
+            _append(self, row.message, blocks, f"m{record.row}", source, record, batch)
         elif kind == "stderr":
             batch.events.append(Notification(source, "", kind, row.text or "", "debug"))
         elif kind.startswith("tool_"):
@@ -140,9 +143,15 @@ def _source(context: DecodeContext, record: Record, timestamp: str | float | Non
     return Source(context.file, record.row, record.offset, len(record.data), time_ms, context.stream, entry_id or "")
 
 
+def _blocks(message: PiMessage | None) -> list[Block]:
+    """The blocks of an answer, read before anything is appended: they may be refused."""
+    return blocks_of(message) if message is not None and message.role == "assistant" else []
+
+
 def _append(
     decoder: SessionDecoder | TranscriptDecoder,
     message: PiMessage,
+    blocks: list[Block],
     message_id: str,
     source: Source,
     record: Record,
@@ -156,7 +165,7 @@ def _append(
         if message.model and message.model != state.model:
             state.model = message.model
             batch.events.append(SessionInfo(source, "-model", None, message.model))
-        assistant(message, message_id, source, batch, decoder.context.parent_call)
+        assistant(message, blocks, message_id, source, batch, decoder.context.parent_call)
         usage = usage_event(source, usage_key(message, message_id, state.session_id), message)
         if usage is not None:
             batch.events.append(usage)

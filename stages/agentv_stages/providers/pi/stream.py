@@ -8,6 +8,7 @@ End rule: `agent_end` ends a run, with the last answer's stop reason; an error t
 Source: pi 0.73.1, stdout.
 """
 
+import msgspec
 from msgspec import Struct, field
 
 from agentv_stages.batch import Batch, Record
@@ -26,6 +27,7 @@ from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.pi.messages import (
     STATUS_OF_STOP,
     assistant,
+    blocks_of,
     other,
     tool_result,
     usage_event,
@@ -142,15 +144,24 @@ class StreamDecoder:
     def flush(self, batch: Batch) -> None:
         state = self.state
         if state.partial:
-            update = decode_update(state.partial)
-            event = update.assistant_message_event
-            message = update.message or (event.partial if event else None)
             record = Record(state.partial, state.partial_offset, state.partial_row)
             state.partial = b""
-            if message is not None and message.role == "assistant":
-                assistant(message, f"m{record.row}", self._source(record, message.timestamp), batch, None, False)
+            try:
+                self._unfinished(record, batch)
+            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+                batch.fault("schema", record, str(error))
         if state.held_end:
             self._end(Record(b"", state.partial_offset, state.partial_row), batch)
+
+    def _unfinished(self, record: Record, batch: Batch) -> None:
+        """Appends what the last update of an answer shows."""
+        update = decode_update(record.data)
+        event = update.assistant_message_event
+        message = update.message or (event.partial if event else None)
+        if message is not None and message.role == "assistant":
+            blocks = blocks_of(message)
+            source = self._source(record, message.timestamp)
+            assistant(message, blocks, f"m{record.row}", source, batch, self.context.parent_call, False)
 
     def _source(self, record: Record, timestamp: float | str | None) -> Source:
         context = self.context
@@ -191,13 +202,14 @@ class StreamDecoder:
 
     def _answer(self, message: PiMessage, source: Source, record: Record, batch: Batch) -> None:
         state = self.state
+        blocks = blocks_of(message)
         state.partial = b""
         state.message_id = message_id = f"m{record.row}"
         state.stop, state.error = message.stop_reason, message.error_message
         if message.model and message.model != state.model:
             state.model = message.model
             batch.events.append(SessionInfo(source, "", None, message.model))
-        for call_id in assistant(message, message_id, source, batch, self.context.parent_call):
+        for call_id in assistant(message, blocks, message_id, source, batch, self.context.parent_call):
             if len(state.open) < _MOST_OPEN:
                 state.open[call_id] = True
         usage = usage_event(source, usage_key(message, message_id, state.session_id), message)
