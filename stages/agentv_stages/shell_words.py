@@ -14,7 +14,7 @@ _PLAIN = re.compile(r"[^\s'\"\\$`|&;<>()#{}]+")
 _QUOTED = re.compile(r"[^\"\\$`]+")
 _SIMPLE = re.compile(r"[\w./:@%+,=~^ -]+")
 _BLANK = re.compile(r"(?:[ \t\r]|\\\r?\n)+")
-_REDIRECT = re.compile(r"(\d*)(&>>|&>|>>|>\||>&|>|<<<|<<-|<<|<&|<>|<)")
+_REDIRECT = re.compile(r"(?:\d*(>>|>\||>&|>|<<<|<<-|<<|<&|<>|<)|(&>>|&>))")
 _TOKEN = re.compile(
     r"""
     [ \t\r]*+(?:
@@ -167,7 +167,7 @@ class _Reader:
                 redirect = _REDIRECT.match(text, at)
                 if redirect and not (command.words and command.words[0] == "[["):
                     self.at = redirect.end()
-                    self.redirect(redirect[2], command, depth)
+                    self.redirect(redirect[1] or redirect[2], command, depth)
                 elif c == "&":
                     finish(at)
                     self.pipelines.append(pipeline)
