@@ -1,8 +1,15 @@
 """Codex: the stream of `codex exec --json`, its older forms, rollout files and the app-server's notifications."""
 
 from agentv_stages.provider import Dialect, LogRoot, Provider
+from agentv_stages.providers.codex.app_server import AppServerDecoder
 from agentv_stages.providers.codex.companions import companions
-from agentv_stages.providers.codex.detect import detect_exec, detect_old_exec, detect_old_rollout, detect_rollout
+from agentv_stages.providers.codex.detect import (
+    detect_app_server,
+    detect_exec,
+    detect_old_exec,
+    detect_old_rollout,
+    detect_rollout,
+)
 from agentv_stages.providers.codex.old_exec import OldExecDecoder
 from agentv_stages.providers.codex.rollout import OldRolloutDecoder, RolloutDecoder
 from agentv_stages.providers.codex.stream import ExecDecoder
@@ -29,6 +36,18 @@ PROVIDER = Provider(
                 "which calls belong to one answer (turns are counted by what follows a result)",
                 "what sub-agents do and cost",
                 "the own share of a resumed thread's tokens (the total of the thread is shown)",
+            ),
+        ),
+        Dialect(
+            "codex-app-server",
+            detect_app_server,
+            AppServerDecoder,
+            live=True,
+            has_end=True,
+            losses=(
+                "patches that failed, unknown tools, bad arguments",
+                "which calls belong to one answer (turns are counted by what follows a result)",
+                "tokens written to a cache",
             ),
         ),
         Dialect(

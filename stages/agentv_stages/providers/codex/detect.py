@@ -11,6 +11,10 @@ from agentv_stages.providers.codex.old_exec import MESSAGES
 from agentv_stages.providers.codex.rollout import LINES as ROLLOUT_LINES
 from agentv_stages.providers.codex.stream import LINES as EXEC_LINES
 
+_METHODS = frozenset(
+    {"thread/started", "turn/started", "turn/completed", "item/started", "item/completed", "thread/status/changed"}
+    | {"thread/tokenUsage/updated", "item/agentMessage/delta", "turn/start"}
+)
 _OLD_ITEMS = frozenset(("message", "reasoning", "function_call", "function_call_output", "local_shell_call"))
 
 
@@ -30,6 +34,19 @@ def detect_exec(head: Head) -> float:
         elif kind == "error" and set(record) == {"type", "message"}:
             best = max(best, 0.3)
     return best
+
+
+def detect_app_server(head: Head) -> float:
+    for record in head:
+        method, params, result = record.get("method"), record.get("params"), record.get("result")
+        if isinstance(method, str) and isinstance(params, dict):
+            if method in _METHODS and ("threadId" in params or "thread" in params):
+                return 1.0
+        elif isinstance(result, dict) and "id" in record:
+            thread = result.get("thread")  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
+            if "codexHome" in result or (isinstance(thread, dict) and "cliVersion" in thread):
+                return 1.0
+    return 0.0
 
 
 def detect_old_exec(head: Head) -> float:

@@ -1,0 +1,129 @@
+from typing import Any
+
+from agentv_stages.event import Notification, Reasoning, SessionEnd, SessionInfo, UserText
+from agentv_stages.providers.codex import PROVIDER
+from support.decoding import best, calls, check_laws, decoded, dialect, lines, results, texts, usages
+
+SERVER = dialect(PROVIDER, "codex-app-server")
+
+
+def note(method: str, thread: str = "t-1", **params: Any) -> dict[str, Any]:
+    return {"method": method, "params": {"threadId": thread, "turnId": "u", **params}}
+
+
+def item(event: str, kind: str, number: int = 0, thread: str = "t-1", **more: Any) -> dict[str, Any]:
+    time = {"startedAtMs": 1000} if event == "started" else {"completedAtMs": 2000}
+    return note(f"item/{event}", thread, item={"type": kind, "id": f"i{number}", **more}, **time)
+
+
+def started() -> list[dict[str, Any]]:
+    thread = {"id": "t-1", "cwd": "/w", "cliVersion": "0.142.5", "parentThreadId": None}
+    return [
+        {"id": 1, "result": {"userAgent": "x", "codexHome": "/h"}},
+        {"id": 2, "result": {"thread": thread, "model": "m-1"}},
+        {"method": "thread/started", "params": {"thread": thread}},
+        item("completed", "userMessage", 9, content=[{"type": "text", "text": "Go."}]),
+    ]
+
+
+def used(total: int, last: int) -> dict[str, Any]:
+    def tokens(n: int) -> dict[str, int]:
+        return {"totalTokens": n, "inputTokens": n - 1, "cachedInputTokens": 0, "outputTokens": 1}
+
+    return note("thread/tokenUsage/updated", tokenUsage={"total": tokens(total), "last": tokens(last)})
+
+
+def ended(status: str = "completed", **more: Any) -> dict[str, Any]:
+    return note("turn/completed", turn={"id": "u", "status": status, "durationMs": 12, **more})
+
+
+def test_a_turn_gives_session_prompt_texts_calls_tokens_and_end() -> None:
+    command = {"command": "ls", "cwd": "/w"}
+    given = lines(
+        *started(),
+        note("thread/status/changed", status={"type": "active"}),
+        item("completed", "reasoning", 1, summary=["A", "B"], content=[]),
+        item("started", "commandExecution", 2, status="inProgress", **command),
+        note("item/commandExecution/outputDelta", itemId="i2", delta="x"),
+        item(
+            "completed",
+            "commandExecution",
+            2,
+            status="failed",
+            exitCode=2,
+            aggregatedOutput="x",
+            durationMs=7,
+            **command,
+        ),
+        item("started", "agentMessage", 3, text=""),
+        note("item/agentMessage/delta", itemId="i3", delta="Do"),
+        note("item/agentMessage/delta", itemId="i3", delta="ne."),
+        item("completed", "agentMessage", 3, text="Done."),
+        used(10, 10),
+        used(10, 10),
+        used(30, 20),
+        ended(),
+    )
+    assert best(PROVIDER, given) == ("codex-app-server", 1.0)
+    batch = decoded(SERVER, given)
+    events = batch.events
+    assert batch.unknown == {}
+    assert [(e.session_id, e.model, e.version, e.cwd) for e in events if isinstance(e, SessionInfo)] == [
+        ("t-1", "m-1", "0.142.5", "/w")
+    ]
+    assert [e.text for e in events if isinstance(e, UserText)] == ["Go."]
+    assert [e.text for e in events if isinstance(e, Reasoning)] == ["A\n\nB"]
+    assert texts(events) == ["Done."]
+    assert [(c.name, c.input, c.source.time_ms) for c in calls(events)] == [
+        ("command_execution", {"command": "ls"}, 1000)
+    ]
+    (result,) = results(events)
+    assert (result.output, result.outcome, result.exit_code, result.duration_ms) == ("x", "error", 2, 7)
+    assert [(u.input, u.output) for u in usages(events)] == [(9, 1), (19, 1)]
+    assert [(e.status, e.duration_ms) for e in events if isinstance(e, SessionEnd)] == [("complete", 12)]
+    check_laws(SERVER, given)
+
+
+def test_a_text_that_never_comes_whole_is_told_from_its_pieces() -> None:
+    pieces = [note("item/agentMessage/delta", itemId="i3", delta=text) for text in ("Do", "ne.")]
+    given = lines(*started(), *pieces, ended("interrupted"))
+    events = decoded(SERVER, given).events
+    assert texts(events) == ["Done."]
+    assert [e.status for e in events if isinstance(e, SessionEnd)] == ["interrupted"]
+    assert texts(decoded(SERVER, lines(*started(), *pieces)).events) == ["Done."]
+    check_laws(SERVER, given)
+
+
+def test_other_threads_are_sub_agents_and_do_not_split_answers() -> None:
+    events = decoded(
+        SERVER,
+        lines(
+            *started(),
+            item("completed", "agentMessage", 1, text="One."),
+            item("completed", "agentMessage", 2, thread="t-2", text="Sub."),
+            item("completed", "agentMessage", 3, text="Two."),
+        ),
+    ).events
+    said = [e for e in events if e.source.row >= 4]
+    assert [e.source.stream for e in said] == ["main", "subagent:t-2", "main"]
+    ids = [getattr(e, "message_id", "") for e in said]
+    assert ids[0] == ids[2] != ids[1]
+
+
+def test_permissions_retries_errors_and_what_is_new() -> None:
+    batch = decoded(
+        SERVER,
+        lines(
+            *started(),
+            {"id": 5, **note("item/commandExecution/requestApproval", itemId="i2", reason="network")},
+            note("error", error={"message": "again"}, willRetry=True),
+            note("error", error={"message": "bad"}, willRetry=False),
+            ended("failed", error={"message": "bad"}),
+            note("omen/seen"),
+            item("completed", "ghost"),
+        ),
+    )
+    notices = [(e.name, e.message) for e in batch.events if isinstance(e, Notification)]
+    assert notices == [("permission_request", "network"), ("retry", "again"), ("error", "bad")]
+    assert [(e.status, e.reason) for e in batch.events if isinstance(e, SessionEnd)] == [("error", "bad")]
+    assert batch.unknown == {"omen/seen": 1, "item:ghost": 1}
