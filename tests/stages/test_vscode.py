@@ -147,6 +147,9 @@ def test_a_part_alone_shows_what_it_can() -> None:
     terminal = {"kind": "terminal", "commandLine": {"original": "ls", "userEdited": "ls -l"},
                 "terminalCommandState": {"exitCode": 2}, "terminalCommandOutput": {"text": "no"}}  # fmt: skip
     assert only(tool("c", toolSpecificData=terminal)) == ("run_in_terminal", {"command": "ls -l"}, "error", 2, "no")
+    shown = {"input": "pytest", "output": [{"type": "embed", "value": "3 passed"}]}
+    plain = {"kind": "terminal", "commandLine": {"original": "pytest"}}
+    assert only(tool("c", resultDetails=shown, toolSpecificData=plain))[1] == {"command": "pytest"}
     details = {"input": '{"key": 1}', "output": [{"type": "embed", "value": "v"}], "isError": True}
     assert only(tool("c", "mcp_demo_look", resultDetails=details))[:3] == ("mcp_demo_look", {"key": 1}, "error")
     assert only(tool("c", "copilot_readFile")) == ("copilot_readFile", {}, None, None, None)
@@ -183,12 +186,25 @@ def test_errors_commands_and_cancellations() -> None:
     assert [(e.name, e.args) for e in events if isinstance(e, SlashCommand)] == [("/explain", "all tests")]
 
 
-def test_tokens_are_told_only_of_a_request_with_one_model_call() -> None:
-    one = {"metadata": {"promptTokens": 100, "outputTokens": 20, "toolCallRounds": []}}
-    [usage] = usages(events_of(DOCUMENT, document(session(request("r", markdown("x"), result=one)))))
-    assert (usage.input, usage.output, usage.cached) == (100, 20, None)
-    many = {"metadata": {**RESULT["metadata"], "promptTokens": 100, "outputTokens": 20}}
-    assert usages(events_of(DOCUMENT, document(session(request("r", result=many))))) == []
+def spent(**members: Any) -> list[tuple[int | None, int | None]]:
+    events = events_of(DOCUMENT, document(session(request("r", markdown("x"), **members))))
+    return [(u.input, u.output) for u in usages(events)]
+
+
+def test_input_tokens_are_told_only_of_a_single_model_call() -> None:
+    metadata: dict[str, Any] = {"promptTokens": 100, "outputTokens": 20}
+    assert spent(result={"metadata": metadata}) == [(100, 20)]
+    assert spent(result={"metadata": {**RESULT["metadata"], **metadata}}) == []
+    assert spent(result={"metadata": {**RESULT["metadata"], **metadata}}, completionTokens=70) == [(None, 70)]
+    assert spent(promptTokens=100, completionTokens=20) == [(100, 20)]
+
+
+def test_the_model_that_answered_the_folder_and_the_systems_own_prompts() -> None:
+    asked = request("r", result={"metadata": {"resolvedModel": "gpt-y"}}, isSystemInitiated=True)
+    events = events_of(DOCUMENT, document(session(asked, workingDirectory="file:///w/my%20app")))
+    infos = [(e.model, e.cwd) for e in events if isinstance(e, SessionInfo)]
+    assert infos == [(None, "/w/my app"), ("gpt-y", None)]
+    assert [e.injected for e in events if isinstance(e, UserText)] == [True]
 
 
 def test_a_new_kind_of_part_is_counted_by_name() -> None:

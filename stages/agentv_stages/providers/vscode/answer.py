@@ -27,12 +27,19 @@ GLUE = frozenset(
 
 
 class Told(Struct):
-    """What was told of the request at hand: its prompt, bytes and checksum per text, calls with their results."""
+    """What was told of the request at hand: prompt, bytes and checksum per text, calls with their results, tokens."""
 
     prompt: bool = False
     texts: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
     calls: dict[str, bool] = field(default_factory=dict[str, bool])
     notices: list[str] = field(default_factory=list[str])
+    tokens: tuple[int | None, int | None] | None = None
+
+
+def model_of(request: Request) -> str | None:
+    """The model that answered, where it is known, else the one that was chosen (`copilot/auto`)."""
+    metadata = request.result.metadata if request.result else None
+    return (metadata.resolvedModel if metadata else None) or request.modelId
 
 
 class Answers:
@@ -42,7 +49,8 @@ class Answers:
         self, request: Request, parts: Sequence[Part], source: Source, told: Told, batch: Batch, record: Record
     ) -> None:
         self.parts, self.source, self.told, self.batch, self.record = parts, source, told, batch, record
-        self.model = request.modelId
+        self.request = request
+        self.model = model_of(request)
         self.metadata = request.result.metadata if request.result else None
         self.rounds = (self.metadata.toolCallRounds if self.metadata else None) or []
         self.asked, self.shown = join_calls(parts, self.metadata)
@@ -82,27 +90,24 @@ class Answers:
         self._flush_text(text, begin)
         if not self.parts:
             self._rest()
-        meta = self.metadata
-        if (
-            meta is not None
-            and meta.promptTokens is not None
-            and len(self.rounds) <= 1
-            and "usage" not in self.told.notices
-        ):
-            self.told.notices.append("usage")
+        self._usage()
+
+    def _usage(self) -> None:
+        """The output of all model calls. The input is that of the last one, so it is told only where there is one."""
+        meta, request = self.metadata, self.request
+        used = request.promptTokens if request.promptTokens is not None else meta.promptTokens if meta else None
+        output = request.completionTokens
+        if len(self.rounds) > 1:
+            used = None
+        elif output is None and meta is not None:
+            output = meta.outputTokens
+        figures = (used, output)
+        if figures != (None, None) and figures != self.told.tokens:
+            at = f"-{self.record.row}" if self.told.tokens else ""
+            self.told.tokens = figures
+            key = f"{self.source.base_id}-usage"
             self.batch.events.append(
-                TokenUsage(
-                    self.source,
-                    "",
-                    self._id(),
-                    "call",
-                    self.model,
-                    meta.promptTokens,
-                    None,
-                    None,
-                    None,
-                    meta.outputTokens,
-                )
+                TokenUsage(self.source, at, key, "call", self.model, used, None, None, None, output)
             )
 
     def _id(self) -> str:

@@ -65,7 +65,7 @@ def join_calls(parts: Sequence[Part], metadata: Metadata | None) -> tuple[list[J
     for at, part in enumerate(parts):
         if part.kind != TOOL_PART:
             continue
-        found = by_id.get(plain_id(part.toolCallId or ""))
+        found = by_id.get(plain_id(part.toolCallId or part.toolId or ""))
         if found is None or found.part is not None:
             left.append((at, part))
         else:
@@ -106,14 +106,14 @@ def call_input(call: JoinedCall) -> Raw:
     if part is None:
         return EMPTY_OBJECT
     data = tool_data(part)
-    details = _details(part)
-    if details is not None and details.input:
-        return unwrap(details.input)
-    if data.rawInput:
-        return data.rawInput
     command = _command(data.commandLine) or data.command
     if command is not None:
         return to_raw({"command": command})
+    if data.rawInput:
+        return data.rawInput
+    details = _details(part)
+    if details is not None and details.input:
+        return unwrap(details.input)
     if data.todoList:
         return Raw(b'{"todoList":' + bytes(data.todoList) + b"}")
     shown = {"description": data.description, "prompt": data.prompt, "agentName": data.agentName}

@@ -41,7 +41,7 @@ def _append(target: Any, step: str | int, value: Any, start: int | None) -> bool
         if not isinstance(target, dict):
             return False
         target[step] = []
-    items: Any = target[step]
+    items: Any = target[step]  # pyright: ignore[reportUnknownVariableType] - decoded JSON
     if not isinstance(items, list):
         return False
     if start is not None:

@@ -6,6 +6,7 @@ told when its `result` is set, when another one begins, or at the end; what is a
 """
 
 from typing import Any, cast
+from urllib.parse import unquote
 
 from msgspec import Raw, Struct, field
 
@@ -13,7 +14,7 @@ from agentv_stages.batch import Batch, Record
 from agentv_stages.event import Notification, Retract, SessionInfo, SlashCommand, Source, UserText
 from agentv_stages.payload import decode_json, text_of, to_raw
 from agentv_stages.provider import DecodeContext
-from agentv_stages.providers.vscode.answer import Answers, Told
+from agentv_stages.providers.vscode.answer import Answers, Told, model_of
 from agentv_stages.providers.vscode.mutate import APPEND, DELETE, SET, mutate
 from agentv_stages.providers.vscode.wire import (
     Part,
@@ -28,7 +29,7 @@ from agentv_stages.providers.vscode.wire import (
 from agentv_stages.times import from_epoch
 
 LOSSES = (
-    "tokens are not recorded but for requests of a single model call, and there only by newer versions",
+    "input tokens are recorded by newer versions alone, and only of a request's last model call: told of single calls",
     "tool calls have no times, so no durations",
     "which calls the model asked for together is known only where Copilot chat kept its rounds",
     "costs and the editor's version are not recorded",
@@ -46,6 +47,7 @@ class SessionState(Struct):
     session_id: str | None = None
     title: str | None = None
     model: str | None = None
+    folder: str | None = None
     first: int = 0
     requests: dict[str, int] = field(default_factory=dict[str, int])
     request: dict[str, Any] | None = None
@@ -76,7 +78,7 @@ class SessionDecoder:
         requests = [decode_request(raw) for raw in raws]
         ids = [request.requestId or f"r{record.row}-{i}" for i, request in enumerate(requests)]
         source = self._source(record, session.creationDate, "")
-        self._facts(source, batch, session.sessionId, session.customTitle, None)
+        self._facts(source, batch, session.sessionId, session.customTitle, None, session.workingDirectory)
         self._void([known for known in state.requests if known not in ids], source, batch)
         for i, (request_id, request) in enumerate(zip(ids, requests, strict=True)):
             if request_id in state.requests and i + 1 < len(ids):
@@ -107,15 +109,27 @@ class SessionDecoder:
     def _source(self, record: Record, time: float | None, base_id: str) -> Source:
         return Source(self.file, record.row, record.offset, len(record.data), from_epoch(time), self.stream, base_id)
 
-    def _facts(self, source: Source, batch: Batch, session: str | None, title: str | None, model: str | None) -> None:
+    def _facts(
+        self,
+        source: Source,
+        batch: Batch,
+        session: str | None,
+        title: str | None,
+        model: str | None,
+        folder: str | None = None,
+    ) -> None:
+        """Tells what is new of the session."""
         state = self.state
         session = session if session != state.session_id else None
         title = title if title != state.title else None
         model = model if model != state.model else None
-        if session or title or model:
+        folder = folder if folder != state.folder else None
+        if session or title or model or folder:
             state.session_id, state.title = session or state.session_id, title or state.title
-            state.model = model or state.model
-            batch.events.append(SessionInfo(source, f"-info-{source.row}", session, model, title=title))
+            state.model, state.folder = model or state.model, folder or state.folder
+            cwd = unquote(folder.removeprefix("file://")) if folder else None
+            at = f"-info-{source.row}"
+            batch.events.append(SessionInfo(source, at, session, model, None, cwd, title=title))
 
     def _request(self, request: Request, request_id: str, record: Record, batch: Batch) -> None:
         source = self._source(record, request.timestamp, request_id)
@@ -123,8 +137,9 @@ class SessionDecoder:
         if not told.prompt:
             told.prompt = True
             self._prompt(request, source, batch)
-        if request.modelId:
-            self._facts(source, batch, None, None, request.modelId)
+        model = model_of(request)
+        if model is not None:
+            self._facts(source, batch, None, None, model)
         parts = request.response
         if isinstance(parts, str):
             parts = [Part(value=to_raw(parts))]
@@ -153,7 +168,7 @@ class SessionDecoder:
             text = text_of(body) if body else ""
             batch.events.append(SlashCommand(source, "", f"/{request.slashCommand.name}", text or None))
         elif body:
-            batch.events.append(UserText(source, "", body, source.base_id))
+            batch.events.append(UserText(source, "", body, source.base_id, bool(request.isSystemInitiated)))
 
 
 class LogDecoder(SessionDecoder):

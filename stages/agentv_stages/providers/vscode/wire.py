@@ -57,6 +57,7 @@ class Metadata(Struct, gc=False):
     toolCallResults: dict[str, ToolOutput] | None = None
     promptTokens: int | None = None
     outputTokens: int | None = None
+    resolvedModel: str | None = None
 
 
 class ErrorDetails(Struct, gc=False):
@@ -73,7 +74,10 @@ class Command(Struct, gc=False):
 
 
 class Request(Struct, gc=False):
-    """One prompt and all that was answered. Some tools write `prompt` and `completion` as plain texts."""
+    """One prompt and all that was answered. Some tools write `prompt` and `completion` as plain texts.
+
+    `promptTokens` is the input of the last model call, `completionTokens` the output of all of them.
+    """
 
     requestId: str | None = None
     timestamp: float | None = None
@@ -83,6 +87,9 @@ class Request(Struct, gc=False):
     isCanceled: bool | None = None
     modelId: str | None = None
     slashCommand: Command | None = None
+    isSystemInitiated: bool | None = None
+    promptTokens: int | None = None
+    completionTokens: int | None = None
     prompt: Raw = ABSENT
     completion: Raw = ABSENT
 
@@ -93,6 +100,7 @@ class Session(Struct, gc=False):
     sessionId: str | None = None
     creationDate: float | None = None
     customTitle: str | None = None
+    workingDirectory: str | None = None
     requests: list[Raw] | None = None
 
 
