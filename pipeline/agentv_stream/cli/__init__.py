@@ -70,4 +70,14 @@ def main() -> None:
     """The entry point of `agentv-stream`."""
     first = sys.argv[1] if len(sys.argv) > 1 else ""
     app = build([first] if first in COMMANDS else list(COMMANDS))
-    app(prog_name="agentv-stream")
+    app(args=bare_options(sys.argv[1:]), prog_name="agentv-stream")
+
+
+def bare_options(arguments: list[str]) -> list[str]:
+    """`--fail-fast` alone means `--fail-fast=report`, which typer cannot say; behind `--` nothing is touched."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    head = list(arguments[:end])
+    for i, word in enumerate(head):
+        if word == "--fail-fast" and (i + 1 == len(head) or head[i + 1] not in ("report", "close")):
+            head[i] = "--fail-fast=report"
+    return head + arguments[end:]

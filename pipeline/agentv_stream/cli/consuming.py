@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
@@ -15,6 +15,7 @@ from agentv_stream.errors import (
     EXIT_FINE,
     EXIT_RUN,
     EXIT_USAGE,
+    EXIT_VERDICT,
     AgentvStreamError,
     EmptyInput,
     NotALog,
@@ -26,6 +27,9 @@ from agentv_stream.session import Report, StreamSession
 from agentv_stream.settings import Settings, from_process, stream_log
 from agentv_stream.sink import publish_now
 from agentv_stream.source import ByteSource, FileSource, standard_input
+
+if TYPE_CHECKING:
+    from agentv_stream.cli.live_check import LiveCheck
 
 HINT = (
     "an agent's event stream was expected; run the agent so:\n"
@@ -47,17 +51,29 @@ def consume_source(
     """Consumes one source; gives the exit code."""
     try:
         settings = _settings(options)
+        live = _checks(checks, case, fail_fast, settings, name)
         source = open_source(name, session_id)
     except AgentvStreamError as error:
         say(str(error))
         return error.exit_code
     tune_collector()
     try:
-        session, report = anyio.run(_run, source, settings)
+        session, report = anyio.run(_run, source, settings, live)
     except AgentvStreamError as error:
         say(str(error))
         return error.exit_code
-    return finish(session, report, settings)
+    return finish(session, report, settings, live)
+
+
+def _checks(
+    specs: Sequence[Path], case: str | None, fail_fast: str | None, settings: Settings, name: str
+) -> "LiveCheck | None":
+    """The specs of `--check`, read before anything else; their module is loaded only where it is used."""
+    if not specs and case is None and fail_fast is None:
+        return None
+    from agentv_stream.cli.live_check import open_checks
+
+    return open_checks(specs, case, fail_fast, settings.test_id or Path(name).name, say)
 
 
 def _settings(options: dict[str, Any]) -> Settings:
@@ -95,8 +111,12 @@ def tune_collector() -> None:
     gc.set_threshold(100_000, 50, 1000)
 
 
-async def _run(source: ByteSource, settings: Settings) -> tuple[StreamSession, Report]:
-    session = StreamSession(source, settings, signals=True)
+async def _run(
+    source: ByteSource, settings: Settings, live: "LiveCheck | None"
+) -> tuple[StreamSession, Report]:
+    session = StreamSession(source, settings, watchers=[live.checker] if live is not None else [], signals=True)
+    if live is not None and live.fail_fast == "close":
+        live.stop = session.stop
     wanted = settings.live if settings.live is not None else sys.stderr.isatty() and not settings.quiet
     if not wanted:
         return session, await session.run()
@@ -108,10 +128,12 @@ async def _run(source: ByteSource, settings: Settings) -> tuple[StreamSession, R
     return session, report
 
 
-def finish(session: StreamSession, report: Report, settings: Settings) -> int:
+def finish(session: StreamSession, report: Report, settings: Settings, live: "LiveCheck | None" = None) -> int:
     """Writes the statistics, tells how it ended, and gives the exit code."""
     result = report.result
     code = EXIT_FINE
+    if live is not None and result is not None and live.finish(result, session.provider, settings.quiet):
+        code = EXIT_VERDICT
     for warning in report.warnings:
         say(warning)
     for failure in report.failures:
@@ -127,7 +149,9 @@ def finish(session: StreamSession, report: Report, settings: Settings) -> int:
                 code = _worst(code, error.exit_code)
         if not settings.quiet:
             sys.stderr.write(closing_lines(result))
-        if result.status in ("error", "incomplete", "interrupted", "stalled", "killed"):
+        # Where we closed the pipe ourselves the end says nothing, and the verdict's code holds.
+        stopped = live is not None and live.stopped is not None
+        if result.status in ("error", "incomplete", "interrupted", "stalled", "killed") and not stopped:
             code = _worst(code, EXIT_RUN)
     sys.stderr.flush()
     if session.cut_short and report.signalled is not None:
