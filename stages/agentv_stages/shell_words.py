@@ -62,12 +62,12 @@ def _split_simple(text: str) -> list[Pipeline] | None:
     writes: list[str] = []
     reads: list[str] = []
     target: list[str] | None = None
-    start = 0
-    match = _TOKEN.scanner(text).match
-    while True:
-        token = match()
-        if token is None:
+    start = at = 0
+    tokens = _TOKEN.finditer(text)
+    for token in tokens:
+        if token.start() != at:
             return None
+        at = token.end()
         group = token.lastindex
         if group == _WORD:
             value = token[1]
@@ -86,22 +86,24 @@ def _split_simple(text: str) -> list[Pipeline] | None:
         if group == _REDIRECTION:
             operator = token[3]
             if operator in (">&", "<&"):
-                number = match() if _COPIED.match(text, token.end()) else None
-                if number is None or number.lastindex != _WORD:
+                number = next(tokens) if _COPIED.match(text, at) else None
+                if number is None or number.start() != at or number.lastindex != _WORD:
                     return None
+                at = number.end()
             else:
                 target = reads if operator == "<" else writes
             continue
         value = token[2]
         if words or writes:
-            pipeline.append(Command(words, writes, reads, None, text[start : token.start(group)].strip()))
+            pipeline.append(Command(words, writes, reads, None, text[start : token.start(group or 0)].strip()))
         words, writes, reads = [], [], []
-        start = token.end()
+        start = at
         if pipeline and value not in ("|", "|&"):
             pipelines.append(pipeline)
             pipeline = []
         if group == _END or len(pipelines) > MAX_COMMANDS:
             return pipelines
+    return None
 
 
 class _Reader:
