@@ -15,7 +15,7 @@ from agentv_stages.event import (
     UserText,
 )
 from agentv_stages.providers.acp import PROVIDER
-from agentv_stages.providers.acp.session import QUIET_METHODS, QUIET_UPDATES
+from agentv_stages.providers.acp.catalogue import QUIET_METHODS, QUIET_UPDATES
 from support.decoding import (
     FIXTURES,
     asked_calls,
@@ -277,7 +277,7 @@ def test_a_plan_stands_for_qwens_todo_tool_but_not_for_copilots() -> None:
 
 
 def test_ids_of_the_two_sides_may_be_equal() -> None:
-    ask = {**RPC, "id": 3, "method": "session/request_permission"}
+    ask: dict[str, Any] = {**RPC, "id": 3, "method": "session/request_permission"}
     ask["params"] = {
         "toolCall": {"toolCallId": "c1", "title": "Edit", "kind": "edit"},
         "options": [{"optionId": "yes", "kind": "allow_once"}, {"optionId": "no", "kind": "reject_once"}],
@@ -292,7 +292,7 @@ def test_ids_of_the_two_sides_may_be_equal() -> None:
 
 
 def test_a_permission_request_tells_a_call_that_has_no_other_message() -> None:
-    ask = {**RPC, "id": 0, "method": "session/request_permission"}
+    ask: dict[str, Any] = {**RPC, "id": 0, "method": "session/request_permission"}
     tool = {"toolCallId": "replace-1757858836472", "status": "pending", "title": "a: x => y", "kind": "edit"}
     ask["params"] = {"toolCall": {**tool, "locations": [{"path": "/w/a"}]}, "options": []}
     events = events_of(ask, change("replace-1757858836472", content=[]))
@@ -477,15 +477,15 @@ def test_a_prompt_that_is_echoed_counts_once() -> None:
 def test_every_known_update_and_method_has_a_name() -> None:
     known = [update(kind) for kind in sorted(QUIET_UPDATES)]
     more = [update("notice", severity="warning", title="t"), update("compaction_update", status="completed")]
-    methods = [{**RPC, "method": method, "params": {}} for method in sorted(QUIET_METHODS)]
+    methods: list[dict[str, Any]] = [{**RPC, "method": method, "params": {}} for method in sorted(QUIET_METHODS)]
     assert not decoded(ACP, lines(*known, *more, *methods, {**RPC, "method": "_x/y"})).unknown
     new = decoded(ACP, lines(update("brand_new"), {**RPC, "method": "session/new_thing"}))
     assert new.unknown == {"brand_new": 1, "session/new_thing": 1}
 
 
 def test_other_json_rpc_is_not_acp() -> None:
-    server = {**RPC, "id": 1, "result": {"protocolVersion": "2025-06-18", "capabilities": {}}}
-    codex = {**RPC, "method": "turn/started", "params": {}}
+    server: dict[str, Any] = {**RPC, "id": 1, "result": {"protocolVersion": "2025-06-18", "capabilities": {}}}
+    codex: dict[str, Any] = {**RPC, "method": "turn/started", "params": {}}
     assert best(PROVIDER, lines(server, codex, {"type": "assistant"}))[1] == 0.0
     assert (
         best(PROVIDER, lines({"method": "session/update", "params": {"update": {"sessionUpdate": "plan"}}}))[1] == 1.0

@@ -42,7 +42,7 @@ def _detect(head: Head) -> float:
             continue
         if isinstance(method, str) and method.startswith(("session/", "fs/read_text_file", "fs/write_text_file")):
             best = max(best, 0.9)
-        given: Any = params if method == "initialize" else result
+        given: Any = params if method == "initialize" else result  # pyright: ignore[reportUnknownVariableType] - decoded JSON
         if isinstance(given, dict) and isinstance(given.get("protocolVersion"), int):  # pyright: ignore[reportUnknownMemberType] - decoded JSON
             return 1.0  # the Language Server and Model Context protocols have a text or none there
         if isinstance(result, dict) and ("agentCapabilities" in result or "stopReason" in result):

@@ -5,7 +5,6 @@ message ends where a call's result or a new prompt comes. Text of sub-agents is 
 for the next message that tells whose it was.
 """
 
-import re
 from typing import TypeVar
 
 import msgspec
@@ -20,37 +19,27 @@ from agentv_stages.event import (
     SessionEnd,
     SessionInfo,
     Source,
-    Status,
     UserText,
 )
 from agentv_stages.payload import text_of, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.acp import calls, usage, wire
+from agentv_stages.providers.acp.catalogue import (
+    ENDS,
+    FAILURE_TEXT,
+    FROM_AGENT,
+    FROM_CLIENT,
+    INFO_TEXT,
+    LEVELS,
+    QUIET_METHODS,
+    QUIET_UPDATES,
+)
 from agentv_stages.providers.acp.naming import PLAN_TOOLS, agent_of
 from agentv_stages.providers.acp.state import AcpState, Answer, Asked, Held
 from agentv_stages.times import from_epoch
 
 T = TypeVar("T")
-FAILURE_TEXT = re.compile(r"\AError: (?:\d{3} |Failed to get response )")
 MOST = 10_000
-INFO_TEXT = re.compile(r"\A(?:Info|Warning): (?:/|[A-Za-z]:\\).*\Z")  # told while the call that made the file runs
-FROM_CLIENT = frozenset(
-    ("c2a", "client", "client_to_agent", "client->agent", "out", "send", "sent", "stdin", "request")
-)
-FROM_AGENT = frozenset(("a2c", "agent", "agent_to_client", "agent->client", "in", "recv", "received", "stdout"))
-ENDS: dict[str, Status] = {"cancelled": "interrupted", "refusal": "error"}
-LEVELS: dict[str, Level] = {"warning": "warning", "error": "error", "debug": "debug"}
-QUIET_UPDATES = frozenset(
-    ("available_commands_update", "config_option_update", "current_mode_update", "plan_removed", "state_update",
-     "tool_call_content_chunk", "terminal_update", "terminal_output_chunk", "subagent_update", "session_message",
-     "session_message_chunk", "compaction_summary_chunk", "user_message", "agent_thought")
-)  # fmt: skip
-QUIET_METHODS = frozenset(
-    ("initialize", "initialized", "authenticate", "logout", "session/load", "session/resume", "session/list",
-     "session/fork", "session/close", "session/delete", "session/set_mode", "session/set_config_option",
-     "fs/read_text_file", "fs/write_text_file", "terminal/create", "terminal/output", "terminal/wait_for_exit",
-     "terminal/kill", "terminal/release", "$/cancel_request", "elicitation/create", "elicitation/complete")
-)  # fmt: skip
 
 
 class AcpDecoder:

@@ -5,18 +5,15 @@ first one counts. Deltas are kept until their whole message comes; only an answe
 by them. Shell output stands three times in the stream; the one in `tool.execution_complete` is taken.
 """
 
-import re
-from collections.abc import Callable, Iterable
-from typing import Literal, TypeAlias
+from collections.abc import Callable
 
 import msgspec
-from msgspec import Raw, Struct, field
+from msgspec import Raw
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import (
     AssistantText,
     Notification,
-    Outcome,
     Reasoning,
     SessionEnd,
     SessionInfo,
@@ -31,42 +28,14 @@ from agentv_stages.payload import EMPTY_STRING, decode_json, text_of, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.copilot import wire
 from agentv_stages.providers.copilot.catalogue import IGNORED, NOTICES
+from agentv_stages.providers.copilot.results import Scope, arguments, ended, known_sum, mcp_name, token_usage
+from agentv_stages.providers.copilot.state import EventsState, Pending
 from agentv_stages.times import parse_iso
 
 MOST_OPEN = 10_000
 MOST_AGENTS = 1_000
 MOST_KEYS = 64
-EXIT_CODE = re.compile(r"<[^<>\n]*exit(?:ed)?(?: with)?(?: exit)? code:? (-?\d+)>\s*$")
-DENIED = frozenset(("denied", "rejected", "permission_denied"))
-CANCELLED = frozenset(("cancelled", "canceled", "aborted", "interrupted"))
 HUMAN = (None, "", "user")
-Scope: TypeAlias = Literal["call", "segment", "session"]
-
-
-class Pending(Struct):
-    """What the deltas of one agent gave so far, and the id of its last answer."""
-
-    answer_id: str = ""
-    text_id: str = ""
-    text: list[str] = field(default_factory=list[str])
-    thought_id: str = ""
-    thought: list[str] = field(default_factory=list[str])
-    source: Source | None = None
-
-
-class EventsState(Struct):
-    """What is remembered between lines: open calls (id to start time), unfinished answers, sub-agents, their calls."""
-
-    session_id: str | None = None
-    model: str | None = None
-    open: dict[str, int | None] = field(default_factory=dict[str, int | None])
-    by_user: dict[str, bool] = field(default_factory=dict[str, bool])
-    pending: dict[str, Pending] = field(default_factory=dict[str, Pending])
-    parents: dict[str, str] = field(default_factory=dict[str, str])
-    agents: dict[str, str] = field(default_factory=dict[str, str])
-    usage_keys: list[str] = field(default_factory=list[str])
-    failure: str | None = None
-    aborted: bool = False
 
 
 class EventsDecoder:
@@ -184,15 +153,15 @@ class EventsDecoder:
             more = bool(data.chunkIndex)
             events.append(AssistantText(source, f"-{part}", message_id, data.content, more, False, model))
             part += 1
-        _clear(pending)
+        pending.clear()
         opened = self.state.open
         for call in data.toolRequests or ():
             if call.toolCallId in opened:
                 continue
-            name = _mcp(call.mcpServerName, call.mcpToolName) or call.name
+            name = mcp_name(call.mcpServerName, call.mcpToolName) or call.name
             events.append(
                 ToolCall(
-                    source, f"-{part}", message_id, call.toolCallId, name, _arguments(call.arguments), parent, model
+                    source, f"-{part}", message_id, call.toolCallId, name, arguments(call.arguments), parent, model
                 )
             )
             part += 1
@@ -229,7 +198,7 @@ class EventsDecoder:
 
     def _attempt(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
         """A new attempt: what the one before it printed is void."""
-        _clear(self._pending(line.agentId))
+        self._pending(line.agentId).clear()
         batch.ignore(line.type)
 
     def _give_up(self, agent: str, batch: Batch) -> None:
@@ -243,7 +212,7 @@ class EventsDecoder:
             if any(pending.text):
                 text = to_raw("".join(pending.text))
                 batch.events.append(AssistantText(source, "-1", message_id, text, False, False, self.state.model))
-        _clear(pending)
+        pending.clear()
 
     # calls
 
@@ -259,10 +228,10 @@ class EventsDecoder:
             return
         source, parent = self._placed(source, line.agentId, data.parentToolCallId)
         message_id = self._pending(line.agentId or data.parentToolCallId).answer_id or f"m{source.row}"
-        name = _mcp(data.mcpServerName, data.mcpToolName) or data.toolName
+        name = mcp_name(data.mcpServerName, data.mcpToolName) or data.toolName
         opened[call_id] = source.time_ms
         batch.events.append(
-            ToolCall(source, "", message_id, call_id, name, _arguments(data.arguments), parent, data.model)
+            ToolCall(source, "", message_id, call_id, name, arguments(data.arguments), parent, data.model)
         )
 
     def _complete(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
@@ -272,7 +241,7 @@ class EventsDecoder:
             batch.ignore("tool.execution_complete/user")
             return
         source, _ = self._placed(source, line.agentId, data.parentToolCallId)
-        output, exit_code, outcome = _ended(data)
+        output, exit_code, outcome = ended(data)
         started = self.state.open.pop(call_id, None)
         took = source.time_ms - started if started is not None and source.time_ms is not None else None
         if took is not None and took < 0:
@@ -352,7 +321,7 @@ class EventsDecoder:
         key = usage.apiCallId or source.base_id or f"u{source.row}"
         self.state.usage_keys.append(key)
         del self.state.usage_keys[:-MOST_KEYS]
-        batch.events.append(_token_usage(source, key, "call", usage.model, usage))
+        batch.events.append(token_usage(source, key, "call", usage.model, usage))
 
     def _shutdown(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
         data = wire.decode_shutdown(line.data)
@@ -360,17 +329,17 @@ class EventsDecoder:
         parts = [m.usage for m in (data.modelMetrics or {}).values() if m.usage is not None]
         if parts:
             total = wire.Usage(
-                inputTokens=_sum(p.inputTokens for p in parts),
-                outputTokens=_sum(p.outputTokens for p in parts),
-                cacheReadTokens=_sum(p.cacheReadTokens for p in parts),
-                cacheWriteTokens=_sum(p.cacheWriteTokens for p in parts),
-                reasoningTokens=_sum(p.reasoningTokens for p in parts),
+                inputTokens=known_sum(p.inputTokens for p in parts),
+                outputTokens=known_sum(p.outputTokens for p in parts),
+                cacheReadTokens=known_sum(p.cacheReadTokens for p in parts),
+                cacheWriteTokens=known_sum(p.cacheWriteTokens for p in parts),
+                reasoningTokens=known_sum(p.reasoningTokens for p in parts),
             )
             # with the accounting of 1.0 a resumed session goes on counting; before it each run counted anew
             scope: Scope = "session" if data.accountingSnapshot not in wire.NOTHING else "segment"
             model = next(iter(data.modelMetrics or {})) if len(parts) == 1 else data.currentModel
             key = source.base_id or f"u{source.row}"
-            batch.events.append(_token_usage(source, key, scope, model, total, True))
+            batch.events.append(token_usage(source, key, scope, model, total, True))
         status, reason = self._verdict()
         if data.shutdownType == "error" and status == "complete":
             status, reason = "error", data.errorReason
@@ -466,89 +435,3 @@ class EventsDecoder:
             return source, None
         stream = f"subagent:{self.state.agents.get(parent_call, parent_call)}"
         return msgspec.structs.replace(source, stream=stream), parent_call
-
-
-def _clear(pending: Pending) -> None:
-    pending.text_id = pending.thought_id = ""
-    pending.text.clear()
-    pending.thought.clear()
-    pending.source = None
-
-
-def _mcp(server: str | None, tool: str | None) -> str | None:
-    return f"mcp__{server}__{tool}" if server and tool else None
-
-
-def _arguments(raw: Raw) -> Raw:
-    """Arguments are an object; custom tools have a string, unwrapped where it holds an object."""
-    data = bytes(raw)
-    if data == b"null":
-        return wire.EMPTY
-    if data[:1] != b'"':
-        return raw
-    text = text_of(raw).strip()
-    if text[:1] != "{":
-        return raw
-    try:
-        value = decode_json(text.encode())
-    except (ValueError, RecursionError):
-        return raw
-    return to_raw(value) if isinstance(value, dict) else raw
-
-
-def _ended(data: wire.ToolComplete) -> tuple[Raw | None, int | None, Outcome | None]:
-    """Output, exit code and outcome. A shell command that fails is a success to Copilot, its code stands aside."""
-    code: int | None = None
-    if data.error not in wire.NOTHING:
-        try:
-            error = wire.decode_error(data.error)
-        except msgspec.MsgspecError:
-            return data.error, None, "error"
-        name = error.code or ""
-        outcome: Outcome = "denied" if name in DENIED else "cancelled" if name in CANCELLED else "error"
-        message = error.message if error.message not in wire.NOTHING else data.error
-        return message, data.shellExecution.exitCode if data.shellExecution else None, outcome
-    output = data.result if data.result not in wire.NOTHING else None
-    exits: list[wire.ShellExit] = []
-    if output is not None:
-        try:
-            result = wire.decode_output(output)
-            output = result.content if result.content not in wire.NOTHING else output
-            exits = result.contents or []
-        except msgspec.MsgspecError:
-            pass  # a result of another shape is passed on as it is
-    if data.shellExecution is not None:
-        code = data.shellExecution.exitCode
-    if code is None:
-        code = next((one.exitCode for one in exits if one.exitCode is not None), None)
-    if code is None and output is not None and b" code" in bytes(output)[-48:]:
-        found = EXIT_CODE.search(text_of(output)[-200:])
-        code = int(found[1]) if found else None
-    if data.success is False or code:
-        return output, code, "error"
-    return output, code, "ok" if data.success else None
-
-
-def _sum(values: Iterable[int | None]) -> int | None:
-    known = [v for v in values if v is not None]
-    return sum(known) if known else None
-
-
-def _token_usage(
-    source: Source, key: str, scope: Scope, model: str | None, usage: wire.Usage, covers_streams: bool = False
-) -> TokenUsage:
-    return TokenUsage(
-        source,
-        "",
-        key,
-        scope,
-        model,
-        usage.inputTokens,
-        usage.cacheReadTokens,
-        usage.cacheWriteTokens,
-        None,
-        usage.outputTokens,
-        usage.reasoningTokens,
-        True,
-        covers_streams,
-    )

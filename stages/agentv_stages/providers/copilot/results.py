@@ -1,0 +1,96 @@
+"""Parts of Copilot's events: names and arguments of calls, what calls gave back, tokens."""
+
+import re
+from collections.abc import Iterable
+from typing import Literal, TypeAlias
+
+import msgspec
+from msgspec import Raw
+
+from agentv_stages.event import Outcome, Source, TokenUsage
+from agentv_stages.payload import decode_json, text_of, to_raw
+from agentv_stages.providers.copilot import wire
+
+Scope: TypeAlias = Literal["call", "segment", "session"]
+EXIT_CODE = re.compile(r"<[^<>\n]*exit(?:ed)?(?: with)?(?: exit)? code:? (-?\d+)>\s*$")
+DENIED = frozenset(("denied", "rejected", "permission_denied"))
+CANCELLED = frozenset(("cancelled", "canceled", "aborted", "interrupted"))
+
+
+def mcp_name(server: str | None, tool: str | None) -> str | None:
+    return f"mcp__{server}__{tool}" if server and tool else None
+
+
+def arguments(raw: Raw) -> Raw:
+    """Arguments are an object; custom tools have a string, unwrapped where it holds an object."""
+    data = bytes(raw)
+    if data == b"null":
+        return wire.EMPTY
+    if data[:1] != b'"':
+        return raw
+    text = text_of(raw).strip()
+    if text[:1] != "{":
+        return raw
+    try:
+        value = decode_json(text.encode())
+    except (ValueError, RecursionError):
+        return raw
+    return to_raw(value) if isinstance(value, dict) else raw
+
+
+def ended(data: wire.ToolComplete) -> tuple[Raw | None, int | None, Outcome | None]:
+    """Output, exit code and outcome. A shell command that fails is a success to Copilot, its code stands aside."""
+    code: int | None = None
+    if data.error not in wire.NOTHING:
+        try:
+            error = wire.decode_error(data.error)
+        except msgspec.MsgspecError:
+            return data.error, None, "error"
+        name = error.code or ""
+        outcome: Outcome = "denied" if name in DENIED else "cancelled" if name in CANCELLED else "error"
+        message = error.message if error.message not in wire.NOTHING else data.error
+        return message, data.shellExecution.exitCode if data.shellExecution else None, outcome
+    output = data.result if data.result not in wire.NOTHING else None
+    exits: list[wire.ShellExit] = []
+    if output is not None:
+        try:
+            result = wire.decode_output(output)
+            output = result.content if result.content not in wire.NOTHING else output
+            exits = result.contents or []
+        except msgspec.MsgspecError:
+            pass  # a result of another shape is passed on as it is
+    if data.shellExecution is not None:
+        code = data.shellExecution.exitCode
+    if code is None:
+        code = next((one.exitCode for one in exits if one.exitCode is not None), None)
+    if code is None and output is not None and b" code" in bytes(output)[-48:]:
+        found = EXIT_CODE.search(text_of(output)[-200:])
+        code = int(found[1]) if found else None
+    if data.success is False or code:
+        return output, code, "error"
+    return output, code, "ok" if data.success else None
+
+
+def known_sum(values: Iterable[int | None]) -> int | None:
+    known = [v for v in values if v is not None]
+    return sum(known) if known else None
+
+
+def token_usage(
+    source: Source, key: str, scope: Scope, model: str | None, usage: wire.Usage, covers_streams: bool = False
+) -> TokenUsage:
+    return TokenUsage(
+        source,
+        "",
+        key,
+        scope,
+        model,
+        usage.inputTokens,
+        usage.cacheReadTokens,
+        usage.cacheWriteTokens,
+        None,
+        usage.outputTokens,
+        usage.reasoningTokens,
+        True,
+        covers_streams,
+    )

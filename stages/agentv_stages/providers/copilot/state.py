@@ -1,0 +1,38 @@
+"""What the decoder of Copilot's events remembers between lines."""
+
+from msgspec import Struct, field
+
+from agentv_stages.event import Source
+
+
+class Pending(Struct):
+    """What the deltas of one agent gave so far, and the id of its last answer."""
+
+    answer_id: str = ""
+    text_id: str = ""
+    text: list[str] = field(default_factory=list[str])
+    thought_id: str = ""
+    thought: list[str] = field(default_factory=list[str])
+    source: Source | None = None
+
+    def clear(self) -> None:
+        """The answer came whole, or its attempt died."""
+        self.text_id = self.thought_id = ""
+        self.text.clear()
+        self.thought.clear()
+        self.source = None
+
+
+class EventsState(Struct):
+    """What is remembered between lines: open calls (id to start time), unfinished answers, sub-agents, their calls."""
+
+    session_id: str | None = None
+    model: str | None = None
+    open: dict[str, int | None] = field(default_factory=dict[str, int | None])
+    by_user: dict[str, bool] = field(default_factory=dict[str, bool])
+    pending: dict[str, Pending] = field(default_factory=dict[str, Pending])
+    parents: dict[str, str] = field(default_factory=dict[str, str])
+    agents: dict[str, str] = field(default_factory=dict[str, str])
+    usage_keys: list[str] = field(default_factory=list[str])
+    failure: str | None = None
+    aborted: bool = False
