@@ -1,0 +1,62 @@
+"""A session of an OpenCode store as an input of bytes: the rows of `opencode_store`, as JSON lines."""
+
+from collections.abc import AsyncIterator, Generator
+from pathlib import Path
+
+import anyio.to_thread
+
+from agentv_stages.batch import Chunk
+from agentv_stages.visible import visible
+from agentv_stream.errors import UsageError
+from agentv_stream.files import CHUNK_BYTES
+from agentv_stream.opencode_store import StoredSession, StoreError, list_sessions, read_session
+
+MOST_LISTED = 10
+
+
+class StoreSource:
+    """One session with its child sessions. Without an id it is the only session that the store has.
+
+    Raises: StoreError when the store cannot be read or has no such session; UsageError when an id is needed.
+    """
+
+    finished = True
+
+    def __init__(self, path: str | Path, session_id: str | None = None) -> None:
+        self.path = Path(path)
+        self.name = str(path)
+        self.session_id = session_id or _only(list_sessions(self.path), self.name)
+
+    async def chunks(self) -> AsyncIterator[Chunk]:
+        pieces = _pieces(self.path, self.session_id)
+        try:
+            while data := await anyio.to_thread.run_sync(next, pieces, b""):
+                yield Chunk(data, None, self.name)
+        finally:
+            pieces.close()
+
+
+def _only(sessions: list[StoredSession], name: str) -> str:
+    roots = [session for session in sessions if session.parent_id is None]
+    if not roots:
+        raise StoreError(f"no sessions in {name}")
+    if len(roots) > 1:
+        newest = "".join(
+            f"\n  {visible(s.id, 60)}  {visible(s.title or '', 60)}" for s in reversed(roots[-MOST_LISTED:])
+        )
+        raise UsageError(f"{name} holds {len(roots)} sessions; name one with --session. The newest:{newest}")
+    return roots[0].id
+
+
+def _pieces(path: Path, session_id: str) -> Generator[bytes, None, None]:
+    """The rows, joined to pieces of about the size of a read."""
+    held: list[bytes] = []
+    size = 0
+    for row in read_session(path, session_id):
+        held += (row, b"\n")
+        size += len(row) + 1
+        if size >= CHUNK_BYTES:
+            yield b"".join(held)
+            held, size = [], 0
+    if held:
+        yield b"".join(held)
