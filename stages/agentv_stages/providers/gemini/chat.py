@@ -60,6 +60,7 @@ CONTEXT = b"<session_context>"
 LOOP = b'"System: Potential loop detected'
 EMPTY = (b"", b'""', b"null", b"[]", b"{}")
 _DIRECTORY = re.compile(r"Workspace Director(?:ies|y):\**\s*(?:-\s+)?(/[^\n]*|[A-Za-z]:\\[^\n]*)")
+_CLOCK = re.compile(rb'\{"\$set":\{"lastUpdated":"[^"\\]*"\}\}')  # a third of all lines
 _COMMAND = re.compile(r"(/[a-zA-Z][\w:-]*)(?:\s+(.*))?\s*\Z", re.DOTALL)
 
 
@@ -98,6 +99,9 @@ class ChatDecoder:
         self.state = ChatState()
 
     def decode(self, record: Record, batch: Batch) -> None:
+        if _CLOCK.fullmatch(record.data):
+            batch.ignore("$set")
+            return
         line = decode_chat(record.data)
         if line.type is not None:
             if self.state.started and self._is_copy(line):

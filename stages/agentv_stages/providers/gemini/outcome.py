@@ -14,7 +14,7 @@ DENIED_TYPES = frozenset(("execution_denied", "policy_violation"))
 _TAIL = 400
 _END = re.compile(
     rb"(?:\\nExit Code: (-?\d+|\(none\)))?(?:\\nSignal: (\w+|\(none\)))?(?:\\nBackground PIDs: [^\"\\]*)?"
-    rb"(?:\\nProcess Group PGID: [^\"\\]*)?(?:\\n</untrusted_context>)?\"$"
+    rb"(?:\\nProcess Group PGID: [^\"\\]*)?(?:\\n</untrusted_context>)?\""
 )
 _SHOWN = re.compile(rb'"Command (?:exited with code: (-?\d+)|terminated by signal: (\w+))\b')
 _NO_SIGNAL = (b"0", b"(none)", b"null")
@@ -34,7 +34,11 @@ def shell_outcome(output: bytes) -> tuple[Outcome, int | None]:
         if shown:
             code = int(shown[1]) if shown[1] is not None else None
             return ("ok" if code == 0 else "error"), code
-    end = _END.search(output[-_TAIL:])
+    tail = output[-_TAIL:]
+    at = tail.rfind(b"\\nExit Code: ")
+    if at < 0:
+        at = tail.rfind(b"\\nSignal: ")
+    end = _END.fullmatch(tail, at) if at >= 0 else None
     if end is None:
         return "ok", None
     if end[2] is not None and end[2] not in _NO_SIGNAL:

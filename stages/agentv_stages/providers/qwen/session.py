@@ -55,6 +55,7 @@ QUIET = frozenset(
     ("attribution_snapshot", "at_command", "session_artifact_snapshot", "file_history_snapshot", "agent_color",
      "session_summary", "turn_boundary")
 )  # fmt: skip
+_NO_PAYLOAD = Payload()
 REJECTED = frozenset(("reject", "rejected", "cancel", "cancelled"))
 
 
@@ -94,7 +95,12 @@ class SessionDecoder:
     def decode(self, record: Record, batch: Batch) -> None:
         line = decode_session(record.data)
         kind = line.type
-        payload = decode_payload(line.systemPayload) if kind == "system" and line.systemPayload else None
+        payload = _NO_PAYLOAD
+        info = (line.sessionId, line.version, line.cwd, line.gitBranch)
+        if kind == "system":
+            payload = decode_payload(line.systemPayload) if line.systemPayload else _NO_PAYLOAD
+            if info == self.state.info and self._is_quiet(line.subtype or "", payload, batch):
+                return
         source = Source(
             self.file,
             record.row,
@@ -104,11 +110,10 @@ class SessionDecoder:
             self.stream,
             line.uuid or "",
         )
-        info = (line.sessionId, line.version, line.cwd, line.gitBranch)
         if info != self.state.info:
             self._session(info, source, batch)
         if kind == "system":
-            self._system(line, payload or Payload(), source, record, batch)
+            self._system(line, payload, source, record, batch)
         elif kind == "tool_result":
             self._result(line, source, batch)
         elif kind == "assistant":
@@ -247,13 +252,10 @@ class SessionDecoder:
 
     def _system(self, line: SessionLine, payload: Payload, source: Source, record: Record, batch: Batch) -> None:
         name = line.subtype or ""
-        if name == "ui_telemetry":
-            if payload.uiEvent is not None:
-                self._telemetry(payload.uiEvent, source, batch)
-            else:
-                batch.ignore(name)
-        elif name in QUIET:
-            batch.ignore(name)
+        if self._is_quiet(name, payload, batch):
+            return
+        if name == "ui_telemetry" and payload.uiEvent is not None:
+            self._telemetry(payload.uiEvent, source, batch)
         elif name == "chat_compression":
             info = payload.info
             text = "the context was compressed"
@@ -274,6 +276,22 @@ class SessionDecoder:
         else:
             batch.unknown_type(f"system/{name}", record)
 
+    def _is_quiet(self, name: str, payload: Payload, batch: Batch) -> bool:
+        """Counts a record that tells nothing: most telemetry repeats the main thread, and adds times to its calls."""
+        if name == "ui_telemetry":
+            event = payload.uiEvent
+            if event is not None:
+                if event.error_message is not None:
+                    return False
+                if _agent(event) is not None and (event.function_name or event.input_token_count is not None):
+                    return False
+                if event.function_name is not None:
+                    self._ended(event)
+        elif name not in QUIET:
+            return False
+        batch.ignore(name)
+        return True
+
     def _rewind(self, target: str | None, source: Source, batch: Batch) -> None:
         """Takes back what follows the target; the target itself stays."""
         messages = self.state.messages
@@ -292,15 +310,9 @@ class SessionDecoder:
         agent = _agent(event)
         if event.error_message is not None:
             batch.events.append(Notification(source, "", "api_error", event.error_message[:2000], "warning"))
-        elif event.function_name is not None:
-            if agent is None:
-                self._ended(event)
-                batch.ignore("ui_telemetry")
-            else:
-                _agent_call(event, event.function_name, _in_stream(source, agent, None), batch)
-        elif agent is None or event.input_token_count is None:
-            batch.ignore("ui_telemetry")
-        else:
+        elif agent is not None and event.function_name is not None:
+            _agent_call(event, event.function_name, _in_stream(source, agent, None), batch)
+        elif agent is not None:
             self._agent_answer(event, _in_stream(source, agent, None), batch)
 
     def _ended(self, event: UiEvent) -> None:
