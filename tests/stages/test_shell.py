@@ -229,7 +229,7 @@ def test_a_watched_program_is_found_at_command_position(command: str) -> None:
         "cat /tmp/bobbin-eval-1/x",
         "cargo run --bin bobbin",
         "rm -rf /tmp/bobbin",
-        "cd /work/bobbin && ls",
+        "cd /home/me/bobbin && ls",
         "echo bobbin",
         "grep -r bobbin .",
         "# bobbin search",
