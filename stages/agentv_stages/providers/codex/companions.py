@@ -43,7 +43,7 @@ def companions(path: str, folder: Folder) -> list[Companion]:
     root = _head(path, folder)
     if root is None or root.parent is not None:
         return []
-    place = glob_escape(posixpath.dirname(path) or ".")
+    place = posixpath.dirname(path) or "."
     others: list[Head] = []
     for other in folder.glob(f"{place}/rollout-*.jsonl*"):
         head = _head(other, folder) if other != path else None
@@ -127,8 +127,3 @@ def _call_of(line: bytes) -> str | None:
         return str(item["id"]) if spawned else None
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
-
-
-def glob_escape(path: str) -> str:
-    """A path in which the signs of a glob stand for themselves."""
-    return re.sub(r"([*?[])", r"[\1]", path)

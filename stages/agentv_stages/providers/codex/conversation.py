@@ -8,35 +8,27 @@ response item comes, and used where it never does.
 import re
 import zlib
 
-import msgspec
-from msgspec import Raw, Struct, field
+from msgspec import Raw
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import (
     EMPTY_OBJECT,
-    NULL,
     AssistantText,
     Notification,
     Outcome,
     Reasoning,
     Source,
-    ToolCall,
-    ToolResult,
     UserText,
 )
-from agentv_stages.payload import decode_json, join_strings, to_raw
-from agentv_stages.provider import DecodeContext
+from agentv_stages.payload import join_strings, to_raw
+from agentv_stages.providers.codex.arguments import BEGIN_PATCH, SHELLS, agent_of, heredoc, unwrap
+from agentv_stages.providers.codex.calls import MOST_SCRIPTS, Calls, Copy
 from agentv_stages.providers.codex.outcome import Verdict, beginning, judge
-from agentv_stages.providers.codex.scripts import Script, named_call
-from agentv_stages.providers.codex.wire import ABSENT, ContentPart, Payload, decode_parts, first, given, plain, word
+from agentv_stages.providers.codex.scripts import Script
+from agentv_stages.providers.codex.wire import ABSENT, ContentPart, Payload, first, given, parts_of, plain, word
 
-MOST_OPEN = 10_000
-MOST_ANSWERED = 2048
 MOST_PENDING = 32
-MOST_SCRIPTS = 256
 MOST_TURNS = 32
-
-_as_raw = msgspec.json.Decoder(Raw).decode
 
 INJECTED = re.compile(
     r"\s*(?:<(?:environment_context|environments|user_instructions|turn_aborted|subagent_notification|skill|skills|"
@@ -44,63 +36,10 @@ INJECTED = re.compile(
     r"recommended_plugins|apps_instructions|plugins|goal_context|realtime)\b|# AGENTS\.md instructions|"
     r"Another language model started to solve this problem)"
 )
-SHELLS = frozenset(("shell", "shell_command", "exec_command", "container.exec", "local_shell"))
-_HEREDOC = re.compile(r"\s*(?:cd\s+\S+\s*&&\s*)?(?:apply_patch|applypatch)\b\s*(?:<<|['\"]?\*\*\* Begin Patch)")
-_PATCH = re.compile(r"\*\*\* Begin Patch.*?(?:\*\*\* End Patch|\Z)", re.S)
-_BEGIN = b"*** Begin Patch"
 
 
-class Copy(Struct):
-    """A text that the log tells a second time, waiting for its response item."""
-
-    role: str
-    text: Raw
-    source: Source
-
-
-class Running(Struct):
-    """The first output of a call whose process or script goes on, held until its end is told."""
-
-    output: Raw
-    source: Source
-
-
-class State(Struct):
-    """What the rollout decoders remember; every list and map in it is capped.
-
-    `answer` is the message id of the model answer that is being written, "" between answers. `open` maps the calls that
-    wait for a result to the sub-agent's id that they started, if any. `said` holds checksums of texts whose copy has
-    not come yet.
-    """
-
-    session_id: str | None = None
-    model: str | None = None
-    window: int | None = None
-    answer: str = ""
-    open: dict[str, str] = field(default_factory=dict[str, str])
-    answered: dict[str, bool] = field(default_factory=dict[str, bool])
-    running: dict[str, Running] = field(default_factory=dict[str, Running])
-    scripts: list[Script] = field(default_factory=list[Script])
-    pending: list[Copy] = field(default_factory=list[Copy])
-    said: list[int] = field(default_factory=list[int])
-    user_seen: bool = False
-    turns: list[list[str]] = field(default_factory=list[list[str]])
-    outputs_end: bool = True
-    final: bool = False
-    totals: list[int] | None = None
-    records: bool = False
-    ends: bool = False
-    started: bool = False
-    replay: bool = False
-    begun_ms: int | None = None
-
-
-class Conversation:
-    """The part that both rollout decoders share. `state` is replaced as a whole when a follower is restored."""
-
-    def __init__(self, context: DecodeContext) -> None:
-        self.context = context
-        self.state = State()
+class Conversation(Calls):
+    """The part that both rollout decoders share."""
 
     def response_item(self, p: Payload, source: Source, record: Record, batch: Batch) -> None:
         """One API-level item."""
@@ -138,7 +77,7 @@ class Conversation:
     # Texts
 
     def _message(self, p: Payload, source: Source, batch: Batch) -> None:
-        parts = _parts(p.content)
+        parts = parts_of(p.content)
         if p.role == "assistant":
             self.release("user", batch)
             answer = self.answer(source)
@@ -232,7 +171,7 @@ class Conversation:
     def _reasoning(self, p: Payload, source: Source, batch: Batch) -> None:
         self.release("user", batch)
         answer = self.answer(source)
-        texts = [part.text for part in _parts(p.content) or _parts(p.summary) if first(part.text) == b'"']
+        texts = [part.text for part in parts_of(p.content) or parts_of(p.summary) if first(part.text) == b'"']
         if not texts:
             batch.ignore("reasoning, encrypted")
             return
@@ -241,26 +180,12 @@ class Conversation:
 
     def _agent_mail(self, p: Payload, source: Source, batch: Batch) -> None:
         """A message between agents: a task, an answer; the text may be encrypted."""
-        texts = [plain(part.text) for part in _parts(p.content)]
+        texts = [plain(part.text) for part in parts_of(p.content)]
         self.end_answer()
         body = to_raw("".join(texts))
         batch.events.append(UserText(source, "", body, p.id or f"u{source.row}", True))
 
     # Calls
-
-    def answer(self, source: Source) -> str:
-        """The id of the model answer that this record belongs to."""
-        state = self.state
-        if not state.answer:
-            state.answer = f"m{source.row}"
-            if state.turns and len(state.turns[-1]) < 512:
-                state.turns[-1].append(state.answer)
-        state.user_seen = False
-        return state.answer
-
-    def end_answer(self) -> None:
-        """What the model says next is another answer."""
-        self.state.answer = ""
 
     def _call(self, p: Payload, arguments: Raw, source: Source, batch: Batch) -> None:
         self.release("user", batch)
@@ -268,66 +193,11 @@ class Conversation:
         if p.namespace and p.namespace != "functions":
             name = f"{p.namespace}.{name}"
         value = unwrap(arguments)
-        if name in SHELLS and len(value) > 40 and _BEGIN in bytes(value):
+        if name in SHELLS and len(value) > 40 and BEGIN_PATCH in bytes(value):
             patch = heredoc(value)
             if patch is not None:
                 name, value = "apply_patch", patch
         self.call(source, "", self.answer(source), p.call_id or p.id or f"row{source.row}", name, value, None, batch)
-
-    def call(
-        self,
-        source: Source,
-        part: str,
-        answer: str,
-        call_id: str,
-        name: str,
-        value: Raw,
-        parent: str | None,
-        batch: Batch,
-    ) -> None:
-        state = self.state
-        state.final = False
-        if len(state.open) >= MOST_OPEN:
-            del state.open[next(iter(state.open))]
-        state.open[call_id] = ""
-        batch.events.append(
-            ToolCall(source, part, answer, call_id, name, value, parent or self.context.parent_call, state.model)
-        )
-
-    def result(
-        self,
-        source: Source,
-        call_id: str,
-        output: Raw | None,
-        outcome: Outcome | None,
-        exit_code: int | None,
-        duration: int | None,
-        batch: Batch,
-        part: str = "",
-    ) -> None:
-        state = self.state
-        agent = state.open.pop(call_id, None) or None
-        if state.running:
-            state.running.pop(call_id, None)
-        self._answered(call_id)
-        batch.events.append(ToolResult(source, part, call_id, output, outcome, exit_code, duration, agent))
-
-    def _answered(self, call_id: str) -> None:
-        answered = self.state.answered
-        if len(answered) >= MOST_ANSWERED:
-            del answered[next(iter(answered))]
-        answered[call_id] = True
-
-    def hold(self, call_id: str, output: Raw | None, source: Source, batch: Batch) -> None:
-        """An output that says "still running": its call ends with an item, or not at all in this run."""
-        state = self.state
-        if len(state.running) >= MOST_SCRIPTS:
-            self._let_go(next(iter(state.running)), batch)
-        state.running[call_id] = Running(output or NULL, source)
-
-    def _let_go(self, call_id: str, batch: Batch) -> None:
-        held = self.state.running.pop(call_id)
-        self.result(held.source, call_id, held.output, None, None, None, batch)
 
     def _output(self, call_id: str, output: Raw, source: Source, batch: Batch) -> None:
         state = self.state
@@ -375,14 +245,6 @@ class Conversation:
         script = p.input if given(p.input) else Raw(b'""')
         state.scripts.append(Script(call_id, script, self.answer(source), source, state.model, last_ms=source.time_ms))
 
-    def count(self, script: Script, batch: Batch) -> None:
-        """A script that made no call which the log shows is a call itself."""
-        if script.made or script.counted:
-            return
-        script.counted = True
-        name, value = named_call(script.input)
-        self.call(script.source, "", script.message_id, script.call_id, name, value, None, batch)
-
     def _script_output(self, script: Script, verdict: Verdict, source: Source, batch: Batch) -> None:
         self.count(script, batch)
         if verdict.running:
@@ -398,14 +260,6 @@ class Conversation:
         if not verdict.running:
             self.state.scripts.remove(script)
             self._answered(script.call_id)
-
-    def let_go(self, batch: Batch) -> None:
-        """Another turn, or the end of the input: what went on in the background has given what it said."""
-        state = self.state
-        if state.running:
-            for call_id in list(state.running):
-                self._let_go(call_id, batch)
-            state.scripts = [script for script in state.scripts if not script.counted]
 
     def close(self, source: Source | None, batch: Batch) -> None:
         """A run ended: texts and scripts that wait will not be completed. With `source` its open calls were cancelled
@@ -431,13 +285,6 @@ IGNORED_ITEMS = frozenset({"ghost_snapshot", "additional_tools", "other", "compa
 }
 
 
-def _parts(content: Raw) -> list[ContentPart]:
-    head = first(content)
-    if head == b"[":
-        return decode_parts(content)
-    return [ContentPart("text", content)] if head == b'"' else []
-
-
 def _injected(parts: list[ContentPart]) -> bool:
     """Text in the user's name that the program wrote; all parts must look like it."""
     return all(first(p.text) == b'"' and INJECTED.match(beginning(p.text)) for p in parts)
@@ -448,47 +295,3 @@ def _spaced(texts: list[Raw]) -> list[Raw]:
     for text in texts[1:]:
         out += [Raw(b'"\\n\\n"'), text]
     return out
-
-
-def unwrap(value: Raw) -> Raw:
-    """Arguments as JSON: the object inside a JSON string; the string itself where it holds none."""
-    if not given(value):
-        return EMPTY_OBJECT
-    if first(value) != b'"':
-        return value
-    if len(value) == 2:
-        return EMPTY_OBJECT
-    inner = bytes(memoryview(value)[1:40]).lstrip()
-    if inner[:1] not in (b"{", b"[") and inner[:2] not in (b"\\n", b"\\t", b"\\r"):
-        return value
-    text = decode_json(value).strip()
-    if text[:1] not in ("{", "["):
-        return value
-    try:
-        return _as_raw(text.encode())
-    except (msgspec.MsgspecError, UnicodeError):
-        return value
-
-
-def heredoc(arguments: Raw) -> Raw | None:
-    """The patch that a shell call carries as a heredoc: Codex runs it as `apply_patch`, not in a shell."""
-    value = decode_json(arguments)
-    command = (value.get("cmd") or value.get("command")) if isinstance(value, dict) else None  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
-    if isinstance(command, list) and command:
-        words = [str(w) for w in command]  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType] - decoded JSON
-        command = " ".join(words) if words[0].endswith("apply_patch") else words[-1]
-    if not isinstance(command, str) or not _HEREDOC.match(command):
-        return None
-    found = _PATCH.search(command)
-    return to_raw(found[0]) if found is not None else None
-
-
-def agent_of(output: Raw) -> str:
-    """The sub-agent that a `spawn_agent` call started, from its output `{"agent_id":…}`; "" for other outputs."""
-    if b"agent_id" not in bytes(output) and b"task_name" not in bytes(output):
-        return ""
-    value = decode_json(unwrap(output))
-    if not isinstance(value, dict):
-        return ""
-    agent = value.get("task_name") or value.get("nickname") or value.get("agent_id")  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
-    return agent if isinstance(agent, str) else ""

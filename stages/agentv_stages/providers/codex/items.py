@@ -19,11 +19,11 @@ from agentv_stages.providers.codex.wire import (
     Item,
     Payload,
     decode_invocation,
-    decode_parts,
     duration_ms,
     first,
     given,
     member,
+    parts_of,
     word,
 )
 
@@ -55,11 +55,10 @@ class Items(Conversation):
             return
         kind = item.type
         if kind == "AgentMessage":
-            for part in decode_parts(item.content) if first(item.content) == b"[" else ():
+            for part in parts_of(item.content):
                 self.copy("assistant", part.text, source, batch)
         elif kind == "UserMessage":
-            texts = [p.text for p in decode_parts(item.content)] if first(item.content) == b"[" else []
-            texts = [text for text in texts if first(text) == b'"']
+            texts = [part.text for part in parts_of(item.content) if first(part.text) == b'"']
             self.copy("user", join_strings(texts), source, batch)
         elif kind in RUNS:
             self._run(item, source, batch)
@@ -202,9 +201,9 @@ def described(item: Item) -> tuple[str, Raw]:
 
 def changes_of(changes: Raw) -> Any:
     """Changed files as the exec stream has them, `[{path, kind, …}]`; rollouts map paths to changes."""
-    value = decode_json(changes) if given(changes) else []
+    value: Any = decode_json(changes) if given(changes) else []
     if not isinstance(value, dict):
-        return value
+        return value  # pyright: ignore[reportUnknownVariableType] - decoded JSON
     out: list[dict[str, Any]] = []
     for path, change in value.items():  # pyright: ignore[reportUnknownVariableType] - decoded JSON
         one: dict[str, Any] = {"path": path}

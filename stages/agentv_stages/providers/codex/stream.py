@@ -32,6 +32,7 @@ from agentv_stages.providers.codex.wire import (
     Item,
     Tokens,
     decode_exec,
+    duration_ms,
     first,
     given,
     member,
@@ -192,9 +193,7 @@ class ItemStream:
             outcome = "ok"
         elif given(item.result):
             output = item.result
-        duration = None
-        if first(item.duration) not in (b"", b"{", b"n"):
-            duration = round(float(bytes(item.duration)))
+        duration = duration_ms(item.duration)
         batch.events.append(ToolResult(source, "", call_id, output, outcome, item.exit_code, duration, agent))
 
 

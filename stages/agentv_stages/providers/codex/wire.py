@@ -5,10 +5,10 @@ Source: Codex 0.27, 0.50, 0.80, 0.120 and 0.169, `exec --json`, rollouts, app-se
 
 from typing import Any
 
-from msgspec import Raw, Struct, field
+from msgspec import MsgspecError, Raw, Struct, field
 from msgspec.json import Decoder
 
-from agentv_stages.payload import decode_json, text_of
+from agentv_stages.payload import decode_json, plain_text, text_of, to_raw
 
 ABSENT = Raw(b"")
 
@@ -240,17 +240,32 @@ decode_rollout = Decoder(RolloutLine).decode
 decode_payload = Decoder(Payload).decode
 decode_old_exec = Decoder(OldExecLine).decode
 decode_wrapped = Decoder(Wrapped).decode
-decode_parts = Decoder(list[ContentPart]).decode
+_parts = Decoder(list[ContentPart]).decode
 decode_invocation = Decoder(Invocation).decode
 _duration = Decoder(Duration).decode
 
 
 def duration_ms(raw: Raw) -> int | None:
-    """`{"secs":…,"nanos":…}` in milliseconds; None for anything else."""
-    if first(raw) != b"{":
+    """`{"secs":…,"nanos":…}`, or a number of milliseconds, in milliseconds; None for anything else."""
+    head = first(raw)
+    try:
+        if head == b"{":
+            value = _duration(raw)
+            return value.secs * 1000 + value.nanos // 1_000_000
+        return round(float(bytes(raw))) if head.isdigit() else None
+    except (MsgspecError, ValueError, OverflowError):
         return None
-    value = _duration(raw)
-    return value.secs * 1000 + value.nanos // 1_000_000
+
+
+def parts_of(content: Raw) -> list[ContentPart]:
+    """The parts of a message's content; a plain string, or parts of another shape, make one part."""
+    head = first(content)
+    if head == b"[":
+        try:
+            return _parts(content)
+        except MsgspecError:
+            return [ContentPart("text", to_raw(plain_text(decode_json(content))))]
+    return [ContentPart("text", content)] if head == b'"' else []
 
 
 def member(raw: Raw, key: str) -> Any:

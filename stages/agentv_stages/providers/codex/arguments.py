@@ -1,0 +1,60 @@
+"""Arguments and outputs of Codex's tools: the object inside a string, the patch inside a shell call."""
+
+import re
+
+import msgspec
+from msgspec import Raw
+
+from agentv_stages.event import EMPTY_OBJECT
+from agentv_stages.payload import decode_json, to_raw
+from agentv_stages.providers.codex.wire import first, given
+
+SHELLS = frozenset(("shell", "shell_command", "exec_command", "container.exec", "local_shell"))
+BEGIN_PATCH = b"*** Begin Patch"
+_HEREDOC = re.compile(r"\s*(?:cd\s+\S+\s*&&\s*)?(?:apply_patch|applypatch)\b\s*(?:<<|['\"]?\*\*\* Begin Patch)")
+_PATCH = re.compile(r"\*\*\* Begin Patch.*?(?:\*\*\* End Patch|\Z)", re.S)
+_as_raw = msgspec.json.Decoder(Raw).decode
+
+
+def unwrap(value: Raw) -> Raw:
+    """Arguments as JSON: the object inside a JSON string; the string itself where it holds none."""
+    if not given(value):
+        return EMPTY_OBJECT
+    if first(value) != b'"':
+        return value
+    if len(value) == 2:
+        return EMPTY_OBJECT
+    inner = bytes(memoryview(value)[1:40]).lstrip()
+    if inner[:1] not in (b"{", b"[") and inner[:2] not in (b"\\n", b"\\t", b"\\r"):
+        return value
+    text = decode_json(value).strip()
+    if text[:1] not in ("{", "["):
+        return value
+    try:
+        return _as_raw(text.encode())
+    except (msgspec.MsgspecError, UnicodeError):
+        return value
+
+
+def heredoc(arguments: Raw) -> Raw | None:
+    """The patch that a shell call carries as a heredoc: Codex runs it as `apply_patch`, not in a shell."""
+    value = decode_json(arguments)
+    command = (value.get("cmd") or value.get("command")) if isinstance(value, dict) else None  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
+    if isinstance(command, list) and command:
+        words = [str(w) for w in command]  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType] - decoded JSON
+        command = " ".join(words) if words[0].endswith("apply_patch") else words[-1]
+    if not isinstance(command, str) or not _HEREDOC.match(command):
+        return None
+    found = _PATCH.search(command)
+    return to_raw(found[0]) if found is not None else None
+
+
+def agent_of(output: Raw) -> str:
+    """The sub-agent that a `spawn_agent` call started, from its output `{"agent_id":…}`; "" for other outputs."""
+    if b"agent_id" not in bytes(output) and b"task_name" not in bytes(output):
+        return ""
+    value = decode_json(unwrap(output))
+    if not isinstance(value, dict):
+        return ""
+    agent = value.get("task_name") or value.get("nickname") or value.get("agent_id")  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
+    return agent if isinstance(agent, str) else ""

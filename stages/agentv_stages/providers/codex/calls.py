@@ -1,0 +1,150 @@
+"""What the rollout decoders remember, and the calls in it: opened, answered, held while their process goes on."""
+
+from msgspec import Raw, Struct, field
+
+from agentv_stages.batch import Batch
+from agentv_stages.event import NULL, Outcome, Source, ToolCall, ToolResult
+from agentv_stages.provider import DecodeContext
+from agentv_stages.providers.codex.scripts import Script, named_call
+
+MOST_OPEN = 10_000
+MOST_ANSWERED = 2048
+MOST_SCRIPTS = 256
+
+
+class Copy(Struct):
+    """A text that the log tells a second time, waiting for its response item."""
+
+    role: str
+    text: Raw
+    source: Source
+
+
+class Running(Struct):
+    """The first output of a call whose process or script goes on, held until its end is told."""
+
+    output: Raw
+    source: Source
+
+
+class State(Struct):
+    """What the rollout decoders remember; every list and map in it is capped.
+
+    `answer` is the message id of the model answer that is being written, "" between answers. `open` maps the calls that
+    wait for a result to the sub-agent's id that they started, if any. `said` holds checksums of texts whose copy has
+    not come yet.
+    """
+
+    session_id: str | None = None
+    model: str | None = None
+    window: int | None = None
+    answer: str = ""
+    open: dict[str, str] = field(default_factory=dict[str, str])
+    answered: dict[str, bool] = field(default_factory=dict[str, bool])
+    running: dict[str, Running] = field(default_factory=dict[str, Running])
+    scripts: list[Script] = field(default_factory=list[Script])
+    pending: list[Copy] = field(default_factory=list[Copy])
+    said: list[int] = field(default_factory=list[int])
+    user_seen: bool = False
+    turns: list[list[str]] = field(default_factory=list[list[str]])
+    outputs_end: bool = True
+    final: bool = False
+    totals: list[int] | None = None
+    records: bool = False
+    ends: bool = False
+    started: bool = False
+    replay: bool = False
+    begun_ms: int | None = None
+
+
+class Calls:
+    """The part that deals with calls. `state` is replaced as a whole when a follower is restored."""
+
+    def __init__(self, context: DecodeContext) -> None:
+        self.context = context
+        self.state = State()
+
+    def answer(self, source: Source) -> str:
+        """The id of the model answer that this record belongs to."""
+        state = self.state
+        if not state.answer:
+            state.answer = f"m{source.row}"
+            if state.turns and len(state.turns[-1]) < 512:
+                state.turns[-1].append(state.answer)
+        state.user_seen = False
+        return state.answer
+
+    def end_answer(self) -> None:
+        """What the model says next is another answer."""
+        self.state.answer = ""
+
+    def call(
+        self,
+        source: Source,
+        part: str,
+        answer: str,
+        call_id: str,
+        name: str,
+        value: Raw,
+        parent: str | None,
+        batch: Batch,
+    ) -> None:
+        state = self.state
+        state.final = False
+        if len(state.open) >= MOST_OPEN:
+            del state.open[next(iter(state.open))]
+        state.open[call_id] = ""
+        batch.events.append(
+            ToolCall(source, part, answer, call_id, name, value, parent or self.context.parent_call, state.model)
+        )
+
+    def result(
+        self,
+        source: Source,
+        call_id: str,
+        output: Raw | None,
+        outcome: Outcome | None,
+        exit_code: int | None,
+        duration: int | None,
+        batch: Batch,
+        part: str = "",
+    ) -> None:
+        state = self.state
+        agent = state.open.pop(call_id, None) or None
+        if state.running:
+            state.running.pop(call_id, None)
+        self._answered(call_id)
+        batch.events.append(ToolResult(source, part, call_id, output, outcome, exit_code, duration, agent))
+
+    def _answered(self, call_id: str) -> None:
+        answered = self.state.answered
+        if len(answered) >= MOST_ANSWERED:
+            del answered[next(iter(answered))]
+        answered[call_id] = True
+
+    def hold(self, call_id: str, output: Raw | None, source: Source, batch: Batch) -> None:
+        """An output that says "still running": its call ends with an item, or not at all in this run."""
+        state = self.state
+        if len(state.running) >= MOST_SCRIPTS:
+            self._let_go(next(iter(state.running)), batch)
+        state.running[call_id] = Running(output or NULL, source)
+
+    def _let_go(self, call_id: str, batch: Batch) -> None:
+        held = self.state.running.pop(call_id)
+        self.result(held.source, call_id, held.output, None, None, None, batch)
+
+    def let_go(self, batch: Batch) -> None:
+        """Another turn, or the end of the input: what went on in the background has given what it said."""
+        state = self.state
+        if state.running:
+            for call_id in list(state.running):
+                self._let_go(call_id, batch)
+            state.scripts = [script for script in state.scripts if not script.counted]
+
+    def count(self, script: Script, batch: Batch) -> None:
+        """A script that made no call which the log shows is a call itself."""
+        if script.made or script.counted:
+            return
+        script.counted = True
+        name, value = named_call(script.input)
+        self.call(script.source, "", script.message_id, script.call_id, name, value, None, batch)
