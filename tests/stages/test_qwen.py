@@ -44,8 +44,8 @@ from support.decoding import (
 STREAM = dialect(PROVIDER, "qwen-stream")
 SESSION = dialect(PROVIDER, "qwen-session")
 TIME = "2026-03-01T10:00:00.000Z"
-INIT: dict[str, Any] = {"type": "system", "subtype": "init", "uuid": "s-1", "session_id": "s-1", "cwd": "/w", "model": "qwen-x",
-        "permission_mode": "yolo", "qwen_code_version": "0.15.10", "tools": [], "mcp_servers": []}  # fmt: skip
+INIT: dict[str, Any] = {"type": "system", "subtype": "init", "uuid": "s-1", "session_id": "s-1", "cwd": "/w",
+        "model": "qwen-x", "permission_mode": "yolo", "qwen_code_version": "0.15.10", "tools": [], "mcp_servers": []}  # fmt: skip
 ZERO = {"input_tokens": 0, "output_tokens": 0}
 SPENT = {"input_tokens": 100, "output_tokens": 20, "cache_read_input_tokens": 60, "total_tokens": 120}
 
@@ -187,8 +187,8 @@ def test_the_stream_is_not_taken_for_claudes() -> None:
     assert best(PROVIDER, WHOLE) == ("qwen-stream", 1.0)
     assert rank(list(head(WHOLE)))[0][2].name == "qwen-stream"
     assert best(PROVIDER, WHOLE[1:])[0] == "qwen-stream"
-    claude: dict[str, Any] = {"type": "system", "subtype": "init", "session_id": "s", "permissionMode": "default", "model": "m",
-              "tools": [], "mcp_servers": [], "apiKeySource": "none", "claude_code_version": "2.1.0"}  # fmt: skip
+    claude: dict[str, Any] = {"type": "system", "subtype": "init", "session_id": "s", "permissionMode": "x",
+              "model": "m", "tools": [], "mcp_servers": [], "apiKeySource": "none", "claude_code_version": "2.1.0"}  # fmt: skip
     assert best(PROVIDER, lines(claude))[1] == 0.0
 
 
@@ -246,6 +246,21 @@ def test_a_session_on_disk() -> None:
         "main",
     )
     assert (infos[1].model, infos[1].context_window) == ("qwen-x", 1000)
+
+
+def ends(*given: dict[str, Any]) -> list[str]:
+    return [e.status for e in events_of(SESSION, lines(*given)) if isinstance(e, SessionEnd)]
+
+
+def test_a_whole_answer_without_calls_ends_a_turn() -> None:
+    assert [e.status for e in events_of(SESSION, CHAT) if isinstance(e, SessionEnd)] == ["complete"]
+    assert ends(record("assistant", "a", {"text": "cut off"})) == []
+
+
+def test_an_api_error_ends_the_session_if_nothing_follows() -> None:
+    failed = telemetry("t", error_message="500", duration_ms=1)
+    assert ends(record("user", "u", {"text": "x"}), failed, failed) == ["error"]
+    assert ends(failed, record("assistant", "a", {"text": "x"}, usageMetadata=META)) == ["complete"]
 
 
 def test_thoughts_that_come_on_top_are_added_to_the_output() -> None:

@@ -10,6 +10,7 @@ from agentv_stages.event import (
     Notification,
     Reasoning,
     Retract,
+    SessionEnd,
     SessionInfo,
     SlashCommand,
     ToolCall,
@@ -184,6 +185,18 @@ def test_errors_commands_and_cancellations() -> None:
     notices = [(e.name, e.message, e.level) for e in events if isinstance(e, Notification)]
     assert notices == [("error", "quota", "error"), ("cancelled", "the request was cancelled", "warning")]
     assert [(e.name, e.args) for e in events if isinstance(e, SlashCommand)] == [("/explain", "all tests")]
+
+
+def ends(**members: Any) -> list[str]:
+    events = events_of(DOCUMENT, document(session(request("r", markdown("x"), **members))))
+    return [e.status for e in events if isinstance(e, SessionEnd)]
+
+
+def test_a_request_ends_with_its_result() -> None:
+    assert ends() == []
+    assert ends(result={}) == ["complete"]
+    assert ends(result={"errorDetails": {"message": "quota"}}) == ["error"]
+    assert ends(result={}, isCanceled=True) == ["interrupted"]
 
 
 def spent(**members: Any) -> list[tuple[int | None, int | None]]:

@@ -18,6 +18,7 @@ from agentv_stages.event import (
     Outcome,
     Reasoning,
     Retract,
+    SessionEnd,
     SessionInfo,
     SlashCommand,
     Source,
@@ -70,12 +71,15 @@ class SessionState(Struct):
     """What is remembered between lines.
 
     `messages`: ids of the last messages, for a rewind. `calls`: open call -> name and checksum of its arguments.
-    `ended`: the same name and checksum -> what telemetry said.
+    `ended`: the same name and checksum -> what telemetry said. `failed`: an API error that nothing has followed.
     """
 
     info: tuple[str | None, ...] = (None, None, None, None)
     model: str | None = None
     window: int | None = None
+    failed: str | None = None
+    failed_row: int = 0
+    failed_offset: int = 0
     last_id: str = ""
     last_parts: int = 0
     messages: list[str] = field(default_factory=list[str])
@@ -114,7 +118,9 @@ class SessionDecoder:
             self._session(info, source, batch)
         if kind == "system":
             self._system(line, payload, source, record, batch)
-        elif kind == "tool_result":
+            return
+        self.state.failed = None
+        if kind == "tool_result":
             self._result(line, source, batch)
         elif kind == "assistant":
             self._assistant(line, source, batch)
@@ -124,7 +130,11 @@ class SessionDecoder:
             batch.unknown_type(kind or "(no type)", record)
 
     def flush(self, batch: Batch) -> None:
-        """Nothing is held back."""
+        """An API error ends the session if nothing came after it; most are tried again."""
+        state = self.state
+        if state.failed is not None and self.stream == MAIN:
+            source = Source(self.file, state.failed_row, state.failed_offset, 0)
+            batch.events.append(SessionEnd(source, "-end", "error", state.failed))
 
     def _session(self, info: tuple[str | None, ...], source: Source, batch: Batch) -> None:
         self.state.info = info
@@ -182,6 +192,9 @@ class SessionDecoder:
                     usage.totalTokenCount,
                 )
             )
+            # An answer that was broken off has no usage; a whole one that asks for nothing is the last of its turn.
+            if self.stream == MAIN and parts and not any(part.functionCall for part in parts):
+                events.append(SessionEnd(source, f"-end-{first}", "complete", "answered"))
 
     def _model(self, line: SessionLine, source: Source, batch: Batch) -> None:
         state = self.state
@@ -309,7 +322,11 @@ class SessionDecoder:
     def _telemetry(self, event: UiEvent, source: Source, batch: Batch) -> None:
         agent = _agent(event)
         if event.error_message is not None:
-            batch.events.append(Notification(source, "", "api_error", event.error_message[:2000], "warning"))
+            text = event.error_message[:2000]
+            batch.events.append(Notification(source, "", "api_error", text, "warning"))
+            if agent is None:
+                state = self.state
+                state.failed, state.failed_row, state.failed_offset = text, source.row, source.offset
         elif agent is not None and event.function_name is not None:
             _agent_call(event, event.function_name, _in_stream(source, agent, None), batch)
         elif agent is not None:

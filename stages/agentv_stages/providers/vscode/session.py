@@ -11,7 +11,16 @@ from urllib.parse import unquote
 from msgspec import Raw, Struct, field
 
 from agentv_stages.batch import Batch, Record
-from agentv_stages.event import Notification, Retract, SessionInfo, SlashCommand, Source, UserText
+from agentv_stages.event import (
+    Notification,
+    Retract,
+    SessionEnd,
+    SessionInfo,
+    SlashCommand,
+    Source,
+    Status,
+    UserText,
+)
 from agentv_stages.payload import decode_json, text_of, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.vscode.answer import Answers, Told, model_of
@@ -156,6 +165,15 @@ class SessionDecoder:
         if request.isCanceled and "cancelled" not in told.notices:
             told.notices.append("cancelled")
             batch.events.append(Notification(source, "-cancelled", "cancelled", "the request was cancelled", "warning"))
+        if (result is not None or request.isCanceled) and "end" not in told.notices:
+            told.notices.append("end")
+            status: Status = "complete"
+            if request.isCanceled:
+                status = "interrupted"
+            elif result is not None and result.errorDetails is not None:
+                status = "error"
+            reason = result.errorDetails.message if result is not None and result.errorDetails is not None else None
+            batch.events.append(SessionEnd(source, "-end", status, reason))
 
     def _prompt(self, request: Request, source: Source, batch: Batch) -> None:
         body = request.prompt
