@@ -21,7 +21,7 @@ from agentv_stages.event import (
     Source,
     UserText,
 )
-from agentv_stages.payload import text_of, to_raw
+from agentv_stages.payload import EMPTY_STRING, text_of, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.acp import calls, usage, wire
 from agentv_stages.providers.acp.catalogue import (
@@ -108,7 +108,8 @@ class AcpDecoder:
             self.state.prompting, self.state.called, self.state.failure = True, False, None
             self.state.answers.clear()
             if params is not None and params.prompt not in wire.NOTHING:
-                batch.events.append(UserText(source, "", params.prompt, f"p{source.row}"))
+                body = params.prompt if bytes(params.prompt)[:1] == b"[" else wire.text_json(params.prompt)
+                batch.events.append(UserText(source, "", body, f"p{source.row}"))
         elif method == "session/cancel":
             batch.events.append(Notification(source, "", method, "", "warning"))
         elif method in ("session/new", "session/set_model"):
@@ -258,21 +259,22 @@ class AcpDecoder:
         state, meta = self.state, update.meta
         marker = meta is not None and meta.usage is not None
         block = wire.decode_text(update.content) if bytes(update.content)[:1] == b"{" else wire.Text("empty")
-        if block.text in wire.NOTHING or bytes(block.text) == b'""':
+        text = wire.text_json(block.text)
+        if text == EMPTY_STRING:
             if not marker:
                 batch.ignore(update.sessionUpdate + ("/empty" if block.type in ("text", "empty") else "/media"))
         elif state.tasks and not marker and (meta is None or meta.parentToolCallId is None):
-            state.held.append(Held(source, Raw(bytes(block.text)), thought))
+            state.held.append(Held(source, Raw(bytes(text)), thought))
             if len(state.held) > MOST:
                 self.release(batch)
-        elif state.agent == "copilot" and state.calls and INFO_TEXT.match(text_of(block.text)):
-            name, _, text = text_of(block.text).partition(": ")
+        elif state.agent == "copilot" and state.calls and INFO_TEXT.match(text_of(text)):
+            name, _, told = text_of(text).partition(": ")
             level: Level = "warning" if name == "Warning" else "info"
-            batch.events.append(Notification(source, "", "session.info", text, level))
+            batch.events.append(Notification(source, "", "session.info", told, level))
         else:
             stream = self.stream_of(meta)[0]
             self.release(batch, stream)
-            self.say(block.text, thought, update.messageId, _on(source, stream), batch)
+            self.say(text, thought, update.messageId, _on(source, stream), batch)
         if marker:
             assert meta is not None
             stream = self.stream_of(meta)[0]
@@ -330,8 +332,8 @@ class AcpDecoder:
             self.state.answers.clear()
             self.state.user_id = update.messageId or f"u{source.row}"
         block = wire.decode_text(update.content) if bytes(update.content)[:1] == b"{" else None
-        text = block is not None and block.type == "text" and block.text not in wire.NOTHING
-        body = block.text if text and block is not None else update.content
+        text = block is not None and block.type == "text"
+        body = wire.text_json(block.text) if text and block is not None else Raw(b"[" + bytes(update.content) + b"]")
         batch.events.append(UserText(source, "", body, self.state.user_id, False, text))
 
     def _plan(self, update: wire.Update, source: Source, batch: Batch) -> None:

@@ -123,14 +123,15 @@ class EventsDecoder:
         self.state.failure, self.state.aborted = None, False
         origin = data.source
         injected = not (origin in HUMAN or origin.startswith("agent-")) or bool(data.isAutopilotContinuation)
-        batch.events.append(UserText(source, "", data.content, data.messageId or source.base_id, injected))
+        body = data.content if bytes(data.content)[:1] == b"[" else wire.text_json(data.content)
+        batch.events.append(UserText(source, "", body, data.messageId or source.base_id, injected))
 
     def _system(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
         data = wire.decode_failure(line.data)
         if data.content in wire.NOTHING:
             batch.ignore("system.notification/empty")
             return
-        batch.events.append(UserText(source, "", data.content, source.base_id, True))
+        batch.events.append(UserText(source, "", wire.text_json(data.content), source.base_id, True))
 
     def _message(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
         data = wire.decode_assistant(line.data)
@@ -143,15 +144,15 @@ class EventsDecoder:
         if model and self.state.model is None and parent is None:
             self.state.model = model
             events.append(SessionInfo(source, "", model=model))
-        thought = data.reasoningText
-        if thought in wire.NOTHING or thought == EMPTY_STRING:
+        thought, text = wire.text_json(data.reasoningText), wire.text_json(data.content)
+        if thought == EMPTY_STRING:
             thought = to_raw("".join(pending.thought))
         if thought != EMPTY_STRING:
             events.append(Reasoning(source, "-0", message_id, thought, False, model))
             part = 1
-        if data.content not in wire.NOTHING and data.content != EMPTY_STRING:
+        if text != EMPTY_STRING:
             more = bool(data.chunkIndex)
-            events.append(AssistantText(source, f"-{part}", message_id, data.content, more, False, model))
+            events.append(AssistantText(source, f"-{part}", message_id, text, more, False, model))
             part += 1
         pending.clear()
         opened = self.state.open

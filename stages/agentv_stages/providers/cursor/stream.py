@@ -113,14 +113,16 @@ class StreamDecoder:
         if message.content in wire.NOTHING:
             batch.ignore("user/empty")
             return
-        batch.events.append(UserText(source, "", message.content, f"u{source.row}"))
+        body = message.content if bytes(message.content)[:1] == b"[" else wire.text_json(message.content)
+        batch.events.append(UserText(source, "", body, f"u{source.row}"))
 
     def _thinking(self, line: wire.Line, source: Source, batch: Batch) -> None:
-        if line.subtype != "delta" or line.text in wire.NOTHING or line.text == EMPTY_STRING:
+        text = wire.text_json(line.text)
+        if line.subtype != "delta" or text == EMPTY_STRING:
             batch.ignore(f"thinking/{line.subtype}")
             return
         answer = self._answer(source, line.model_call_id)
-        batch.events.append(Reasoning(source, "", answer, line.text, True, self.state.model))
+        batch.events.append(Reasoning(source, "", answer, text, True, self.state.model))
 
     def _assistant(self, line: wire.Line, source: Source, batch: Batch) -> None:
         state = self.state
@@ -129,7 +131,8 @@ class StreamDecoder:
         if bytes(text)[:1] == b"[":
             texts = [b.text for b in wire.decode_blocks(text) if b.text not in wire.NOTHING]
             text = texts[0] if len(texts) == 1 else to_raw("".join(map(text_of, texts)))
-        if text in wire.NOTHING or text == EMPTY_STRING:
+        text = wire.text_json(text)
+        if text == EMPTY_STRING:
             batch.ignore("assistant/empty")
             return
         delta = line.timestamp_ms is not None and line.model_call_id is None

@@ -53,13 +53,14 @@ class TranscriptDecoder:
     def _text(
         self, role: str, content: Raw, source: Source, entry: wire.Entry, message: wire.Message, batch: Batch
     ) -> None:
-        if content == EMPTY_STRING:
+        text = wire.text_json(content)
+        if text == EMPTY_STRING:
             batch.ignore(f"{role}/empty")
         elif role == "assistant":
             message_id = entry.id or f"m{source.row}"
-            batch.events.append(AssistantText(source, "", message_id, content, model=message.model))
+            batch.events.append(AssistantText(source, "", message_id, text, model=message.model))
         else:
-            batch.events.append(UserText(source, "", content, f"u{source.row}"))
+            batch.events.append(UserText(source, "", text, f"u{source.row}"))
 
     def _blocks(
         self,
@@ -73,15 +74,16 @@ class TranscriptDecoder:
         message_id, model, before = entry.id or f"m{source.row}", message.model, len(batch.events)
         for i, block in enumerate(blocks):
             part, kind = f"-{i}", block.type
-            if kind == "text" and block.text not in wire.NOTHING:
-                batch.events.append(AssistantText(source, part, message_id, block.text, model=model))
+            text = wire.text_json(block.text)
+            if kind == "text" and text != EMPTY_STRING:
+                batch.events.append(AssistantText(source, part, message_id, text, model=model))
             elif kind == "tool_use":
                 call_id = block.id or f"{source.row}-{i}"
                 given = block.input if block.input not in wire.NOTHING else wire.EMPTY
                 batch.events.append(ToolCall(source, part, message_id, call_id, block.name, given, None, model))
             elif kind in ("thinking", "reasoning"):
-                text = block.thinking if block.thinking not in wire.NOTHING else block.text
-                if text not in wire.NOTHING:
+                text = wire.text_json(block.thinking if block.thinking not in wire.NOTHING else block.text)
+                if text != EMPTY_STRING:
                     batch.events.append(Reasoning(source, part, message_id, text, model=model))
             elif kind == "tool_result":
                 self._result(block, part, source, batch)
