@@ -104,13 +104,14 @@ def test_a_script_that_fails_after_a_call_is_told() -> None:
 
 def test_a_script_that_yields_is_answered_when_its_command_ends() -> None:
     running = output("s", "Script running with cell ID 3\nWall time 1.0 seconds\nOutput:\n")
-    given = lines(script("s"), running, end(8), ran("exec-1", "ls", 9, 2))
+    given = lines(script("s"), running, ran("exec-1", "ls", 7, 2), end())
     events = decoded(ROLLOUT, given).events
     assert [(c.call_id, c.name) for c in calls(events)] == [("s", "exec_command")]
     assert [(r.output, r.exit_code) for r in results(events)] == [("ls ran", 2)]
     check_laws(ROLLOUT, given)
-    (held,) = results(decoded(ROLLOUT, lines(script("s"), running, end())).events)
-    assert held.outcome is None
+    late = decoded(ROLLOUT, lines(script("s"), running, end(8), ran("exec-1", "ls", 9, 2)))
+    assert [r.outcome for r in results(late.events)] == [None]
+    assert late.ignored["item of a script that ended"] == 1
 
 
 def test_a_script_cut_by_a_kill_is_a_call_without_result() -> None:

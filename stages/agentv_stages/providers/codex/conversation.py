@@ -262,14 +262,13 @@ class Conversation(Calls):
             self._answered(script.call_id)
 
     def close(self, source: Source | None, batch: Batch) -> None:
-        """A run ended: texts and scripts that wait will not be completed. With `source` its open calls were cancelled
-        there. The end of a process can still come behind the end of its run."""
+        """A run ended: nothing that waits will be completed. With `source` its open calls were cancelled there."""
         state = self.state
         self.release(None, batch)
         for script in state.scripts:
             self.count(script, batch)
+        self.let_go(batch)
         if source is not None:
-            self.let_go(batch)
             for i, call_id in enumerate(list(state.open)):
                 self.result(source, call_id, None, "cancelled", None, None, batch, f"-{i}")
             state.scripts.clear()

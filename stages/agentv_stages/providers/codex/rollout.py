@@ -112,7 +112,6 @@ class RolloutDecoder(Items):
     def flush(self, batch: Batch) -> None:
         state = self.state
         self.close(None, batch)
-        self.let_go(batch)
         if state.started and not state.ends:
             whole = state.final and not state.open
             source = Source(self.context.file, 0, 0, 0, None, self.context.stream)
@@ -133,7 +132,6 @@ class RolloutDecoder(Items):
         elif kind == "task_started" or kind == "turn_started":
             self.state.ends = True
             self.state.started = True
-            self.let_go(batch)
             self.end_answer()
             if p.model_context_window and p.model_context_window != self.state.window:
                 self.state.window = p.model_context_window
@@ -312,7 +310,6 @@ class OldRolloutDecoder(Conversation):
 
     def flush(self, batch: Batch) -> None:
         self.close(None, batch)
-        self.let_go(batch)
 
 
 def counters(tokens: Tokens) -> list[int]:
