@@ -45,7 +45,7 @@ STREAM = dialect(PROVIDER, "qwen-stream")
 SESSION = dialect(PROVIDER, "qwen-session")
 TIME = "2026-03-01T10:00:00.000Z"
 INIT: dict[str, Any] = {"type": "system", "subtype": "init", "uuid": "s-1", "session_id": "s-1", "cwd": "/w",
-        "model": "qwen-x", "permission_mode": "yolo", "qwen_code_version": "0.15.10", "tools": [], "mcp_servers": []}  # fmt: skip
+        "model": "qwen-x", "permission_mode": "yolo", "qwen_code_version": "0.15.10", "tools": []}  # fmt: skip
 ZERO = {"input_tokens": 0, "output_tokens": 0}
 SPENT = {"input_tokens": 100, "output_tokens": 20, "cache_read_input_tokens": 60, "total_tokens": 120}
 
@@ -188,7 +188,7 @@ def test_the_stream_is_not_taken_for_claudes() -> None:
     assert rank(list(head(WHOLE)))[0][2].name == "qwen-stream"
     assert best(PROVIDER, WHOLE[1:])[0] == "qwen-stream"
     claude: dict[str, Any] = {"type": "system", "subtype": "init", "session_id": "s", "permissionMode": "x",
-              "model": "m", "tools": [], "mcp_servers": [], "apiKeySource": "none", "claude_code_version": "2.1.0"}  # fmt: skip
+              "tools": [], "mcp_servers": [], "apiKeySource": "x", "claude_code_version": "2"}  # fmt: skip
     assert best(PROVIDER, lines(claude))[1] == 0.0
 
 
