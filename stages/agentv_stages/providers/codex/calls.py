@@ -12,7 +12,7 @@ MOST_ANSWERED = 2048
 MOST_SCRIPTS = 256
 
 
-class Copy(Struct):
+class Copy(Struct, gc=False):
     """A text that the log tells a second time, waiting for its response item."""
 
     role: str
@@ -20,7 +20,7 @@ class Copy(Struct):
     source: Source
 
 
-class Running(Struct):
+class Running(Struct, gc=False):
     """The first output of a call whose process or script goes on, held until its end is told."""
 
     output: Raw

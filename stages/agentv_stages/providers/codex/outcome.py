@@ -12,8 +12,8 @@ import msgspec
 from msgspec import Raw
 
 from agentv_stages.event import Outcome
-from agentv_stages.payload import decode_json, plain_text, to_raw
-from agentv_stages.providers.codex.wire import Item, decode_wrapped, given, word
+from agentv_stages.payload import decode_json, to_raw
+from agentv_stages.providers.codex.wire import Item, decode_wrapped, first, given, parts_of, word
 
 HEAD = 600
 _EXIT = re.compile(
@@ -61,11 +61,12 @@ def judge(output: Raw) -> Verdict:
                 return verdict
         return judge_text(text, output)
     if head == b"[":
-        value = decode_json(output)
-        if is_bytes(value):
-            text = bytes(value).decode("utf-8", "replace")
-            return judge_text(text, to_raw(text))
-        return judge_text(plain_text(value[0]) if value else "", output)
+        if data[1:2].isdigit():
+            value = decode_json(output)
+            text = bytes(value).decode("utf-8", "replace") if is_bytes(value) else ""
+            return judge_text(text, to_raw(text) if text else output)
+        parts = parts_of(output)
+        return judge_text(beginning(parts[0].text) if parts and first(parts[0].text) == b'"' else "", output)
     if head == b"{":
         verdict = _wrapped(bytes(output).decode("utf-8", "replace"))
         if verdict is not None:

@@ -22,7 +22,7 @@ _read = json.JSONDecoder(strict=False).raw_decode
 _MOST = 262_144
 
 
-class Script(Struct):
+class Script(Struct, gc=False):
     """A script that may still make calls. `made`: it made one, so it is no call itself. `counted`: it was handed on as
     a call. `last_ms` is when its last call ended, or it began."""
 
