@@ -39,7 +39,7 @@ def agent_of(name: str | None, auth: tuple[str, ...] = ()) -> str:
 
 def part_of_answer(call_id: str) -> int:
     """The position of a call among the calls of its answer, where its id tells (Gemini); else 0."""
-    found = GEMINI_ID.match(call_id)
+    found = GEMINI_ID.match(call_id) if "__" in call_id else None
     return int(found["part"]) if found else 0
 
 
@@ -59,9 +59,10 @@ def native_name(
     """The best name there is; `name` is what the message itself calls the tool."""
     if name:
         return name
-    found = GEMINI_ID.match(call_id) or OLD_GEMINI_ID.match(call_id)
-    if found and agent in ("gemini", ""):
-        return found["name"]
+    if agent in ("gemini", ""):
+        found = GEMINI_ID.match(call_id) or OLD_GEMINI_ID.match(call_id)
+        if found:
+            return found["name"]
     if agent in ("copilot", "") and given:
         guessed = _copilot(title, kind or "", given)
         if guessed:

@@ -46,9 +46,9 @@ def ended(
     A failing shell command is `completed` to all agents; its exit code stands in the raw output (Copilot, OpenCode) or
     in the text (Qwen). Gemini tells none.
     """
-    shown = shown_text(pieces_of(content))
     output, code, reason = _raw_output(raw)
-    if output is None or (agent == "qwen" and shown is not None):
+    if output is None or agent == "qwen":  # Qwen's raw output is what its terminal shows
+        shown = shown_text(pieces_of(content))
         output = shown if shown is not None else output
     outcome: Outcome = "error" if status == "failed" else "cancelled" if status == "cancelled" else "ok"
     if reason in DENIED:

@@ -40,6 +40,7 @@ from agentv_stages.times import from_epoch
 
 T = TypeVar("T")
 MOST = 10_000
+UPDATE = b'"method":"session/update"'
 
 
 class AcpDecoder:
@@ -52,6 +53,13 @@ class AcpDecoder:
 
     def decode(self, record: Record, batch: Batch) -> None:
         data = record.data
+        if UPDATE in data[:120]:  # nearly every line; any other order of members takes the longer way
+            message = wire.decode_message(data)
+            if message.method == "session/update":
+                time_ms = from_epoch(message.timestamp or message.time or message.ts)
+                source = Source(self.file, record.row, record.offset, len(data), time_ms, self.stream)
+                self._updated(message.params, record, source, batch)
+                return
         line = wire.decode_line(data)
         path = "`$"
         time = line.timestamp or line.time or line.ts
@@ -92,13 +100,7 @@ class AcpDecoder:
     def _called(self, line: wire.Line, data: bytes, record: Record, source: Source, batch: Batch) -> None:
         method = line.method or ""
         if method == "session/update":
-            params = wire.decode_message(data).params
-            if params is None or params.update is None:
-                batch.ignore("session/update/empty")
-                return
-            if self.state.session_id is None and params.sessionId:
-                self._session(source, batch, session_id=params.sessionId)
-            self._update(params.update, record, source, batch)
+            self._updated(wire.decode_message(data).params, record, source, batch)
         elif method == "session/request_permission":
             self._permission(line, wire.decode_message(data).params, source, batch)
         elif method == "session/prompt":
@@ -124,6 +126,14 @@ class AcpDecoder:
             batch.ignore("_extension" if method.startswith("_") else method)
         else:
             batch.unknown_type(method, record)
+
+    def _updated(self, params: wire.Params | None, record: Record, source: Source, batch: Batch) -> None:
+        if params is None or params.update is None:
+            batch.ignore("session/update/empty")
+            return
+        if self.state.session_id is None and params.sessionId:
+            self._session(source, batch, session_id=params.sessionId)
+        self._update(params.update, record, source, batch)
 
     def _request(self, line: wire.Line, method: str) -> None:
         """Only requests of the client are remembered; those of the agent have an id space of their own."""

@@ -134,9 +134,13 @@ class Line(Struct, gc=False):
 
 
 class Message(Struct, gc=False):
-    """A message with its parameters: the same line, decoded for a method that is looked into."""
+    """A message with its parameters: the line, decoded for a method that is looked into."""
 
+    method: str | None = None
     params: Params | None = None
+    timestamp: str | int | float | None = None
+    time: str | int | float | None = None
+    ts: str | int | float | None = None
 
 
 class AgentInfo(Struct, gc=False):
