@@ -121,9 +121,11 @@ def test_permissions_retries_errors_and_what_is_new() -> None:
             ended("failed", error={"message": "bad"}),
             note("omen/seen"),
             item("completed", "ghost"),
+            {"id": 7, "result": {}},
+            {"type": "assistant", "id": "x"},
         ),
     )
     notices = [(e.name, e.message) for e in batch.events if isinstance(e, Notification)]
     assert notices == [("permission_request", "network"), ("retry", "again"), ("error", "bad")]
     assert [(e.status, e.reason) for e in batch.events if isinstance(e, SessionEnd)] == [("error", "bad")]
-    assert batch.unknown == {"omen/seen": 1, "item:ghost": 1}
+    assert batch.unknown == {"omen/seen": 1, "item:ghost": 1, "assistant": 1}

@@ -60,6 +60,7 @@ PROVIDER = Provider(
                 "the text of an answer that broke off",
                 "retries",
                 "arguments of calls inside scripts, as far as their items do not repeat them",
+                "the order of calls that one script ran in parallel (it is that of their ends)",
             ),
         ),
         Dialect(

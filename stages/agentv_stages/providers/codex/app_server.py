@@ -132,7 +132,9 @@ class Params(Struct, gc=False, rename="camel"):
 
 
 class AppLine(Struct, gc=False):
+    id: Raw = ABSENT
     method: str = ""
+    type: Raw = ABSENT
     params: Params | None = None
     result: Params | None = None
     error: Raw = ABSENT
@@ -249,8 +251,10 @@ class AppServerDecoder(ItemStream):
         elif given(line.error):
             text = str(member(line.error, "message") or "")
             batch.events.append(Notification(self.source(record), "", "error", text, "error"))
-        else:
+        elif given(line.id) and line.type is ABSENT:
             batch.ignore("reply")
+        else:
+            batch.unknown_type(word(line.type), record)
 
     def _thread(self, thread: AppThread, model: str | None, source: Source, batch: Batch) -> None:
         state = self.state

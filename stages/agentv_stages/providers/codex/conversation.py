@@ -171,6 +171,9 @@ class Conversation(Calls):
     def _reasoning(self, p: Payload, source: Source, batch: Batch) -> None:
         self.release("user", batch)
         answer = self.answer(source)
+        if len(p.summary) == 2 and not given(p.content):
+            batch.ignore("reasoning, encrypted")
+            return
         texts = [part.text for part in parts_of(p.content) or parts_of(p.summary) if first(part.text) == b'"']
         if not texts:
             batch.ignore("reasoning, encrypted")

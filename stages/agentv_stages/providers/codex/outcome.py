@@ -22,13 +22,14 @@ _EXIT = re.compile(
 _RUNNING = re.compile(r"\A(?:Chunk ID:[^\n]*\n|Wall time:[^\n]*\n)*Process running with session ID")
 _ABORTED = re.compile(r"\A(?:Chunk ID:[^\n]*\n|Wall time:[^\n]*\n)*(?:command )?aborted by user")
 _DENIED = re.compile(
-    r"\A(?:exec command|patch|[\w ]{0,40}) ?(?:rejected|denied|declined) by (?:user|the user|policy|guardian)"
+    r"\A(?:exec|patch|apply_patch|shell|command)[^\n]{0,300}?"
+    r"\b(?:rejected|denied|declined) by (?:user|the user|policy|guardian)"
 )
 _ERROR = re.compile(
     r"\A(?:unsupported (?:custom tool )?call: |failed to parse (?:function|exec|apply_patch)|"
     r"apply_patch verification failed|exec_command failed|execution error|Script failed|"
     r"(?:write_stdin|view_image|tool call|MCP tool call) (?:failed|error)|failed in sandbox|sandbox error|"
-    r"unable to locate |Failed to apply patch|Fatal error)"
+    r"command timed out|unable to locate |Failed to apply patch|Fatal error)"
 )
 _SCRIPT_RUNS = "Script running with cell ID"
 
