@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from agentv_stages.stage import Chain, Stage, Stateful
     from agentv_stream.adapter import create_adapter, decode_record, normalize_tool_call
     from agentv_stream.bobbin import parse_stream_json
+    from agentv_stream.bulk import import_sessions, summarize_groups, summarize_many
     from agentv_stream.errors import AgentvStreamError, EmptyInput, NotALog, SinkError, SourceError, UsageError
     from agentv_stream.live_stream import LiveStream, open_stream
     from agentv_stream.settings import Settings
@@ -43,10 +44,13 @@ __all__ = [
     "UsageError",
     "create_adapter",
     "decode_record",
+    "import_sessions",
     "normalize_tool_call",
     "open_stream",
     "parse_stream_json",
     "summarize",
+    "summarize_groups",
+    "summarize_many",
 ]
 
 _HOMES = {
@@ -56,6 +60,7 @@ _HOMES = {
     "agentv_stages.stage": ("Chain", "Stage", "Stateful"),
     "agentv_stream.adapter": ("create_adapter", "decode_record", "normalize_tool_call"),
     "agentv_stream.bobbin": ("parse_stream_json",),
+    "agentv_stream.bulk": ("import_sessions", "summarize_groups", "summarize_many"),
     "agentv_stream.errors": (
         "AgentvStreamError",
         "EmptyInput",

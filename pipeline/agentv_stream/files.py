@@ -19,7 +19,9 @@ def check_readable(path: Path) -> None:
     except OSError as error:
         raise SourceError(f"cannot read {path}: {error.strerror or error}") from error
     if stat.S_ISDIR(mode):
-        raise SourceError(f"cannot read {path}: it is a directory; `agentv-stream import {path}` reads a folder of sessions")
+        raise SourceError(
+            f"cannot read {path}: it is a directory; `agentv-stream import {path}` reads a folder of sessions"
+        )
     if not os.access(path, os.R_OK):
         raise SourceError(f"cannot read {path}: permission denied")
 
@@ -44,7 +46,7 @@ def open_plain(path: Path) -> BinaryIO:
     if kind == "zstd":
         import zstandard
 
-        return cast(BinaryIO, zstandard.open(path, "rb"))
+        return cast(BinaryIO, zstandard.open(path, "rb"))  # pyright: ignore[reportUnknownMemberType] - its stubs leave a parameter open
     return path.open("rb", buffering=0)
 
 

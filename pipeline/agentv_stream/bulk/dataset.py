@@ -1,0 +1,261 @@
+"""The Parquet data set: staged rows become files by table, provider and day; one manifest says which files count.
+
+    DATASET/_dataset.json                                             the manifest: schema version, files, signatures
+    DATASET/<table>/provider=<provider>/day=<day>/g0001-0000.parquet  rows sorted by source, then as in the log
+
+A run writes new files beside the old ones, then the manifest in one step, then removes what no longer counts: a reader
+that goes by the manifest (`query`, `open_dataset`) sees the old data set or the new one, never a mixture.
+"""
+
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+
+from agentv_stages.merge import UNKNOWN
+from agentv_stream import object_store
+from agentv_stream.bulk.state import Entry
+from agentv_stream.bulk.tables import SCHEMA, TABLES, arrow_schema
+from agentv_stream.bulk.unit import Rows
+from agentv_stream.bulk.worker import key_of
+from agentv_stream.errors import SinkError, SourceError, UsageError
+from agentv_stream.naming import safe_part
+
+MANIFEST = "_dataset.json"
+GROUP_ROWS = 131_072
+GROUP_BYTES = 64 * 1024 * 1024
+FILE_BYTES = 256 * 1024 * 1024
+
+
+class DataFile(Struct):
+    """A file of the data set; `path` is relative to it. `keys` are those of the sessions that have rows in it."""
+
+    table: str
+    path: str
+    provider: str
+    day: str
+    rows: int
+    size: int
+    keys: list[str]
+
+
+class Manifest(Struct):
+    """What the data set consists of. `signatures`: by session key, what its source was like when it was read."""
+
+    schema_version: str = SCHEMA
+    generation: int = 0
+    files: list[DataFile] = field(default_factory=list[DataFile])
+    signatures: dict[str, str] = field(default_factory=dict[str, str])
+
+    def paths(self, root: str, table: str) -> list[str]:
+        """The places of a table's files."""
+        return [object_store.join(root, file.path) for file in self.files if file.table == table]
+
+
+class Shard(Struct, frozen=True):
+    """The rows of one table, provider and day that are to be written; `old`: a file to be written without `dropped`."""
+
+    root: str
+    generation: int
+    table: str
+    provider: str
+    day: str
+    rows: tuple[tuple[str, Rows], ...] = ()
+    old: DataFile | None = None
+    dropped: frozenset[str] = frozenset()
+
+    @property
+    def folder(self) -> str:
+        return f"{self.table}/provider={safe_part(self.provider)}/day={safe_part(self.day)}"
+
+
+def read_manifest(root: str) -> Manifest | None:
+    """The manifest of a data set; None where there is none.
+
+    Raises: SourceError, UsageError for a data set of another version.
+    """
+    data = object_store.read_all(object_store.join(root, MANIFEST))
+    if data is None:
+        return None
+    try:
+        manifest = msgspec.json.decode(data, type=Manifest)
+    except msgspec.MsgspecError as error:
+        raise SourceError(f"{root}: {MANIFEST} cannot be read: {error}") from error
+    if manifest.schema_version != SCHEMA:
+        raise UsageError(f"{root} is a data set of {manifest.schema_version}, this program knows {SCHEMA}")
+    return manifest
+
+
+def make_shards(root: str, manifest: Manifest, entries: Iterable[Entry], gone: frozenset[str]) -> list[Shard]:
+    """What there is to write, big shards first. `entries` are the new sessions, `gone` keys whose old rows go."""
+    generation = manifest.generation + 1
+    groups: dict[tuple[str, str, str], list[tuple[str, Rows]]] = {}
+    for entry in sorted(entries, key=lambda entry: entry.unit.name):
+        for table, rows in entry.rows.items():
+            groups.setdefault((table, entry.provider, entry.day), []).append((key_of(entry.unit.name), rows))
+    shards = [Shard(root, generation, *where, tuple(rows)) for where, rows in groups.items()]
+    for file in manifest.files:
+        dropped = gone.intersection(file.keys)
+        if dropped:
+            shards.append(Shard(root, generation, file.table, file.provider, file.day, old=file, dropped=dropped))
+    return sorted(shards, key=lambda s: (-sum(rows.rows for _, rows in s.rows), s.folder, s.old is not None))
+
+
+def write_shard(shard: Shard) -> bytes:
+    """Writes the files of a shard; gives them as JSON of a list of `DataFile`. Raises: SinkError, SourceError."""
+    writer = _Writer(shard)
+    try:
+        if shard.old is not None:
+            _copy_old(shard, shard.old, writer)
+        else:
+            for key, batch in _batches(shard.rows):
+                writer.add(key, batch)
+        writer.close()
+    except OSError as error:
+        raise SinkError(object_store.join(shard.root, shard.folder), error) from error
+    finally:
+        writer.abandon()
+    return msgspec.json.encode(writer.files)
+
+
+def commit(root: str, manifest: Manifest, shards: Iterable[Shard], files: Iterable[DataFile], signatures: dict[str, str], gone: frozenset[str]) -> Manifest:  # fmt: skip
+    """Makes the new files count, in one step; then removes what no longer does. Raises: SinkError."""
+    replaced = {shard.old.path for shard in shards if shard.old is not None}
+    kept = [file for file in manifest.files if file.path not in replaced]
+    known = {key: value for key, value in manifest.signatures.items() if key not in gone}
+    new = Manifest(
+        SCHEMA,
+        manifest.generation + 1,
+        sorted([*kept, *files], key=lambda file: (TABLES.index(file.table), file.path)),
+        dict(sorted({**known, **signatures}.items())),
+    )
+    object_store.put(object_store.join(root, MANIFEST), msgspec.json.format(msgspec.json.encode(new), indent=0))
+    sweep(root, new)
+    return new
+
+
+def sweep(root: str, manifest: Manifest) -> None:
+    """Removes files of the data set's tables that do not count. Raises: SinkError."""
+    counting = {object_store.join(root, file.path) for file in manifest.files}
+    for table in TABLES:
+        for name in object_store.names_below(object_store.join(root, table)):
+            if name not in counting:
+                object_store.remove(name)
+
+
+def _batches(rows: Iterable[tuple[str, Rows]]) -> Iterator[tuple[str, Any]]:
+    """The staged record batches, unit by unit; one staging file is open at a time, or a few."""
+    import pyarrow as pa
+
+    opened: dict[str, tuple[Any, Any]] = {}
+    try:
+        for key, part in rows:
+            if part.path not in opened:
+                if len(opened) >= 16:
+                    _, file = opened.pop(next(iter(opened)))
+                    file.close()
+                if object_store.is_url(part.path):
+                    file = object_store.open_input(part.path)
+                else:
+                    file = pa.memory_map(part.path)
+                opened[part.path] = (pa.ipc.open_file(file), file)
+            reader = opened[part.path][0]
+            for i in range(part.first, part.last):
+                yield key, reader.get_batch(i)
+    finally:
+        for _, file in opened.values():
+            file.close()
+
+
+def _copy_old(shard: Shard, old: DataFile, writer: "_Writer") -> None:
+    """The rows of an old file without those of sessions that were read again or are gone."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    dropped = pa.array(sorted(shard.dropped))
+    with object_store.open_input(object_store.join(shard.root, old.path)) as file, pq.ParquetFile(file) as source:
+        for batch in source.iter_batches(batch_size=GROUP_ROWS):
+            kept = batch.filter(pc.invert(pc.is_in(batch.column("session_key"), value_set=dropped)))
+            if kept.num_rows:
+                writer.add(None, kept)
+    writer.keys = [key for key in old.keys if key not in shard.dropped]
+
+
+class _Writer:
+    """Writes record batches as Parquet files of sane size; each file appears whole."""
+
+    def __init__(self, shard: Shard) -> None:
+        self.files: list[DataFile] = []
+        self.keys: list[str] = []
+        self._shard = shard
+        self._schema = arrow_schema(shard.table)
+        self._held: list[Any] = []
+        self._rows = 0
+        self._bytes = 0
+        self._file_rows = 0
+        self._writer: Any = None
+        self._local = Path()
+
+    def add(self, key: str | None, batch: Any) -> None:
+        if key is not None and (not self.keys or self.keys[-1] != key):
+            if self._writer is not None and self._local.stat().st_size >= FILE_BYTES:
+                self._finish()
+            self.keys.append(key)
+        self._held.append(batch)
+        self._rows += batch.num_rows
+        self._bytes += batch.nbytes
+        if self._rows >= GROUP_ROWS or self._bytes >= GROUP_BYTES:
+            self._group()
+
+    def close(self) -> None:
+        if self._held or self._writer is not None:
+            self._finish()
+
+    def abandon(self) -> None:
+        """Removes what was not finished."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+            self._local.unlink(missing_ok=True)
+
+    def _group(self) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        if not self._held:
+            return
+        if self._writer is None:
+            shard = self._shard
+            folder = None
+            if not object_store.is_url(shard.root):
+                folder = Path(shard.root) / shard.folder
+                folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            descriptor, name = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=folder)
+            self._local = Path(name)
+            os.close(descriptor)
+            self._writer = pq.ParquetWriter(name, self._schema, compression="zstd")
+        table = pa.Table.from_batches(self._held, schema=self._schema).combine_chunks()
+        self._writer.write_table(table, row_group_size=GROUP_ROWS)
+        self._file_rows += self._rows
+        self._held, self._rows, self._bytes = [], 0, 0
+
+    def _finish(self) -> None:
+        self._group()
+        self._writer.close()
+        self._writer = None
+        shard = self._shard
+        name = f"g{shard.generation:04d}-{len(self.files):04d}.parquet"
+        if shard.old is not None:
+            name = f"g{shard.generation:04d}-of-{shard.old.path.rpartition('/')[2].rpartition('-of-')[2]}"
+        path = f"{shard.folder}/{name}"
+        size = self._local.stat().st_size
+        object_store.put_file(self._local, object_store.join(shard.root, path))
+        self.files.append(
+            DataFile(shard.table, path, shard.provider or UNKNOWN, shard.day, self._file_rows, size, self.keys)
+        )
+        self.keys, self._file_rows = [], 0

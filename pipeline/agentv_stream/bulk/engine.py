@@ -1,0 +1,182 @@
+"""Runs a function over many tasks on any `concurrent.futures.Executor`, with a bounded number of tasks under way.
+
+Engines by name: `process` (the default: all cores), `thread`, `serial`, `dask://HOST:PORT` (a cluster; an extra).
+"""
+
+import gc
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    wait,
+)
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from agentv_stream.errors import UsageError
+
+T = TypeVar("T")
+R = TypeVar("R")
+AHEAD = 3  # tasks under way per worker: one at work, two so that it never waits
+RETRIES = 3  # of a task whose machine of a cluster went away
+
+
+class SerialExecutor(Executor):
+    """Runs each task at once, in the calling thread."""
+
+    def submit(self, fn: Callable[..., R], /, *args: Any, **kwargs: Any) -> Future[R]:
+        future: Future[R] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def prepare_worker() -> None:
+    """Once per worker process: Ctrl-C is the parent's business; the collector rests, what is imported is never looked at."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    import agentv_stream.bulk.worker  # noqa: F401  # pyright: ignore[reportUnusedImport] - loads all that tasks need
+    from agentv_stages.providers import get_provider
+
+    for name in ("claude", "codex"):
+        get_provider(name)
+    gc.disable()
+    gc.collect()
+    gc.freeze()
+
+
+def _context() -> multiprocessing.context.BaseContext:
+    """Fork where it is safe, because a worker then has everything loaded; a program with threads gets new processes."""
+    methods = multiprocessing.get_all_start_methods()
+    if "fork" in methods and sys.platform == "linux" and threading.active_count() == 1:
+        return multiprocessing.get_context("fork")
+    return multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
+
+
+def process_pool(workers: int) -> ProcessPoolExecutor:
+    """A pool of prepared workers."""
+    if threading.active_count() == 1:
+        import agentv_stream.bulk.worker  # noqa: F401  # pyright: ignore[reportUnusedImport] - loaded once, then forked
+    return ProcessPoolExecutor(workers, mp_context=_context(), initializer=prepare_worker)
+
+
+@contextmanager
+def open_engine(engine: str | Executor, workers: int | None = None) -> Iterator["Crew"]:
+    """An engine by its name; or an executor of the caller's, which stays open.
+
+    Raises: UsageError for a name that is none, or whose extra is not installed.
+    """
+    count = workers or cores()
+    if isinstance(engine, Executor):
+        yield Crew(engine, workers or getattr(engine, "_max_workers", None) or count)
+    elif engine == "serial":
+        yield Crew(SerialExecutor(), 1)
+    elif engine == "thread":
+        with ThreadPoolExecutor(count) as pool:
+            yield Crew(pool, count)
+    elif engine == "process":
+        crew = Crew(process_pool(count), count, lambda: process_pool(count))
+        try:
+            yield crew
+        except BaseException:
+            crew.executor.shutdown(wait=False, cancel_futures=True)
+            raise
+        crew.executor.shutdown()
+    elif engine.startswith("dask://"):
+        with _dask(engine.removeprefix("dask://"), workers) as crew:
+            yield crew
+    else:
+        raise UsageError(f"no engine is called {engine!r}: process, thread, serial or dask://HOST:PORT")
+
+
+@contextmanager
+def _dask(address: str, workers: int | None) -> Iterator["Crew"]:
+    try:
+        from distributed import Client  # pyright: ignore[reportMissingTypeStubs,reportUnknownVariableType] - no stubs
+    except ImportError:
+        raise UsageError("the dask engine needs an extra: pip install 'agentv-stream[dask]'") from None
+    if not address:
+        raise UsageError("the dask engine needs the scheduler's address: dask://HOST:PORT")
+    try:
+        client: Any = Client(f"tcp://{address}", timeout="10s")
+    except (OSError, TimeoutError) as error:
+        raise UsageError(f"no Dask scheduler answers at {address}: {error}") from error
+    with client:
+        known = sum(client.nthreads().values()) or 1
+        yield Crew(client.get_executor(pure=False, retries=RETRIES), workers or known)
+
+
+class Crew:
+    """An executor and how many work in it; a pool that a worker's death broke is made anew."""
+
+    def __init__(self, executor: Executor, workers: int, again: Callable[[], Executor] | None = None) -> None:
+        self.executor = executor
+        self.workers = workers
+        self._again = again
+
+    def run(self, call: Callable[[T], R], tasks: Sequence[T], split: Callable[[T], list[T]]) -> Iterator[tuple[T, R | None]]:
+        """Gives (task, what came of it) as tasks end, in any order.
+
+        When a worker dies, the tasks that were under way are done again one by one, cut up by `split`; the one
+        that kills its worker once more comes out with None.
+        """
+        lost: list[T] = []
+        waiting = list(reversed(tasks))
+        flying: dict[Future[R], T] = {}
+        while waiting or flying:
+            while waiting and len(flying) < self.workers * AHEAD:
+                task = waiting.pop()
+                try:
+                    flying[self.executor.submit(call, task)] = task
+                except BrokenExecutor:
+                    lost.append(task)
+                    break
+            ended, _ = wait(flying, return_when=FIRST_COMPLETED)
+            for future in ended:
+                task = flying.pop(future)
+                try:
+                    result = future.result()
+                except BrokenExecutor:
+                    lost.append(task)
+                else:
+                    yield task, result
+            if lost:
+                for future, task in flying.items():
+                    wait([future])
+                    if future.exception() is None:
+                        yield task, future.result()
+                    else:
+                        lost.append(task)
+                flying.clear()
+                yield from self._one_by_one(call, [part for task in lost for part in split(task)])
+                lost = []
+
+    def _one_by_one(self, call: Callable[[T], R], tasks: list[T]) -> Iterator[tuple[T, R | None]]:
+        if self._again is None:
+            raise BrokenExecutor("the executor broke and cannot be made anew")
+        self.executor.shutdown(wait=False, cancel_futures=True)
+        self.executor = self._again()
+        for task in tasks:
+            try:
+                yield task, self.executor.submit(call, task).result()
+            except BrokenExecutor:
+                self.executor.shutdown(wait=False, cancel_futures=True)
+                self.executor = self._again()
+                yield task, None

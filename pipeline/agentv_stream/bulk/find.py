@@ -1,0 +1,175 @@
+"""What a user names as sources, as units of work: files, folders, globs, URLs, lists, stores, session ids.
+
+Sub-agents' files that lie where their session's file says are left out here, because they are read with it; others
+are found out when they are read (`run.py`).
+"""
+
+import glob
+import os
+import posixpath
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from agentv_stream import object_store
+from agentv_stream.bulk.unit import Unit
+from agentv_stream.errors import SourceError, UsageError
+
+SUFFIXES = (".jsonl", ".json", ".ndjson")
+PACKED = (".gz", ".zst")
+STORES = (".db", ".sqlite", ".sqlite3")
+_MAGIC = re.compile(r"[*?[]")
+_SESSION_ID = re.compile(r"[A-Za-z0-9_-]{6,}\Z")
+# Files that lie beside sessions and are none: our own outputs, agents' notes on their sessions.
+_NOT_SESSIONS = (
+    ".meta.json",
+    ".dead-letters.jsonl",
+    "sessions-index.json",
+    "settings.json",
+    "package.json",
+    "logs.json",
+)
+_SKIPPED_FOLDERS = frozenset((".git", "node_modules", "__pycache__", "_state"))
+_AGENT_FILE = re.compile(r"agent-[^/]+\.jsonl\Z")
+_SESSION_OF = re.compile(rb'"sessionId":"([^"\\]{1,200})"')
+
+
+def looks_like_session(name: str) -> bool:
+    """Whether a file found in a folder is worth opening, by its name."""
+    for packed in PACKED:
+        name = name.removesuffix(packed)
+    return name.endswith(SUFFIXES) and not name.endswith(_NOT_SESSIONS) and not name.startswith(".")
+
+
+def find_units(sources: Iterable[str], provider: str | None = None) -> list[Unit]:
+    """The units of all sources, each once, sorted by name, positions set.
+
+    A file that was named is a unit whatever its name says; of a folder or glob those that look like sessions are.
+
+    Raises: UsageError for a source that means nothing, SourceError for one that cannot be listed.
+    """
+    found: dict[str, Unit] = {}
+    for source in sources:
+        for unit in _of_source(source, provider):
+            found.setdefault(unit.name, unit)
+    kept = _without_companions(found)
+    ordered = sorted(kept, key=lambda unit: unit.name)
+    return [Unit(u.source, i, u.size, u.mtime_ns, u.session, u.met) for i, u in enumerate(ordered)]
+
+
+def _of_source(source: str, provider: str | None) -> Iterator[Unit]:
+    place = object_store.plain(source)
+    if object_store.is_url(place):
+        yield from _of_url(place)
+        return
+    path = Path(os.path.abspath(Path(place).expanduser()))  # noqa: PTH100 - links are not followed
+    if path.is_dir():
+        yield from _of_folder(str(path))
+    elif path.exists():
+        yield from _of_file(str(path))
+    elif _MAGIC.search(place):
+        matches = sorted(glob.glob(str(path), recursive=True))
+        if not matches:
+            raise UsageError(f"nothing matches {source}")
+        for match in matches:
+            if Path(match).is_dir():
+                yield from _of_folder(match)
+            elif looks_like_session(match) or match.endswith(STORES):
+                yield from _of_file(match)
+    else:
+        yield from _of_session_id(source, provider)
+
+
+def _of_file(path: str) -> Iterator[Unit]:
+    size, mtime_ns = object_store.stat(path)
+    if path.endswith(STORES):
+        from agentv_stream.opencode_store import list_sessions
+
+        for session in list_sessions(path):
+            if session.parent_id is None:
+                yield Unit(path, 0, size, (session.updated_ms or 0) * 1_000_000, session.id)
+        return
+    yield Unit(path, 0, size, mtime_ns)
+
+
+def _of_folder(folder: str) -> Iterator[Unit]:
+    """Every session file at any depth. Links to folders are not followed: they can go round."""
+    waiting = [folder]
+    while waiting:
+        place = waiting.pop()
+        try:
+            with os.scandir(place) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        if entry.name not in _SKIPPED_FOLDERS:
+                            waiting.append(entry.path)
+                    elif looks_like_session(entry.name) and entry.is_file():
+                        info = entry.stat()
+                        yield Unit(entry.path, 0, info.st_size, info.st_mtime_ns, None, True)
+        except OSError as error:
+            if place == folder:
+                raise SourceError(f"cannot read {folder}: {error.strerror or error}") from error
+
+
+def _of_url(url: str) -> Iterator[Unit]:
+    system = object_store.of_url(url)
+    scheme = url.partition("://")[0]
+    try:
+        if _MAGIC.search(url):
+            found = system.glob(url, detail=True)
+        elif system.isfile(url):
+            found = {url.partition("://")[2]: system.info(url)}
+            info = next(iter(found.values()))
+            yield Unit(url, 0, int(info.get("size") or 0), object_store.changed_ns(info))
+            return
+        else:
+            found = system.find(url, detail=True)
+    except OSError as error:
+        raise SourceError(f"cannot list {url}: {error}") from error
+    if not found:
+        raise SourceError(f"nothing lies at {url}")
+    for name, info in found.items():
+        if info.get("type") == "file" and looks_like_session(posixpath.basename(name)):
+            if not _SKIPPED_FOLDERS.intersection(name.split("/")):
+                size = int(info.get("size") or 0)
+                yield Unit(f"{scheme}://{name}", 0, size, object_store.changed_ns(info), None, True)
+
+
+def _of_session_id(source: str, provider: str | None) -> Iterator[Unit]:
+    if not _SESSION_ID.match(source):
+        raise SourceError(f"cannot read {source}: no such file or folder")
+    from agentv_stream.discover import STORE_SIGN, cache_file, find_sessions, pick
+    from agentv_stream.header import HeaderCache
+    from agentv_stream.places import find_roots
+
+    sessions = find_sessions(find_roots(provider=provider), HeaderCache(cache_file()))
+    try:
+        found = pick(sessions, source)
+    except UsageError as error:
+        raise SourceError(f"cannot read {source}: no such file or folder, and {error}") from error
+    path, _, session = found.path.partition(STORE_SIGN)
+    size, mtime_ns = object_store.stat(path)
+    yield Unit(path, 0, size, mtime_ns, session or None)
+
+
+def _without_companions(found: dict[str, Unit]) -> list[Unit]:
+    """Leaves out Claude's sub-agents' files whose session is among the units too."""
+    kept: list[Unit] = []
+    for name, unit in found.items():
+        folder, _, last = name.rpartition("/")
+        if _AGENT_FILE.match(last):
+            main, below, _ = folder.partition("/subagents")
+            parent = f"{main}.jsonl" if below else _parent_beside(unit, folder)
+            if parent in found:
+                continue
+        kept.append(unit)
+    return kept
+
+
+def _parent_beside(unit: Unit, folder: str) -> str:
+    try:
+        with object_store.open_input(unit.source) as file:
+            match = _SESSION_OF.search(file.read(4096))
+    except (OSError, SourceError):
+        return ""
+    return f"{folder}/{match[1].decode('utf-8', 'replace')}.jsonl" if match else ""

@@ -1,0 +1,131 @@
+"""A folder as providers see it when they look for sub-agents' files, listed once and remembered.
+
+Five thousand sessions of one folder ask five thousand times for the files beside them.
+"""
+
+import glob
+import os
+import posixpath
+from collections.abc import Callable
+from fnmatch import translate
+from pathlib import Path
+from re import compile
+from typing import TypeVar
+
+from agentv_stream import object_store
+from agentv_stream.errors import SourceError
+from agentv_stream.folder import LocalFolder
+
+MOST_ENTRIES = 200_000
+MOST_HEAD = 64 * 1024
+MOST_HEADS = 20_000
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class RememberingFolder:
+    """As `folder.LocalFolder`, for files that do not change while it lives. Not for use by several threads at once."""
+
+    def __init__(self) -> None:
+        self._local = LocalFolder()
+        self._folders: dict[str, tuple[list[str], set[str]]] = {}
+        self._globs: dict[str, list[str]] = {}
+        self._heads: dict[tuple[str, int], bytes] = {}
+
+    def glob(self, pattern: str) -> list[str]:
+        """Files that match, sorted; `**` goes to any depth."""
+        head, _, _ = pattern.partition("*")
+        folder, _, _ = head.rpartition("/")
+        rest = pattern[len(folder) + 1 :] if folder else pattern
+        if not self._exists(folder):
+            plain = unescape(folder)
+            if plain == folder or not self._exists(plain):
+                return []
+            folder = plain
+        if "/" not in rest:
+            return self._matching(folder, rest)
+        return _remember(self._globs, pattern, lambda: self._search(folder, rest), MOST_ENTRIES)
+
+    def read(self, path: str, limit: int) -> bytes:
+        """The first `limit` bytes; short ones are remembered."""
+        if limit > MOST_HEAD:
+            return self._read(path, limit)
+        if not self._is_file(path):
+            return b""
+        return _remember(self._heads, (path, limit), lambda: self._read(path, limit), MOST_HEADS)
+
+    def _read(self, path: str, limit: int) -> bytes:
+        if not object_store.is_url(path):
+            return self._local.read(path, limit)
+        try:
+            with object_store.open_input(path) as file:
+                return file.read(limit)
+        except (OSError, SourceError):
+            return b""
+
+    def _matching(self, folder: str, last: str) -> list[str]:
+        def search() -> list[str]:
+            match = compile(translate(last)).match
+            return sorted(f"{folder}/{name}" if folder else name for name in self._listed(folder)[0] if match(name))
+
+        return _remember(self._globs, f"{folder}/{last}", search, MOST_ENTRIES)
+
+    def _search(self, folder: str, rest: str) -> list[str]:
+        if object_store.is_url(folder):
+            scheme = folder.partition("://")[0]
+            return sorted(f"{scheme}://{name}" for name in object_store.of_url(folder).glob(f"{folder}/{rest}"))
+        found = (f"{folder}/{n}" if folder else n for n in glob.glob(rest, root_dir=folder or None, recursive=True))
+        return sorted(path for path in found if Path(path).is_file())
+
+    def _exists(self, folder: str) -> bool:
+        files, folders = self._listed(folder)
+        return bool(files or folders)
+
+    def _is_file(self, path: str) -> bool:
+        parent, _, name = path.rpartition("/")
+        return name in self._listed(parent)[0]
+
+    def _listed(self, folder: str) -> tuple[list[str], set[str]]:
+        """The names of files and of folders in a folder; nothing where it cannot be read."""
+        return _remember(self._folders, folder, lambda: _list(folder), 4096)
+
+
+def _list(folder: str) -> tuple[list[str], set[str]]:
+    files: list[str] = []
+    folders: set[str] = set()
+    if object_store.is_url(folder):
+        try:
+            found = object_store.of_url(folder).ls(folder, detail=True)
+        except OSError:
+            return files, folders
+        for info in found:
+            name = posixpath.basename(str(info["name"]).rstrip("/"))
+            if info["type"] == "directory":
+                folders.add(name)
+            else:
+                files.append(name)
+        return files, folders
+    try:
+        with os.scandir(folder or ".") as entries:
+            for entry in entries:
+                if entry.is_dir():
+                    folders.add(entry.name)
+                elif entry.is_file():
+                    files.append(entry.name)
+    except OSError:
+        return files, folders
+    return files, folders
+
+
+def _remember(store: dict[K, V], key: K, make: Callable[[], V], most: int) -> V:
+    known = store.get(key)
+    if known is None:
+        if len(store) >= most:
+            store.clear()
+        known = store[key] = make()
+    return known
+
+
+def unescape(text: str) -> str:
+    """A path whose glob signs were escaped, as it is on disk."""
+    return text.replace("[*]", "*").replace("[?]", "?").replace("[[]", "[")

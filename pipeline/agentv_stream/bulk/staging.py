@@ -1,0 +1,111 @@
+"""The rows of a task on their way into the data set: one Arrow file per table, in which each unit has its own batches.
+
+A staging file lies below `_state/`, where no reader of the data set looks; it appears whole. `dataset.py` takes the
+batches of each unit from it, in the order of the units' names.
+"""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from agentv_stream import object_store
+from agentv_stream.bulk.tables import BATCH_ROWS, TABLES, arrow_schema, to_batch
+from agentv_stream.bulk.unit import Rows
+from agentv_stream.errors import SinkError
+
+BATCH_BYTES = 8 * 1024 * 1024
+
+
+class Staging:
+    """The staging files of one task. `rows` of a unit go in between `begin` and `end`."""
+
+    def __init__(self, state: str, name: str) -> None:
+        self._state = state
+        self._name = name
+        self._tables = {table: _Table(table) for table in TABLES}
+        folder = None if object_store.is_url(state) else Path(state) / "rows"
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._folder = Path(tempfile.mkdtemp(prefix=".task-", dir=folder))
+
+    def begin(self) -> None:
+        for table in self._tables.values():
+            table.first = table.batches
+
+    def add(self, table: str, row: tuple[Any, ...], size: int = 0) -> None:
+        """One row; `size` is about how many bytes of text it has."""
+        self._tables[table].add(row, size, self._folder)
+
+    def end(self) -> dict[str, Rows]:
+        """Where the unit's rows lie, by table."""
+        out: dict[str, Rows] = {}
+        for name, table in self._tables.items():
+            table.write(self._folder)
+            if table.batches > table.first:
+                path = object_store.join(self._state, "rows", f"{self._name}.{name}.arrow")
+                out[name] = Rows(path, table.first, table.batches, table.unit_rows)
+            table.unit_rows = 0
+        return out
+
+    def abandon(self) -> None:
+        """A unit failed in its middle: what it wrote belongs to nobody."""
+        for table in self._tables.values():
+            table.rows.clear()
+            table.size = table.unit_rows = 0
+
+    def publish(self) -> None:
+        """All files to their places. Raises: SinkError."""
+        try:
+            for name, table in self._tables.items():
+                local = table.close(self._folder)
+                if local is not None:
+                    object_store.put_file(local, object_store.join(self._state, "rows", f"{self._name}.{name}.arrow"))
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Removes what was not published."""
+        object_store.remove_tree(str(self._folder))
+
+
+class _Table:
+    """One table's file."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.rows: list[tuple[Any, ...]] = []
+        self.size = 0
+        self.batches = 0
+        self.first = 0
+        self.unit_rows = 0
+        self._writer: Any = None
+        self._schema: Any = None
+
+    def add(self, row: tuple[Any, ...], size: int, folder: Path) -> None:
+        self.rows.append(row)
+        self.unit_rows += 1
+        self.size += size
+        if len(self.rows) >= BATCH_ROWS or self.size >= BATCH_BYTES:
+            self.write(folder)
+
+    def write(self, folder: Path) -> None:
+        if not self.rows:
+            return
+        try:
+            if self._writer is None:
+                import pyarrow as pa
+
+                self._schema = arrow_schema(self.name)
+                options = pa.ipc.IpcWriteOptions(compression="lz4")
+                self._writer = pa.ipc.new_file(str(folder / self.name), self._schema, options=options)
+            self._writer.write_batch(to_batch(self.name, self.rows, self._schema))
+        except OSError as error:
+            raise SinkError(str(folder), error) from error
+        self.rows, self.size = [], 0
+        self.batches += 1
+
+    def close(self, folder: Path) -> Path | None:
+        if self._writer is None:
+            return None
+        self._writer.close()
+        return folder / self.name

@@ -1,0 +1,157 @@
+"""What a bulk run has finished, so that another can go on: one file of JSON lines per task, each appearing whole.
+
+Below the state's place: `recipe.json` (how outputs are made), `done/*.jsonl` (what is finished), `rows/` (rows that
+are not in the data set yet). A later line of a unit replaces an earlier one; files are read in the order of their names.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+
+import msgspec
+from msgspec import Struct, field
+
+from agentv_stream import object_store
+from agentv_stream.bulk.unit import Rows, Seen, Unit, Work
+from agentv_stream.bulk.worker import tail_of
+from agentv_stream.errors import AgentvStreamError
+
+FORMAT = "agentv_stream.import_state.v1"
+
+
+class Entry(Struct, kw_only=True):
+    """A finished unit without its result, and where its line stands."""
+
+    unit: Unit
+    error: str | None = None
+    kind: str | None = None
+    tail: str = ""
+    companions: list[Seen] = field(default_factory=list[Seen])
+    provider: str = "unknown"
+    day: str = "unknown"
+    transcript: str | None = None
+    rows: dict[str, Rows] = field(default_factory=dict[str, Rows])
+    place: str = ""
+    offset: int = 0
+    length: int = 0
+
+    @property
+    def signature(self) -> str:
+        """What the unit's files were like when they were read."""
+        unit = self.unit
+        files = [(s.path, s.size, s.mtime_ns) for s in self.companions]
+        text = repr((unit.size, unit.mtime_ns, self.tail, files))
+        return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+class _Recipe(Struct):
+    format: str
+    options: str
+
+
+class _Line(Struct):
+    result: msgspec.Raw
+
+
+_decode_entry = msgspec.json.Decoder(Entry).decode
+_decode_line = msgspec.json.Decoder(_Line).decode
+
+
+def recipe(work: Work) -> str:
+    """What of a run's options changes its outputs."""
+    told = (
+        work.transcripts,
+        work.dataset,
+        work.provider,
+        work.target,
+        sorted(work.watch),
+        work.subagents,
+        work.prices,
+        work.text_chars,
+    )
+    return hashlib.blake2b(repr(told).encode(), digest_size=8).hexdigest()
+
+
+class State:
+    """The state of a bulk output at `place`, a folder or a URL."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+        self._done = object_store.join(place, "done")
+        self._recipe = object_store.join(place, "recipe.json")
+
+    def begin(self, work: Work, resume: bool) -> bool:
+        """Makes the state ready; True where an earlier one is gone on with. Raises: SourceError, SinkError."""
+        wanted = _Recipe(FORMAT, recipe(work))
+        known = object_store.read_all(self._recipe)
+        if resume and known is not None:
+            try:
+                if msgspec.json.decode(known, type=_Recipe) == wanted:
+                    return True
+            except msgspec.MsgspecError:
+                pass  # of another version: begin anew
+        object_store.remove_tree(self.place)
+        object_store.put(self._recipe, msgspec.json.encode(wanted))
+        return False
+
+    def entries(self) -> dict[str, Entry]:
+        """What is finished, by the unit's name. Raises: SourceError."""
+        found: dict[str, Entry] = {}
+        for name in object_store.names_below(self._done):
+            if not name.endswith(".jsonl") or name.rpartition("/")[2].startswith("."):
+                continue
+            offset = 0
+            for line in (object_store.read_all(name) or b"").split(b"\n"):
+                if line:
+                    entry = _decode_entry(line)
+                    entry.place, entry.offset, entry.length = name, offset, len(line)
+                    found[entry.unit.name] = entry
+                offset += len(line) + 1
+        return found
+
+    def lines(self, entries: Iterable[Entry]) -> Iterator[tuple[Entry, bytes]]:
+        """The whole lines of entries, in the given order; of each file one part at a time is held. Raises: SourceError."""
+        held: dict[str, bytes] = {}
+        for entry in entries:
+            if object_store.is_url(entry.place):
+                if entry.place not in held:
+                    if len(held) >= 64:
+                        del held[next(iter(held))]
+                    held[entry.place] = object_store.read_all(entry.place) or b""
+                yield entry, held[entry.place][entry.offset : entry.offset + entry.length]
+            else:
+                with object_store.open_input(entry.place) as file:
+                    file.seek(entry.offset)
+                    yield entry, file.read(entry.length)
+
+    def results(self, entries: Iterable[Entry]) -> Iterator[bytes]:
+        """The results of entries as JSON, in the given order. Raises: SourceError."""
+        for _, line in self.lines(entries):
+            yield bytes(_decode_line(line).result)
+
+    def finish(self, entries: dict[str, Entry], run: str) -> None:
+        """All is published: one file of what is finished takes the place of many, and staged rows go.
+
+        Raises: SourceError, SinkError.
+        """
+        names = object_store.names_below(self._done)
+        ordered = [entries[name] for name in sorted(entries)]
+        target = object_store.join(self._done, f"{run}-all.jsonl")
+        if len(names) > 1:
+            data = b"".join(line + b"\n" for _, line in self.lines(ordered))
+            object_store.put(target, data)
+            for name in names:
+                if name != target:
+                    object_store.remove(name)
+        object_store.remove_tree(object_store.join(self.place, "rows"))
+
+
+def unchanged(unit: Unit, entry: Entry) -> bool:
+    """Whether a unit is still what it was when it was finished: size, time, last bytes, sub-agents' files."""
+    if entry.error is not None or (unit.size, unit.mtime_ns) != (entry.unit.size, entry.unit.mtime_ns):
+        return False
+    try:
+        if any((s.size, s.mtime_ns) != object_store.stat(s.path) for s in entry.companions):
+            return False
+        return tail_of(unit.source, unit.size) == entry.tail
+    except (AgentvStreamError, OSError):
+        return False

@@ -1,0 +1,120 @@
+"""What bulk work is made of: units (one session each), tasks of several units, and what came of them.
+
+All of it can be pickled and written as JSON: a task travels to another process or another machine.
+"""
+
+from typing import Literal
+
+from msgspec import Raw, Struct, field
+
+from agentv_stages.event import NULL
+from agentv_stages.merge import By, Summary
+
+
+class Unit(Struct, frozen=True):
+    """One session: the whole of a file or object, or a session of a store (`session`).
+
+    `source` is an absolute path or a URL. `mtime_ns` 0: the time of an object that has none. `position` orders units.
+    `met` marks a file that nobody named: it was met in a folder, and need not be a session at all.
+    """
+
+    source: str
+    position: int = 0
+    size: int = 0
+    mtime_ns: int = 0
+    session: str | None = None
+    met: bool = False
+
+    @property
+    def name(self) -> str:
+        """The one name of the unit in reports and data sets."""
+        return self.source if self.session is None else f"{self.source}#{self.session}"
+
+
+class Work(Struct, frozen=True):
+    """What is to be made of every unit. Places are folders or URLs; None: not wanted.
+
+    `state` holds what is finished, for `--resume`. `results` asks for the result of each session, `by` for a merged
+    summary grouped so. `text_chars` is how much of a text the data set keeps. `run` names one call of the program.
+    """
+
+    run: str = ""
+    transcripts: str | None = None
+    dataset: str | None = None
+    state: str | None = None
+    results: bool = True
+    by: By | None = None
+    sequences: bool = False
+    provider: str | None = None
+    target: str | None = None
+    watch: tuple[str, ...] = ()
+    subagents: bool = True
+    prices: bool = False
+    text_chars: int = 2000
+
+
+class Task(Struct, frozen=True):
+    """Units that one worker does in one go. `number` orders tasks, `size` is the bytes of its units."""
+
+    number: int
+    units: tuple[Unit, ...]
+
+    @property
+    def size(self) -> int:
+        return sum(unit.size for unit in self.units)
+
+
+class Seen(Struct, frozen=True):
+    """A file as it was when it was read."""
+
+    path: str
+    size: int
+    mtime_ns: int
+
+
+class Rows(Struct, frozen=True):
+    """Where a unit's rows of one table lie: record batches `first` to `last` (excluded) of a staging file."""
+
+    path: str
+    first: int
+    last: int
+    rows: int
+
+
+class Done(Struct, kw_only=True):
+    """What came of one unit. `error` is None where it went well; `kind` is the exception's name.
+
+    `tail` is a hash of the last bytes: with size and time it tells whether the source is still the same. `result` is JSON.
+    """
+
+    unit: Unit
+    error: str | None = None
+    kind: str | None = None
+    tail: str = ""
+    result: Raw = NULL
+    companions: list[Seen] = field(default_factory=list[Seen])
+    provider: str = "unknown"
+    day: str = "unknown"
+    records: int = 0
+    faults: dict[str, int] = field(default_factory=dict[str, int])
+    transcript: str | None = None
+    rows: dict[str, Rows] = field(default_factory=dict[str, Rows])
+
+
+class Separate(Struct):
+    """The summary of a session that names a parent, kept apart: it may turn out to be a part of another session."""
+
+    name: str
+    summary: Summary
+
+
+class Report(Struct, kw_only=True):
+    """What a worker gives back of one task: its units' outcomes in order, and their merged summary."""
+
+    task: int
+    done: list[Done] = field(default_factory=list[Done])
+    summary: Summary | None = None
+    separate: list[Separate] = field(default_factory=list[Separate])
+
+
+Engine = Literal["process", "thread", "serial"]

@@ -1,0 +1,229 @@
+"""Does one task: reads each unit through the chain, writes what is wanted, and reports. Runs in any process, anywhere.
+
+A unit that fails is a row of the report. What a worker writes appears whole, the note that a task is done last of all:
+a worker that dies on the way has done nothing.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+from msgspec import Raw
+
+from agentv_stages.batch import Batch
+from agentv_stages.consolidate import Consolidate
+from agentv_stages.event import NULL
+from agentv_stages.merge import day_of, summary_of
+from agentv_stages.result import Result
+from agentv_stream import object_store
+from agentv_stream.bulk import tables
+from agentv_stream.bulk.listing import RememberingFolder
+from agentv_stream.bulk.staging import Staging
+from agentv_stream.bulk.transcripts import Transcript
+from agentv_stream.bulk.unit import Done, Report, Seen, Separate, Task, Unit, Work
+from agentv_stream.errors import AgentvStreamError
+from agentv_stream.naming import safe_part
+from agentv_stream.summary import SessionReader, without_collector
+
+TAIL_BYTES = 4096
+_encode = msgspec.json.Encoder().encode
+
+
+def do_task(work: Work, task: Task) -> bytes:
+    """The report of a task, as JSON of `unit.Report`."""
+    with without_collector():
+        return _encode(_Worker(work, task).run())
+
+
+def key_of(name: str) -> str:
+    """The key of a unit in data sets and file names: 16 hexadecimal digits."""
+    return hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def tail_of(place: str, size: int) -> str:
+    """A hash of the last bytes as they are stored. Raises: SourceError, OSError."""
+    with object_store.open_input(place) as file:
+        file.seek(max(0, size - TAIL_BYTES))
+        return hashlib.blake2b(file.read(TAIL_BYTES), digest_size=8).hexdigest()
+
+
+class _Worker:
+    def __init__(self, work: Work, task: Task) -> None:
+        self.work = work
+        self.task = task
+        self.report = Report(task=task.number)
+        self.folder = RememberingFolder()
+        self.staging: Staging | None = None
+
+    def run(self) -> Report:
+        work, report = self.work, self.report
+        name = f"{work.run}-{self.task.number:06d}-{key_of(self.task.units[0].name)}"
+        if work.dataset is not None and work.state is not None:
+            self.staging = Staging(work.state, name)
+        try:
+            for unit in self.task.units:
+                report.done.append(self._unit(unit))
+            if self.staging is not None:
+                self.staging.publish()
+        finally:
+            if self.staging is not None:
+                self.staging.close()
+        if work.state is not None:
+            lines = b"".join(_encode(done) + b"\n" for done in report.done)
+            object_store.put(object_store.join(work.state, "done", f"{name}.jsonl"), lines)
+            if not work.results:
+                for done in report.done:
+                    done.result = NULL
+        return report
+
+    def _unit(self, unit: Unit) -> Done:
+        done = Done(unit=unit)
+        session = _Session(self, unit, done)
+        try:
+            session.read()
+        except AgentvStreamError as error:
+            session.abandon()
+            return Done(unit=unit, error=str(error), kind=type(error).__name__, records=done.records, faults=done.faults)
+        except Exception as error:  # one log that we fail on must not end the run; the report names it as our bug
+            session.abandon()
+            return Done(unit=unit, error=f"bug: {type(error).__name__}: {error}", kind="Bug")
+        return done
+
+
+class _Session:
+    """One unit on its way through the chain."""
+
+    def __init__(self, worker: _Worker, unit: Unit, done: Done) -> None:
+        self.worker = worker
+        self.unit = unit
+        self.done = done
+        self.transcript: Transcript | None = None
+
+    def read(self) -> None:
+        worker, unit, done = self.worker, self.unit, self.done
+        work = worker.work
+        reader = SessionReader(
+            _pieces(unit), unit.source, work.provider, work.watch, folder=worker.folder, read=object_store.pieces
+        )
+        observer = reader.observer
+        key = key_of(unit.name)
+        batches: Iterable[Batch] = reader.batches(work.subagents and unit.session is None)
+        if work.transcripts is not None:
+            folder = work.transcripts.replace("{provider}", safe_part(reader.provider.name))
+            self.transcript = Transcript(folder, key, observer, unit.name, unit.mtime_ns, work.target)
+        if self.transcript is not None or worker.staging is not None:
+            self._through(batches, key)
+        else:
+            for _ in batches:
+                pass
+        left = list(reader.pair.left)
+        facts = observer.facts
+        done.provider = reader.provider.name
+        done.day = day_of(facts.started_ms)
+        done.records = facts.records
+        done.faults = dict(observer.counters.faults)
+        done.companions = [_seen(companion.path) for companion in reader.companions]
+        estimate = None
+        if work.results or work.state is not None or worker.staging is not None or work.prices:
+            result = observer.result(left)
+            if work.target is not None:
+                result.target = work.target
+            if work.prices:
+                from agentv_stream.prices import estimate_cost
+
+                estimate_cost(result)
+                if isinstance(result.estimated_cost_usd, float):
+                    estimate = result.estimated_cost_usd
+            self._close(result, key, facts.started_ms)
+        if work.by is not None:
+            summary = summary_of(
+                observer, len(left), unit.name, unit.position, work.by, sequences=work.sequences, estimated_usd=estimate
+            )
+            if facts.parent_session_id is not None:
+                worker.report.separate.append(Separate(unit.name, summary))
+            elif worker.report.summary is None:
+                worker.report.summary = summary
+            else:
+                worker.report.summary.merge(summary)
+        if work.state is not None:
+            done.tail = tail_of(unit.source, unit.size)
+
+    def _through(self, batches: Iterable[Batch], key: str) -> None:
+        """Messages for the outputs; a batch is dropped as soon as it is written."""
+        consolidate = Consolidate()
+        staging, transcript = self.worker.staging, self.transcript
+        if staging is not None:
+            staging.begin()
+        for source in (batches, _flushed(consolidate)):
+            for batch in source:
+                if source is batches:
+                    consolidate.push(batch)
+                if transcript is not None:
+                    transcript.write(batch)
+                if staging is not None:
+                    self._stage(staging, batch, key)
+                batch.messages = []
+
+    def _stage(self, staging: Staging, batch: Batch, key: str) -> None:
+        most = self.worker.work.text_chars
+        for message in batch.messages:
+            staging.add("messages", tables.message_row(key, message, most), most)
+            for row in tables.call_rows(key, message, most):
+                staging.add("tool_calls", row, most)
+        for fault in batch.faults:
+            if fault.part in ("whole", "begin"):
+                staging.add("faults", tables.fault_row(key, self.unit.name, fault))
+
+    def _close(self, result: Result, key: str, started_ms: int | None) -> None:
+        if self.transcript is not None:
+            self.transcript.close()
+            result.outputs.transcript = self.transcript.path
+            if self.transcript.dead_letters is not None:
+                result.outputs.dead_letters = self.transcript.dead_letters
+            self.done.transcript = self.transcript.path
+        staging = self.worker.staging
+        if staging is not None:
+            staging.add("sessions", tables.session_row(key, self.unit.name, result, started_ms))
+            self.done.rows = staging.end()
+        self.done.result = Raw(_encode(result))
+
+    def abandon(self) -> None:
+        if self.transcript is not None:
+            self.transcript.abandon()
+        if self.worker.staging is not None:
+            self.worker.staging.abandon()
+
+
+def _flushed(consolidate: Consolidate) -> Iterator[Batch]:
+    yield from consolidate.flush()
+
+
+def _pieces(unit: Unit) -> Iterator[bytes]:
+    if unit.session is None:
+        return object_store.pieces(unit.source)
+    return _stored(unit.source, unit.session)
+
+
+def _stored(source: str, session: str) -> Iterator[bytes]:
+    from agentv_stream.opencode_store import read_session
+
+    for line in read_session(Path(source), session):
+        yield line + b"\n"
+
+
+def _seen(path: str) -> Seen:
+    try:
+        return Seen(path, *object_store.stat(path))
+    except AgentvStreamError:
+        return Seen(path, 0, 0)
+
+
+def read_report(data: bytes) -> Report:
+    """What `do_task` gave."""
+    return _decode(data)
+
+
+_decode = msgspec.json.Decoder(Report).decode
+
+
