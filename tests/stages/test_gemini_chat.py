@@ -63,8 +63,8 @@ def call(call_id: str, name: str = "run_shell_command", status: str = "success",
 
 
 def answer(own: str, text: str, *given: dict[str, Any], **members: Any) -> dict[str, Any]:
-    record: dict[str, Any] = {"id": own, "timestamp": TIME, "type": "gemini", "content": text, "thoughts": [], "tokens": TOKENS,
-              "model": "gemini-x", **members}  # fmt: skip
+    record: dict[str, Any] = {"id": own, "timestamp": TIME, "type": "gemini", "content": text, "thoughts": [],
+              "tokens": TOKENS, "model": "gemini-x", **members}  # fmt: skip
     return {**record, "toolCalls": list(given)} if given else record
 
 

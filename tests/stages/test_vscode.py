@@ -308,6 +308,14 @@ def test_a_path_that_leads_nowhere_is_a_fault() -> None:
     assert batch.unknown == {"kind/9": 1}
 
 
+def test_members_of_unknown_shape_cost_only_themselves() -> None:
+    odd = request("r1", markdown("Hi."), tool("c", toolId=7), result={"metadata": {"toolCallRounds": [None]}})
+    for of, given in ((DOCUMENT, document(session(odd))), (LOG, lines({"kind": 0, "v": session(odd)}))):
+        batch = decoded(of, given)
+        assert texts(batch.events) == ["Hi."]
+        assert {f.reason for f in batch.faults} == {"schema"}
+
+
 def test_mutations() -> None:
     target: dict[str, Any] = {"a": [1, 2, 3], "b": {"c": 1}}
     assert mutate(target, ["a"], 2, [9], 1) and target["a"] == [1, 9]

@@ -206,7 +206,7 @@ class ChatDecoder:
         batch.events.append(Retract(source, f"-{record.row}", tuple(known[start:]), "rewind"))
 
     def _message(self, message: ChatMessage, record: Record, batch: Batch, place: str) -> None:
-        message_id = str(message.id) if message.id is not None else place
+        message_id = place if message.id is None or message.id == "" else str(message.id)
         source = self._source(record, message.timestamp, message_id)
         known = self.state.messages
         told = known.get(message_id)

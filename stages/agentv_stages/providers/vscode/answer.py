@@ -13,7 +13,8 @@ from agentv_stages.batch import Batch, Record
 from agentv_stages.event import AssistantText, Notification, Reasoning, Source, TokenUsage, ToolCall, ToolResult
 from agentv_stages.payload import text_of, to_raw
 from agentv_stages.providers.vscode.calls import TOOL_PART, JoinedCall, call_input, call_name, call_result, join_calls
-from agentv_stages.providers.vscode.wire import Part, Request, decode_reference, decode_value
+from agentv_stages.providers.vscode.lenient import read_reference
+from agentv_stages.providers.vscode.wire import Part, Request, decode_value
 from agentv_stages.times import from_epoch
 
 GLUE = frozenset(
@@ -217,7 +218,7 @@ def _words(part: Part) -> str | None:
             return part.name
         data = bytes(part.inlineReference)
         if data[:1] == b"{":
-            reference = decode_reference(data)
+            reference = read_reference(data)
             path = reference.path or reference.fsPath or ""
             return reference.name or path.replace("\\", "/").rpartition("/")[2]
         return ""

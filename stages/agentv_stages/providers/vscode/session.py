@@ -24,6 +24,7 @@ from agentv_stages.event import (
 from agentv_stages.payload import decode_json, text_of, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.vscode.answer import Answers, Told, model_of
+from agentv_stages.providers.vscode.lenient import read_request
 from agentv_stages.providers.vscode.mutate import APPEND, DELETE, SET, mutate
 from agentv_stages.providers.vscode.wire import (
     Part,
@@ -32,7 +33,6 @@ from agentv_stages.providers.vscode.wire import (
     decode_items,
     decode_message,
     decode_mutation,
-    decode_request,
     decode_session,
 )
 from agentv_stages.times import from_epoch
@@ -50,13 +50,16 @@ class SessionState(Struct):
     """What is remembered between lines.
 
     `requests`: ids of the last requests -> number of answers told; `first` is the index of the first of them.
-    `request` is the last one whole, because later lines change it; `told` is what was told of it.
+    `request` is the last one whole, because later lines change it; `told` is what was told of it. `row` and `offset`
+    are those of the last line.
     """
 
     session_id: str | None = None
     title: str | None = None
     model: str | None = None
     folder: str | None = None
+    row: int = 0
+    offset: int = 0
     first: int = 0
     requests: dict[str, int] = field(default_factory=dict[str, int])
     request: dict[str, Any] | None = None
@@ -84,7 +87,7 @@ class SessionDecoder:
         The last one is kept; it is told if it has `ended`, or says so itself.
         """
         state = self.state
-        requests = [decode_request(raw) for raw in raws]
+        requests = [self._read(raw, record, batch) for raw in raws]
         ids = [request.requestId or f"r{record.row}-{i}" for i, request in enumerate(requests)]
         source = self._source(record, session.creationDate, "")
         self._facts(source, batch, session.sessionId, session.customTitle, None, session.workingDirectory)
@@ -96,7 +99,13 @@ class SessionDecoder:
             if ended or i + 1 < len(ids) or request.result is not None:
                 self._request(request, request_id, record, batch)
         state.first = len(ids) - len(state.requests)
-        state.request = cast(dict[str, Any], decode_json(raws[-1])) if raws and not ended else None
+        state.request = _members(raws[-1]) if raws and not ended else None
+
+    def _read(self, raw: Raw, record: Record, batch: Batch) -> Request:
+        request, problem = read_request(raw)
+        if problem is not None:
+            batch.fault("schema", record, problem)
+        return request
 
     def _begin(self, request_id: str) -> None:
         state = self.state
@@ -194,6 +203,7 @@ class LogDecoder(SessionDecoder):
 
     def decode(self, record: Record, batch: Batch) -> None:
         line = decode_mutation(record.data)
+        self.state.row, self.state.offset = record.row, record.offset
         path = line.k or []
         if line.kind == 0:
             session = decode_session(line.v)
@@ -202,7 +212,9 @@ class LogDecoder(SessionDecoder):
             batch.unknown_type(f"kind/{line.kind}", record)
         elif path[:1] != ["requests"]:
             if path == ["customTitle"] and line.kind == SET:
-                self._facts(self._source(record, None, ""), batch, None, text_of(line.v) or None, None)
+                self._facts(
+                    self._source(record, None, ""), batch, None, (text_of(line.v) or None) if line.v else None, None
+                )
             else:
                 batch.ignore(f"set/{path[0] if path else ''}")
         elif len(path) > 1:
@@ -214,19 +226,20 @@ class LogDecoder(SessionDecoder):
 
     def flush(self, batch: Batch) -> None:
         """Tells the last request as it stands."""
-        self._tell(Record(b"", 0, 0), batch)
+        self._tell(Record(b"", self.state.offset, self.state.row), batch)
 
     def _tell(self, record: Record, batch: Batch, only_if_ended: bool = False) -> None:
         """Tells what is new in the last request."""
         request = self.state.request
         if request is None or (only_if_ended and request.get("result") is None):
             return
-        self._request(decode_request(to_raw(request)), next(reversed(self.state.requests)), record, batch)
+        self._request(self._read(to_raw(request), record, batch), next(reversed(self.state.requests)), record, batch)
 
     def _append(self, raws: list[Raw], start: int | None, record: Record, batch: Batch) -> None:
         """Requests are cut off from `start` on, others appended."""
         state = self.state
-        ids = [decode_request(raw).requestId or f"r{record.row}-{i}" for i, raw in enumerate(raws)]
+        read = [read_request(raw)[0] for raw in raws]
+        ids = [request.requestId or f"r{record.row}-{i}" for i, request in enumerate(read)]
         self._tell(record, batch)
         if start is not None and start < state.first + len(state.requests):
             gone = list(state.requests)[max(0, start - state.first) :]
@@ -235,7 +248,7 @@ class LogDecoder(SessionDecoder):
         for request_id, raw in zip(ids, raws, strict=True):
             self._tell(record, batch)
             self._begin(request_id)
-            state.request = cast(dict[str, Any], decode_json(raw))
+            state.request = _members(raw)
         self._tell(record, batch, True)
 
     def _change(
@@ -254,3 +267,8 @@ class LogDecoder(SessionDecoder):
             batch.fault("schema", record, f"no such place in the request: {path[1:4]}")
             return
         self._tell(record, batch, True)
+
+
+def _members(raw: Raw) -> dict[str, Any]:
+    value = decode_json(raw)
+    return cast(dict[str, Any], value) if isinstance(value, dict) else {}
