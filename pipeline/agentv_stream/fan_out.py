@@ -1,6 +1,7 @@
 """One channel to one per sink, each with the sink's policy.
 
-A slow sink slows the reader: its channel is bounded. An optional sink that fails is detached; a required one ends the run.
+A slow sink slows the reader: its channel is bounded. An optional sink that fails is detached; a required one ends
+the run.
 """
 
 from collections.abc import Callable, Sequence
@@ -42,9 +43,7 @@ async def fan_out(
                     send.close()
 
 
-async def _feed(
-    sink: Sink, receive: MemoryObjectReceiveStream[Batch], warn: Callable[[Sink, SinkError], None]
-) -> None:
+async def _feed(sink: Sink, receive: MemoryObjectReceiveStream[Batch], warn: Callable[[Sink, SinkError], None]) -> None:
     with receive:
         whole = False
         try:

@@ -13,7 +13,7 @@ class LocalFolder:
         """Files that match, sorted; `**` goes to any depth. The part before the first star is taken literally."""
         head, star, rest = pattern.partition("*")
         folder, _, tail = head.rpartition("/")
-        found = glob.glob(f"{tail}{star}{rest}", root_dir=folder or None, recursive=True)
+        found = glob.glob(f"{tail}{star}{rest}", root_dir=folder or None, recursive=True)  # noqa: PTH207 - Path.glob refuses absolute patterns
         paths = (f"{folder}/{name}" if folder else name for name in found)
         return sorted(path for path in paths if Path(path).is_file())
 

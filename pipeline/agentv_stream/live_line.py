@@ -50,7 +50,9 @@ class LiveLine:
             parts.append("running " + ", ".join(running))
         tokens = totals.tokens()
         if tokens.input is not None:
-            parts.append(f"in {short_number(tokens.input)} out {short_number(tokens.output or 0)}{'+' if tokens.unsure else ''}")
+            parts.append(
+                f"in {short_number(tokens.input)} out {short_number(tokens.output or 0)}{'+' if tokens.unsure else ''}"
+            )
         if totals.cost_usd is not None:
             parts.append(f"${totals.cost_usd:.2f}")
         if figures.first_edit_turn is not None:

@@ -1,10 +1,10 @@
 """A stream to iterate over, from Python: events or messages as they come, the statistics live beside them."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -110,7 +110,7 @@ async def open_stream(
     sinks: Sequence[Sink] = (),
     watchers: Sequence[Watcher] = (),
     settings: Settings | None = None,
-) -> AsyncIterator[LiveStream]:
+) -> AsyncGenerator[LiveStream]:
     """Reads a stream while it grows; `async with open_stream(…) as stream: async for event in stream.events(): …`.
 
     `source`: a path, `-` for standard input, a file descriptor, bytes, or an async iterator of bytes. With `transcript`
@@ -146,10 +146,10 @@ async def open_stream(
 
 def make_source(source: str | Path | int | bytes | AsyncIterator[bytes]) -> ByteSource:
     """What `open_stream` accepts, as a source."""
-    if isinstance(source, bytes) or hasattr(source, "__anext__"):
-        return BytesSource(cast("bytes | AsyncIterator[bytes]", source))
+    if isinstance(source, (bytes, AsyncIterator)):
+        return BytesSource(source)
     if isinstance(source, int):
         return DescriptorSource(source, f"<descriptor {source}>")
     if str(source) == "-":
         return standard_input()
-    return FileSource(cast("str | Path", source))
+    return FileSource(source)

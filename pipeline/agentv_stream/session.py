@@ -39,7 +39,7 @@ from agentv_stream.folder import companions_of
 from agentv_stream.naming import log_folder, stem
 from agentv_stream.pump import pump
 from agentv_stream.settings import Settings
-from agentv_stream.sink import DeadLetterSink, RenderSink, Sink, TranscriptSink
+from agentv_stream.sink import CaseSink, DeadLetterSink, RenderSink, Sink, TranscriptSink
 from agentv_stream.source import ByteSource, FileSource, now_ms
 
 GRACE_SECONDS = 10.0  # how long an agent may go on writing after Ctrl-C
@@ -53,7 +53,7 @@ class Watcher(Protocol):
 
 @dataclass
 class Report:
-    """What a session came to. `failures` are exceptions of errors.py, the first one first; `warnings` are for people."""
+    """What a session came to. `failures` are exceptions of errors.py, first one first; `warnings` are for people."""
 
     result: Result | None = None
     failures: list[Exception] = field(default_factory=list[Exception])
@@ -134,19 +134,18 @@ class StreamSession:
     async def _read(self, send: MemoryObjectSendStream[Chunk], outer: anyio.abc.TaskGroup | None) -> None:
         """Reads and tees to the end, whatever happens behind; then the files of sub-agents."""
         forward = True
-        with send:
-            with self._reading:
-                try:
-                    async for chunk in self.source.chunks():
-                        self.saw_bytes = True
-                        if self._tee is not None:
-                            await self._write_tee(chunk.data)
-                        if forward:
-                            forward = await _forward(send, chunk)
-                except SourceError as error:
-                    self.report.failures.append(error)
-                if forward and self.source.finished and self.settings.subagents:
-                    await self._read_companions(send)
+        with send, self._reading:
+            try:
+                async for chunk in self.source.chunks():
+                    self.saw_bytes = True
+                    if self._tee is not None:
+                        await self._write_tee(chunk.data)
+                    if forward:
+                        forward = await _forward(send, chunk)
+            except SourceError as error:
+                self.report.failures.append(error)
+            if forward and self.source.finished and self.settings.subagents:
+                await self._read_companions(send)
         if outer is not None:
             self._signal_scope.cancel()
 
@@ -263,9 +262,7 @@ class StreamSession:
         source = Source(self.source.name, -1, 0, 0, None, "main", "prompt")
         held[0].events.insert(0, UserText(source, "", to_raw(prompt), "prompt"))
 
-    async def _observe(
-        self, receive: MemoryObjectReceiveStream[Batch], send: MemoryObjectSendStream[Batch]
-    ) -> None:
+    async def _observe(self, receive: MemoryObjectReceiveStream[Batch], send: MemoryObjectSendStream[Batch]) -> None:
         observer = self.observer
         assert observer is not None
         with receive, send:
@@ -284,16 +281,25 @@ class StreamSession:
             self._transcript_sink = TranscriptSink(self._place, observer, self.source.finished)
             self._dead_letters = DeadLetterSink(self._place_beside)
             sinks += (self._transcript_sink, self._dead_letters)
+            if self.settings.transcript_shape == "case":
+                sinks.append(CaseSink(self._place, observer))
         if self.settings.stream_log != "false":
             self._log = self._make_log()
             sinks.append(self._log)
         return sinks
 
     def _make_log(self) -> RenderSink:
-        folder, name = self._place_beside()
-        if self.settings.stream_log == "raw":
-            return RenderSink("stream log", folder / f"{name}.stream.jsonl", raw_log.render)
-        return RenderSink("stream log", folder / f"{name}.stream.log", SummaryLog().render)
+        raw = self.settings.stream_log == "raw"
+        suffix = ".stream.jsonl" if raw else ".stream.log"
+
+        def place() -> Path:
+            folder, name = self._place_beside()
+            return folder / f"{name}{suffix}"
+
+        if raw:
+            return RenderSink("stream log", place, raw_log.render)
+        summary = SummaryLog()
+        return RenderSink("stream log", place, summary.render, summary.flush)
 
     def _warn(self, sink: Sink, error: SinkError) -> None:
         self.report.warnings.append(f"{sink.name} was given up: {error}")
@@ -329,7 +335,7 @@ class StreamSession:
         if sink is not None and sink.path is not None:
             return sink.path.parent, sink.path.name.removesuffix(".transcript.jsonl")
         folder, name, _ = self._place()
-        return folder, name
+        return folder, name  # the transcript is not opened yet; its name is made of the same facts
 
     def _result(self) -> Result | None:
         if self.observer is None:
@@ -337,8 +343,8 @@ class StreamSession:
         outputs = Outputs()
         if self._transcript_sink is not None and self._transcript_sink.path is not None:
             outputs.transcript = str(self._transcript_sink.path)
-        if self._log is not None:
-            outputs.stream_log = str(self._log.file.path)
+        if self._log is not None and self._log.path is not None:
+            outputs.stream_log = str(self._log.path)
         if self._dead_letters is not None and self._dead_letters.path is not None:
             outputs.dead_letters = str(self._dead_letters.path)
         unpaired = [call.call_id for call in self.pair.open_calls.values()] or self.unpaired

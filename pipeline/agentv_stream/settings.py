@@ -75,7 +75,9 @@ def _project(folder: Path) -> dict[str, Any]:
             values = {str(key).replace("-", "_"): value for key, value in table.items()}
             unknown = sorted(set(values) - known)
             if unknown:
-                raise UsageError(f"{path}: [tool.agentv-stream] has no setting {unknown[0]!r}; known: {', '.join(sorted(known))}")
+                raise UsageError(
+                    f"{path}: [tool.agentv-stream] has no setting {unknown[0]!r}; known: {', '.join(sorted(known))}"
+                )
             return values
     return {}
 

@@ -7,18 +7,19 @@ import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol, cast
 
 import aiofiles
 import anyio
 import anyio.to_thread
-from aiofiles.threadpool.binary import AsyncBufferedIOBase, AsyncFileIO
+from aiofiles.threadpool.binary import AsyncFileIO
 
 from agentv_stages.batch import Batch
 from agentv_stages.fault import Fault
 from agentv_stages.message import Message
 from agentv_stages.result import Observer
 from agentv_stages.sinks import dead_letters
+from agentv_stages.sinks.case import CaseLine
 from agentv_stages.sinks.transcript import Identity, TranscriptRows, patch, totals_members
 from agentv_stream.errors import SinkError
 from agentv_stream.naming import free_name, prepare_folder
@@ -46,14 +47,21 @@ def private_opener(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_CLOEXEC", 0), PRIVATE)
 
 
+async def _open(path: Path, mode: str) -> AsyncFileIO:
+    """Opens a file unbuffered, as aiofiles has it; its stubs only know literal modes."""
+    opened: Any = aiofiles.open(path, mode, buffering=0, opener=private_opener)  # type: ignore[call-overload]  # pyright: ignore[reportUnknownVariableType,reportCallIssue,reportArgumentType] - see above
+    file: AsyncFileIO = cast(AsyncFileIO, await opened)
+    return file
+
+
 class OutputFile:
-    """A private file that grows by whole lines; opened at the first write. `size` counts the bytes handed to the kernel."""
+    """A private file that grows by whole lines; opened at the first write. `size` counts bytes handed to the kernel."""
 
     def __init__(self, path: Path, *, exclusive: bool = False) -> None:
         self.path = path
-        self.size = 0
+        self.size: int = 0
         self._mode = "xb" if exclusive else "wb"
-        self._file: AsyncFileIO | AsyncBufferedIOBase | None = None
+        self._file: AsyncFileIO | None = None
 
     async def write(self, data: bytes) -> None:
         """Appends `data` and hands it to the kernel before it returns.
@@ -63,11 +71,10 @@ class OutputFile:
         try:
             if self._file is None:
                 await anyio.to_thread.run_sync(prepare_folder, self.path.parent)
-                self._file = await aiofiles.open(self.path, self._mode, buffering=0, opener=private_opener)  # type: ignore[call-overload]  # its stubs want a literal mode
-            assert self._file is not None
+                self._file = await _open(self.path, self._mode)
             view = memoryview(data)
             while view:
-                written = await self._file.write(view)
+                written: int = await self._file.write(view)
                 if not written:
                     raise OSError(errno.EIO, "nothing was written")
                 self.size += written
@@ -97,10 +104,6 @@ class OutputFile:
             await file.close()
         except OSError as error:
             raise SinkError(str(self.path), error) from error
-
-    @property
-    def opened(self) -> bool:
-        return self._file is not None
 
 
 async def publish(path: Path, data: bytes) -> None:
@@ -133,21 +136,85 @@ def publish_now(path: Path, data: bytes) -> None:
 
 
 class RenderSink:
-    """Renders each batch with a function and appends the bytes to a file."""
+    """Renders each batch with a function and appends the bytes to a file, which `place` names at the first write."""
 
-    def __init__(self, name: str, path: Path, render: Callable[[Batch], bytes], *, required: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        place: Callable[[], Path],
+        render: Callable[[Batch], bytes],
+        flush: Callable[[], bytes] = bytes,
+        *,
+        required: bool = False,
+    ) -> None:
         self.name = name
         self.required = required
-        self.file = OutputFile(path)
+        self.path: Path | None = None
+        self._place = place
+        self._file: OutputFile | None = None
         self._render = render
+        self._flush = flush
 
     async def write(self, batch: Batch) -> None:
-        data = self._render(batch)
-        if data:
-            await self.file.write(data)
+        await self._append(self._render(batch))
+
+    async def _append(self, data: bytes) -> None:
+        if not data:
+            return
+        if self._file is None:
+            self.path = self._place()
+            self._file = OutputFile(self.path)
+        await self._file.write(data)
 
     async def close(self, whole: bool) -> None:
-        await self.file.close()
+        try:
+            if whole:
+                await self._append(self._flush())
+        finally:
+            if self._file is not None:
+                await self._file.close()
+
+
+class CaseSink:
+    """The one-line-per-case transcript; it appears at the end, at once, because half a line is no JSON."""
+
+    name = "case transcript"
+    required = True
+
+    def __init__(self, place: Callable[[], tuple[Path, str, Identity]], observer: Observer) -> None:
+        self._place = place
+        self._observer = observer
+        self._line = CaseLine()
+        self._file: OutputFile | None = None
+        self.path: Path | None = None
+
+    async def write(self, batch: Batch) -> None:
+        data = self._line.render(batch.messages) if batch.messages else b""
+        if data:
+            await self._open().write(data)
+
+    def _open(self) -> OutputFile:
+        if self._file is None:
+            folder, name, _ = self._place()
+            self.path = folder / f"{name}.case.jsonl"
+            self._file = OutputFile(self.path.with_name(f".{self.path.name}.{os.getpid()}.tmp"))
+        return self._file
+
+    async def close(self, whole: bool) -> None:
+        if self._file is None and not whole:
+            return
+        file, totals = self._open(), self._observer.totals
+        try:
+            _, _, identity = self._place()
+            end = self._line.close(identity, totals.tokens(), totals.cost_usd, totals.duration_ms)
+            await file.write(end)
+        finally:
+            await file.close()
+        assert self.path is not None
+        try:
+            await anyio.to_thread.run_sync(file.path.replace, self.path)
+        except OSError as error:
+            raise SinkError(str(self.path), error) from error
 
 
 class TranscriptSink:
@@ -196,7 +263,7 @@ class TranscriptSink:
         suffix = ".transcript.jsonl"
         wanted = folder / f"{name}{suffix}"
         taken = await anyio.to_thread.run_sync(wanted.exists)
-        if taken and self._finished and await anyio.to_thread.run_sync(_is_of_session, wanted, identity.session_id):
+        if taken and self._finished and await anyio.to_thread.run_sync(is_of_session, wanted, identity.session_id):
             self._final = self.path = wanted
             self._file = OutputFile(wanted.with_name(f".{wanted.name}.{os.getpid()}.tmp"))
         else:
@@ -208,24 +275,26 @@ class TranscriptSink:
         """Writes what waits, then the totals into the first row."""
         if self._rows is None and not whole and not self._held:
             return
+        if self._rows is None:
+            await self._open()
+        file, rows = self._file, self._rows
+        assert file is not None and rows is not None
         try:
             await self._write()
-            assert self._file is not None
             totals = self._observer.totals
             patched = patch(totals_members(totals.tokens(), totals.cost_usd, totals.duration_ms))
-            if patched is not None and self._rows is not None and self._rows.rows:
-                await self._file.patch(*patched)
+            if patched is not None and rows.rows:
+                await file.patch(*patched)
         finally:
-            if self._file is not None:
-                await self._file.close()
-        if self._final is not None and self._file.opened is False and self._file.path != self._final:
+            await file.close()
+        if self._final is not None and file.size:
             try:
-                await anyio.to_thread.run_sync(self._file.path.replace, self._final)
+                await anyio.to_thread.run_sync(file.path.replace, self._final)
             except OSError as error:
                 raise SinkError(str(self._final), error) from error
 
 
-def _is_of_session(path: Path, session_id: str) -> bool:
+def is_of_session(path: Path, session_id: str) -> bool:
     """Whether a transcript is one of ours, of that session."""
     import msgspec
 

@@ -1,7 +1,7 @@
 """A session's result without a transcript: one synchronous chain, as bulk workers run it."""
 
 import gc
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 

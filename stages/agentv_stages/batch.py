@@ -24,7 +24,8 @@ class Chunk(Struct, frozen=True, gc=False):
 class Record(Struct, frozen=True, gc=False):
     """One raw line (or one element of a whole-file log): `data` without its line end.
 
-    `offset` is where it begins in the file, in bytes; `row` counts records from 0. Elements of one array share the offset.
+    `offset` is where it begins in the file, in bytes; `row` counts records from 0. Elements of one
+    array share the offset.
     """
 
     data: bytes
@@ -37,14 +38,15 @@ class Batch(Struct):
 
     The line reader fills `records`, the decoder `events`, `ignored` and `unknown`, the consolidator `messages`; any
     stage may add `faults`. `ignored` counts records that are known and carry nothing to keep, by name; `unknown` counts
-    record types that no decoder knows. `end` is the offset behind the last whole line of this batch; `unterminated` says
-    that the last record has no line end, which only a flush gives.
+    record types that no decoder knows. `end` is the offset behind the last whole line of this batch. `unterminated`
+    says that the last record has no line end, which only a flush gives; `document` that the record is pretty-printed.
     """
 
     file: str = ""
     arrived_ms: int | None = None
     end: int = 0
     unterminated: bool = False
+    document: bool = False
     records: list[Record] = field(default_factory=list[Record])
     events: list[AnyEvent] = field(default_factory=list[AnyEvent])
     messages: list[Message] = field(default_factory=list[Message])

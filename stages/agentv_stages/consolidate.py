@@ -68,7 +68,7 @@ class Consolidate:
                 if kind is ToolCall:
                     paired = PairedCall(event)  # type: ignore[arg-type]  # as above
                     message.calls.append(paired)
-                    self._open[event.call_id] = (message, paired)  # type: ignore[union-attr]  # as above
+                    self._open[event.call_id] = (message, paired)  # type: ignore[union-attr, index]  # as above
                 else:
                     self._text(message, event)  # type: ignore[arg-type]  # as above
             elif kind is TokenUsage:

@@ -3,7 +3,8 @@
 The ladder for one record: the dialect's typed decoding; the record cleaned by the standard library's JSON reader
 (duplicate keys, NaN, lone surrogates, 1e400, control characters); the same without the members whose shape does not
 fit; the objects that can be cut out of it (`}{` welded, noise before them); the dead letters.
-Faults: `not-json`, `torn`, `torn-middle`, `welded`, `nul-run`, `bad-utf8`, `not-object`, `too-deep`, `schema`, `foreign-record`.
+Faults: `not-json`, `torn`, `torn-middle`, `welded`, `nul-run`, `bad-utf8`, `not-object`, `too-deep`, `schema`,
+`foreign-record`.
 """
 
 import json
@@ -16,14 +17,17 @@ from msgspec import Raw, Struct
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.detect import CERTAIN, objects, rank
+from agentv_stages.fault import Reason
 from agentv_stages.payload import to_raw
-from agentv_stages.provider import DecodeContext, Dialect
+from agentv_stages.provider import DecodeContext, Dialect, RecordDecoder
 from agentv_stages.stage import Flushed
 
 REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 _STEP = re.compile(r"\.([^.\[\]`]+)|\[(\d+|\.\.\.)\]")
 _MOST_PRUNED = 8
 _MOST_STRANGERS = 16
+_MOST_TORN = 16  # breaks in one line that are looked behind
+_LONGEST_STUMBLE = 10  # characters from where a reader complains to the record behind a torn literal or escape
 _array = msgspec.json.Decoder(list[Raw])
 _read = json.JSONDecoder(strict=False).raw_decode
 
@@ -34,13 +38,13 @@ class Decode:
     def __init__(self, dialect: Dialect, context: DecodeContext | None = None) -> None:
         self.dialect = dialect
         self.context = context or DecodeContext()
-        self.decoder = dialect.decoder(self.context)
+        self.decoder: RecordDecoder = dialect.decoder(self.context)
         self._strangers = 0
         self._flushed = Flushed()
 
     def push(self, batch: Batch, /) -> tuple[Batch]:
         decode = self.decoder.decode
-        for record in batch.records:
+        for record in map(_one_line, batch.records) if batch.document else batch.records:
             try:
                 decode(record, batch)
             except REFUSED as refusal:
@@ -57,12 +61,14 @@ class Decode:
 
     def snapshot(self) -> Struct:
         """The decoder's state, as a copy that later records do not change."""
-        state = self.decoder.state
-        return msgspec.json.decode(msgspec.json.encode(state), type=type(state))
+        state: Struct = self.decoder.state
+        copy: Struct = msgspec.json.decode(msgspec.json.encode(state), type=type(state))
+        return copy
 
     def restore(self, snapshot: Any, /) -> None:
         data = msgspec.json.encode(snapshot)
-        self.decoder.state = msgspec.json.decode(data, type=type(self.decoder.state))
+        state: Struct = self.decoder.state
+        self.decoder.state = msgspec.json.decode(data, type=type(state))
 
     def _repair(self, record: Record, batch: Batch, refusal: Exception) -> None:
         data = record.data
@@ -148,7 +154,7 @@ class Decode:
                 batch.fault("not-json", record, "text without JSON")
         elif rest:
             begun = rest.lstrip()[:1] == "{"
-            reason = "torn" if begun and torn else "torn-middle" if begun else "not-json"
+            reason: Reason = "torn" if begun and torn else "torn-middle" if begun else "not-json"
             batch.fault(reason, record, f"{len(found)} objects salvaged, {len(rest)} characters left")
         else:
             batch.fault("welded", record, f"{len(found)} objects on one line")
@@ -163,6 +169,14 @@ class Decode:
             if found and found[0][0] >= CERTAIN and found[0][2].name != self.dialect.name:
                 batch.fault("foreign-record", record, f"looks like {found[0][2].name} in a {self.dialect.name} log")
         batch.strangers.clear()
+
+
+def _one_line(record: Record) -> Record:
+    """A pretty-printed document without its line breaks: its payloads are spliced into lines."""
+    try:
+        return Record(msgspec.json.format(record.data, indent=-1), record.offset, record.row)
+    except REFUSED:
+        return record
 
 
 def _prune(value: Any, message: str) -> bool:
@@ -199,28 +213,52 @@ def _below(holder: Any, step: str) -> Iterator[Any]:
 
 
 def _cut(text: str) -> tuple[list[dict[str, Any]], str]:
-    """The whole objects in `text`, and the characters that belong to none. Linear: each `{` at a record's start only."""
+    """The whole records in `text`, and the characters that belong to none; linear in the length.
+
+    A record begins at the first `{"`, behind a whole record, or where another one was torn. What stands inside a torn
+    record is no record of its own, whatever it looks like.
+    """
     found: list[dict[str, Any]] = []
     rest: list[str] = []
     at, tries = 0, 0
-    while at < len(text):
-        start = text.find('{"', at)
-        if start < 0 or tries > 16:
-            rest.append(text[at:])
-            break
+    start = text.find('{"')
+    while start >= 0:
         try:
             value, end = _read(text, start)
-        except (ValueError, RecursionError):
+        except RecursionError:
+            break
+        except json.JSONDecodeError as error:
             tries += 1
-            following = text.find('{"type"', start + 1)
-            following = following if following >= 0 else text.find('}{"', start + 1) + 1
-            if following <= start:
-                rest.append(text[at:])
-                break
-            rest.append(text[at:following])
-            at = following
+            start = _next_start(text, start, error) if tries <= _MOST_TORN else -1
             continue
         rest.append(text[at:start])
         found.append(value)
         at = end
+        start = text.find('{"', at)
+    rest.append(text[at:])
     return found, "".join(rest).strip()
+
+
+def _next_start(text: str, start: int, error: json.JSONDecodeError) -> int:
+    """Where the next record can begin after the one at `start` broke at `error`; -1 where none can.
+
+    A record that was written behind a torn one makes the reader stumble at its first characters.
+    """
+    broken = error.pos
+    if error.msg.startswith("Unterminated string") or broken >= len(text.rstrip()):
+        return -1  # it breaks off at its end: all that stands in it is its own
+    near = text.find('{"', broken, broken + _LONGEST_STUMBLE)
+    for place in (text.rfind('{"', start + 1, broken + 2), near):
+        if place > start and _stands_alone(text, place, broken):
+            return place
+    welded = text.find('}{"', broken)
+    return welded + 1 if welded >= 0 else -1
+
+
+def _stands_alone(text: str, place: int, broken: int) -> bool:
+    """Whether a whole object begins at `place`, goes past the break, and is no member of what was torn."""
+    try:
+        _, end = _read(text, place)
+    except (ValueError, RecursionError):
+        return False
+    return end > broken and text[end : end + 1] not in (",", "]", "}", ":")

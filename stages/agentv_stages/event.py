@@ -69,7 +69,7 @@ class UserText(Event, frozen=True, gc=False, tag="user"):
 class AssistantText(Event, frozen=True, gc=False, tag="message"):
     """A text block of a model message, or a piece of one: with `delta` it continues the text before it.
 
-    `text_json` is a JSON string. `synthetic` marks a text that the agent's program made ("API Error: …"); it is no turn.
+    `text_json` is a JSON string. `synthetic` marks a text that the agent's program made ("API Error: …"): no turn.
     """
 
     message_id: str

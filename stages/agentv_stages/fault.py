@@ -21,6 +21,9 @@ Reason: TypeAlias = Literal[
 ]
 
 
+Part: TypeAlias = Literal["whole", "begin", "middle", "end"]
+
+
 class Fault(Struct, frozen=True, gc=False):
     """One record that could not be used, or not whole.
 
@@ -35,4 +38,4 @@ class Fault(Struct, frozen=True, gc=False):
     length: int
     detail: str
     data: bytes
-    part: Literal["whole", "begin", "middle", "end"] = "whole"
+    part: Part = "whole"

@@ -1,4 +1,4 @@
-"""Several inputs as one session: its main log first, then its sub-agents' files, each with reader and decoder of its own."""
+"""Several inputs as one session: the main log, then sub-agents' files, each with a reader and decoder of its own."""
 
 from msgspec import Struct, convert, field
 

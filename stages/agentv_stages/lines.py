@@ -9,7 +9,7 @@ Faults: `too-large` for a record over the cap; its bytes go on in pieces and nev
 from msgspec import Struct, convert
 
 from agentv_stages.batch import Batch, Chunk, Record
-from agentv_stages.fault import Fault
+from agentv_stages.fault import Fault, Part
 from agentv_stages.stage import Flushed
 
 DEFAULT_CAP = 64 * 1024 * 1024
@@ -31,8 +31,8 @@ class LineReader:
     def __init__(self, file: str = "", cap: int = DEFAULT_CAP) -> None:
         self.file = file
         self.cap = cap
-        self.row = 0
-        self.offset = 0  # of the first byte of the unfinished record
+        self.row: int = 0
+        self.offset: int = 0  # of the first byte of the unfinished record
         self._pieces: list[bytes] = []
         self._held = 0  # bytes in _pieces
         self._giant = 0  # bytes of the running over-size record that have gone on already
@@ -114,6 +114,7 @@ class LineReader:
         self._pieces, self._held = [], 0
         batch.records.append(Record(data, self.offset, self.row))
         batch.unterminated = not self._document
+        batch.document = self._document
         self.row += 1
         return (batch,)
 
@@ -138,7 +139,7 @@ class LineReader:
         return self._held
 
     def _begin(self, data: bytes, start: int) -> int:
-        """Looks at the beginning of the input: byte order mark, blank lines, and whether it is one pretty-printed document.
+        """Looks at the beginning: byte order mark, blank lines, and whether the input is one pretty-printed document.
 
         Gives where the first record begins.
         """
@@ -170,7 +171,7 @@ class LineReader:
         for piece in (*self._pieces, data):
             if not piece:
                 continue
-            part = "middle" if self._giant else "begin"
+            part: Part = "middle" if self._giant else "begin"
             at = self.offset + self._giant
             detail = f"record over {self.cap} bytes"
             batch.faults.append(Fault("too-large", self.file, self.row, at, len(piece), detail, piece, part))

@@ -8,8 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
-from msgspec import Struct
-
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import MAIN
 from agentv_stages.tools import ToolTable
@@ -39,10 +37,10 @@ class RecordDecoder(Protocol):
     that a follower can write it down and go on later. It must not grow with the session.
     """
 
-    state: Struct
+    state: Any  # a Struct of the decoder's own; a narrower type here would refuse every decoder's
 
     def decode(self, record: Record, batch: Batch) -> None:
-        """Appends what `record` says to `batch.events`, counts what says nothing (`batch.ignore`, `batch.unknown_type`).
+        """Appends what `record` says to `batch.events`, counts what says nothing (`ignore`, `unknown_type`).
 
         Decodes the record before it appends anything.
 

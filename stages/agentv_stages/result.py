@@ -70,7 +70,7 @@ class Result(Struct):
     tokens_by_model: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     tokens_by_stream: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     model_calls: int = 0
-    estimated_cost_usd: float | None | UnsetType = UNSET
+    estimated_cost_usd: float | UnsetType | None = UNSET
     price_table_date: str | UnsetType = UNSET
     agent_num_turns: int | UnsetType = UNSET
     verdicts: list[Any] | UnsetType = UNSET

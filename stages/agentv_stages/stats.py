@@ -227,10 +227,10 @@ class Stats:
 
 def summarize(figures: Statistics, turns: int) -> dict[str, Any]:
     """The public form of the figures."""
-    by_kind = dict.fromkeys(KINDS, 0)
+    by_kind: dict[str, int] = dict.fromkeys(KINDS, 0)
     by_origin = {"system": 0, "mcp": 0}
     by_server: dict[str, int] = {}
-    by_outcome = dict.fromkeys(OUTCOMES, 0)
+    by_outcome: dict[str, int] = dict.fromkeys(OUTCOMES, 0)
     by_stream = {MAIN: {"turns": turns, "tool_calls": 0, "edits": 0}}
     for stream, count in figures.stream_turns.items():
         by_stream[stream] = {"turns": count, "tool_calls": 0, "edits": 0}

@@ -5,6 +5,8 @@ from datetime import UTC, datetime
 _minutes: dict[str, int] = {}
 _prefixes: dict[int, bytes] = {}
 _KEEP = 4096
+_FIRST = -62_135_596_800_000  # 0001-01-01, the first and the last ms that a date can name
+_LAST = 253_402_300_799_999
 
 
 def parse_iso(text: str | None) -> int | None:
@@ -30,21 +32,25 @@ def parse_iso(text: str | None) -> int | None:
         if len(_minutes) >= _KEEP:
             _minutes.clear()
         _minutes[text[:17]] = round(when.replace(second=0, microsecond=0).timestamp()) * 1000
-    return round(when.timestamp() * 1000)
+    time_ms = round(when.timestamp() * 1000)
+    return time_ms if _FIRST <= time_ms <= _LAST else None
 
 
 def from_epoch(value: float | int | str | None) -> int | None:
-    """Epoch seconds, milliseconds, microseconds or nanoseconds (told by size), or an ISO text, to UTC ms."""
+    """Epoch seconds, milliseconds, microseconds or nanoseconds (told by size), or an ISO text, to UTC ms; None out of range."""
     if value is None or isinstance(value, bool):
         return None
     if isinstance(value, str):
         return parse_iso(value)
     size = abs(value)
+    if not size < 1e21:  # NaN, infinity, nonsense
+        return None
     if size < 1e11:
-        return round(value * 1000)
-    if size < 1e14:
-        return round(value)
-    return round(value / 1000) if size < 1e17 else round(value / 1_000_000)
+        value = value * 1000
+    elif size >= 1e14:
+        value = value / 1000 if size < 1e17 else value / 1_000_000
+    time_ms = round(value)
+    return time_ms if _FIRST <= time_ms <= _LAST else None
 
 
 def iso(time_ms: int) -> str:

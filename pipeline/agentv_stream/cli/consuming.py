@@ -29,7 +29,7 @@ from agentv_stream.sink import publish_now
 from agentv_stream.source import ByteSource, FileSource, standard_input
 
 if TYPE_CHECKING:
-    from agentv_stream.cli.live_check import LiveCheck
+    from agentv_stream.live_check import LiveCheck
 
 HINT = (
     "an agent's event stream was expected; run the agent so:\n"
@@ -71,7 +71,7 @@ def _checks(
     """The specs of `--check`, read before anything else; their module is loaded only where it is used."""
     if not specs and case is None and fail_fast is None:
         return None
-    from agentv_stream.cli.live_check import open_checks
+    from agentv_stream.live_check import open_checks
 
     return open_checks(specs, case, fail_fast, settings.test_id or Path(name).name, say)
 
@@ -111,9 +111,7 @@ def tune_collector() -> None:
     gc.set_threshold(100_000, 50, 1000)
 
 
-async def _run(
-    source: ByteSource, settings: Settings, live: "LiveCheck | None"
-) -> tuple[StreamSession, Report]:
+async def _run(source: ByteSource, settings: Settings, live: "LiveCheck | None") -> tuple[StreamSession, Report]:
     session = StreamSession(source, settings, watchers=[live.checker] if live is not None else [], signals=True)
     if live is not None and live.fail_fast == "close":
         live.stop = session.stop
@@ -123,9 +121,9 @@ async def _run(
     line = LiveLine(session, sys.stderr)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(line.run)
-        report = await session.run()
+        await session.run()
         tasks.cancel_scope.cancel()
-    return session, report
+    return session, session.report
 
 
 def finish(session: StreamSession, report: Report, settings: Settings, live: "LiveCheck | None" = None) -> int:

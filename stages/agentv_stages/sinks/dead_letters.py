@@ -25,7 +25,7 @@ def inline_text(fault: Fault) -> str | None:
 
 
 def render(fault: Fault, blob: str | None, length: int | None = None) -> bytes:
-    """One line; `blob` is the name of the file that holds the bytes, `length` the bytes of a record that came in pieces."""
+    """One line; `blob` names the file that holds the bytes, `length` counts those of a record that came in pieces."""
     row: dict[str, Any] = {
         "schema_version": SCHEMA,
         "reason": fault.reason,

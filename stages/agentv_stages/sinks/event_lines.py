@@ -1,7 +1,7 @@
 """Events as JSON lines in agtrace's form: id, session, parent, time, stream, type, content.
 
-Ids are deterministic (docs/architecture.md, identity): `uuid5(session, base id + ":" + suffix)`; the parent is the event
-before on the same stream. Reading a log again gives the same ids, so that delivering twice does no harm.
+Ids are deterministic (docs/architecture.md, identity): `uuid5(session, base id + ":" + suffix)`; the parent is the
+event before on the same stream. Reading a log again gives the same ids, so that delivering twice does no harm.
 """
 
 from typing import Any
@@ -92,7 +92,13 @@ def stream_json(stream: str) -> dict[str, Any]:
     return {"stream_type": kind, "stream_data": {"agent_id" if kind == "sidechain" else "name": name}}
 
 
-_TEXT_FIELDS = {"text_json": "text", "body": "text", "input_json": "arguments", "output_json": "output", "result_json": "result"}
+_TEXT_FIELDS = {
+    "text_json": "text",
+    "body": "text",
+    "input_json": "arguments",
+    "output_json": "output",
+    "result_json": "result",
+}
 _LEFT_OUT = frozenset(("source", "part", "type", "call", "delta", "partial"))
 
 

@@ -7,47 +7,67 @@ from agentv_stages.batch import Batch
 from agentv_stages.event import (
     MAIN,
     AnyEvent,
+    AssistantText,
     Notification,
     SessionEnd,
     SessionInfo,
     SlashCommand,
+    Source,
     TokenUsage,
     ToolCall,
     ToolResult,
+    UserText,
 )
-from agentv_stages.message import Message
-from agentv_stages.payload import text_of
 from agentv_stages.visible import visible
 
 WIDTH = 200
 
 
 class SummaryLog:
-    """Renders batches after `Consolidate`. Elapsed time is of the log, else of arrival."""
+    """Renders the events of batches after `Pair`. Elapsed time is of the log where it has times, else of arrival."""
 
     def __init__(self, width: int = WIDTH) -> None:
         self.width = width
-        self._first: int | None = None
+        self.first_ms: int | None = None
+        self._last: int | None = None
+        self._pieces: dict[str, tuple[Source, str]] = {}  # by stream: a text that comes in pieces
 
     def render(self, batch: Batch) -> bytes:
+        """One line per event that is worth one."""
         lines: list[str] = []
         for event in batch.events:
+            stream = event.source.stream
+            if isinstance(event, AssistantText) and event.delta:
+                source, text = self._pieces.get(stream, (event.source, ""))
+                self._pieces[stream] = (source, text + event.text if len(text) < self.width else text)
+                continue
+            if stream in self._pieces:
+                source, text = self._pieces.pop(stream)
+                lines.append(self._line(source, batch.arrived_ms, _said("assistant", text)))
             said = _event(event)
             if said:
-                lines.append(self._line(event.source.time_ms, batch.arrived_ms, event.source.stream, said))
-        for message in batch.messages:
-            said = _message(message)
-            if said:
-                lines.append(self._line(message.end_ms, batch.arrived_ms, message.source.stream, said))
+                lines.append(self._line(event.source, batch.arrived_ms, said))
         return "".join(lines).encode("utf-8", "replace")
 
-    def _line(self, time_ms: int | None, arrived_ms: int | None, stream: str, said: str) -> str:
-        when = time_ms if time_ms is not None else arrived_ms
-        if self._first is None:
-            self._first = when
-        elapsed = "       " if when is None or self._first is None else f"{max(0, when - self._first) / 1000:7.1f}"
-        where = "" if stream == MAIN else f"[{visible(stream, 32)}] "
+    def flush(self) -> bytes:
+        """The texts whose next event never came."""
+        lines = [self._line(source, None, _said("assistant", text)) for source, text in self._pieces.values()]
+        self._pieces.clear()
+        return "".join(lines).encode("utf-8", "replace")
+
+    def _line(self, source: Source, arrived_ms: int | None, said: str) -> str:
+        when = source.time_ms if source.time_ms is not None else arrived_ms if self._last is None else self._last
+        if source.time_ms is not None:
+            self._last = source.time_ms
+        if self.first_ms is None:
+            self.first_ms = when
+        elapsed = "       " if when is None or self.first_ms is None else f"{max(0, when - self.first_ms) / 1000:7.1f}"
+        where = "" if source.stream == MAIN else f"[{visible(source.stream, 32)}] "
         return f"{elapsed} {visible(where + said, self.width)}\n"
+
+
+def _said(role: str, text: str) -> str:
+    return f"{role}: {text.strip()}" if text.strip() else ""
 
 
 def target_of(call: ToolCall) -> str:
@@ -61,6 +81,10 @@ def target_of(call: ToolCall) -> str:
 
 
 def _event(event: AnyEvent) -> str:
+    if isinstance(event, AssistantText):
+        return _said("assistant", event.text)
+    if isinstance(event, UserText):
+        return _said("user", event.text)
     if isinstance(event, ToolCall):
         return f"→ {event.tool or event.name} {target_of(event)}"
     if isinstance(event, ToolResult):
@@ -81,17 +105,11 @@ def _event(event: AnyEvent) -> str:
     if isinstance(event, SlashCommand):
         return f"command {event.name} {event.args or ''}"
     if isinstance(event, TokenUsage) and event.scope != "call":
-        return f"tokens in {event.input if event.input is not None else '?'} out {event.output if event.output is not None else '?'}"
+        given = "?" if event.input is None else f"{event.input:,}"
+        return f"tokens in {given} out {'?' if event.output is None else f'{event.output:,}'}"
     return ""
 
 
 def _tool(result: ToolResult) -> str:
     call = result.call
     return (call.tool or call.name) if call is not None else result.call_id
-
-
-def _message(message: Message) -> str:
-    text = " ".join(text_of(block) for block in message.content if bytes(block)[:1] in (b'"', b"["))
-    if not text.strip():
-        return ""
-    return f"{message.role}: {text.strip()}"

@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from agentv_stages.event import ToolResult
 from agentv_stages.message import Message, PairedCall
 from agentv_stages.times import iso_bytes
 from agentv_stages.totals import Tokens
@@ -121,10 +120,12 @@ class TranscriptRows:
                 parts.append(b',"end_time":"%b","duration_ms":%d' % (iso_bytes(ended), ended - started))
         usage = message.usage
         if usage is not None and (usage.input is not None or usage.output is not None):
-            parts.append(_usage(usage.input, usage.output if usage.output_final else None, usage.cached, usage.reasoning))
+            parts.append(
+                _usage(usage.input, usage.output if usage.output_final else None, usage.cached, usage.reasoning)
+            )
         _metadata(message, parts)
         parts.append(self._tail)
-        return _valid(b"".join(parts))
+        return valid_utf8(b"".join(parts))
 
 
 def _usage(given: int | None, output: int | None, cached: int | None, reasoning: int | None) -> bytes:
@@ -144,7 +145,14 @@ def _name(text: str) -> bytes:
 
 def _call(paired: PairedCall, parts: list[Any]) -> None:
     call, result = paired.call, paired.result
-    parts += (b'{"tool":', _name(call.tool or call.name), b',"input":', call.input_json, b',"id":', _encode(call.call_id))
+    parts += (
+        b'{"tool":',
+        _name(call.tool or call.name),
+        b',"input":',
+        call.input_json,
+        b',"id":',
+        _encode(call.call_id),
+    )
     begun = call.source.time_ms
     if begun is not None:
         parts += (b',"start_time":"', iso_bytes(begun), b'"')
@@ -201,7 +209,7 @@ def _facts(paired: PairedCall, parts: list[Any]) -> None:
         b'%b:{"name":%b,"kind":"%b","origin":"%b","outcome":"%b"'
         % (_encode(call.call_id), _name(call.name), call.kind.encode(), call.origin.encode(), outcome.encode())
     )
-    if isinstance(result, ToolResult) and result.exit_code is not None:
+    if result is not None and result.exit_code is not None:
         parts.append(b',"exit_code":%d' % result.exit_code)
     if call.server is not None:
         parts += (b',"server":', _name(call.server))
@@ -210,8 +218,8 @@ def _facts(paired: PairedCall, parts: list[Any]) -> None:
     parts.append(b"}")
 
 
-def _valid(row: bytes) -> bytes:
-    """A row in valid UTF-8: payloads are spliced unseen, and a log can hold broken bytes."""
+def valid_utf8(row: bytes) -> bytes:
+    """The bytes in valid UTF-8: payloads are spliced unseen, and a log can hold broken bytes."""
     if row.isascii():
         return row
     try:

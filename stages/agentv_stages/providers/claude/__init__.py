@@ -40,7 +40,9 @@ def _detect_stream(head: Head) -> float:
             best = max(best, 0.2)
         elif kind is None and "total_cost_usd" in line and "num_turns" in line:
             best = max(best, 0.8)
-        elif kind in ("assistant", "user") and isinstance(message, dict) and "content" in message and "uuid" not in line:
+        elif (
+            kind in ("assistant", "user") and isinstance(message, dict) and "content" in message and "uuid" not in line
+        ):
             best = max(best, 0.4)  # cut-down streams, as tests and old recordings have them
     return best
 

@@ -115,7 +115,13 @@ def _call(source: Source, at: str, message_id: str, block: Block, parent: str | 
 
 
 def user_blocks(
-    content: Sequence[Block], source: Source, structured: Structured, batch: Batch, message_id: str, injected: bool, headless: bool
+    content: Sequence[Block],
+    source: Source,
+    structured: Structured,
+    batch: Batch,
+    message_id: str,
+    injected: bool,
+    headless: bool,
 ) -> None:
     """Appends the events of a user line whose content is a list of blocks."""
     events = batch.events
@@ -188,9 +194,7 @@ def token_usage(source: Source, key: str, usage: Usage, model: str | None, final
     plain = usage.input_tokens
     total = None if plain is None else plain + (cached or 0) + (written or 0)
     hour = usage.cache_creation.ephemeral_1h_input_tokens if usage.cache_creation else None
-    return TokenUsage(
-        source, "", key, "call", model, total, cached, written, hour, usage.output_tokens, None, final
-    )
+    return TokenUsage(source, "", key, "call", model, total, cached, written, hour, usage.output_tokens, None, final)
 
 
 def session_usage(source: Source, by_model: dict[str, ModelUsage], cost: float | None) -> TokenUsage:

@@ -257,7 +257,7 @@ def message_text(message: ApiMessage) -> bytes:
 
 
 def _speaks(message: ApiMessage) -> bool:
-    """Whether the line holds the text of an answer: the last of its blocks, on all lines of which a stop reason stands."""
+    """Whether the line holds the text of an answer, its last block: a stop reason stands on every block's line."""
     content = message.content
     return isinstance(content, str) or any(block.type == "text" for block in content or ())
 
@@ -272,6 +272,4 @@ def _generated(data: bytes) -> str:
 
 
 def _renamed(source: Source, base_id: str) -> Source:
-    return Source(
-        source.file, source.row, source.offset, source.length, source.time_ms, source.stream, base_id
-    )
+    return Source(source.file, source.row, source.offset, source.length, source.time_ms, source.stream, base_id)

@@ -217,9 +217,7 @@ class StreamDecoder:
         if status == "error" and (line.result or line.errors):
             reason = f"{reason}: {_short(line.result or line.errors)}"
         duration = None if line.duration_ms is None else round(line.duration_ms)
-        batch.events.append(
-            SessionEnd(source, "", status, reason, cost, duration, line.num_turns, Raw(record.data))
-        )
+        batch.events.append(SessionEnd(source, "", status, reason, cost, duration, line.num_turns, Raw(record.data)))
 
     def _other(self, kind: str, record: Record, batch: Batch) -> None:
         line = decode_other(record.data)

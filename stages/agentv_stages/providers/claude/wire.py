@@ -113,7 +113,9 @@ class ModelUsage(Struct, gc=False, rename="camel"):
     cache_creation_input_tokens: int | None = None
     thinking_tokens: int | None = None
     context_window: int | None = None
-    cache_creation_ephemeral_1h_input_tokens: int | None = field(name="cacheCreationEphemeral1hInputTokens", default=None)
+    cache_creation_ephemeral_1h_input_tokens: int | None = field(
+        name="cacheCreationEphemeral1hInputTokens", default=None
+    )
 
 
 class ResultLine(Struct, gc=False):

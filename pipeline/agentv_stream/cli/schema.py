@@ -1,0 +1,27 @@
+"""`agentv-stream schema`: the JSON Schemas of everything that is written."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+
+def schema(
+    name: Annotated[str | None, typer.Argument(help="Which output; all names are listed without it.")] = None,
+) -> None:
+    """Print the versioned JSON Schema of an output, or the list of outputs."""
+    import msgspec
+
+    from agentv_stages.schemas import SHAPES, VERSIONS
+    from agentv_stages.schemas import schema as make
+    from agentv_stream.cli.consuming import say
+
+    if name is None:
+        for key, version in VERSIONS.items():
+            doc = (SHAPES[key].__doc__ or "").splitlines()[0]
+            sys.stdout.write(f"{key:18} {version:36} {doc}\n")
+        return
+    if name not in SHAPES:
+        say(f"no output is called {name!r}; there are: {', '.join(SHAPES)}")
+        raise typer.Exit(2)
+    sys.stdout.write(msgspec.json.format(msgspec.json.encode(make(name)), indent=2).decode() + "\n")

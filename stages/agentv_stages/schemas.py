@@ -1,0 +1,334 @@
+"""The shapes of every output as Structs, and the JSON Schemas made from them. Documentation that is checked.
+
+The writers render bytes directly; tests hold what they write against these.
+"""
+
+from typing import Any, Literal
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from agentv_stages.event import Kind, Origin, Outcome, Status
+from agentv_stages.fault import Reason
+from agentv_stages.result import Evidence, Outputs, SessionFacts
+
+
+class CallFacts(Struct):
+    """Our own facts of a call."""
+
+    name: str
+    kind: Kind
+    origin: Origin
+    outcome: Outcome
+    exit_code: int | UnsetType = UNSET
+    server: str | UnsetType = UNSET
+    files: list[str] | UnsetType = UNSET
+
+
+class RowFacts(Struct):
+    """Our own facts of a row."""
+
+    stream: str
+    turn: int | UnsetType = UNSET
+    message_id: str | UnsetType = UNSET
+    model: str | UnsetType = UNSET
+    injected: bool | UnsetType = UNSET
+    synthetic: bool | UnsetType = UNSET
+    retracted: bool | UnsetType = UNSET
+    late: bool | UnsetType = UNSET
+    thinking: list[str] | UnsetType = UNSET
+    parent_call: str | UnsetType = UNSET
+    calls: dict[str, CallFacts] | UnsetType = UNSET
+
+
+class RowMetadata(Struct):
+    agentv_stream: RowFacts
+
+
+class RowTokens(Struct):
+    """`input` holds cached tokens, `output` reasoning; absent means that the log does not say."""
+
+    input: int | UnsetType = UNSET
+    output: int | UnsetType = UNSET
+    cached: int | UnsetType = UNSET
+    reasoning: int | UnsetType = UNSET
+
+
+class RowCall(Struct):
+    tool: str
+    input: Any = UNSET
+    output: Any = UNSET
+    id: str | UnsetType = UNSET
+    status: Literal["ok", "error", "unknown"] | UnsetType = UNSET
+    start_time: str | UnsetType = UNSET
+    end_time: str | UnsetType = UNSET
+    duration_ms: int | UnsetType = UNSET
+
+
+class Capture(Struct):
+    content: Literal["none", "metadata", "full"]
+    redaction_level: Literal["none", "partial", "full"]
+
+
+class RowSource(Struct):
+    kind: str
+    provider: str
+    session_id: str
+    format: str
+    path: str | UnsetType = UNSET
+    model: str | UnsetType = UNSET
+    timestamp: str | UnsetType = UNSET
+    git_branch: str | UnsetType = UNSET
+    cwd: str | UnsetType = UNSET
+    version: str | UnsetType = UNSET
+
+
+class TranscriptRow(Struct):
+    """One message. The totals stand in the first row of a finished file."""
+
+    schema_version: Literal["agentv.transcript.v1"]
+    test_id: str
+    target: str
+    message_index: int
+    role: Literal["user", "assistant", "system", "tool"]
+    metadata: RowMetadata
+    capture: Capture
+    source: RowSource
+    content: str | list[dict[str, Any]] | UnsetType = UNSET
+    tool_calls: list[RowCall] | UnsetType = UNSET
+    start_time: str | UnsetType = UNSET
+    end_time: str | UnsetType = UNSET
+    duration_ms: int | UnsetType = UNSET
+    token_usage: RowTokens | UnsetType = UNSET
+    transcript_token_usage: RowTokens | UnsetType = UNSET
+    transcript_duration_ms: int | UnsetType = UNSET
+    transcript_cost_usd: float | UnsetType | None = UNSET
+
+
+class RawLogRow(Struct):
+    """One record of the input, verbatim: as `record` where it is valid JSON, else in base64."""
+
+    offset: int
+    file: str
+    arrived: str | UnsetType = UNSET
+    record: Any = UNSET
+    record_base64: str | UnsetType = UNSET
+
+
+class DeadLetter(Struct):
+    """One record that could not be used, or not whole."""
+
+    schema_version: Literal["agentv_stream.dead_letter.v1"]
+    reason: Reason
+    file: str
+    row: int
+    offset: int
+    length: int
+    detail: str
+    text: str | UnsetType | None = UNSET
+    blob: str | UnsetType = UNSET
+
+
+class WatchedRun(Struct):
+    command: str
+    turn: int | None
+    stream: str
+
+
+class BobbinRun(Struct):
+    command: str
+    turn: int | None
+
+
+class ToolRowFigures(Struct):
+    calls: int
+    errors: int
+    p50_ms: float | None
+    p95_ms: float | None
+    total_ms: int | None
+    bytes_in: int
+    bytes_out: int
+
+
+class StreamRow(Struct):
+    turns: int
+    tool_calls: int
+    edits: int
+
+
+class ByKind(Struct):
+    read: int
+    write: int
+    execute: int
+    search: int
+    plan: int
+    ask: int
+    other: int
+
+
+class ByOrigin(Struct):
+    system: int
+    mcp: int
+
+
+class ByOutcome(Struct):
+    ok: int
+    error: int
+    denied: int
+    cancelled: int
+    unpaired: int
+
+
+class ToolUseSummary(Struct):
+    """Tool statistics of a session; docs/metrics.md defines every number."""
+
+    schema_version: Literal["agentv_stream.tool_use_summary.v1"]
+    by_tool: dict[str, int]
+    total_tool_calls: int
+    first_edit_turn: int | None
+    tool_sequence: list[str]
+    bobbin_commands: list[BobbinRun]
+    watched_commands: dict[str, list[WatchedRun]]
+    kind_sequence: list[Kind]
+    first_successful_edit_turn: int | None
+    first_edit_tool_index: int | None
+    first_edit_seconds: float | None
+    shell_edits: int
+    by_kind: ByKind
+    by_origin: ByOrigin
+    by_mcp_server: dict[str, int]
+    by_outcome: ByOutcome
+    tools: dict[str, ToolRowFigures]
+    by_stream: dict[str, StreamRow]
+    turns: int
+    first_edit_turn_lines: int | None
+    by_tool_truncated: bool | UnsetType = UNSET
+    tools_truncated: bool | UnsetType = UNSET
+    by_stream_truncated: bool | UnsetType = UNSET
+    by_mcp_server_truncated: bool | UnsetType = UNSET
+    tool_sequence_truncated: bool | UnsetType = UNSET
+    kind_sequence_truncated: bool | UnsetType = UNSET
+    watched_commands_truncated: bool | UnsetType = UNSET
+
+
+class TokenTotals(Struct):
+    """Tokens of a session; `output` is null and `output_at_least` set where only placeholders were seen."""
+
+    input: int | None
+    cached: int | None
+    cache_write: int | None
+    cache_write_1h: int | None
+    output: int | None
+    reasoning: int | None
+    output_at_least: int | UnsetType = UNSET
+
+
+class ResultFile(Struct):
+    """What `--stats` writes, and what `run` and `import` keep of a session."""
+
+    schema_version: Literal["agentv_stream.result.v1"]
+    session: SessionFacts
+    status: Status
+    evidence: Evidence
+    tool_use_summary: ToolUseSummary
+    tokens: TokenTotals
+    cost_usd: float | None
+    duration_ms: int | None
+    records: int
+    events: int
+    faults: dict[str, int]
+    unknown: dict[str, int]
+    ignored: dict[str, int]
+    losses: list[str]
+    outputs: Outputs
+    tokens_by_model: dict[str, TokenTotals]
+    tokens_by_stream: dict[str, TokenTotals]
+    model_calls: int
+    estimated_cost_usd: float | UnsetType | None = UNSET
+    price_table_date: str | UnsetType = UNSET
+    agent_num_turns: int | UnsetType = UNSET
+    verdicts: list[Any] | UnsetType = UNSET
+    traces: list[Any] | UnsetType = UNSET
+    target: str | UnsetType = UNSET
+    test_id: str | UnsetType = UNSET
+    attempt: int | UnsetType = UNSET
+
+
+class StreamId(Struct):
+    stream_type: Literal["main", "sidechain", "subagent"]
+    stream_data: dict[str, str] | UnsetType = UNSET
+
+
+class EventSource(Struct):
+    file: str
+    row: int
+    offset: int
+    length: int
+
+
+class EventLine(Struct):
+    """One event, as `tail` prints it. `id` is the same for every reading of the log."""
+
+    schema_version: Literal["agentv_stream.event.v1"]
+    id: str
+    session_id: str
+    parent_id: str | None
+    timestamp: str | None
+    stream_id: StreamId
+    type: Literal[
+        "user", "message", "reasoning", "tool_call", "tool_result", "token_usage", "notification", "slash_command",
+        "queue_operation", "summary", "session", "session_end", "retract",
+    ]  # fmt: skip
+    content: dict[str, Any]
+    source: EventSource
+
+
+class CaseMessage(Struct):
+    """A message in AgentV 4.15's case line; its members are in camel case."""
+
+    role: str
+    content: str | list[dict[str, Any]] | UnsetType = UNSET
+    toolCalls: list[dict[str, Any]] | UnsetType = UNSET
+    startTime: str | UnsetType = UNSET
+    endTime: str | UnsetType = UNSET
+    durationMs: int | UnsetType = UNSET
+
+
+class CaseLine(Struct):
+    """One case on one line (AgentV's shape A)."""
+
+    input: str
+    output: list[CaseMessage]
+    source: dict[str, Any]
+    cost_usd: float | None
+    token_usage: RowTokens | UnsetType = UNSET
+    duration_ms: int | UnsetType = UNSET
+
+
+SHAPES: dict[str, type[Struct]] = {
+    "transcript": TranscriptRow,
+    "case": CaseLine,
+    "stream-log": RawLogRow,
+    "tool-use-summary": ToolUseSummary,
+    "result": ResultFile,
+    "event": EventLine,
+    "dead-letter": DeadLetter,
+}
+VERSIONS = {
+    "transcript": "agentv.transcript.v1",
+    "case": "agentv.transcript.case",
+    "stream-log": "agentv_stream.stream_log.v1",
+    "tool-use-summary": "agentv_stream.tool_use_summary.v1",
+    "result": "agentv_stream.result.v1",
+    "event": "agentv_stream.event.v1",
+    "dead-letter": "agentv_stream.dead_letter.v1",
+}
+
+
+def schema(name: str) -> dict[str, Any]:
+    """The JSON Schema (2020-12) of an output.
+
+    Raises: KeyError for a name that there is none of.
+    """
+    made = msgspec.json.schema(SHAPES[name])
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": VERSIONS[name], **made}
