@@ -1,7 +1,7 @@
 from typing import Any
 
 from agentv_stages.batch import Record
-from agentv_stages.event import Notification, Reasoning, SessionEnd, SessionInfo, UserText
+from agentv_stages.event import Notification, Reasoning, SessionEnd, SessionInfo, TokenUsage, UserText
 from agentv_stages.providers.codex import PROVIDER
 from support.decoding import best, calls, check_laws, decoded, dialect, lines, records, results, texts, usages
 
@@ -253,3 +253,10 @@ def test_an_interrupt_of_the_oldest_stream_cancels_open_calls() -> None:
     events = decoded(OLD, given).events
     assert [r.outcome for r in results(events)] == ["cancelled", "cancelled"]
     check_laws(OLD, given)
+
+
+def test_agentvs_log_of_the_sdk_is_read_too() -> None:
+    given = lines(*({"time": "00:02", "event": line["type"], "data": line} for line in (START, TURN, done())))
+    assert best(PROVIDER, given) == ("codex-exec", 1.0)
+    events = decoded(EXEC, given).events
+    assert [type(e) for e in events] == [SessionInfo, TokenUsage, SessionEnd]

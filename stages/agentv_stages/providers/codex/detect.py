@@ -4,7 +4,7 @@ Any whole record of a kind is enough, because a log may begin with noise or in t
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from agentv_stages.provider import Head
 from agentv_stages.providers.codex.old_exec import MESSAGES
@@ -20,7 +20,11 @@ _OLD_ITEMS = frozenset(("message", "reasoning", "function_call", "function_call_
 
 def detect_exec(head: Head) -> float:
     best = 0.0
-    for record in head:
+    for line in head:
+        inner: Any = line.get("data")
+        record: Mapping[str, Any] = line
+        if isinstance(inner, dict) and "event" in line and "type" not in line:
+            record = cast("dict[str, Any]", inner)  # AgentV's log of the SDK
         kind = record.get("type")
         if kind == "thread.started" and isinstance(record.get("thread_id"), str):
             return 1.0

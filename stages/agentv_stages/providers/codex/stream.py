@@ -202,6 +202,8 @@ class ExecDecoder(ItemStream):
 
     def decode(self, record: Record, batch: Batch) -> None:
         line = decode_exec(record.data)
+        if line.data is not None and not line.type:
+            line = line.data
         kind, item = line.type, line.item
         source = self.source(record)
         if item is not None:

@@ -90,7 +90,7 @@ class Item(Struct, gc=False):
 
 
 class ExecLine(Struct, gc=False):
-    """A line of `exec --json`, generations B and C."""
+    """A line of `exec --json`, generations B and C; AgentV's log of the SDK has it under `data`."""
 
     type: str = ""
     thread_id: str | None = None
@@ -99,6 +99,7 @@ class ExecLine(Struct, gc=False):
     usage: Tokens | None = None
     message: Raw = ABSENT
     error: Raw = ABSENT
+    data: "ExecLine | None" = None
 
 
 class Payload(Struct, gc=False):
