@@ -1,0 +1,203 @@
+"""A child process as a source of bytes: its own process group, watched for time and silence, ended as a whole.
+
+Nothing goes through a shell. The child's standard output comes through a pipe that is read in large pieces; its
+standard error goes into a file. Shells of agents that open sessions of their own are out of reach of any group signal.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import anyio
+import anyio.abc
+
+from agentv_stages.batch import Chunk
+from agentv_stream.errors import UsageError
+from agentv_stream.sink import OutputFile
+from agentv_stream.source import DescriptorSource
+
+Stopped: TypeAlias = Literal["timeout", "stall", "fail-fast", "signal"]
+
+HEAD_BYTES = 8 * 1024 * 1024
+POLL_SECONDS = 0.02
+
+
+@dataclass
+class ChildEnd:
+    """How a child ended. `exit_code` is None where a signal ended it; `stopped` says why we ended it, if we did."""
+
+    exit_code: int | None = None
+    signal: str | None = None
+    stopped: Stopped | None = None
+    left_open: bool = False
+
+
+class Child:
+    """Starts a command and gives its output; a `ByteSource`.
+
+    `save` is the file for the raw stream: written as it comes, and given up with a warning when that fails. `head`
+    keeps the first bytes, for an output that turns out to be no stream.
+    """
+
+    finished = False
+
+    def __init__(self, command: Sequence[str], *, save: Path | None, stderr: Path, cwd: Path | None = None) -> None:
+        self.command = list(command)
+        self.name = f"<{Path(command[0]).name}>" if command else "<run>"
+        self.end = ChildEnd()
+        self.head = bytearray()
+        self.received = 0
+        self.saved = 0
+        self.warnings: list[str] = []
+        self.silent_since: float | None = None
+        self.started = anyio.Event()
+        self.eof = anyio.Event()
+        self._cwd = cwd
+        self._stderr = stderr
+        self._save = OutputFile(save) if save is not None else None
+        self._process: anyio.abc.Process | None = None
+        self._read_end = -1
+
+    async def start(self, environment: Mapping[str, str] | None = None) -> None:
+        """Starts the command. Raises: UsageError when that fails, SinkError when standard error has no file."""
+        self._read_end, write_end = os.pipe()
+        try:
+            error_file = os.open(self._stderr, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            os.close(write_end)
+            os.close(self._read_end)
+            raise UsageError(f"cannot write {self._stderr}: {error.strerror or error}") from error
+        # A terminal is not passed on: the child is in a session of its own, and could not read from it.
+        own_input = sys.stdin is not None and not sys.stdin.closed and not _is_terminal()
+        try:
+            self._process = await anyio.open_process(
+                self.command,
+                stdin=None if own_input else subprocess.DEVNULL,
+                stdout=write_end,
+                stderr=error_file,
+                cwd=self._cwd,
+                env=environment,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            os.close(self._read_end)
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            raise UsageError(f"cannot start {self.command[0]!r}: {reason}") from error
+        finally:
+            os.close(write_end)
+            os.close(error_file)
+        self.started.set()
+
+    async def chunks(self) -> AsyncIterator[Chunk]:
+        reader = DescriptorSource(self._read_end, self.name)
+        self.silent_since = anyio.current_time()
+        try:
+            async for chunk in reader.chunks():
+                # While we work, the child is not silent: it may be waiting for us.
+                self.silent_since = None
+                self.received += len(chunk.data)
+                if len(self.head) < HEAD_BYTES:
+                    self.head += chunk.data[: HEAD_BYTES - len(self.head)]
+                await self._keep(chunk.data)
+                yield chunk
+                self.silent_since = anyio.current_time()
+        finally:
+            self.silent_since = None
+            self.eof.set()
+            with anyio.CancelScope(shield=True):
+                await self._close_save()
+
+    def close(self) -> None:
+        """Lets go of the pipe."""
+        if self._read_end >= 0:
+            os.close(self._read_end)
+            self._read_end = -1
+
+    async def wait(self) -> ChildEnd:
+        """Waits for the child itself (not for its children) and says how it ended."""
+        assert self._process is not None
+        code = await self._process.wait()
+        if code < 0:
+            self.end.signal = signal_name(-code)
+        else:
+            self.end.exit_code = code
+        return self.end
+
+    @property
+    def running(self) -> bool:
+        return self._process is not None and self._process.returncode is None
+
+    def send(self, number: int) -> bool:
+        """Sends a signal to the whole group; False where nobody is left."""
+        assert self._process is not None
+        try:
+            os.killpg(self._process.pid, number)
+        except (ProcessLookupError, PermissionError):
+            return False
+        return True
+
+    async def terminate(self, grace_seconds: float, first: int = signal.SIGTERM) -> None:
+        """Ends the whole group: asks first, and kills what is left after the grace."""
+        with anyio.CancelScope(shield=True):
+            if not self.send(first):
+                return
+            with anyio.move_on_after(grace_seconds):
+                while self.send(0):  # noqa: ASYNC110 - nobody tells when the last of a group has gone
+                    await anyio.sleep(POLL_SECONDS)
+                return
+            self.send(signal.SIGKILL)
+
+    def error_tail(self, most: int = 5_000) -> str:
+        """The end of standard error."""
+        try:
+            with self._stderr.open("rb") as file:
+                file.seek(0, os.SEEK_END)
+                file.seek(max(0, file.tell() - most * 4))
+                return file.read().decode("utf-8", "replace")[-most:]
+        except OSError:
+            return ""
+
+    def drop_empty_files(self) -> None:
+        """Standard error that held nothing needs no file."""
+        try:
+            if self._stderr.stat().st_size == 0:
+                self._stderr.unlink()
+        except OSError:
+            return
+
+    async def _keep(self, data: bytes) -> None:
+        if self._save is None:
+            return
+        try:
+            await self._save.write(data)
+            self.saved += len(data)
+        except Exception as error:
+            # Best effort: whatever goes wrong here must not reach the agent.
+            self.warnings.append(f"the raw stream is not saved any more: {error}")
+            self._save = None
+
+    async def _close_save(self) -> None:
+        if self._save is not None:
+            try:
+                await self._save.close()
+            except Exception as error:
+                self.warnings.append(f"the raw stream may not be whole: {error}")
+
+
+def signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _is_terminal() -> bool:
+    try:
+        return os.isatty(sys.stdin.fileno())
+    except (OSError, ValueError):
+        return True

@@ -1,0 +1,68 @@
+"""`agentv-stream run`: starts an agent, reads its stream, stores stream, transcript and result."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def run(
+    command: Annotated[list[str] | None, typer.Argument(help="The agent's command line, behind --.")] = None,
+    task: Annotated[str | None, typer.Option("--task", "--test-id", help="Name of the task.")] = None,
+    approach: Annotated[
+        str | None, typer.Option("--approach", "--target", help="Name of what is tried; a target of the targets file.")
+    ] = None,
+    targets: Annotated[
+        Path | None, typer.Option(help="The targets file; else .agentv/targets.yaml, here or above.")
+    ] = None,
+    prompt: Annotated[str | None, typer.Option(help="The prompt; else it is taken from the command line.")] = None,
+    attempt: Annotated[int | None, typer.Option(min=1, help="Number of the attempt; else the next free one.")] = None,
+    repeat: Annotated[int, typer.Option(min=1, help="How many attempts, one after the other.")] = 1,
+    out: Annotated[Path | None, typer.Option(help="Folder for results; else .agentv/runs.")] = None,
+    save_stream: Annotated[bool, typer.Option("--save-stream/--no-save-stream", help="Keep the raw stream.")] = True,
+    timeout: Annotated[float | None, typer.Option(min=0.001, help="Seconds after which the run is ended.")] = None,
+    stall: Annotated[float | None, typer.Option(min=0.001, help="Seconds of silence after which it is ended.")] = None,
+    grace: Annotated[float, typer.Option(min=0, help="Seconds between the request to end and the kill.")] = 5.0,
+    cwd: Annotated[Path | None, typer.Option(help="The agent's working folder.")] = None,
+    provider: Annotated[str | None, typer.Option(help="Whose stream it is; detected if not given.")] = None,
+    stream_log: Annotated[str | None, typer.Option(help="false, summary or raw.")] = None,
+    watch: Annotated[list[str] | None, typer.Option(help="A program whose runs are listed; can be repeated.")] = None,
+    check: Annotated[list[Path] | None, typer.Option(help="A spec to hold the run against; can be repeated.")] = None,
+    case: Annotated[str | None, typer.Option(help="The case of the spec.")] = None,
+    threshold: Annotated[float | None, typer.Option(min=0, max=1, help="Score to pass; before the spec's own.")] = None,
+    fail_fast: Annotated[str | None, typer.Option(help="End the agent on the first violation for good.")] = None,
+    dump_traces: Annotated[bool, typer.Option("--dump-traces", help="Write generic trace events, too.")] = False,
+    include_trace: Annotated[bool, typer.Option("--include-trace", help="Put trace events into the result.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No closing lines.")] = False,
+) -> None:
+    """Run an agent and store what it did: agentv-stream run --task fix-1 -- codex exec --json "fix the bug"."""
+    from agentv_stream.cli.running import run_command
+
+    code = run_command(
+        command or [],
+        {
+            "provider": provider,
+            "prompt": prompt,
+            "stream_log": stream_log,
+            "watch": tuple(watch) if watch else None,
+            "quiet": quiet or None,
+        },
+        task=task,
+        approach=approach,
+        targets=targets,
+        attempt=attempt,
+        repeat=repeat,
+        out=out,
+        save_stream=save_stream,
+        timeout=timeout,
+        stall=stall,
+        grace=grace,
+        cwd=cwd,
+        checks=check or [],
+        case=case,
+        threshold=threshold,
+        fail_fast=fail_fast,
+        dump_traces=dump_traces,
+        include_trace=include_trace,
+    )
+    raise typer.Exit(code)

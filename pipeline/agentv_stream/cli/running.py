@@ -1,0 +1,149 @@
+"""What `run` does: target and settings, the attempts one after the other, what is told, the exit code."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from agentv_stages.visible import visible
+from agentv_stream.check import worst
+from agentv_stream.cli.consuming import closing_lines, say, tune_collector
+from agentv_stream.errors import AgentvStreamError, EmptyInput, NotALog, UsageError
+from agentv_stream.live_check import open_checks
+from agentv_stream.run import DEFAULT_FOLDER, RunOptions, RunReport, free_attempt, run_agent
+from agentv_stream.settings import Settings, from_process, stream_log
+from agentv_stream.targets import Target, find_targets, load_targets
+
+
+def run_command(
+    command: Sequence[str],
+    options: dict[str, Any],
+    *,
+    task: str | None,
+    approach: str | None,
+    targets: Path | None,
+    attempt: int | None,
+    repeat: int,
+    out: Path | None,
+    save_stream: bool,
+    timeout: float | None,
+    stall: float | None,
+    grace: float,
+    cwd: Path | None,
+    checks: Sequence[Path],
+    case: str | None,
+    threshold: float | None,
+    fail_fast: str | None,
+    dump_traces: bool,
+    include_trace: bool,
+) -> int:
+    """Runs the agent, as often as asked; gives the exit code."""
+    try:
+        settings, target = _settings(options, approach, targets, bool(command))
+        words = tuple(command) if command else _target_command(target, settings.prompt)
+        run_options = RunOptions(
+            command=words,
+            task=task if task is not None else case if case is not None else "task",
+            approach=approach if approach is not None else Path(words[0]).name,
+            folder=out if out is not None else DEFAULT_FOLDER,
+            cwd=cwd if cwd is not None else target.cwd if target is not None else None,
+            environment=None,
+            timeout=timeout if timeout is not None else target.timeout_seconds if target is not None else None,
+            stall=stall,
+            grace=grace,
+            save_stream=save_stream,
+            dump_traces=dump_traces,
+            include_trace=include_trace,
+        )
+        tune_collector()
+        codes: list[int] = []
+        number = attempt
+        for _ in range(repeat):
+            number = (
+                free_attempt(run_options.folder, run_options.task, run_options.approach) if number is None else number
+            )
+            live = open_checks(checks, case, fail_fast, run_options.task + "_", say, threshold)
+            report = anyio.run(run_agent, run_options, settings, number, live)
+            codes.append(tell(report, settings.quiet))
+            if report.signalled is not None:
+                return 128 + report.signalled
+            number = number + 1 if attempt is not None else None
+    except AgentvStreamError as error:
+        say(str(error))
+        return error.exit_code
+    return worst(codes)
+
+
+def _settings(
+    options: dict[str, Any], approach: str | None, targets: Path | None, has_command: bool
+) -> tuple[Settings, Target | None]:
+    """Settings of the command line before those of the target."""
+    if options.get("stream_log") is not None:
+        try:
+            options["stream_log"] = stream_log(options["stream_log"])
+        except ValueError as error:
+            raise UsageError(f"--stream-log: {error}") from error
+    settings = from_process(options)
+    path = targets if targets is not None else find_targets(Path.cwd()) if approach is not None else None
+    if path is None:
+        if not has_command:
+            raise UsageError("nothing to run: give a command behind --, or --target NAME of a targets file")
+        return settings, None
+    found = load_targets(path)
+    for warning in found.warnings:
+        say(f"warning: {warning}")
+    target = found.targets.get(approach or "")
+    if target is None:
+        if not has_command:
+            raise found.missing(approach or "")
+        return settings, None
+    if options.get("stream_log") is None:
+        settings = replace(settings, stream_log=target.stream_log)
+    if target.log_dir is not None:
+        settings = replace(settings, out=target.log_dir)
+    return settings, target
+
+
+def _target_command(target: Target | None, prompt: str | None) -> tuple[str, ...]:
+    if target is None:
+        raise UsageError("nothing to run: give a command behind --, or --target NAME of a targets file")
+    if prompt is None:
+        raise UsageError(f"the target {target.name!r} needs a --prompt")
+    return target.command_line(prompt)
+
+
+def tell(report: RunReport, quiet: bool) -> int:
+    """Tells how a run came out; gives its exit code."""
+    for warning in report.warnings:
+        say(warning)
+    for failure in report.report.failures:
+        if not isinstance(failure, NotALog | EmptyInput):
+            say(str(failure))
+        elif not report.child.received:
+            say("the agent printed nothing")
+        else:
+            say("the agent printed no stream of events; its output is in the result")
+    end = report.end
+    if end.stopped is not None:
+        what = {
+            "timeout": "the run took too long and was ended",
+            "stall": "the agent was silent for too long and was ended",
+            "fail-fast": "the agent was ended at the first violation for good",
+            "signal": "the agent was ended by a signal",
+        }[end.stopped]
+        say(f"{what}; {report.child.received:,} bytes were read, {report.child.saved:,} saved")
+    if end.left_open:
+        say("children of the agent held its output open; they were ended, or left where no signal reaches them")
+    if not quiet:
+        if report.report.result is not None:
+            sys.stderr.write(closing_lines(report.report.result))
+        tail = report.value["run"]["stderr_tail"].strip()
+        if tail and report.value["status"] not in ("complete",):
+            for line in tail.split("\n")[-5:]:
+                say(f"stderr: {visible(line, 200)}")
+        say(f"result {visible(str(report.path))}")
+    sys.stderr.flush()
+    return report.exit_code

@@ -1,0 +1,34 @@
+"""`agentv-stream validate`: are specs and targets files well-formed?"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def validate(
+    files: Annotated[list[Path], typer.Argument(help="Specs and targets files.")],
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only what is wrong.")] = False,
+) -> None:
+    """Check specs and targets files; exit 2 with file, line and the nearest known name where one is wrong."""
+    import sys
+
+    from agentv_stages.visible import visible
+    from agentv_stream.cli.consuming import say
+    from agentv_stream.errors import EXIT_FINE, EXIT_USAGE
+    from agentv_stream.validate import validate_file
+    from agentv_stream.yaml_lines import SpecError
+
+    code = EXIT_FINE
+    for path in files:
+        try:
+            what, warnings = validate_file(path)
+        except SpecError as error:
+            say(str(error))
+            code = EXIT_USAGE
+            continue
+        for warning in warnings:
+            say(f"warning: {warning}")
+        if not quiet:
+            sys.stdout.write(f"{visible(str(path))}: {what}\n")
+    raise typer.Exit(code)

@@ -1,0 +1,83 @@
+"""Specs held against a stream while it runs: what `consume --check` and `run --check` share."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+
+from agentv_stages.provider import Provider
+from agentv_stages.result import Result
+from agentv_stages.trajectory import Case, Decision
+from agentv_stages.visible import visible
+from agentv_stream.check import Checker, cases_for, target_warnings, verdicts_json
+from agentv_stream.check_text import case_lines, decided
+from agentv_stream.errors import UsageError
+from agentv_stream.spec import SpecCase, load_spec
+
+FailFast: TypeAlias = Literal["report", "close"]
+
+
+class LiveCheck:
+    """The checker of one stream, and what is to happen when a case has failed for good.
+
+    `stop` is called once, at the first such violation, where `fail_fast` asks for it; `stopped` says that it was.
+    """
+
+    def __init__(
+        self, cases: Sequence[SpecCase], say: Callable[[str], None], fail_fast: FailFast | None = None
+    ) -> None:
+        self.checker = Checker(cases, self._fell)
+        self.fail_fast = fail_fast
+        self.stop: Callable[[], None] | None = None
+        self.stopped: str | None = None
+        self._cases = list(cases)
+        self._say = say
+
+    def _fell(self, case: Case, decision: Decision) -> None:
+        word = "VIOLATED" if decision.standing == "violated" else "satisfied"
+        self._say(f"check {visible(case.name, 60)}: {word} for good, {decided(decision)}")
+        if decision.standing == "violated" and self.fail_fast is not None and self.stopped is None:
+            if self.stop is not None:
+                self.stopped = case.name
+                self.stop()
+
+    def finish(self, result: Result | None, provider: Provider | None, quiet: bool = False) -> bool:
+        """Puts the verdicts into the result and tells them; True where a case failed."""
+        results = self.checker.finish()
+        if result is not None:
+            result.verdicts = verdicts_json(results)
+        if provider is not None:
+            for warning in target_warnings(self._cases, provider):
+                self._say(f"warning: {warning}")
+        if not quiet:
+            for case in results:
+                for line in case_lines(case):
+                    self._say(line.rstrip())
+        return self.checker.failed
+
+
+def open_checks(
+    specs: Sequence[Path],
+    case: str | None,
+    fail_fast: str | None,
+    source: str,
+    say: Callable[[str], None],
+    threshold: float | None = None,
+) -> LiveCheck | None:
+    """Reads the specs; None where there are none. `source` is the name by which cases are chosen where none is named.
+
+    Raises: SpecError, UsageError.
+    """
+    if fail_fast is not None and fail_fast not in get_args(FailFast):
+        raise UsageError(f"--fail-fast: expected report or close, not {fail_fast!r}")
+    if not specs:
+        if fail_fast is not None:
+            raise UsageError("--fail-fast needs --check SPEC")
+        if case is not None:
+            raise UsageError("--case needs --check SPEC")
+        return None
+    loaded = [load_spec(path, threshold) for path in specs]
+    for spec in loaded:
+        for warning in spec.warnings:
+            say(f"warning: {warning}")
+    mode: FailFast | None = None if fail_fast is None else ("close" if fail_fast == "close" else "report")
+    return LiveCheck([one for _, one in cases_for(source, loaded, case)], say, mode)

@@ -1,0 +1,68 @@
+"""Finds the prompt on an agent's command line: a list of words in, the prompt out, None where it is not plain.
+
+Source: the command lines of Claude Code 2.1, Codex 0.169, Copilot 1.0, Gemini 0.61, Pi 0.73, OpenCode 1.18, Qwen 0.15.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+AGENTS = frozenset(("claude", "codex", "copilot", "gemini", "pi", "opencode", "qwen", "cursor-agent"))
+RUNNERS = frozenset(("npx", "bunx", "pnpx", "uvx", "env", "timeout", "nice", "node"))
+PROMPT_OPTIONS = frozenset(("-p", "--print", "--prompt", "-i", "--prompt-interactive"))
+SUBCOMMANDS = frozenset(("exec", "e", "run"))
+SWITCHES = frozenset(
+    (
+        "--json",
+        "--verbose",
+        "--yolo",
+        "-y",
+        "--full-auto",
+        "--skip-git-repo-check",
+        "--dangerously-skip-permissions",
+        "--dangerously-bypass-approvals-and-sandbox",
+        "--include-partial-messages",
+        "--allow-all-tools",
+        "--allow-all",
+        "--continue",
+        "-c",
+        "--debug",
+        "-d",
+        "--no-session",
+        "--force",
+        "-f",
+        "--",
+        "-p",
+        "--print",
+    )
+)
+"""Options without a value; what follows any other one is taken for its value."""
+
+
+def prompt_of(command: Sequence[str]) -> str | None:
+    """The prompt, told for agents whose command line is known."""
+    words = list(command)
+    while words and Path(words[0]).name in RUNNERS:
+        words = words[1:]
+        while words and (words[0].startswith("-") or "=" in words[0] or words[0].isdigit()):
+            words = words[1:]
+    if not words or Path(words[0]).name.split("@")[0].removesuffix(".js") not in AGENTS:
+        return None
+    rest = words[1:]
+    for i, word in enumerate(rest):
+        name, equals, value = word.partition("=")
+        if equals and name in ("--prompt", "--print"):
+            return value
+        if word in PROMPT_OPTIONS and i + 1 < len(rest) and not rest[i + 1].startswith("-"):
+            return rest[i + 1]
+    return _last_word(rest)
+
+
+def _last_word(rest: list[str]) -> str | None:
+    """The last word that is no option and no option's value."""
+    if rest and rest[0] in SUBCOMMANDS:
+        rest = rest[1:]
+    if not rest or rest[-1].startswith("-"):
+        return None
+    if len(rest) > 1 and rest[-2].startswith("-") and rest[-2] not in SWITCHES and "=" not in rest[-2]:
+        return None
+    return rest[-1]

@@ -1,0 +1,353 @@
+"""Runs an agent: starts it, reads its stream, holds it against specs, and stores stream, transcript and result.
+
+<task>_<approach>_<attempt>.json            the result: statistics, totals, verdicts, how the run ended
+<task>_<approach>_<attempt>.stream.jsonl    the raw stream, byte for byte
+<task>_<approach>_<attempt>.stderr.log      standard error
+<task>_<approach>_<attempt>.trace.jsonl     generic trace events, where asked for
+"""
+
+import signal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import anyio
+import msgspec
+from anyio.abc import TaskStatus
+
+from agentv_stages.payload import decode_json
+from agentv_stages.result import Result
+from agentv_stages.trajectory import trace_events
+from agentv_stages.trajectory.json_values import is_object
+from agentv_stages.trajectory.trace_events import TraceList
+from agentv_stream.child import Child, ChildEnd, Stopped
+from agentv_stream.errors import (
+    EXIT_FINE,
+    EXIT_RUN,
+    EXIT_VERDICT,
+    AgentvStreamError,
+    EmptyInput,
+    NotALog,
+    SinkError,
+)
+from agentv_stream.live_check import LiveCheck
+from agentv_stream.naming import prepare_folder, safe_part
+from agentv_stream.prompt import prompt_of
+from agentv_stream.session import Report, StreamSession
+from agentv_stream.settings import Settings
+from agentv_stream.sink import RenderSink, Sink, publish
+
+SCHEMA = "agentv_stream.result.v1"
+DEFAULT_FOLDER = Path(".agentv") / "runs"
+FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What `run` was told. Times are seconds; None is without limit.
+
+    `grace` is the time between the request to end and the kill; `linger` how long a pipe may stay open that children of
+    the agent hold when the agent itself has gone.
+    """
+
+    command: tuple[str, ...]
+    task: str
+    approach: str
+    folder: Path = DEFAULT_FOLDER
+    cwd: Path | None = None
+    environment: Mapping[str, str] | None = None
+    timeout: float | None = None
+    stall: float | None = None
+    grace: float = 5.0
+    linger: float = 5.0
+    save_stream: bool = True
+    dump_traces: bool = False
+    include_trace: bool = False
+
+
+@dataclass
+class RunReport:
+    """How a run came out. `value` is the result object as it was written to `path`."""
+
+    path: Path
+    value: dict[str, Any]
+    end: ChildEnd
+    report: Report
+    session: StreamSession
+    child: Child
+    failed: bool = False
+    warnings: list[str] = field(default_factory=list[str])
+    signalled: int | None = None
+
+    @property
+    def exit_code(self) -> int:
+        from agentv_stream.check import worst
+
+        codes = [EXIT_VERDICT if self.failed else EXIT_FINE]
+        codes += [e.exit_code for e in self.report.failures if isinstance(e, AgentvStreamError) and not _no_stream(e)]
+        stopped = self.end.stopped == "fail-fast"
+        if self.value["status"] in ("error", "incomplete", "interrupted", "stalled", "killed") and not stopped:
+            codes.append(EXIT_RUN)
+        if not self.child.received:
+            codes.append(EXIT_RUN)
+        return worst(codes)
+
+
+def free_attempt(folder: Path, task: str, approach: str) -> int:
+    """The first number from 1 under which nothing is stored."""
+    stem = f"{safe_part(task)}_{safe_part(approach)}_"
+    taken: set[int] = set()
+    for path in folder.glob(f"{stem}*") if folder.is_dir() else ():
+        number = path.name[len(stem) :].split(".")[0]
+        if number.isascii() and number.isdigit():
+            taken.add(int(number))
+    return next(n for n in range(1, len(taken) + 2) if n not in taken)
+
+
+async def run_agent(options: RunOptions, settings: Settings, attempt: int, live: LiveCheck | None = None) -> RunReport:
+    """Runs the command once.
+
+    Raises: UsageError when it cannot be started, SinkError when the folder or the result cannot be written.
+    """
+    stem = f"{safe_part(options.task)}_{safe_part(options.approach)}_{attempt}"
+    try:
+        prepare_folder(options.folder)
+    except OSError as error:
+        raise SinkError(str(options.folder), error) from error
+    child = Child(
+        options.command,
+        save=options.folder / f"{stem}.stream.jsonl" if options.save_stream else None,
+        stderr=options.folder / f"{stem}.stderr.log",
+        cwd=options.cwd,
+    )
+    settings = replace(
+        settings,
+        out=settings.out if settings.out is not None else options.folder,
+        target=options.approach,
+        test_id=options.task,
+        attempt=attempt,
+        prompt=settings.prompt if settings.prompt is not None else prompt_of(options.command),
+        stats=None,
+        tee=False,
+    )
+    traces = TraceList() if options.include_trace else None
+    sinks: list[Sink] = []
+    if options.dump_traces:
+        place = options.folder / f"{stem}.trace.jsonl"
+        sinks.append(RenderSink("trace", lambda: place, trace_events.render))
+    watchers = [w for w in (live.checker if live is not None else None, traces) if w is not None]
+    session = StreamSession(child, settings, sinks, watchers)
+    overseer = _Overseer(child, session, options)
+    if live is not None and live.fail_fast is not None:
+        live.stop = lambda: overseer.end_it("fail-fast")
+    begun = datetime.now(UTC)
+    started = anyio.current_time()
+    report = await overseer.run()
+    seconds = anyio.current_time() - started
+    result = report.result
+    failed = live.finish(result, session.provider, settings.quiet) if live is not None else False
+    if result is not None:
+        _finish_result(result, child, options, attempt)
+        if traces is not None:
+            result.traces = traces.events
+    value = _value(result, child, live)
+    value["run"] = {
+        "command": list(options.command),
+        "started_at": begun.isoformat().replace("+00:00", "Z"),
+        "duration_seconds": round(seconds, 3),
+        "exit_code": child.end.exit_code,
+        "signal": child.end.signal,
+        "stopped": child.end.stopped,
+        "timed_out": child.end.stopped == "timeout",
+        "stderr_tail": child.error_tail(),
+        "stream_bytes": child.received,
+        "saved_bytes": child.saved,
+        "stream": f"{stem}.stream.jsonl" if child.saved else None,
+        "attempt": attempt,
+        "prompt": settings.prompt,
+    }
+    value |= {"task_id": options.task, "approach": options.approach, "attempt": attempt}
+    if traces is not None and traces.truncated:
+        value["traces_truncated"] = True
+    path = options.folder / f"{stem}.json"
+    await publish(path, msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+    made = RunReport(path, value, child.end, report, session, child, failed, signalled=overseer.signalled)
+    made.warnings = [*report.warnings, *child.warnings]
+    child.drop_empty_files()
+    return made
+
+
+class _Overseer:
+    """Runs child and session side by side, and ends the child when time, silence, a verdict or a signal asks for it."""
+
+    def __init__(self, child: Child, session: StreamSession, options: RunOptions) -> None:
+        self.child = child
+        self.session = session
+        self.options = options
+        self.signalled: int | None = None
+        self._ending = anyio.Event()
+        self._done = anyio.Event()
+
+    def end_it(self, why: Stopped) -> None:
+        """Asks for the end; the first reason stays."""
+        if self.child.end.stopped is None and not self._done.is_set():
+            self.child.end.stopped = why
+            self._ending.set()
+
+    async def run(self) -> Report:
+        child = self.child
+        report = Report()
+        # Started before the tasks, so that a command that cannot be started is an error of its own, in no group.
+        await child.start(self.options.environment)
+        async with anyio.create_task_group() as tasks:
+            await tasks.start(self._watch_signals)
+            tasks.start_soon(self._watch_end)
+            tasks.start_soon(self._watch_exit)
+            if self.options.timeout is not None:
+                tasks.start_soon(self._watch_time, self.options.timeout)
+            if self.options.stall is not None:
+                tasks.start_soon(self._watch_silence, self.options.stall)
+            try:
+                report = await self.session.run()
+                with anyio.move_on_after(self.options.linger) as patience:
+                    await child.wait()
+                if patience.cancelled_caught:
+                    # It closed its output and goes on: there is nothing more to come.
+                    await child.terminate(self.options.grace)
+                    await child.wait()
+            finally:
+                self._done.set()
+                if child.running:
+                    await child.terminate(self.options.grace)
+                    with anyio.CancelScope(shield=True):
+                        await child.wait()
+                elif child.end.stopped is not None:
+                    child.send(signal.SIGKILL)
+                child.close()
+            tasks.cancel_scope.cancel()
+        return report
+
+    async def _watch_end(self) -> None:
+        await self._ending.wait()
+        await self.child.terminate(self.options.grace)
+        # What is in the pipe is still read; a pipe that somebody out of reach holds open is left.
+        with anyio.move_on_after(self.options.linger):
+            await self.child.eof.wait()
+            return
+        self.child.end.left_open = True
+        self.session.stop()
+
+    async def _watch_exit(self) -> None:
+        await self.child.wait()
+        with anyio.move_on_after(self.options.linger):
+            await self.child.eof.wait()
+            return
+        if self.child.end.stopped is None:
+            self.child.end.left_open = True
+            await self.child.terminate(self.options.grace)
+            with anyio.move_on_after(self.options.linger):
+                await self.child.eof.wait()
+                return
+            self.session.stop()
+
+    async def _watch_time(self, seconds: float) -> None:
+        await anyio.sleep(seconds)
+        self.end_it("timeout")
+
+    async def _watch_silence(self, seconds: float) -> None:
+        while True:
+            since = self.child.silent_since
+            now = anyio.current_time()
+            if since is not None and now - since >= seconds:
+                self.end_it("stall")
+                return
+            await anyio.sleep(seconds if since is None else max(0.001, since + seconds - now))
+
+    async def _watch_signals(self, *, task_status: TaskStatus[None]) -> None:
+        """Passes signals on to the group; a second one, and any SIGTERM or SIGHUP, ends it for certain."""
+        with anyio.open_signal_receiver(*FORWARDED) as received:
+            task_status.started()
+            async for number in received:
+                first = self.signalled is None
+                self.signalled = int(number)
+                if self.child.started.is_set():
+                    self.child.send(number)
+                if number != signal.SIGINT or not first:
+                    self.end_it("signal")
+
+
+def _finish_result(result: Result, child: Child, options: RunOptions, attempt: int) -> None:
+    """Adds to a result what only the one who ran the agent knows."""
+    end, evidence = child.end, result.evidence
+    result.target, result.test_id, result.attempt = options.approach, options.task, attempt
+    if end.exit_code is not None:
+        evidence.exit_code = end.exit_code
+    if end.signal is not None:
+        evidence.signal = end.signal
+    status, reason = _ended(end)
+    if end.stopped in ("timeout", "stall", "fail-fast"):
+        # The agent may print a closing record on its way out; that we ended it is what counts.
+        result.status = status
+    elif status is not None and result.status in ("complete", "unknown", "incomplete"):
+        # An agent that says "success" and exits with an error has failed.
+        result.status = status
+    if reason is not None and result.status == status:
+        evidence.reason = reason if evidence.reason is None else f"{evidence.reason}; {reason}"
+
+
+def _ended(end: ChildEnd) -> tuple[Any, str | None]:
+    """Status and reason that the end of the process speaks for; None where it speaks for nothing."""
+    if end.stopped == "stall":
+        return "stalled", "silent for longer than --stall"
+    if end.stopped == "timeout":
+        return "killed", "ran for longer than --timeout"
+    if end.stopped == "fail-fast":
+        return "killed", "stopped by --fail-fast"
+    if end.signal is not None:
+        status = "interrupted" if end.signal == "SIGINT" else "killed"
+        return status, f"ended by {end.signal}"
+    if end.exit_code:
+        return "error", f"exit code {end.exit_code}"
+    return None, None
+
+
+def _no_stream(error: Exception) -> bool:
+    return isinstance(error, NotALog | EmptyInput)
+
+
+def _value(result: Result | None, child: Child, live: LiveCheck | None) -> dict[str, Any]:
+    """The result as plain values; of an output that is no stream what can be had: its one JSON object, or its text."""
+    if result is not None:
+        value: dict[str, Any] = msgspec.to_builtins(result)
+        return value
+    status, reason = _ended(child.end)
+    value = {
+        "schema_version": SCHEMA,
+        "session": None,
+        "status": status or ("unknown" if child.received else "incomplete"),
+        "evidence": {"reason": reason, "exit_code": child.end.exit_code, "signal": child.end.signal},
+        "tool_use_summary": None,
+        "tokens": None,
+        "cost_usd": None,
+        "duration_ms": None,
+        "outputs": {"transcript": None},
+    }
+    data = bytes(child.head)
+    if data.strip():
+        try:
+            value["result"] = decode_json(data)
+        except (ValueError, RecursionError):
+            value["result"] = {"raw_text": data[:200_000].decode("utf-8", "replace")}
+    single: Any = value.get("result")
+    if is_object(single):
+        cost: Any = single.get("total_cost_usd")
+        value["cost_usd"] = cost if isinstance(cost, int | float) and not isinstance(cost, bool) else None
+    return value
+
+
+def totals_of_attempts(reports: Sequence[RunReport]) -> str:
+    """One line about several attempts."""
+    passed = sum(report.exit_code == EXIT_FINE for report in reports)
+    return f"{passed} of {len(reports)} attempts fine"

@@ -1,0 +1,324 @@
+"""Reads AgentV's targets file: which agent a target is, how it is started, how its stream is logged.
+
+`stream_log` is `false`, `summary` or `raw`, `false` where nothing is said. `log_format` and `log_output_format` are its
+old names: taken with one warning until the release named in `REMOVED_IN`, refused from it on.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from agentv_stages.trajectory.json_values import is_list, is_object
+from agentv_stream.settings import StreamLog, stream_log
+from agentv_stream.yaml_lines import At, Document, SpecError, read_yaml
+
+REMOVED_IN = "0.3.0"
+"""The release from which on the old names are refused."""
+
+OLD_NAMES = ("log_format", "log_output_format")
+OLD_VALUES: Mapping[str, StreamLog] = {"json": "raw", "raw": "raw", "summary": "summary"}
+
+PROMPT = "{PROMPT}"
+MODEL = "{MODEL}"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentKind:
+    """How the agents of a provider kind are started: `command` with {PROMPT}, `model` what names a model, if one is
+    set."""
+
+    provider: str
+    command: tuple[str, ...]
+    model: tuple[str, ...] = ("--model", MODEL)
+
+
+_CLAUDE = AgentKind("claude", ("claude", "-p", PROMPT, "--output-format", "stream-json", "--verbose"))
+_CODEX = AgentKind("codex", ("codex", "exec", "--json", PROMPT), ("-m", MODEL))
+_COPILOT = AgentKind("copilot", ("copilot", "-p", PROMPT, "--output-format", "json"))
+_GEMINI = AgentKind("gemini", ("gemini", "-p", PROMPT, "--output-format", "stream-json"), ("-m", MODEL))
+_PI = AgentKind("pi", ("pi", "-p", PROMPT, "--mode", "json"))
+
+AGENT_KINDS: dict[str, AgentKind] = {
+    **dict.fromkeys(("claude", "claude-cli", "claude-code", "claude-sdk", "cc-mirror"), _CLAUDE),
+    **dict.fromkeys(("codex", "codex-cli", "codex-sdk", "codex-app-server"), _CODEX),
+    **dict.fromkeys(("copilot", "copilot-cli", "copilot-sdk"), _COPILOT),
+    **dict.fromkeys(("gemini-cli",), _GEMINI),
+    **dict.fromkeys(("pi", "pi-cli", "pi-sdk", "pi-rpc", "pi-coding-agent"), _PI),
+    "opencode": AgentKind("opencode", ("opencode", "run", "--format", "json", PROMPT)),
+    "qwen": AgentKind("qwen", ("qwen", "-p", PROMPT, "--output-format", "stream-json"), ("-m", MODEL)),
+    "cli": AgentKind("", (), ()),
+}
+"""AgentV's provider kinds that are agents on a command line."""
+
+OTHER_KINDS = frozenset(
+    (
+        "openai",
+        "openrouter",
+        "azure",
+        "azure-openai",
+        "anthropic",
+        "gemini",
+        "google",
+        "google-gemini",
+        "mock",
+        "replay",
+        "transcript",
+        "agentv",
+        "vscode",
+        "vscode-insiders",
+        "copilot-log",
+        "static_trace",
+    )
+)
+"""Kinds that are known and cannot be run here: models without an agent, editors, replays."""
+
+SETTINGS = frozenset(
+    """name provider use_target grader_target judge_target workers provider_batching subagent_mode_allowed
+    fallback_targets executable command binary args arguments model cwd timeout_seconds log_dir log_directory log_format
+    log_output_format stream_log system_prompt subprovider base_url api_key bearer_token api_version api_format cli_url
+    cli_path github_token max_turns max_budget_usd variant endpoint deployment version temperature max_output_tokens
+    thinking_budget max_retries retry_initial_delay_ms retry_max_delay_ms retry_backoff_factor retry_status_codes
+    healthcheck files_format attachments_format command_template wait dry_run subagent_root response delay_ms
+    delay_min_ms delay_max_ms trace fixtures execution_traces transcripts source_target suite eval_path session_dir
+    session_id session_state_dir discover verbose keep_temp_files workspace_template hooks profile sandbox
+    approval_policy env environment tools thinking resource resource_name description id label config runtime
+    reasoning_effort model_reasoning_effort permission_mode settings allowed_tools disallowed_tools sandbox_mode
+    bypass_permissions skills options protocol request_timeout_ms pool""".split()  # noqa: SIM905 - a list of words
+)
+"""Settings of targets in any version of AgentV."""
+
+CAMEL = re.compile(r"(?<=[a-z0-9])([A-Z])")
+VARIABLE = re.compile(r"\$\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
+
+
+@dataclass
+class Target:
+    """One target. `command` is empty where the kind cannot be run here, with the reason in `why_not`."""
+
+    name: str
+    kind: str
+    provider: str
+    command: tuple[str, ...]
+    model: str | None = None
+    cwd: Path | None = None
+    timeout_seconds: float | None = None
+    stream_log: StreamLog = "false"
+    log_dir: Path | None = None
+    why_not: str | None = None
+
+    def command_line(self, prompt: str) -> tuple[str, ...]:
+        """The words to start. Raises: SpecError where this kind of target cannot be run."""
+        if self.why_not is not None:
+            raise SpecError(f"the target {self.name!r} cannot be run: {self.why_not}")
+        return tuple(word.replace(PROMPT, prompt) for word in self.command)
+
+
+@dataclass
+class Targets:
+    """A targets file."""
+
+    path: Path
+    targets: dict[str, Target] = field(default_factory=dict[str, Target])
+    warnings: list[str] = field(default_factory=list[str])
+
+    def missing(self, name: str) -> SpecError:
+        return Document(self.path, None).error((), f"no target is called {name!r}", self.targets, name)
+
+
+def find_targets(folder: Path) -> Path | None:
+    """`.agentv/targets.yaml` in a folder or above it."""
+    for place in (folder, *folder.parents):
+        for name in ("targets.yaml", "targets.yml"):
+            path = place / ".agentv" / name
+            if path.is_file():
+                return path
+    return None
+
+
+def load_targets(
+    path: Path, environment: Mapping[str, str] | None = None, current: str | None = None, removed_in: str = REMOVED_IN
+) -> Targets:
+    """Reads a targets file. `${{ NAME }}` stands for a variable of the environment.
+
+    `current` is the running release, against which `removed_in` is held. Raises: SpecError.
+    """
+    document = read_yaml(path)
+    value: Any = document.value
+    entries: Any = value.get("targets", value.get("providers")) if is_object(value) else value
+    key = "targets" if is_object(value) and "targets" in value else "providers"
+    at: At = (key,) if is_object(value) else ()
+    if not is_list(entries):
+        raise document.error(at, "a targets file holds a list of targets")
+    reader = _Reader(document, os.environ if environment is None else environment)
+    for i, entry in enumerate(entries):
+        reader.read((*at, i), entry)
+    reader.resolve()
+    reader.old_names(current if current is not None else running_version(), removed_in)
+    return reader.found
+
+
+def running_version() -> str:
+    try:
+        return version("agentv-stream")
+    except PackageNotFoundError:
+        return "0"
+
+
+def release(text: str) -> tuple[int, ...]:
+    """A version as numbers, for comparison; what follows them (`rc1`, `.dev0`) does not matter."""
+    found = re.match(r"\d+(?:\.\d+)*", text)
+    return tuple(int(part) for part in found.group().split(".")) if found else (0,)
+
+
+class _Reader:
+    def __init__(self, document: Document, environment: Mapping[str, str]) -> None:
+        self.document = document
+        self.environment = environment
+        self.found = Targets(document.path)
+        self.uses: dict[str, tuple[str, At]] = {}
+        self.old: list[tuple[At, str, str, str]] = []
+
+    def read(self, at: At, entry: Any) -> None:
+        if not is_object(entry):
+            raise self.document.error(at, "a target is a mapping with name and provider")
+        target: dict[str, Any] = {}
+        for key, value in entry.items():
+            setting = CAMEL.sub(lambda m: "_" + m.group(1).lower(), key)
+            if setting not in SETTINGS and not key.startswith("x-") and entry.get("provider") != "cli":
+                raise self.document.error((*at, key), f"no version has a setting of targets {key!r}", SETTINGS, key)
+            target[setting] = value
+        given: Any = target.get("name", target.get("id", target.get("label")))
+        if not isinstance(given, str) or not given:
+            raise self.document.error(at, "a target needs a name")
+        name = given
+        if name in self.found.targets or name in self.uses:
+            raise self.document.error(at, f"two targets are called {name!r}")
+        other: Any = target.get("use_target")
+        if isinstance(other, str) and "provider" not in target:
+            self.uses[name] = (self.text(other), (*at, "use_target"))
+            return
+        kind = target.get("provider")
+        if not isinstance(kind, str):
+            raise self.document.error(at, f"the target {name!r} needs a provider")
+        low = kind.lower().replace("_", "-")
+        if low not in AGENT_KINDS and kind.lower() not in OTHER_KINDS and low not in OTHER_KINDS:
+            known = (*AGENT_KINDS, *OTHER_KINDS)
+            raise self.document.error((*at, "provider"), f"no version has a provider {kind!r}", known, kind)
+        self.found.targets[name] = self.make(at, name, low, target)
+
+    def make(self, at: At, name: str, kind: str, target: dict[str, Any]) -> Target:
+        agent = AGENT_KINDS.get(kind)
+        model = target.get("model")
+        shown = self.text(model) if isinstance(model, str) else None
+        made = Target(name, kind, agent.provider if agent is not None else "", (), shown or None)
+        made.stream_log = self.log(at, name, target)
+        folder = target.get("log_dir", target.get("log_directory"))
+        if isinstance(folder, str):
+            made.log_dir = self.document.path.parent / self.text(folder)
+        if isinstance(target.get("cwd"), str):
+            made.cwd = self.document.path.parent / self.text(target["cwd"])
+        seconds = target.get("timeout_seconds")
+        if seconds is not None:
+            if isinstance(seconds, bool) or not isinstance(seconds, int | float) or seconds <= 0:
+                raise self.document.error((*at, "timeout_seconds"), "timeout_seconds is a number above 0")
+            made.timeout_seconds = float(seconds)
+        if agent is None:
+            made.why_not = f"{kind} is no agent on a command line"
+            return made
+        made.command = self.command(at, target, agent, made.model)
+        if not made.command:
+            made.why_not = "it has no command"
+        return made
+
+    def command(self, at: At, target: dict[str, Any], agent: AgentKind, model: str | None) -> tuple[str, ...]:
+        """The kind's own command line with the target's program and further arguments."""
+        keys = ("executable", "binary", "command", "command_template")
+        program: Any = next((target[key] for key in keys if key in target), None)
+        extra: Any = target.get("args", target.get("arguments", []))
+        if isinstance(extra, str):
+            extra = extra.split()
+        if not is_list(extra):
+            raise self.document.error((*at, "args"), "args is a list of texts")
+        words = [self.text(str(word)) for word in extra]
+        if is_list(program):
+            given = [self.text(str(word)) for word in program]
+        elif isinstance(program, str):
+            given = self.split(at, self.text(program))
+        else:
+            given = []
+        if any(PROMPT in word for word in given):
+            return (*given, *words)  # a whole command line of the user's own
+        if not agent.command:
+            return (*given, *words, PROMPT) if given else ()
+        chosen = [word.replace(MODEL, model) for word in agent.model] if model else []
+        head = given or [agent.command[0]]
+        if agent.command[-1] == PROMPT:
+            return (*head, *agent.command[1:-1], *chosen, *words, PROMPT)
+        return (*head, *agent.command[1:], *chosen, *words)
+
+    def split(self, at: At, text: str) -> list[str]:
+        import shlex
+
+        try:
+            return shlex.split(text)
+        except ValueError as error:
+            raise self.document.error((*at, "command"), f"command: {error}") from error
+
+    def log(self, at: At, name: str, target: dict[str, Any]) -> StreamLog:
+        """`stream_log`, or what an old name means; the old names are noted for the warning."""
+        chosen: StreamLog | None = None
+        for key in OLD_NAMES:
+            value = target.get(key)
+            if value is None:
+                continue
+            meant = OLD_VALUES.get(str(value).lower())
+            if meant is None:
+                raise self.document.error((*at, key), f"{name}: {key} must be summary or json")
+            self.old.append(((*at, key), name, key, meant))
+            chosen = chosen or meant
+        if "stream_log" in target:
+            try:
+                return stream_log(target["stream_log"])
+            except ValueError as error:
+                text = f"{name}: stream_log must be false, summary or raw"
+                raise self.document.error((*at, "stream_log"), text) from error
+        return chosen or "false"
+
+    def resolve(self) -> None:
+        """Follows `use_target` to the end."""
+        for name, (other, at) in self.uses.items():
+            seen = {name}
+            while other in self.uses and other not in seen:
+                seen.add(other)
+                other = self.uses[other][0]
+            target = self.found.targets.get(other)
+            if target is None:
+                if VARIABLE.search(other):
+                    continue  # chosen by the environment, where it is set
+                known = [*self.found.targets, *self.uses]
+                raise self.document.error(at, f"use_target: no target is called {other!r}", known, other)
+            self.found.targets[name] = target
+
+    def old_names(self, current: str, removed_in: str) -> None:
+        """One warning for all uses of the old names, or from the release of their removal on an error."""
+        if not self.old:
+            return
+        at, name, key, meant = self.old[0]
+        if release(current) >= release(removed_in):
+            text = f"{name}: {key!r} was removed in {removed_in}; use 'stream_log: {meant}' instead"
+            raise self.document.error(at, text)
+        line = self.document.line(at)
+        others = sorted({other for _, other, _, _ in self.old} - {name})
+        also = f" (also in {', '.join(others)})" if others else ""
+        self.found.warnings.append(
+            f"{self.document.path}:{line}: {name}: {key!r} is deprecated and goes with {removed_in}; "
+            f"use 'stream_log: {meant}' instead{also}"
+        )
+
+    def text(self, value: str) -> str:
+        """`value` with the variables of the environment in it; one that is not set stays as it is written."""
+        return VARIABLE.sub(lambda m: self.environment.get(m.group(1), m.group(0)), value)
