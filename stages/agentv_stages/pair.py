@@ -60,10 +60,10 @@ class Pair:
                     continue
                 if out is not None:
                     out.append(event)
-                if self.state.early and event.call_id in self.state.early:  # type: ignore[union-attr]  # as above
+                if self.state.early and event.call_id in self.state.early:  # type: ignore[union-attr, operator]  # as above
                     if out is None:
                         out = events[: i + 1]
-                    self._result(self.state.early.pop(event.call_id), batch, out)  # type: ignore[union-attr, arg-type]  # as above
+                    self._result(self.state.early.pop(event.call_id), batch, out)  # type: ignore[union-attr]  # as above
             elif out is not None:
                 out.append(event)
         if out is not None:
