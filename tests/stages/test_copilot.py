@@ -343,6 +343,20 @@ def test_a_log_that_begins_in_mid_session_is_still_copilots() -> None:
     assert best(PROVIDER, lines(event("session.info", {"message": "x"}, ephemeral=True)))[1] == 1.0
 
 
+def test_its_acp_output_is_copilots_and_that_of_others_is_not() -> None:
+    def hello(name: str) -> dict[str, Any]:
+        info = {"protocolVersion": 1, "agentInfo": {"name": name, "version": "1.0"}}
+        return {"jsonrpc": "2.0", "id": 1, "result": info}
+
+    update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "Hi."}}
+    chunk = {"jsonrpc": "2.0", "method": "session/update", "params": {"update": update}}
+    assert best(PROVIDER, lines(hello("Copilot"), chunk)) == ("copilot-acp", 1.0)
+    assert best(PROVIDER, lines({"dir": "a2c", "msg": hello("Copilot")}, chunk)) == ("copilot-acp", 1.0)
+    assert best(PROVIDER, lines(hello("gemini-cli"), chunk))[1] == 0.0
+    assert best(PROVIDER, lines(chunk)) == ("copilot-acp", 0.5)
+    assert texts(events_of(dialect(PROVIDER, "copilot-acp"), lines(hello("Copilot"), chunk))) == ["Hi."]
+
+
 def _recordings(pattern: str) -> list[Path]:
     root = corpus("clients")
     found = [p for client in ("copilot", "copilot_oai", "copilot_acp") for p in sorted(root.glob(client + pattern))]

@@ -177,7 +177,8 @@ class AcpDecoder:
             self._end(result, line.result, source, batch)
         elif result.agentInfo is not None or result.agentCapabilities not in wire.NOTHING:
             info = result.agentInfo or wire.AgentInfo()
-            self.state.agent = agent_of(info.name, tuple(a.id for a in result.authMethods or () if a.id))
+            offers = tuple(a.id for a in result.authMethods or () if a.id)
+            self.state.agent = agent_of(info.name, offers) or self.state.agent
             if info.version:
                 self._session(source, batch, version=info.version)
             else:

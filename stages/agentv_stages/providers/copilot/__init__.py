@@ -1,9 +1,11 @@
-"""GitHub Copilot: the events of `copilot -p … --output-format json` and of the SDK, and `events.jsonl`."""
+"""GitHub Copilot: events of `copilot -p … --output-format json` and the SDK, `copilot --acp`, and `events.jsonl`."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from agentv_stages.provider import Dialect, Head, LogRoot, Provider
+from agentv_stages.provider import DecodeContext, Dialect, Head, LogRoot, Provider
+from agentv_stages.providers.acp.detect import detect, speaker
+from agentv_stages.providers.acp.session import AcpDecoder
 from agentv_stages.providers.copilot.catalogue import KNOWN
 from agentv_stages.providers.copilot.events import EventsDecoder
 from agentv_stages.providers.copilot.tools import TABLE
@@ -20,6 +22,12 @@ STREAM_LOSSES = (
     "standard output has no token counts of prompts, and with own models none at all",
     "the session id comes with the last line only, the working directory never",
     *_COMMON_LOSSES,
+)
+ACP_LOSSES = (
+    "no times, unless the recorder added them",
+    "tool names are taken from titles, kinds and arguments",
+    "the prompt is known only where the client's messages were recorded",
+    "text of sub-agents is not marked and told apart by the calls around it",
 )
 SESSION_LOSSES = ("an answer that was broken off is not in the log", *_COMMON_LOSSES)
 
@@ -54,11 +62,25 @@ def _detect_session(head: Head) -> float:
     return 1.0 if any(line.get("type") in _DISK_ONLY for line in events) else 0.6
 
 
+def _acp_decoder(context: DecodeContext) -> AcpDecoder:
+    decoder = AcpDecoder(context)
+    decoder.state.agent = "copilot"
+    return decoder
+
+
+def _detect_acp(head: Head) -> float:
+    """Copilot's own ACP output; without the answer to `initialize` only where Copilot was asked for."""
+    found = detect(head)
+    who = speaker(head) if found else ""
+    return found if who == "copilot" else 0.0 if who else found / 2
+
+
 PROVIDER = Provider(
     name="copilot",
     title="GitHub Copilot",
     dialects=(
         Dialect("copilot-stream", _detect_stream, EventsDecoder, live=True, has_end=True, losses=STREAM_LOSSES),
+        Dialect("copilot-acp", _detect_acp, _acp_decoder, live=True, has_end=True, losses=ACP_LOSSES),
         Dialect("copilot-session", _detect_session, EventsDecoder, live=False, has_end=True, losses=SESSION_LOSSES),
     ),
     tools=TABLE,
