@@ -20,5 +20,8 @@ PROVIDER = Provider(
     ),
     tools=TABLE,
     aliases=("qwen-code", "qwen-cli"),
-    roots=(LogRoot("~/.qwen/projects", "QWEN_HOME", "projects", ("*/chats/*.jsonl",)),),
+    roots=tuple(
+        LogRoot("~/.qwen/projects", variable, "projects", ("*/chats/*.jsonl",))
+        for variable in ("QWEN_RUNTIME_DIR", "QWEN_HOME")
+    ),
 )
