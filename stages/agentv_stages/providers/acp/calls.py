@@ -63,6 +63,8 @@ def emit(at: Connection, call_id: str, call: Call, batch: Batch) -> None:
         else:
             arguments = wire.EMPTY
     if "agent_type" in given or "subagent_type" in given:
+        if len(at.state.tasks) >= MOST_CLOSED:
+            del at.state.tasks[next(iter(at.state.tasks))]
         at.state.tasks[call_id] = ""
     part = "-call"
     batch.events.append(

@@ -253,6 +253,8 @@ class EventsDecoder:
     def _by_user(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
         data = wire.decode_failure(line.data)
         if data.toolCallId:
+            if len(self.state.by_user) >= MOST_AGENTS:
+                del self.state.by_user[next(iter(self.state.by_user))]
             self.state.by_user[data.toolCallId] = True
         text = data.toolName or ""
         batch.events.append(Notification(source, "", line.type, text, "info", data.toolCallId))
