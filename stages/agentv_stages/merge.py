@@ -130,13 +130,18 @@ class Figures(Struct):
             "tokens": self.tokens.as_json(),
             "cost_usd": self.cost_pico / _PICO if self.costed else None,
             "sessions_with_cost": self.costed,
-            **({"estimated_cost_usd": self.estimated_pico / _PICO} if self.estimated else {}),
+            **self._estimate(),
             "by_status": _sorted(self.by_status),
             "by_kind": _sorted(self.by_kind),
             "by_outcome": _sorted(self.by_outcome),
             "faults": _sorted(self.faults),
             "tools": {name: self.tools[name].as_json() for name in sorted(self.tools)},
         }
+
+    def _estimate(self) -> dict[str, Any]:
+        if not self.estimated:
+            return {}
+        return {"estimated_cost_usd": self.estimated_pico / _PICO, "sessions_with_estimate": self.estimated}
 
 
 _NUMBERS = (

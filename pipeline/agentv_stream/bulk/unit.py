@@ -102,7 +102,7 @@ class Done(Struct, kw_only=True):
 
 
 class Separate(Struct):
-    """The summary of a session that names a parent, kept apart: it may turn out to be a part of another session."""
+    """The summary of one session, kept apart: it may turn out to be a part of another session."""
 
     name: str
     summary: Summary

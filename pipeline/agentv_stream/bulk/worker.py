@@ -15,6 +15,7 @@ from agentv_stages.batch import Batch
 from agentv_stages.consolidate import Consolidate
 from agentv_stages.event import NULL
 from agentv_stages.merge import day_of, summary_of
+from agentv_stages.provider import no_companions
 from agentv_stages.result import Result
 from agentv_stream import object_store
 from agentv_stream.bulk import tables
@@ -27,6 +28,7 @@ from agentv_stream.naming import safe_part
 from agentv_stream.summary import SessionReader, without_collector
 
 TAIL_BYTES = 4096
+TOLD_BY_NAME = frozenset(("claude",))  # whose sub-agents' files `find.py` leaves out
 _encode = msgspec.json.Encoder().encode
 
 
@@ -140,7 +142,7 @@ class _Session:
             summary = summary_of(
                 observer, len(left), unit.name, unit.position, work.by, sequences=work.sequences, estimated_usd=estimate
             )
-            if facts.parent_session_id is not None:
+            if _may_be_part(reader):
                 worker.report.separate.append(Separate(unit.name, summary))
             elif worker.report.summary is None:
                 worker.report.summary = summary
@@ -210,6 +212,12 @@ def _stored(source: str, session: str) -> Iterator[bytes]:
 
     for line in read_session(Path(source), session):
         yield line + b"\n"
+
+
+def _may_be_part(reader: SessionReader) -> bool:
+    """Whether another session may claim this file as its sub-agent's; those of Claude were told by their names."""
+    provider = reader.provider
+    return provider.companions is not no_companions and provider.name not in TOLD_BY_NAME
 
 
 def _seen(path: str) -> Seen:

@@ -1,0 +1,148 @@
+"""What `stats` does: reads and merges, then a table, JSON, a plot."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from agentv_stages.merge import DIMENSIONS, By, Figures, Summary
+from agentv_stages.visible import visible
+from agentv_stream.bulk.run import Outcome, summarize_groups
+from agentv_stream.cli.consuming import quiet_stdout, say
+from agentv_stream.cli.importing import INTERRUPTED, MOST_SHOWN, exit_code, number, with_listed, write_json
+from agentv_stream.cli.progress import Progress
+from agentv_stream.errors import AgentvStreamError, UsageError
+
+SCHEMA = "agentv_stream.stats.v1"
+
+
+def show_figures(
+    sources: Sequence[str], by: str, *, json: Path | None, plot: Path | None, quiet: bool, options: dict[str, Any]
+) -> int:
+    """Reads the sources and shows their figures; gives the exit code."""
+    try:
+        dimension = named_dimension(by)
+        if options["prices"]:
+            from agentv_stream.prices import check_installed
+
+            check_installed()
+        if plot is not None:
+            from agentv_stream.plots import check_plot
+
+            check_plot(plot)
+        with Progress(quiet) as progress:
+            outcome = summarize_groups(
+                with_listed(sources), by=dimension, on_found=progress.found, on_report=progress.report, **options
+            )
+        if json is not None:
+            write_json(json, stats_json(outcome, dimension))
+        if plot is not None:
+            from agentv_stream.plots import draw
+
+            draw(plot, outcome.summary, dimension)
+    except AgentvStreamError as error:
+        say(str(error))
+        return error.exit_code
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    if not quiet and json is None:
+        try:
+            _table(outcome, dimension)
+        except BrokenPipeError:
+            quiet_stdout()
+    if not quiet:
+        for failure in outcome.failures[:MOST_SHOWN]:
+            say(failure.error)
+    return exit_code(outcome)
+
+
+def named_dimension(name: str) -> By:
+    """Raises: UsageError for what nothing is grouped by."""
+    for dimension in DIMENSIONS:
+        if dimension == name:
+            return dimension  # type: ignore[return-value]  # one of By's own names
+    raise UsageError(f"--by: expected {', '.join(DIMENSIONS)}, not {name!r}")
+
+
+def stats_json(outcome: Outcome, by: By) -> dict[str, Any]:
+    """The figures: in total, and by group (by tool: per tool)."""
+    summary = outcome.summary
+    total = summary.total().as_json()
+    groups: dict[str, Any]
+    if by == "tool":
+        groups = total["tools"]
+    else:
+        groups = {name: figures.as_json() for name, figures in ordered(summary, by)}
+    return {
+        "schema_version": SCHEMA,
+        "by": by,
+        "sources": outcome.found,
+        "failures": outcome.failures,
+        "others": len(outcome.others),
+        "seconds": round(outcome.seconds, 3),
+        "groups": groups,
+        "total": total,
+    }
+
+
+def ordered(summary: Summary, by: By) -> list[tuple[str, Figures]]:
+    """Days in their order, other groups by their calls, the largest first."""
+    if by == "day":
+        return sorted(summary.groups.items())
+    return sorted(summary.groups.items(), key=lambda item: (-item[1].tool_calls, item[0]))
+
+
+def _table(outcome: Outcome, by: By) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    summary = outcome.summary
+    table = Table(box=None, pad_edge=False, header_style="bold", show_footer=len(summary.groups) > 1 and by != "tool")
+    total = summary.total()
+    if by == "tool":
+        titles: tuple[str, ...] = ("tool", "calls", "failed", "%", "p50 ms", "p95 ms", "MB in", "MB out")
+        rows = [_tool_row(name, total) for name in sorted(total.tools, key=lambda n: (-total.tools[n].calls, n))]
+        last = [""] * len(titles)
+    else:
+        titles = (by, "sessions", "turns", "calls", "failed", "edits", "tokens in", "cached", "tokens out", "cost $")
+        rows = [_row(name, figures) for name, figures in ordered(summary, by)]
+        last = _row("total", total)
+    for i, (title, foot) in enumerate(zip(titles, last, strict=True)):
+        table.add_column(title, foot, justify="right" if i else "left", no_wrap=i > 0)
+    for row in rows:
+        table.add_row(Text(row[0]), *row[1:])
+    Console(highlight=False, width=None if sys.stdout.isatty() else 160).print(table)
+
+
+def _row(name: str, figures: Figures) -> list[str]:
+    outcomes, sums = figures.by_outcome, figures.tokens.sums
+    failed = sum(outcomes.get(key, 0) for key in ("error", "denied", "cancelled"))
+    shown = "?"
+    if figures.costed:
+        shown = f"{figures.cost_pico / 1e12:,.2f}"
+    if figures.estimated:
+        shown += f" (est. {figures.estimated_pico / 1e12:,.2f})"
+    counts = (figures.sessions, figures.turns, figures.tool_calls, failed, figures.edits, sums.get("input"))
+    return [
+        visible(name, 60),
+        *(number(count) for count in counts),
+        number(sums.get("cached")),
+        ("≥" if figures.tokens.unsure else "") + number(sums.get("output")),
+        shown,
+    ]
+
+
+def _tool_row(name: str, total: Figures) -> list[str]:
+    tool = total.tools[name]
+    p50, p95 = tool.durations.quantile(0.5), tool.durations.quantile(0.95)
+    return [
+        visible(name, 60),
+        number(tool.calls),
+        number(tool.errors),
+        f"{100 * tool.errors / tool.calls:.1f}" if tool.calls else "",
+        "?" if p50 is None else f"{p50:,.0f}",
+        "?" if p95 is None else f"{p95:,.0f}",
+        f"{tool.bytes_in / 1e6:,.1f}",
+        f"{tool.bytes_out / 1e6:,.1f}",
+    ]

@@ -1,0 +1,206 @@
+"""What `import` does: sources to units, the run with its progress, the table at the end, the exit code."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from agentv_stages.visible import visible
+from agentv_stream.bulk.find import find_units
+from agentv_stream.bulk.run import Outcome, import_sessions
+from agentv_stream.bulk.unit import Unit
+from agentv_stream.cli.consuming import quiet_stdout, say
+from agentv_stream.cli.progress import Progress
+from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_RUN, AgentvStreamError, SinkError, UsageError
+from agentv_stream.sink import publish_now
+
+SCHEMA = "agentv_stream.import_report.v1"
+MOST_SHOWN = 20
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The options of `import`."""
+
+    transcripts: str | None
+    jsonl: str | None
+    parquet: str | None
+    provider: str | None
+    target: str | None
+    engine: str
+    workers: int | None
+    resume: bool
+    subagents: bool
+    watch: tuple[str, ...]
+    prices: bool
+    text_chars: int
+
+
+def import_all(sources: Sequence[str], wanted: Wanted, *, dry_run: bool, json: Path | None, quiet: bool) -> int:
+    """Imports; gives the exit code."""
+    try:
+        names = with_listed(sources)
+        if dry_run:
+            return _tell_units(find_units(names, wanted.provider), json)
+        if wanted.prices:
+            from agentv_stream.prices import check_installed
+
+            check_installed()
+        if wanted.parquet is not None:
+            from agentv_stream.parquet import check_installed as check_parquet
+
+            check_parquet()
+        options = asdict(wanted)
+        if wanted.transcripts is wanted.jsonl is wanted.parquet is None:
+            options["transcripts"] = ".agentv/logs/{provider}"
+        with Progress(quiet) as progress:
+            outcome = import_sessions(names, **options, on_found=progress.found, on_report=progress.report)
+    except AgentvStreamError as error:
+        say(str(error))
+        return error.exit_code
+    except KeyboardInterrupt:
+        say("interrupted; the same command with --resume goes on from here")
+        return INTERRUPTED
+    try:
+        if json is not None:
+            write_json(json, report_json(outcome))
+    except SinkError as error:
+        say(str(error))
+        return error.exit_code
+    if not quiet:
+        tell(outcome)
+    return exit_code(outcome)
+
+
+def with_listed(sources: Sequence[str]) -> list[str]:
+    """The sources, `-` replaced by the lines of standard input; a list may be separated by NUL bytes."""
+    names: list[str] = []
+    for source in sources:
+        if source != "-":
+            names.append(source)
+            continue
+        if sys.stdin is None or sys.stdin.isatty():
+            raise UsageError("no list: standard input is a terminal")
+        data = sys.stdin.buffer.read()
+        separator = b"\0" if b"\0" in data else b"\n"
+        lines = (line.decode("utf-8", "surrogateescape").rstrip("\r") for line in data.split(separator))
+        names += [line for line in lines if line]
+    return names
+
+
+def exit_code(outcome: Outcome) -> int:
+    """4 where a source could not be read, 3 where there was nothing to read."""
+    if any(failure.kind != "EmptyInput" for failure in outcome.failures):
+        return EXIT_IO
+    if outcome.failures or not (outcome.done or outcome.skipped):
+        return EXIT_RUN
+    return EXIT_FINE
+
+
+def report_json(outcome: Outcome) -> dict[str, Any]:
+    """The report of a run."""
+    providers = {name: outcome.summary.groups[name].as_json() for name in sorted(outcome.summary.groups)}
+    for figures in providers.values():
+        del figures["tools"]
+    return {
+        "schema_version": SCHEMA,
+        "found": outcome.found,
+        "done": outcome.done,
+        "skipped": outcome.skipped,
+        "parts": outcome.parts,
+        "others": outcome.others,
+        "failures": outcome.failures,
+        "bytes": outcome.bytes,
+        "seconds": round(outcome.seconds, 3),
+        "records": outcome.records,
+        "faults": outcome.faults,
+        "by_provider": providers,
+        "outputs": outcome.outputs,
+    }
+
+
+def write_json(place: Path, value: Any) -> None:
+    """Indented JSON to a file, or to standard output for `-`. Raises: SinkError."""
+    data = msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
+    if str(place) != "-":
+        publish_now(place, data)
+        return
+    try:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        quiet_stdout()
+
+
+def _tell_units(units: Sequence[Unit], json: Path | None) -> int:
+    if json is not None:
+        rows = [{"source": u.name, "size": u.size} for u in units]
+        write_json(json, {"schema_version": SCHEMA, "found": len(units), "sources": rows})
+        return EXIT_FINE if units else EXIT_RUN
+    try:
+        for unit in units:
+            sys.stdout.write(f"{unit.size:>14,}  {visible(unit.name, 4096)}\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        quiet_stdout()
+    total = sum(unit.size for unit in units)
+    sys.stderr.write(f"{len(units):,} sources, {total / 1e6:,.1f} MB; nothing was read\n")
+    return EXIT_FINE if units else EXIT_RUN
+
+
+def tell(outcome: Outcome) -> None:
+    """The table at the end, to standard error."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(stderr=True, highlight=False)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    columns = ("provider", "sessions", "turns", "calls", "failed", "edits", "tokens in", "tokens out", "faults")
+    for i, title in enumerate(columns):
+        table.add_column(title, justify="right" if i else "left", no_wrap=True)
+    for name in sorted(outcome.summary.groups):
+        figures = outcome.summary.groups[name]
+        outcomes = figures.by_outcome
+        failed = sum(outcomes.get(key, 0) for key in ("error", "denied", "cancelled"))
+        tokens = figures.tokens
+        out = tokens.sums.get("output")
+        cells = (
+            figures.sessions,
+            figures.turns,
+            figures.tool_calls,
+            failed,
+            figures.edits,
+            tokens.sums.get("input"),
+            ("≥" if tokens.unsure else "") + number(out),
+            sum(figures.faults.values()),
+        )
+        table.add_row(Text(visible(name, 40)), *(c if isinstance(c, str) else number(c) for c in cells))
+    if outcome.summary.groups:
+        console.print(table)
+    rate = outcome.bytes / 1e6 / outcome.seconds if outcome.seconds else 0.0
+    said = [f"{outcome.done:,} sessions read in {outcome.seconds:.1f} s ({outcome.bytes / 1e6:,.0f} MB, {rate:,.0f} MB/s)"]
+    for count, what in (
+        (outcome.skipped, "unchanged"),
+        (len(outcome.parts), "belong to other sessions"),
+        (len(outcome.others), "other files"),
+        (len(outcome.failures), "failed"),
+    ):
+        if count:
+            said.append(f"{count:,} {what}")
+    sys.stderr.write(", ".join(said) + "\n")
+    for failure in outcome.failures[:MOST_SHOWN]:
+        sys.stderr.write(f"  {visible(failure.error, 300)}\n")
+    if len(outcome.failures) > MOST_SHOWN:
+        sys.stderr.write(f"  … and {len(outcome.failures) - MOST_SHOWN:,} more; --json FILE lists all\n")
+    for name, place in outcome.outputs.items():
+        sys.stderr.write(f"{name:<12}{visible(place, 300)}\n")
+
+
+def number(value: int | None) -> str:
+    """A count for people; `?` for what nobody knows."""
+    return "?" if value is None else f"{value:,}"

@@ -1,0 +1,40 @@
+"""`agentv-stream query`: SQL over a Parquet data set."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def query(
+    sql: Annotated[str, typer.Argument(help="SQL over sessions, messages, tool_calls, faults; @FILE reads it.")],
+    dataset: Annotated[str, typer.Argument(help="The data set: a folder or URL.")] = ".agentv/dataset",
+    json: Annotated[bool, typer.Option("--json", help="One JSON object per row.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Comma-separated, with a header.")] = False,
+    limit: Annotated[int, typer.Option(min=0, help="Rows of the table at most; 0 for all.")] = 1000,
+) -> None:
+    """Ask a data set that `import --parquet` wrote. Useful queries: docs/queries.md."""
+    from agentv_stream.cli.consuming import quiet_stdout, say
+    from agentv_stream.cli.rows import as_csv, as_json, as_table
+    from agentv_stream.errors import AgentvStreamError
+    from agentv_stream.query import run_query
+
+    try:
+        if sql.startswith("@"):
+            sql = Path(sql[1:]).read_text(encoding="utf-8")
+        names, rows = run_query(sql, dataset)
+    except AgentvStreamError as error:
+        say(str(error))
+        raise typer.Exit(error.exit_code) from None
+    except OSError as error:
+        say(f"cannot read {sql[1:]}: {error.strerror}")
+        raise typer.Exit(2) from None
+    try:
+        if json:
+            as_json(names, rows)
+        elif csv:
+            as_csv(names, rows)
+        else:
+            as_table(names, rows, limit)
+    except BrokenPipeError:
+        quiet_stdout()

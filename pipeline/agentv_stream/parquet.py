@@ -1,0 +1,52 @@
+"""The Parquet data set, for those who read it: where its files are, and as a pyarrow data set (an extra)."""
+
+from typing import TYPE_CHECKING
+
+from agentv_stream import object_store
+from agentv_stream.errors import SourceError, UsageError
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as ds
+
+    from agentv_stream.bulk.dataset import Manifest
+
+
+def check_installed() -> None:
+    """Raises: UsageError where the extra is missing."""
+    try:
+        import pyarrow  # noqa: F401, ICN001  # pyright: ignore[reportUnusedImport] - only whether it is there
+    except ImportError:
+        raise UsageError("Parquet needs an extra: pip install 'agentv-stream[parquet]'") from None
+
+
+def manifest_of(root: str) -> "Manifest":
+    """What a data set consists of.
+
+    Raises: SourceError where there is none, UsageError for one of another version.
+    """
+    from agentv_stream.bulk.dataset import MANIFEST, read_manifest
+
+    manifest = read_manifest(root)
+    if manifest is None:
+        raise SourceError(f"{root} is no data set: it has no {MANIFEST}; `agentv-stream import … --parquet {root}` makes one")
+    return manifest
+
+
+def open_dataset(root: str, table: str) -> "ds.Dataset":
+    """One table (`sessions`, `messages`, `tool_calls`, `faults`) as a pyarrow data set with `provider` and `day`.
+
+    Raises: SourceError, UsageError.
+    """
+    check_installed()
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+
+    from agentv_stream.bulk.tables import arrow_schema
+
+    paths = manifest_of(object_store.plain(root)).paths(object_store.plain(root), table)
+    schema = arrow_schema(table).append(pa.field("provider", pa.string())).append(pa.field("day", pa.string()))
+    partitioning = ds.partitioning(pa.schema([("provider", pa.string()), ("day", pa.string())]), flavor="hive")
+    filesystem = object_store.of_url(root) if object_store.is_url(root) else None
+    if filesystem is not None:
+        paths = [path.partition("://")[2] for path in paths]
+    return ds.dataset(paths, schema=schema, format="parquet", partitioning=partitioning, filesystem=filesystem)

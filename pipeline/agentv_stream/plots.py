@@ -1,0 +1,83 @@
+"""Figures of many sessions as a picture, with matplotlib (an extra): calls and failures by group, and tokens."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+from agentv_stages.merge import By, Figures, Summary
+from agentv_stages.visible import visible
+from agentv_stream.errors import SinkError, UsageError
+from agentv_stream.sink import publish_now
+
+FORMATS = (".svg", ".png", ".pdf")
+MOST_BARS = 30
+_GOOD, _BAD, _IN, _OUT = "#4878a8", "#c8553d", "#8fb8a8", "#e0a458"
+
+
+def check_plot(path: Path) -> None:
+    """Raises: UsageError for a file type that is no picture, or where the extra is missing."""
+    if path.suffix.lower() not in FORMATS:
+        raise UsageError(f"--plot: expected a file ending in {', '.join(FORMATS)}, not {path.name}")
+    try:
+        import matplotlib  # noqa: F401, ICN001  # pyright: ignore[reportUnusedImport] - only whether it is there
+    except ImportError:
+        raise UsageError("plots need an extra: pip install 'agentv-stream[plot]'") from None
+
+
+def draw(path: Path, summary: Summary, by: By) -> None:
+    """Writes the picture; nothing of a log's text is read as markup.
+
+    Raises: SinkError.
+    """
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    labels, good, bad, given, made = _bars(summary, by)
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "agentv-stream", "text.parse_math": False}):
+        height = max(2.5, 0.28 * len(labels) + 1.2)
+        figure: Any = Figure(figsize=(10 if given else 7, height), layout="constrained")
+        calls, *rest = figure.subplots(1, 2 if given else 1, sharey=True, squeeze=False)[0]
+        places = range(len(labels))
+        calls.barh(places, good, color=_GOOD, label="ended well, or open")
+        calls.barh(places, bad, left=good, color=_BAD, label="failed")
+        calls.set_yticks(list(places), labels)
+        calls.invert_yaxis()
+        calls.set_xlabel(f"tool calls by {by}")
+        calls.legend(loc="lower right", fontsize="small")
+        for axes in rest:
+            axes.barh(places, given, color=_IN, label="input")
+            axes.barh(places, made, left=given, color=_OUT, label="output")
+            axes.set_xlabel("tokens, millions")
+            axes.legend(loc="lower right", fontsize="small")
+        buffer = io.BytesIO()
+        kind = path.suffix.lower()[1:]
+        metadata = {"Date": None} if kind == "svg" else None
+        try:
+            figure.savefig(buffer, format=kind, metadata=metadata)
+        except OSError as error:
+            raise SinkError(str(path), error) from error
+    publish_now(path, buffer.getvalue())
+
+
+def _bars(summary: Summary, by: By) -> tuple[list[str], list[int], list[int], list[float], list[float]]:
+    """Labels, calls that did not fail, failed ones, tokens in and out in millions (none by tool)."""
+    if by == "tool":
+        tools = summary.total().tools
+        names = sorted(tools, key=lambda name: (-tools[name].calls, name))[:MOST_BARS]
+        good = [tools[name].calls - tools[name].errors for name in names]
+        return [visible(name, 40) for name in names], good, [tools[name].errors for name in names], [], []
+    groups = sorted(summary.groups.items(), key=lambda item: (-item[1].tool_calls, item[0]))[:MOST_BARS]
+    if by == "day":
+        groups.sort()
+    bad = [_failed(figures) for _, figures in groups]
+    return (
+        [visible(name, 40) for name, _ in groups],
+        [figures.tool_calls - failed for (_, figures), failed in zip(groups, bad, strict=True)],
+        bad,
+        [figures.tokens.sums.get("input", 0) / 1e6 for _, figures in groups],
+        [figures.tokens.sums.get("output", 0) / 1e6 for _, figures in groups],
+    )
+
+
+def _failed(figures: Figures) -> int:
+    return sum(figures.by_outcome.get(name, 0) for name in ("error", "denied", "cancelled"))

@@ -1,0 +1,106 @@
+"""What a session's tokens would cost at list prices, by the price table of genai-prices (an extra); never invented.
+
+The agent's own figure stays in `cost_usd`; the estimate stands beside it. It is null where a model is not in the table
+or the log does not say how many tokens there were. Prices are those of the day on which the session began.
+Where a price depends on the size of a request, the session's mean request decides, because only sums are kept.
+"""
+
+import re
+from datetime import datetime
+from decimal import Decimal
+from functools import cache
+from typing import Any
+
+from agentv_stages.result import Result
+from agentv_stream.errors import UsageError
+
+_CLOUD = re.compile(r"(?:(?:us|eu|apac|global|jp|au)\.)?(?:anthropic|amazon|meta|openai)\.|-v\d+:\d+\Z|@\d+\Z")
+
+
+def check_installed() -> None:
+    """Raises: UsageError where the extra is missing."""
+    try:
+        import genai_prices  # noqa: F401  # pyright: ignore[reportUnusedImport] - only whether it is there
+    except ImportError:
+        raise UsageError("prices need an extra: pip install 'agentv-stream[prices]'") from None
+
+
+def estimate_cost(result: Result) -> None:
+    """Sets `estimated_cost_usd` and `price_table_date` of a result.
+
+    Raises: UsageError where the extra is missing.
+    """
+    check_installed()
+    result.price_table_date = price_table_date()
+    result.estimated_cost_usd = _estimate(result)
+
+
+def cost_text(result: Result) -> str:
+    """The cost in words for people: the agent's own, the estimate, how far they are apart; empty where nothing is known."""
+    told, estimated = result.cost_usd, result.estimated_cost_usd
+    if not isinstance(estimated, float):
+        return f"${told:.4f}" if told is not None else ""
+    if told is None:
+        return f"${estimated:.4f} estimated"
+    apart = f", {100 * (estimated - told) / told:+.0f} %" if told else ""
+    return f"${told:.4f} (estimated ${estimated:.4f}{apart})"
+
+
+@cache
+def price_table_date() -> str:
+    """The newest dated price in the table, and the version of the package that brought it."""
+    from importlib.metadata import version
+
+    from genai_prices.data_snapshot import get_snapshot
+
+    newest = ""
+    for provider in get_snapshot().providers:
+        for model in provider.models:
+            if not isinstance(model.prices, list):
+                continue
+            for price in model.prices:
+                start = getattr(price.constraint, "start_date", None)
+                if start is not None:
+                    newest = max(newest, start.isoformat())
+    return f"{newest} (genai-prices {version('genai-prices')})"
+
+
+def _estimate(result: Result) -> float | None:
+    by_model = {name: tokens for name, tokens in result.tokens_by_model.items() if any(tokens.values())}
+    model = next(iter(by_model), result.session.model)
+    if len(by_model) <= 1:
+        by_model = {model: result.tokens} if model is not None else {}
+    if not by_model:
+        return None
+    total = Decimal(0)
+    when = result.session.started_at
+    at = datetime.fromisoformat(when) if when is not None else None
+    for name, tokens in by_model.items():
+        price = _price(name, tokens, max(1, result.model_calls), at)
+        if price is None:
+            return None
+        total += price
+    return float(total)
+
+
+def _price(model: str, tokens: dict[str, Any], calls: int, at: datetime | None) -> Decimal | None:
+    """The price of a model's tokens; None for an unknown model or unknown tokens."""
+    from genai_prices import Usage, calc_price
+
+    given, output = tokens.get("input"), tokens.get("output")
+    if given is None or output is None:
+        return None
+    fields = {
+        "input_tokens": given,
+        "output_tokens": output,
+        "cache_read_tokens": tokens.get("cached"),
+        "cache_write_tokens": tokens.get("cache_write"),
+        "cache_write_1h_tokens": tokens.get("cache_write_1h"),
+    }
+    usage = Usage(**{name: Decimal(value) / calls for name, value in fields.items() if value})
+    for name in dict.fromkeys((model, model.rpartition("/")[2], _CLOUD.sub("", model.rpartition("/")[2]))):
+        try:
+            return calc_price(usage, name, genai_request_timestamp=at).total_price * calls
+        except (LookupError, ValueError):
+            continue
+    return None
