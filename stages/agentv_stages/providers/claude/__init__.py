@@ -50,14 +50,14 @@ def _detect_stream(head: Head) -> float:
 def _detect_session(head: Head) -> float:
     best = 0.0
     for line in head:
-        kind = line.get("type")
+        kind, message = line.get("type"), line.get("message")
+        if kind == "tool_result" or "systemPayload" in line or (isinstance(message, dict) and "parts" in message):
+            return 0.0  # Qwen, whose envelope is the same
         if "data" in line and "parentId" in line:
             continue
-        message = line.get("message")
-        parts = isinstance(message, dict) and "parts" in message
-        if not parts and "uuid" in line and "sessionId" in line and ("isSidechain" in line or "parentUuid" in line):
+        if "uuid" in line and "sessionId" in line and ("isSidechain" in line or "parentUuid" in line):
             if kind in ("user", "assistant", "system", "attachment", "progress"):
-                return 1.0
+                best = 1.0
         if kind in _META_TYPES and ("sessionId" in line or "leafUuid" in line or "messageId" in line):
             best = max(best, 0.7)
     return best
