@@ -71,6 +71,7 @@ class Decode:
         self.decoder.state = msgspec.json.decode(data, type=type(state))
 
     def _repair(self, record: Record, batch: Batch, refusal: Exception) -> None:
+        _take_back(record, batch)
         data = record.data
         if data.lstrip()[:1] == b"[" and self._explode(record, batch):
             return
@@ -107,14 +108,17 @@ class Decode:
                 clean = Record(bytes(to_raw(value)), record.offset, record.row)
                 self.decoder.decode(clean, batch)
             except msgspec.ValidationError as error:
+                _take_back(record, batch)
                 if len(pruned) == _MOST_PRUNED or not _prune(value, str(error)):
                     batch.fault("schema", record, str(error))
                     return
                 pruned.append(str(error))
             except RecursionError:
+                _take_back(record, batch)
                 batch.fault("too-deep", record, "nested too deeply to be decoded")
                 return
             except REFUSED as error:
+                _take_back(record, batch)
                 batch.fault("schema", record, str(error))
                 return
             else:
@@ -169,6 +173,13 @@ class Decode:
             if found and found[0][0] >= CERTAIN and found[0][2].name != self.dialect.name:
                 batch.fault("foreign-record", record, f"looks like {found[0][2].name} in a {self.dialect.name} log")
         batch.strangers.clear()
+
+
+def _take_back(record: Record, batch: Batch) -> None:
+    """Takes out what a decoder told of a record before it refused it: the record is decoded again."""
+    events = batch.events
+    while events and events[-1].source.row == record.row and events[-1].source.offset == record.offset:
+        events.pop()
 
 
 def _one_line(record: Record) -> Record:

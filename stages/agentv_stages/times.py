@@ -18,10 +18,8 @@ def parse_iso(text: str | None) -> int | None:
         return None
     base = _minutes.get(text[:17])
     if base is not None and len(text) == 24 and text[23] == "Z" and text[19] == ".":
-        try:
-            return base + int(text[17:19] + text[20:23])
-        except ValueError:
-            return None
+        digits = text[17:19] + text[20:23]
+        return base + int(digits) if digits < "60" and digits.isdecimal() else None
     try:
         when = datetime.fromisoformat(text)
     except ValueError:
@@ -65,6 +63,6 @@ def iso_bytes(time_ms: int) -> bytes:
     if prefix is None:
         if len(_prefixes) >= _KEEP:
             _prefixes.clear()
-        prefix = datetime.fromtimestamp(minute * 60, UTC).strftime("%Y-%m-%dT%H:%M:").encode()
+        prefix = datetime.fromtimestamp(minute * 60, UTC).isoformat()[:17].encode()
         _prefixes[minute] = prefix
     return b"%b%02d.%03dZ" % (prefix, ms // 1000, ms % 1000)

@@ -6,7 +6,7 @@ One line holds one block of a message or a few; every line of a message repeats 
 import re
 from collections.abc import Iterable, Sequence
 
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, ValidationError
 
 from agentv_stages.batch import Batch
 from agentv_stages.event import (
@@ -31,6 +31,7 @@ from agentv_stages.providers.claude.wire import (
     Structured,
     ToolUseResult,
     Usage,
+    decode_usage,
 )
 
 PARTS = tuple(f"-content-{i}" for i in range(64))
@@ -186,6 +187,18 @@ def failure(output: bytes, headless: bool) -> tuple[Outcome, int | None]:
     if any(mark in head for mark in _REFUSED):
         return "denied", None
     return "error", None
+
+
+def read_usage(raw: Raw) -> Usage:
+    """The usage of a message.
+
+    Raises: msgspec.ValidationError that names the member by its place in the record, so that it can be left out.
+    """
+    try:
+        return decode_usage(raw)
+    except ValidationError as error:
+        said, _, path = str(error).partition(" - at `$")
+        raise ValidationError(f"{said} - at `$.message.usage{path.rstrip('`')}`") from error
 
 
 def token_usage(source: Source, key: str, usage: Usage, model: str | None, final: bool) -> TokenUsage:

@@ -27,6 +27,7 @@ from agentv_stages.providers.claude.blocks import (
     SYNTHETIC_MODEL,
     Seen,
     assistant_blocks,
+    read_usage,
     session_usage,
     token_usage,
     user_blocks,
@@ -39,7 +40,6 @@ from agentv_stages.providers.claude.wire import (
     decode_head,
     decode_meta,
     decode_session,
-    decode_usage,
 )
 from agentv_stages.times import parse_iso
 
@@ -128,19 +128,22 @@ class SessionDecoder:
         source = self._source(line, record)
         synthetic = message.model == SYNTHETIC_MODEL or bool(line.isApiErrorMessage)
         state = self.state
-        model = None if synthetic or source.stream != "main" else message.model
-        if line.version != state.version or (model is not None and model != state.model) or state.session_id is None:
-            self._facts(line, model, source, record, batch)
         message_id = message.id or line.uuid or f"m{record.row}"
-        assistant_blocks(message, message_id, source, self.context.parent_call, batch, synthetic)
-        if message.usage and not synthetic:
+        told = None
+        if message.usage and not synthetic:  # decoded before anything is told: it may refuse the record
             seen = state.others if line.isSidechain else state.main
             stopped = message.stop_reason is not None
             if seen.message_id != message_id or seen.final != stopped or seen.usage != message.usage:
-                seen.message_id, seen.usage, seen.final = message_id, message.usage, stopped
-                usage = decode_usage(message.usage)
+                usage = read_usage(message.usage)
                 final = stopped or (usage.output_tokens or 0) > PLACEHOLDER or (line.version or "").startswith("1.")
-                batch.events.append(token_usage(source, message_id, usage, message.model, final))
+                told = token_usage(source, message_id, usage, message.model, final)
+                seen.message_id, seen.usage, seen.final = message_id, message.usage, stopped
+        model = None if synthetic or source.stream != "main" else message.model
+        if line.version != state.version or (model is not None and model != state.model) or state.session_id is None:
+            self._facts(line, model, source, record, batch)
+        assistant_blocks(message, message_id, source, self.context.parent_call, batch, synthetic)
+        if told is not None:
+            batch.events.append(told)
         if source.stream == "main":
             if line.isApiErrorMessage:
                 reason = text_of(message_text(message))[:300]

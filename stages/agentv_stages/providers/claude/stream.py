@@ -15,6 +15,7 @@ from agentv_stages.providers.claude.blocks import (
     SYNTHETIC_MODEL,
     Seen,
     assistant_blocks,
+    read_usage,
     session_usage,
     token_usage,
     user_blocks,
@@ -29,7 +30,6 @@ from agentv_stages.providers.claude.wire import (
     decode_result,
     decode_stream,
     decode_system,
-    decode_usage,
 )
 from agentv_stages.times import parse_iso
 
@@ -112,20 +112,22 @@ class StreamDecoder:
         message, parent = line.message, line.parent_tool_use_id
         assert message is not None
         source = self._source(record, line.uuid, line.timestamp, parent)
+        synthetic = message.model == SYNTHETIC_MODEL
+        message_id = message.id or line.uuid or f"m{record.row}"
+        usage = None
+        if not synthetic and message.usage:  # decoded before anything is told: it may refuse the record
+            seen = self.state.others if parent else self.state.main
+            final = message.stop_reason is not None
+            if seen.message_id != message_id or seen.final != final or seen.usage != message.usage:
+                usage = token_usage(source, message_id, read_usage(message.usage), message.model, final)
+                seen.message_id, seen.usage, seen.final = message_id, message.usage, final
         if self.state.session_id is None:
             self._session(source, decode_head(record.data).session_id, batch)
         if line.supersedes:
             batch.events.append(Retract(source, "", tuple(line.supersedes), "superseded"))
-        synthetic = message.model == SYNTHETIC_MODEL
-        message_id = message.id or line.uuid or f"m{record.row}"
         assistant_blocks(message, message_id, source, parent, batch, synthetic)
-        if not synthetic and message.usage:
-            seen = self.state.others if parent else self.state.main
-            final = message.stop_reason is not None
-            if seen.message_id != message_id or seen.final != final or seen.usage != message.usage:
-                seen.message_id, seen.usage, seen.final = message_id, message.usage, final
-                usage = decode_usage(message.usage)
-                batch.events.append(token_usage(source, message_id, usage, message.model, final))
+        if usage is not None:
+            batch.events.append(usage)
 
     def _user(self, line: StreamLine, record: Record, batch: Batch) -> None:
         message = line.message
