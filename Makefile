@@ -1,0 +1,55 @@
+# `make demo` and `make test` do all the set-up: Python 3.11 or later, make and pip are enough.
+
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+# Real recordings, where a checkout has them beside it; their tests skip elsewhere.
+CORPUS := $(wildcard ../shared/corpus)
+ifneq ($(CORPUS),)
+export AGENTV_STREAM_CORPUS ?= $(abspath $(CORPUS))
+endif
+
+.PHONY: demo test lint types docs check soak bench clean
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "no Python 3.11 or later found; set PYTHON=/path/to/python3.11" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run: pyproject.toml | $(BIN)/python
+	$(PIP_INSTALL) --editable .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	$(PIP_INSTALL) --editable '.[dev]'
+	@touch $@ $(VENV)/.run
+
+demo: $(VENV)/.run  ## the main job on examples/
+	@sh examples/demo.sh $(BIN)
+
+test: $(VENV)/.dev  ## every test; TESTS="tests/stages -k pair" for some
+	$(BIN)/python -m pytest $(TESTS)
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+	$(BIN)/pyright
+
+docs: $(VENV)/.run  ## writes the pages that are made from the code
+	$(BIN)/python -m agentv_stream.docs_pages docs
+
+check: lint types test
+
+soak: $(VENV)/.dev  ## the long form of the torture test
+	AGENTV_STREAM_SOAK=1 $(BIN)/python -m pytest -k torture
+
+bench: $(VENV)/.dev
+	$(BIN)/python benchmarks/run.py
+
+clean:
+	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
