@@ -68,7 +68,7 @@ class Seen(Struct):
     """The usage told last, so that the other lines of a message do not tell it again."""
 
     message_id: str = ""
-    usage: Raw = ABSENT
+    usage: Raw = Raw(b"null")  # not empty: the state must be written as JSON
     final: bool = False
 
 
