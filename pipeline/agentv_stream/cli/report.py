@@ -1,0 +1,26 @@
+"""`agentv-stream report`: compares approaches from the results of their runs."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def report(
+    results: Annotated[
+        list[Path], typer.Argument(help="Results of run, of consume --stats, of bobbin; folders of them.")
+    ],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="File; else standard output.")] = None,
+    format_: Annotated[
+        str | None, typer.Option("--format", help="md, html or json; else by the file's ending.")
+    ] = None,
+    baseline: Annotated[str | None, typer.Option(help="The approach that others are compared with.")] = None,
+    candidate: Annotated[str | None, typer.Option(help="Only this approach is compared with the baseline.")] = None,
+    streams: Annotated[
+        bool, typer.Option("--streams/--no-streams", help="Count old results anew from the raw streams beside them.")
+    ] = True,
+) -> None:
+    """Compare approaches: tables, paired differences with intervals; Markdown, HTML or JSON."""
+    from agentv_stream.cli.reporting import write_report
+
+    raise typer.Exit(write_report(results, output, format_, baseline, candidate, streams))

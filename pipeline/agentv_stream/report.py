@@ -1,0 +1,459 @@
+"""Compares approaches: result files in, figures per approach and task out, and paired differences with their
+uncertainty.
+
+Figures mean what docs/metrics.md says. Results of bobbin's evaluation are read, too: where the raw stream lies beside
+one its figures are counted anew, and the stored ones are kept as historical. What is not known is None and stays out of
+a mean.
+"""
+
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from agentv_stages.payload import decode_json
+from agentv_stages.trajectory.json_values import is_list, is_object
+from agentv_stream.errors import AgentvStreamError, SourceError
+from agentv_stream.summary import summarize
+
+SCHEMA = "agentv_stream.report.v1"
+RESAMPLES = 5_000
+CONFIDENCE = 0.95
+MOST_BYTES = 256 * 1024 * 1024
+NO_RUN = frozenset(("workspace_error", "bobbin_setup_error"))
+
+
+@dataclass
+class Run:
+    """One run, as one result file tells of it."""
+
+    path: Path
+    task: str
+    approach: str
+    attempt: int | None = None
+    status: str | None = None
+    model: str | None = None
+    passed: bool | None = None
+    tool_calls: float | None = None
+    tool_errors: float | None = None
+    first_edit_turn: float | None = None
+    turns: float | None = None
+    input: float | None = None
+    cached: float | None = None
+    output: float | None = None
+    cost_usd: float | None = None
+    duration_s: float | None = None
+    watched: dict[str, int] = field(default_factory=dict[str, int])
+    by_tool: dict[str, int] = field(default_factory=dict[str, int])
+    historical: dict[str, Any] = field(default_factory=dict[str, Any])
+    apart: str | None = None
+
+    @property
+    def error_rate(self) -> float | None:
+        if self.tool_errors is None or not self.tool_calls:
+            return None
+        return self.tool_errors / self.tool_calls
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A figure that is compared. `digits` are those shown; `percent` shows a share."""
+
+    key: str
+    title: str
+    value: Callable[[Run], float | None]
+    digits: int = 1
+    percent: bool = False
+    always: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """`approach` minus baseline over pairs of one task and one model; `low` and `high` bound the mean with 95 %.
+
+    `over` says what was resampled: the pairs (their runs within them), or of a single pair its attempts. The bounds
+    are None where neither is there twice: one difference says nothing about how it varies.
+    """
+
+    metric: str
+    approach: str
+    pairs: int
+    baseline: float
+    candidate: float
+    mean: float
+    low: float | None
+    high: float | None
+    over: str | None = None
+
+
+@dataclass
+class Comparison:
+    """Everything that a report shows."""
+
+    runs: list[Run]
+    approaches: list[str]
+    tasks: list[str]
+    metrics: list[Metric]
+    baseline: str | None
+    candidates: list[str]
+    differences: list[Difference]
+    apart: list[tuple[str, str]]
+    warnings: list[str]
+
+    def of(self, approach: str, task: str | None = None) -> list[Run]:
+        """The runs of an approach that count."""
+        return [r for r in self.runs if r.approach == approach and (task is None or r.task == task) and _counts(r)]
+
+
+def compare(
+    sources: Sequence[Path], baseline: str | None = None, candidate: str | None = None, streams: bool = True
+) -> Comparison:
+    """Reads result files (folders of them) and compares.
+
+    `streams`: raw streams beside old results are read. Raises: SourceError where nothing can be read.
+    """
+    warnings: list[str] = []
+    runs: list[Run] = []
+    for path in result_files(sources):
+        try:
+            run = read_run(path, streams)
+        except SourceError as error:
+            warnings.append(str(error))
+            continue
+        if run is not None:
+            runs.append(run)
+    if not runs:
+        reason = f": {warnings[0]}" if warnings else ""
+        raise SourceError(f"no result was found in {', '.join(map(str, sources))}{reason}")
+    approaches = sorted({run.approach for run in runs})
+    if baseline is None:
+        plain = [a for a in approaches if a.startswith(("no-", "base", "without"))]
+        baseline = plain[0] if len(plain) == 1 else approaches[0] if len(approaches) == 2 else None
+    for name in (baseline, candidate):
+        if name is not None and name not in approaches:
+            raise SourceError(f"no result is of the approach {name!r}; there are {', '.join(approaches)}")
+    metrics = metrics_of(runs)
+    tasks = sorted({run.task for run in runs})
+    candidates = [] if baseline is None else [candidate] if candidate else [a for a in approaches if a != baseline]
+    made = Comparison(runs, approaches, tasks, metrics, baseline, candidates, [], [], warnings)
+    made.apart = [(str(run.path), run.apart) for run in runs if run.apart is not None]
+    partners: set[Path] = set()
+    for other in candidates:
+        assert baseline is not None
+        pairs = pair_runs(made, baseline, other)
+        partners |= {run.path for left, _ in pairs for run in left}
+        found = (difference(metric, other, pairs) for metric in metrics)
+        made.differences += [one for one in found if one is not None]
+    made.apart += [
+        (str(run.path), f"no other approach has a run of {run.task} with {run.model}")
+        for run in runs
+        if candidates and run.approach == baseline and run.apart is None and run.path not in partners
+    ]
+    return made
+
+
+def result_files(sources: Sequence[Path]) -> list[Path]:
+    """The files to read; of folders every .json below them but manifests. Raises: SourceError for what does not
+    exist."""
+    files: list[Path] = []
+    for source in sources:
+        if source.is_dir():
+            files += sorted(p for p in source.rglob("*.json") if p.is_file() and p.name != "manifest.json")
+        elif source.is_file():
+            files.append(source)
+        else:
+            raise SourceError(f"{source}: no such file or folder")
+    return files
+
+
+def read_run(path: Path, streams: bool = True) -> Run | None:
+    """Reads one result, ours or bobbin's; None for JSON that is no result. Raises: SourceError."""
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise SourceError(f"{path}: is too large for a result")
+        value: Any = decode_json(path.read_bytes())
+    except OSError as error:
+        raise SourceError(f"cannot read {path}: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
+        raise SourceError(f"{path}: is no JSON: {error}") from error
+    if not is_object(value):
+        return None
+    schema = value.get("schema_version")
+    if isinstance(schema, str) and schema.startswith("agentv_stream.result."):
+        return _own(path, value)
+    if "approach" in value and "task_id" in value:
+        return _bobbin(path, value, streams)
+    return None
+
+
+def _own(path: Path, value: Mapping[str, Any]) -> Run:
+    parts = path.name.removesuffix(".json").rsplit("_", 2)
+    named = parts if len(parts) == 3 else [path.stem, "", ""]
+    task = _text(value.get("task_id")) or _text(value.get("test_id")) or named[0]
+    session = _table(value.get("session"))
+    approach = _text(value.get("approach")) or _text(value.get("target")) or _text(session.get("provider")) or named[1]
+    run = Run(path, task, approach or "?", _integer(value.get("attempt")), _text(value.get("status")))
+    run.model = _text(session.get("model"))
+    tokens = _table(value.get("tokens"))
+    run.input, run.cached = _number(tokens.get("input")), _number(tokens.get("cached"))
+    run.output, run.cost_usd = _number(tokens.get("output")), _number(value.get("cost_usd"))
+    milliseconds = _number(value.get("duration_ms"))
+    ran = _table(value.get("run"))
+    run.duration_s = milliseconds / 1000 if milliseconds is not None else _number(ran.get("duration_seconds"))
+    verdicts: Any = value.get("verdicts")
+    if is_list(verdicts):
+        told = [v.get("verdict") for v in verdicts if is_object(v) and v.get("verdict") != "skipped"]
+        run.passed = all(v == "pass" for v in told) if told else None
+    _summary(run, value.get("tool_use_summary"))
+    if run.tool_calls is None:
+        run.apart = "it has no tool_use_summary: the agent printed no stream of events"
+    elif run.model is None:
+        run.apart = "its log does not say which model answered"
+    return run
+
+
+def _summary(run: Run, summary: Any) -> None:
+    """Takes the figures of a `tool_use_summary` of ours."""
+    if not is_object(summary):
+        return
+    run.by_tool = {str(k): int(v) for k, v in _table(summary.get("by_tool")).items() if _number(v) is not None}
+    total = _number(summary.get("total_tool_calls"))
+    run.tool_calls = total if total is not None else float(sum(run.by_tool.values()))
+    outcomes: Any = summary.get("by_outcome")
+    if is_object(outcomes):
+        run.tool_errors = sum(_number(outcomes.get(name)) or 0 for name in ("error", "denied", "cancelled"))
+    run.first_edit_turn = _number(summary.get("first_edit_turn"))
+    run.turns = _number(summary.get("turns"))
+    watched: Any = summary.get("watched_commands")
+    if is_object(watched):
+        run.watched = {str(name): len(calls) for name, calls in watched.items() if is_list(calls)}
+    lines = _number(summary.get("first_edit_turn_lines"))
+    if lines is not None:
+        run.historical["first_edit_turn_lines"] = lines
+
+
+def _bobbin(path: Path, value: Mapping[str, Any], streams: bool) -> Run:
+    """A result of bobbin's evaluation. Its own figures count lines and path parts; they are kept as historical."""
+    run = Run(path, str(value["task_id"]), str(value["approach"]), _integer(value.get("attempt")))
+    run.status = _text(value.get("status"))
+    agent = _table(value.get("agent_result"))
+    usage = _table(value.get("token_usage"))
+    run.duration_s = _number(agent.get("duration_seconds"))
+    run.cost_usd = _number(usage.get("total_cost_usd", agent.get("cost_usd")))
+    parts = [_number(usage.get(k)) for k in ("input_tokens", "cache_read_tokens", "cache_creation_tokens")]
+    run.input = sum(p for p in parts if p is not None) if any(p is not None for p in parts) else None
+    run.cached, run.output = parts[1], _number(usage.get("output_tokens"))
+    test: Any = value.get("test_result")
+    if is_object(test) and isinstance(test.get("passed"), bool):
+        run.passed = test["passed"]
+    run.model = _serving_model(value, usage)
+    stored: Any = value.get("tool_use_summary")
+    if is_object(stored):
+        run.by_tool = {str(k): int(v) for k, v in _table(stored.get("by_tool")).items() if _number(v) is not None}
+        run.tool_calls = float(sum(run.by_tool.values()))
+        commands: Any = stored.get("bobbin_commands")
+        run.historical = {
+            "tool_calls": run.tool_calls,
+            "first_edit_turn_lines": _number(stored.get("first_edit_turn")),
+            "bobbin_commands": len(commands) if is_list(commands) else None,
+        }
+    stream = path.with_name(path.name.removesuffix(".json") + ".stream.jsonl")
+    if streams and stream.is_file():
+        _recount(run, stream)
+    if run.status in NO_RUN:
+        run.apart = f"the agent never ran ({run.status})"
+    elif agent.get("timed_out") is True and run.tool_calls is None:
+        run.apart = "it ran out of time and left no figures"
+    elif run.model is None:
+        run.apart = "nothing says which model answered"
+    return run
+
+
+def _recount(run: Run, stream: Path) -> None:
+    try:
+        result = summarize(stream, subagents=False)
+    except AgentvStreamError:
+        return
+    kept = dict(run.historical)
+    _summary(run, result.tool_use_summary)
+    recounted = run.historical.get("first_edit_turn_lines")
+    run.historical = {**run.historical, **kept}
+    if recounted is not None:
+        run.historical["first_edit_turn_lines_recounted"] = recounted
+    for name in ("input", "cached", "output"):
+        known = _number(result.tokens.get(name))
+        if known is not None:
+            setattr(run, name, known)
+    if result.cost_usd is not None:
+        run.cost_usd = result.cost_usd
+
+
+def _serving_model(value: Mapping[str, Any], usage: Mapping[str, Any]) -> str | None:
+    """The model that answered, never the one that was asked for; small helper models do not count."""
+    if "serving_model" in value:
+        return _text(value["serving_model"])
+    table = _table(usage.get("model_usage") or _table(value.get("agent_result")).get("model_usage"))
+    names = sorted(str(name) for name in table if "haiku" not in str(name))
+    return "+".join(names) or None
+
+
+def metrics_of(runs: Sequence[Run]) -> list[Metric]:
+    """The figures of a report: the fixed ones, and one for each watched command."""
+    names = sorted({name for run in runs for name in run.watched} | {"bobbin"})
+    watched = [
+        Metric(f"watched:{name}", f"Avg {name[:1].upper()}{name[1:]} Commands", _watched(name)) for name in names
+    ]
+    return [
+        Metric("passed", "Pass Rate", lambda r: None if r.passed is None else float(r.passed), 1, True),
+        Metric("tool_calls", "Avg Tool Calls", lambda r: r.tool_calls),
+        Metric("first_edit_turn", "Avg First Edit Turn", lambda r: r.first_edit_turn),
+        *watched,
+        Metric("turns", "Avg Turns", lambda r: r.turns),
+        Metric("input", "Avg Input Tokens", lambda r: r.input, 0),
+        Metric("output", "Avg Output Tokens", lambda r: r.output, 0),
+        Metric("cost_usd", "Avg Cost (USD)", lambda r: r.cost_usd, 4),
+        Metric("duration_s", "Avg Duration (s)", lambda r: r.duration_s),
+        Metric("error_rate", "Tool Error Rate", lambda r: r.error_rate, 1, True),
+    ]
+
+
+def _watched(name: str) -> Callable[[Run], float | None]:
+    # A run whose figures were never counted has no watched commands to tell of, not none.
+    return lambda run: float(run.watched[name]) if name in run.watched else None
+
+
+def _counts(run: Run) -> bool:
+    return run.status not in NO_RUN
+
+
+def mean(values: Iterable[float | None]) -> float | None:
+    """The mean of what is known; None of nothing."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+Pair = tuple[list[Run], list[Run]]
+
+
+def pair_runs(comparison: Comparison, baseline: str, candidate: str) -> list[Pair]:
+    """Runs of both approaches on the same task with the same model; a candidate's without a partner are set apart."""
+    cells: dict[tuple[str, str], tuple[list[Run], list[Run]]] = {}
+    for run in comparison.runs:
+        if run.apart is not None or run.approach not in (baseline, candidate) or run.model is None:
+            continue
+        cell = cells.setdefault((run.task, run.model), ([], []))
+        cell[0 if run.approach == baseline else 1].append(run)
+    pairs: list[Pair] = []
+    for (task, model), (left, right) in sorted(cells.items()):
+        if left and right:
+            pairs.append((left, right))
+        elif right:
+            reason = f"{baseline} has no run of {task} with {model}"
+            comparison.apart += [(str(run.path), reason) for run in right]
+    return pairs
+
+
+Cell = tuple[list[float], list[float]]
+
+
+def difference(metric: Metric, approach: str, pairs: Sequence[Pair]) -> Difference | None:
+    """The mean difference of a figure, each task and model counting once, with percentile bootstrap bounds."""
+    cells: list[Cell] = []
+    for left, right in pairs:
+        before = [v for v in map(metric.value, left) if v is not None]
+        after = [v for v in map(metric.value, right) if v is not None]
+        if before and after:
+            cells.append((before, after))
+    if not cells:
+        return None
+    before_mean, after_mean = _average(_average(c[0]) for c in cells), _average(_average(c[1]) for c in cells)
+    low, high, over = bootstrap(cells)
+    return Difference(
+        metric.key, approach, len(cells), before_mean, after_mean, after_mean - before_mean, low, high, over
+    )
+
+
+def bootstrap(cells: Sequence[Cell], seed: int = 0) -> tuple[float | None, float | None, str | None]:
+    """Bounds of the mean difference, and what was resampled; the same ones each time.
+
+    Pairs are drawn with replacement, and within each drawn pair its runs.
+    """
+    number = len(cells)
+    if number < 2 and min(len(cells[0][0]), len(cells[0][1])) < 2:
+        return None, None, None
+    source = random.Random(seed)
+    size = sum(len(left) + len(right) for left, right in cells)
+    rounds = RESAMPLES if size <= 400 else max(200, RESAMPLES * 400 // size)
+    means: list[float] = []
+    for _ in range(rounds):
+        drawn = source.choices(cells, k=number)
+        deltas = (
+            _average(source.choices(right, k=len(right))) - _average(source.choices(left, k=len(left)))
+            for left, right in drawn
+        )
+        means.append(_average(deltas))
+    means.sort()
+    cut = int((1 - CONFIDENCE) / 2 * rounds)
+    return means[cut], means[rounds - 1 - cut], "pairs" if number > 1 else "attempts"
+
+
+def _average(values: Iterable[float]) -> float:
+    known = list(values)
+    return sum(known) / len(known)
+
+
+def report_json(comparison: Comparison) -> bytes:
+    """The report as one indented JSON object with a line end."""
+    by_approach = {
+        approach: {"runs": len(comparison.of(approach)), **_means(comparison, approach)}
+        for approach in comparison.approaches
+    }
+    by_task = [
+        {"task": task, "approach": approach, "runs": len(runs), **_means(comparison, approach, task)}
+        for task in comparison.tasks
+        for approach in comparison.approaches
+        if (runs := comparison.of(approach, task))
+    ]
+    value = {
+        "schema_version": SCHEMA,
+        "approaches": by_approach,
+        "tasks": by_task,
+        "baseline": comparison.baseline,
+        "candidates": comparison.candidates,
+        "differences": [msgspec.to_builtins(d) for d in comparison.differences],
+        "set_apart": [{"path": path, "reason": reason} for path, reason in comparison.apart],
+        "runs": [_plain(run) for run in comparison.runs],
+        "warnings": comparison.warnings,
+    }
+    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
+
+
+def _plain(run: Run) -> dict[str, Any]:
+    return {**asdict(run), "path": str(run.path)}
+
+
+def _means(comparison: Comparison, approach: str, task: str | None = None) -> dict[str, float | None]:
+    runs = comparison.of(approach, task)
+    return {metric.key: mean(map(metric.value, runs)) for metric in comparison.metrics}
+
+
+def _table(value: Any) -> Mapping[str, Any]:
+    """A mapping, or an empty one in place of what is none (old results hold null there)."""
+    return value if is_object(value) else {}
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+        return None
+    return value
+
+
+def _integer(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None

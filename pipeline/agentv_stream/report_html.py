@@ -1,0 +1,185 @@
+"""The report as one HTML page: no scripts, nothing loaded from elsewhere, plots as inline SVG.
+
+Every text of files and agents goes through `esc`; a content policy in the page refuses what might slip through.
+"""
+
+from collections.abc import Sequence
+from html import escape as html_escape
+
+from agentv_stages.visible import visible
+from agentv_stream.report import Comparison, Difference, Metric, Run, mean
+from agentv_stream.report_text import ABOUT_DIFFERENCES, HISTORICAL, interval, shown
+
+STYLE = """
+body{font:15px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem;color:#1c2733;background:#fff}
+table{border-collapse:collapse;margin:.5rem 0 1.5rem;font-variant-numeric:tabular-nums}
+th,td{padding:.25rem .7rem;border-bottom:1px solid #d5dce3;text-align:right;vertical-align:top}
+th:first-child,td:first-child{text-align:left}thead th{border-bottom:2px solid #8895a3}
+figure{display:inline-block;margin:0 1.5rem 1rem 0}figcaption{font-size:.85rem;color:#46525e}
+svg text{font:11px system-ui,sans-serif;fill:#46525e}.scroll{overflow-x:auto}
+@media(prefers-color-scheme:dark){body{background:#14191f;color:#dfe6ec}th,td{border-color:#33404c}
+svg text,figcaption{fill:#aab6c1;color:#aab6c1}}
+"""
+COLOURS = ("#3268a8", "#c2571a", "#2f7d4f", "#8a3f8f", "#8a6d1a", "#a33a4a")
+WIDTH = 420
+LEFT = 150
+ROW = 26
+
+
+def esc(text: str, width: int = 300) -> str:
+    return html_escape(visible(text, width), quote=True)
+
+
+def html(comparison: Comparison, generated: str | None = None) -> str:
+    """The whole page."""
+    parts = [
+        "<!doctype html>",
+        '<html lang="en"><head><meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width,initial-scale=1">',
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
+        f"<title>Agent comparison</title><style>{STYLE}</style></head><body>",
+        "<h1>Agent comparison</h1>",
+    ]
+    about = f"{len(comparison.runs)} runs, {len(comparison.approaches)} approaches, {len(comparison.tasks)} tasks"
+    parts.append(f"<p>{about}{f', generated {esc(generated)}' if generated else ''}.</p>")
+    parts.append("<h2>Approaches</h2>")
+    parts.append(_table(_summary(comparison)))
+    parts.append("<h2>Runs</h2><div>")
+    parts += [plot for metric in comparison.metrics if (plot := strip_plot(comparison, metric))]
+    parts.append("</div>")
+    if comparison.differences:
+        parts.append(f"<h2>Differences from {esc(comparison.baseline or '')}</h2>")
+        parts.append(f"<p>{esc(ABOUT_DIFFERENCES, 2000)}</p><div>")
+        for metric in comparison.metrics:
+            found = [d for d in comparison.differences if d.metric == metric.key]
+            if found:
+                parts.append(difference_plot(metric, found))
+        parts.append("</div>")
+        parts.append(_table(_differences(comparison)))
+    parts.append("<h2>Tasks</h2>")
+    parts.append(_table(_tasks(comparison)))
+    old = _historical(comparison.runs)
+    if len(old) > 1:
+        parts += ["<h2>Historical figures</h2>", f"<p>{esc(HISTORICAL, 2000)}</p>", _table(old)]
+    for title, lines in (
+        ("Set apart", [f"{path}: {reason}" for path, reason in comparison.apart]),
+        ("Warnings", comparison.warnings),
+    ):
+        if lines:
+            items = "".join(f"<li>{esc(line, 1000)}</li>" for line in lines)
+            parts.append(f"<h2>{title}</h2><ul>{items}</ul>")
+    parts.append("</body></html>\n")
+    return "\n".join(parts)
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    """Rows of plain texts, the first one the head."""
+    head = "".join(f"<th>{esc(cell)}</th>" for cell in rows[0])
+    body = "".join("<tr>" + "".join(f"<td>{esc(cell)}</td>" for cell in row) + "</tr>" for row in rows[1:])
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _summary(comparison: Comparison) -> list[list[str]]:
+    rows = [["", *comparison.approaches]]
+    rows.append(["Runs", *(str(len(comparison.of(a))) for a in comparison.approaches)])
+    for metric in comparison.metrics:
+        values = (mean(map(metric.value, comparison.of(a))) for a in comparison.approaches)
+        rows.append([metric.title, *(shown(metric, value) for value in values)])
+    return rows
+
+
+def _differences(comparison: Comparison) -> list[list[str]]:
+    rows = [["Figure", "Approach", "Pairs", "Baseline", "Approach's", "Difference", "95 % interval", "Over"]]
+    for one in comparison.differences:
+        metric = next(m for m in comparison.metrics if m.key == one.metric)
+        figures = [shown(metric, one.baseline), shown(metric, one.candidate), shown(metric, one.mean, True)]
+        rows.append([metric.title, one.approach, str(one.pairs), *figures, interval(metric, one), one.over or ""])
+    return rows
+
+
+def _tasks(comparison: Comparison) -> list[list[str]]:
+    metrics = [m for m in comparison.metrics if m.key != "tool_calls"]
+    rows = [["Task", "Approach", "Runs", *(m.title.removeprefix("Avg ") for m in metrics), "Tools"]]
+    for task in comparison.tasks:
+        for approach in comparison.approaches:
+            runs = comparison.of(approach, task)
+            if runs:
+                figures = [shown(m, mean(map(m.value, runs))) for m in metrics]
+                calls = mean(run.tool_calls for run in runs)
+                rows.append([task, approach, str(len(runs)), *figures, "" if calls is None else f"{calls:.1f}"])
+    return rows
+
+
+def _historical(runs: Sequence[Run]) -> list[list[str]]:
+    rows = [["Run", "Tool calls, old", "new", "First edit, old (lines)", "new (turn)", "Bobbin commands, old", "new"]]
+    for run in runs:
+        if "tool_calls" in run.historical:
+            old = run.historical
+            figures = (
+                old.get("tool_calls"),
+                run.tool_calls,
+                old.get("first_edit_turn_lines"),
+                run.first_edit_turn,
+                old.get("bobbin_commands"),
+                run.watched.get("bobbin"),
+            )
+            rows.append([f"{run.path.parent.name}/{run.path.name}", *("" if f is None else f"{f:g}" for f in figures)])
+    return rows
+
+
+def strip_plot(comparison: Comparison, metric: Metric) -> str:
+    """A dot for each run, a bar for the mean of each approach; "" where nothing is known."""
+    groups = [(a, [v for r in comparison.of(a) if (v := metric.value(r)) is not None]) for a in comparison.approaches]
+    every = [value for _, values in groups for value in values]
+    if not every:
+        return ""
+    low, high = min(0.0, *every), max(every)
+    high = high if high > low else low + 1
+    height = ROW * len(groups) + 24
+    marks: list[str] = []
+    for i, (approach, values) in enumerate(groups):
+        y = ROW * i + ROW / 2 + 4
+        colour = COLOURS[i % len(COLOURS)]
+        marks.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{esc(approach, 24)}</text>')
+        for value in values[:2_000]:
+            x = _x(value, low, high)
+            marks.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{colour}" fill-opacity=".45"/>')
+        middle = mean(values)
+        if middle is not None:
+            x = _x(middle, low, high)
+            marks.append(f'<path d="M{x:.1f} {y - 9:.1f}v18" stroke="{colour}" stroke-width="3"/>')
+    return _figure(metric, marks, height, low, high)
+
+
+def difference_plot(metric: Metric, differences: Sequence[Difference]) -> str:
+    """A point for each mean difference, a line for its interval, and where nothing would differ."""
+    bounds = [v for d in differences for v in (d.mean, d.low, d.high) if v is not None]
+    low, high = min(0.0, *bounds), max(0.0, *bounds)
+    if low == high:
+        low, high = low - 1, high + 1
+    height = ROW * len(differences) + 24
+    zero = _x(0.0, low, high)
+    marks = [f'<path d="M{zero:.1f} 0v{height - 20}" stroke="#8895a3" stroke-dasharray="3 3"/>']
+    for i, one in enumerate(differences):
+        y = ROW * i + ROW / 2 + 4
+        marks.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{esc(one.approach, 24)}</text>')
+        if one.low is not None and one.high is not None:
+            left, right = _x(one.low, low, high), _x(one.high, low, high)
+            marks.append(f'<path d="M{left:.1f} {y:.1f}H{right:.1f}" stroke="{COLOURS[0]}" stroke-width="3"/>')
+        marks.append(f'<circle cx="{_x(one.mean, low, high):.1f}" cy="{y:.1f}" r="5" fill="{COLOURS[1]}"/>')
+    return _figure(metric, marks, height, low, high, signed=True)
+
+
+def _x(value: float, low: float, high: float) -> float:
+    return LEFT + (value - low) / (high - low) * (WIDTH - LEFT - 30)
+
+
+def _figure(metric: Metric, marks: Sequence[str], height: int, low: float, high: float, signed: bool = False) -> str:
+    axis = [
+        f'<text x="{LEFT}" y="{height - 4}">{esc(shown(metric, low, signed))}</text>',
+        f'<text x="{WIDTH - 30}" y="{height - 4}" text-anchor="end">{esc(shown(metric, high, signed))}</text>',
+    ]
+    label = esc(metric.title)
+    inner = "".join((*marks, *axis))
+    size = f'width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}"'
+    return f'<figure><svg {size} role="img" aria-label="{label}">{inner}</svg><figcaption>{label}</figcaption></figure>'
