@@ -9,7 +9,7 @@ Source of the row's form: AgentV 4.42 `TranscriptJsonLine`.
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from agentv_stages.message import Message, PairedCall
 from agentv_stages.times import iso_bytes
@@ -87,45 +87,52 @@ class TranscriptRows:
         if len(content) == 1:
             parts += (b',"content":', content[0])
         elif content:
-            parts.append(b',"content":[')
-            for i, block in enumerate(content):
-                body = bytes(block)
-                first = body[:1]
-                comma = b"," if i else b""
-                if first == b'"':
-                    parts += (comma, b'{"type":"text","text":', body, b"}")
-                elif first == b"[":
-                    if len(body) > 2:
-                        parts += (comma, body[1:-1])
-                    else:
-                        parts += (comma, b'{"type":"text","text":""}')
-                else:
-                    parts += (comma, body)
-            parts.append(b"]")
+            _blocks(content, parts)
         elif role == "assistant":
             parts.append(b',"content":""')
         calls = message.calls
+        facts: list[bytes] = []
         if calls:
-            parts.append(b',"tool_calls":[')
-            for i, paired in enumerate(calls):
-                if i:
-                    parts.append(b",")
-                _call(paired, parts)
+            before = b',"tool_calls":['
+            for paired in calls:
+                parts.append(before)
+                facts.append(_call(paired, parts))
+                before = b","
             parts.append(b"]")
         started = message.source.time_ms
         if started is not None:
-            parts += (b',"start_time":"', iso_bytes(started), b'"')
             ended = message.end_ms
             if ended is not None and ended >= started:
-                parts.append(b',"end_time":"%b","duration_ms":%d' % (iso_bytes(ended), ended - started))
+                times = (iso_bytes(started), iso_bytes(ended), ended - started)
+                parts.append(b',"start_time":"%b","end_time":"%b","duration_ms":%d' % times)
+            else:
+                parts += (b',"start_time":"', iso_bytes(started), b'"')
         usage = message.usage
         if usage is not None and (usage.input is not None or usage.output is not None):
-            parts.append(
-                _usage(usage.input, usage.output if usage.output_final else None, usage.cached, usage.reasoning)
-            )
-        _metadata(message, parts)
+            output = usage.output if usage.output_final else None
+            parts.append(_usage(usage.input, output, usage.cached, usage.reasoning))
+        _metadata(message, facts, parts)
         parts.append(self._tail)
         return valid_utf8(b"".join(parts))
+
+
+def _blocks(content: list[Raw], parts: list[Any]) -> None:
+    """Several content blocks: texts as AgentV writes them, lists of blocks taken apart, others as they are."""
+    parts.append(b',"content":[')
+    for i, block in enumerate(content):
+        body = bytes(block)
+        first = body[:1]
+        comma = b"," if i else b""
+        if first == b'"':
+            parts += (comma, b'{"type":"text","text":', body, b"}")
+        elif first == b"[":
+            if len(body) > 2:
+                parts += (comma, body[1:-1])
+            else:
+                parts += (comma, b'{"type":"text","text":""}')
+        else:
+            parts += (comma, body)
+    parts.append(b"]")
 
 
 def _usage(given: int | None, output: int | None, cached: int | None, reasoning: int | None) -> bytes:
@@ -143,34 +150,45 @@ def _name(text: str) -> bytes:
     return known
 
 
-def _call(paired: PairedCall, parts: list[Any]) -> None:
+def _call(paired: PairedCall, parts: list[Any]) -> bytes:
+    """Appends the call to `parts`; gives our own facts of it, as a member."""
     call, result = paired.call, paired.result
-    parts += (
-        b'{"tool":',
-        _name(call.tool or call.name),
-        b',"input":',
-        call.input_json,
-        b',"id":',
-        _encode(call.call_id),
-    )
+    call_id = _encode(call.call_id)
+    parts += (b'{"tool":', _name(call.tool or call.name), b',"input":', call.input_json, b',"id":', call_id)
     begun = call.source.time_ms
     if begun is not None:
         parts += (b',"start_time":"', iso_bytes(begun), b'"')
+    facts = b'%b:{"name":%b,"kind":"%b","origin":"%b","outcome":"' % (
+        call_id,
+        _name(call.name),
+        call.kind.encode(),
+        call.origin.encode(),
+    )
     if result is None or result.outcome == "unpaired":
         parts.append(b',"status":"unknown"}')
-        return
-    if result.output_json is not None:
-        parts += (b',"output":', result.output_json)
-    parts += (b',"status":"', _STATUS[result.outcome or "ok"], b'"')
-    ended = result.source.time_ms
-    if ended is not None and begun is not None and ended >= begun:
-        parts += (b',"end_time":"', iso_bytes(ended), b'"')
-    if result.duration_ms is not None:
-        parts.append(b',"duration_ms":%d' % result.duration_ms)
-    parts.append(b"}")
+        facts += b'unpaired"'
+    else:
+        outcome = result.outcome or "ok"
+        facts += b'%b"' % outcome.encode()
+        if result.output_json is not None:
+            parts += (b',"output":', result.output_json)
+        parts += (b',"status":"', _STATUS[outcome], b'"')
+        ended = result.source.time_ms
+        if ended is not None and begun is not None and ended >= begun:
+            parts += (b',"end_time":"', iso_bytes(ended), b'"')
+        if result.duration_ms is not None:
+            parts.append(b',"duration_ms":%d' % result.duration_ms)
+        parts.append(b"}")
+        if result.exit_code is not None:
+            facts += b',"exit_code":%d' % result.exit_code
+    if call.server is not None:
+        facts += b',"server":%b' % _name(call.server)
+    if len(call.files) > 1:
+        facts += b',"files":%b' % _encode(call.files)
+    return facts + b"}"
 
 
-def _metadata(message: Message, parts: list[Any]) -> None:
+def _metadata(message: Message, facts: list[bytes], parts: list[Any]) -> None:
     """Our own facts of the row."""
     parts += (b',"metadata":{"agentv_stream":{"stream":', _name(message.source.stream))
     if message.turn is not None:
@@ -179,43 +197,23 @@ def _metadata(message: Message, parts: list[Any]) -> None:
         parts += (b',"message_id":', _encode(message.message_id))
     if message.model is not None:
         parts += (b',"model":', _name(message.model))
-    for flag in ("injected", "synthetic", "retracted", "late"):
-        if getattr(message, flag):
-            parts.append(b',"%b":true' % flag.encode())
+    if message.injected or message.synthetic or message.retracted or message.late:
+        for flag in ("injected", "synthetic", "retracted", "late"):
+            if getattr(message, flag):
+                parts.append(b',"%b":true' % flag.encode())
     thinking = message.thinking
     if thinking:
-        parts.append(b',"thinking":[')
-        for i, text in enumerate(thinking):
-            parts += (b",", text) if i else (text,)
+        before = b',"thinking":['
+        for text in thinking:
+            parts += (before, text)
+            before = b","
         parts.append(b"]")
-    calls = message.calls
-    if calls:
-        parent = calls[0].call.parent_call
+    if facts:
+        parent = message.calls[0].call.parent_call
         if parent is not None:
             parts += (b',"parent_call":', _encode(parent))
-        parts.append(b',"calls":{')
-        for i, paired in enumerate(calls):
-            if i:
-                parts.append(b",")
-            _facts(paired, parts)
-        parts.append(b"}")
+        parts += (b',"calls":{', b",".join(facts), b"}")
     parts.append(b"}}")
-
-
-def _facts(paired: PairedCall, parts: list[Any]) -> None:
-    call, result = paired.call, paired.result
-    outcome = "unpaired" if result is None else result.outcome or "ok"
-    parts.append(
-        b'%b:{"name":%b,"kind":"%b","origin":"%b","outcome":"%b"'
-        % (_encode(call.call_id), _name(call.name), call.kind.encode(), call.origin.encode(), outcome.encode())
-    )
-    if result is not None and result.exit_code is not None:
-        parts.append(b',"exit_code":%d' % result.exit_code)
-    if call.server is not None:
-        parts += (b',"server":', _name(call.server))
-    if len(call.files) > 1:
-        parts += (b',"files":', _encode(call.files))
-    parts.append(b"}")
 
 
 def valid_utf8(row: bytes) -> bytes:
