@@ -1,6 +1,6 @@
 """Prints a recording as a live agent would: line by line, spread over some seconds, with the times of now.
 
-    python examples/replay.py examples/claude.jsonl --seconds 5 | agentv-stream consume
+python examples/replay.py examples/claude.jsonl --seconds 5 | agentv-stream consume
 """
 
 import argparse

@@ -1,0 +1,145 @@
+"""The pages of docs/ that are made from the code: cli.md from the program, tools.md from the tables.
+
+python -m agentv_stream.docs_pages docs
+"""
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import typer.main
+
+from agentv_stream.cli import COMMANDS, build
+from agentv_stream.cli.tools import markdown as tools_page
+from agentv_stream.settings import PREFIX, Settings
+
+HEAD = """\
+# Command line
+
+Made from the program by `make docs`; do not edit. `agentv-stream COMMAND --help` prints the same.
+
+Options go before `AGENTV_STREAM_*` variables, those before `[tool.agentv-stream]` in the nearest `pyproject.toml`.
+Every message goes to standard error; standard output carries what was asked for, and nothing else.
+
+"""
+
+EXIT_CODES = """\
+## Exit codes
+
+The same for every command; of several that apply, the first of this list.
+
+| code | meaning |
+|---|---|
+| 2 | wrong usage or configuration |
+| 4 | something could not be read or written; an input that is no agent's log, too |
+| 3 | the agent's run failed or ended incomplete, or the input was empty |
+| 1 | a verdict failed |
+| 0 | fine |
+| 128 + n | we were ended by signal n |
+
+"""
+
+SETTINGS = """\
+## Settings outside the command line
+
+For `consume`, and where they apply for `run` and `tail`. In `pyproject.toml` under `[tool.agentv-stream]`; lists are
+TOML lists there, and separated by commas in a variable. Switches are `true` or `false`.
+
+"""
+
+
+def cli_page(names: Iterable[str] = tuple(COMMANDS)) -> str:
+    """docs/cli.md: every command with its arguments and options."""
+    program: Any = typer.main.get_command(build(list(names)))  # click's objects, which typer keeps to itself
+    commands: Mapping[str, Any] = program.commands
+    out = [HEAD, "| command | what it does |\n|---|---|\n"]
+    out += [f"| [`{name}`](#{name}) | {_first(command)} |\n" for name, command in commands.items()]
+    out += ["\n", EXIT_CODES, SETTINGS, _settings(), "\n"]
+    for name, command in commands.items():
+        out += _command(name, command)
+    return "".join(out).rstrip("\n") + "\n"
+
+
+def _command(name: str, command: Any, depth: int = 2) -> list[str]:
+    out = [f"{'#' * depth} {name}\n\n"]
+    if command.help:
+        out.append(f"{_flat(command.help)}\n\n")
+    inner: Mapping[str, Any] | None = getattr(command, "commands", None)
+    if inner is not None:
+        for below, child in inner.items():
+            out += _command(f"{name} {below}", child, depth + 1)
+        return out
+    parameters = [p for p in command.params if p.name != "help" and not getattr(p, "hidden", False)]
+    arguments = [p for p in parameters if p.param_type_name == "argument"]
+    options = [p for p in parameters if p.param_type_name == "option"]
+    usage = " ".join([name, *(["[OPTIONS]"] if options else []), *(_metavar(p) for p in arguments)])
+    out.append(f"    agentv-stream {usage}\n\n")
+    rows = [(_metavar(p), p) for p in arguments] + [(_spelled(p), p) for p in options]
+    if rows:
+        out.append("| argument, option | meaning |\n|---|---|\n")
+        out += [f"| {' · '.join(f'`{word}`' for word in shown.split(' · '))} | {_help(p)} |\n" for shown, p in rows]
+        out.append("\n")
+    return out
+
+
+def _metavar(parameter: Any) -> str:
+    shown = str(parameter.metavar or parameter.name).upper().strip("_")
+    shown += "…" if parameter.nargs == -1 else ""
+    return shown if parameter.required else f"[{shown}]"
+
+
+def _spelled(option: Any) -> str:
+    words = sorted(option.opts, key=len, reverse=True)
+    if option.is_flag:
+        return " · ".join([*words, *option.secondary_opts])
+    return " · ".join([f"{words[0]} {_value(option)}", *words[1:]])
+
+
+def _value(option: Any) -> str:
+    choices = getattr(option.type, "choices", None)
+    if choices:
+        return "|".join(str(choice) for choice in choices)
+    kind = str(getattr(option.type, "name", "text"))
+    number = "N" if kind.startswith("int") else "X" if kind.startswith("float") else None
+    return option.metavar or number or ("PATH" if kind in ("path", "file") else "TEXT")
+
+
+def _help(parameter: Any) -> str:
+    said = _flat(parameter.help or "")
+    default = parameter.default
+    if default is None or default is False or default == () or callable(default) or parameter.required:
+        return said
+    shown = f"--{parameter.name.replace('_', '-')}" if default is True else str(default)
+    return f"{said} Default: `{shown}`."
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.replace("\b", "").split()).replace("|", "\\|")
+
+
+def _first(command: Any) -> str:
+    return _flat(command.help or command.callback.__doc__ or "").split(". ")[0].rstrip(".") + "."
+
+
+def _settings() -> str:
+    rows = ["| setting | variable | default |\n|---|---|---|\n"]
+    for one in fields(Settings):
+        default = "" if one.default in (None, ()) else f"`{str(one.default).lower()}`"
+        rows.append(f"| `{one.name.replace('_', '-')}` | `{PREFIX}{one.name.upper()}` | {default} |\n")
+    return "".join(rows)
+
+
+PAGES: Mapping[str, Callable[[], str]] = {"cli.md": cli_page, "tools.md": tools_page}
+
+
+def write(folder: Path) -> None:
+    """Writes every generated page into the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, page in PAGES.items():
+        (folder / name).write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]))

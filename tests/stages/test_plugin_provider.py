@@ -1,0 +1,114 @@
+"""docs/adding-a-provider.md, done as it says: a made-up agent, installed as a plug-in through an entry point."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BLOCK = re.compile(r"^```\w+ (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks() -> dict[str, str]:
+    """The named blocks of the page: file name -> text."""
+    page = (ROOT / "docs" / "adding-a-provider.md").read_text(encoding="utf-8")
+    return dict(BLOCK.findall(page))
+
+
+@pytest.fixture(scope="module")
+def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder like site-packages in which the page's distribution is installed."""
+    site = tmp_path_factory.mktemp("site")
+    found = blocks()
+    for name, text in found.items():
+        (site / name).parent.mkdir(exist_ok=True)
+        (site / name).write_text(text, encoding="utf-8")
+    points = tomllib.loads(found["pyproject.toml"])["project"]["entry-points"]
+    info = site / "abacus_agent-0.3.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: abacus-agent\nVersion: 0.3\n", encoding="utf-8")
+    lines = [
+        line
+        for group, entries in points.items()
+        for line in (f"[{group}]", *(f"{name} = {value}" for name, value in entries.items()))
+    ]
+    (info / "entry_points.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return site
+
+
+def run(plugin: Path, *arguments: str, stdin: bytes | None = None, cwd: Path) -> subprocess.CompletedProcess[bytes]:
+    """A process of its own, because plug-ins are looked for once in a process."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("AGENTV_STREAM_")}
+    environment["PYTHONPATH"] = str(plugin)
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, input=stdin, capture_output=True, cwd=cwd, env=environment, timeout=60, check=False)
+
+
+PROGRAM = ("-c", "from agentv_stream.cli import main; main()")
+
+
+def test_consume_detects_decodes_and_counts(plugin: Path, tmp_path: Path) -> None:
+    recording = (plugin / "abacus.jsonl").read_bytes()
+    done = run(plugin, *PROGRAM, "consume", "--out", "out", "--stats", "stats.json", stdin=recording, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr.decode()
+    result: dict[str, Any] = json.loads((tmp_path / "stats.json").read_bytes())
+    assert result["session"] == {
+        "id": "ab-7",
+        "provider": "abacus",
+        "dialect": "abacus-json",
+        "model": "bead-2",
+        "version": "0.3",
+        "cwd": "/home/ada/orchard",
+        "started_at": "2026-03-02T09:30:00.000Z",
+    }
+    assert result["status"] == "complete"
+    assert (result["unknown"], result["faults"], result["ignored"]) == ({}, {}, {"tick": 1})
+    summary = result["tool_use_summary"]
+    assert summary["tool_sequence"] == ["Read", "Edit", "Bash"]
+    assert summary["kind_sequence"] == ["read", "write", "read"]
+    assert summary["turns"] == 3
+    assert summary["first_edit_turn"] == 2
+    assert summary["by_outcome"]["error"] == 1
+    assert (result["tokens"]["input"], result["tokens"]["cached"], result["tokens"]["output"]) == (1500, 600, 120)
+    assert result["losses"] == ["no times of answers"]
+    (transcript,) = (tmp_path / "out").glob("*.transcript.jsonl")
+    rows = [json.loads(line) for line in transcript.read_bytes().splitlines()]
+    assert [row["role"] for row in rows] == ["user", "assistant", "assistant", "assistant"]
+    assert rows[1]["tool_calls"][0]["input"] == {"path": "slug.py", "file_path": "slug.py"}
+
+
+def test_the_api_and_the_tables_know_it_too(plugin: Path, tmp_path: Path) -> None:
+    code = (
+        "import json, agentv_stream as a; "
+        "adapter = a.create_adapter('abacus-cli'); "
+        "line = b'{\"abacus\":\"do\",\"answer\":1,\"call\":\"c\",\"name\":\"ext/docs/lookup\",\"with\":{}}'; "
+        "(call,) = a.decode_record('abacus', line); "
+        "print(json.dumps([adapter.classify('change_file'), call.tool, call.origin, call.server]))"
+    )
+    done = run(plugin, "-c", code, cwd=tmp_path)
+    assert json.loads(done.stdout) == [["system", "write"], "mcp__docs__lookup", "mcp", "docs"], done.stderr.decode()
+    table = run(plugin, *PROGRAM, "tools", "--provider", "abacus", "--json", cwd=tmp_path)
+    assert {row["native"] for row in json.loads(table.stdout)} == {"open_file", "change_file", "sh"}
+
+
+def test_without_the_plugin_the_recording_is_nobodys(plugin: Path, tmp_path: Path) -> None:
+    recording = (plugin / "abacus.jsonl").read_bytes()
+    done = run(tmp_path, *PROGRAM, "consume", "--out", "out", stdin=recording, cwd=tmp_path)
+    assert done.returncode == 4
+    assert b"not a log of a known agent" in done.stderr
+
+
+def test_the_page_holds_to_the_types_and_the_style_of_the_project(plugin: Path, tmp_path: Path) -> None:
+    checks = (
+        ("mypy", "--strict", "--no-incremental", "--config-file", os.devnull, "abacus_agent"),
+        ("ruff", "check", "--isolated", "--line-length", "120", "--select", "E,F,W,B,UP,SIM", "abacus_agent"),
+    )
+    for tool, *arguments in checks:
+        done = run(plugin, "-m", tool, *arguments, cwd=plugin)
+        assert done.returncode == 0, done.stdout.decode() + done.stderr.decode()
