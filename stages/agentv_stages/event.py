@@ -7,7 +7,7 @@ JSON from the log, byte for byte; the properties beside them decode on demand.
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Raw, Struct
 
@@ -16,8 +16,15 @@ from agentv_stages.payload import decode_json, text_of
 Kind: TypeAlias = Literal["read", "write", "execute", "search", "plan", "ask", "other"]
 Origin: TypeAlias = Literal["system", "mcp"]
 Outcome: TypeAlias = Literal["ok", "error", "denied", "cancelled", "unpaired"]
-Status: TypeAlias = Literal["complete", "error", "incomplete", "interrupted", "stalled", "killed", "unknown"]
+Status: TypeAlias = Literal["complete", "error", "incomplete", "interrupted", "stalled", "killed", "unknown", "running"]
 Level: TypeAlias = Literal["debug", "info", "warning", "error"]
+
+if TYPE_CHECKING:
+    OptionalRaw: TypeAlias = Raw | None
+else:
+    # msgspec writes `Raw | None` and cannot read it back. None is left out instead (`omit_defaults`), which also tells
+    # it from a payload that is the JSON value null.
+    OptionalRaw = Raw
 
 MAIN = "main"
 EMPTY_OBJECT = Raw(b"{}")
@@ -126,7 +133,7 @@ class ToolCall(Event, frozen=True, gc=False, tag="tool_call"):
         return decode_json(self.input_json)
 
 
-class ToolResult(Event, frozen=True, gc=False, tag="tool_result"):
+class ToolResult(Event, frozen=True, gc=False, omit_defaults=True, tag="tool_result"):
     """What a tool gave back. `output_json` is any JSON value, None where the log holds no output.
 
     `outcome` None means that the log only says that the call ended; `Pair` then says `ok`.
@@ -135,7 +142,7 @@ class ToolResult(Event, frozen=True, gc=False, tag="tool_result"):
     """
 
     call_id: str
-    output_json: Raw | None
+    output_json: OptionalRaw = None
     outcome: Outcome | None = None
     exit_code: int | None = None
     duration_ms: int | None = None
@@ -217,7 +224,7 @@ class SessionInfo(Event, frozen=True, gc=False, tag="session"):
     context_window: int | None = None
 
 
-class SessionEnd(Event, frozen=True, gc=False, tag="session_end"):
+class SessionEnd(Event, frozen=True, gc=False, omit_defaults=True, tag="session_end"):
     """The agent says that a run ended; there can be several. `cost_usd` is cumulative, `duration_ms` of this run alone.
 
     `result_json` is the agent's closing record as it stands in the log, where it has one.
@@ -228,7 +235,7 @@ class SessionEnd(Event, frozen=True, gc=False, tag="session_end"):
     cost_usd: float | None = None
     duration_ms: int | None = None
     agent_num_turns: int | None = None
-    result_json: Raw | None = None
+    result_json: OptionalRaw = None
 
 
 class Retract(Event, frozen=True, gc=False, tag="retract"):

@@ -4,6 +4,7 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ from agentv_stream.errors import (
 from agentv_stream.live_line import LiveLine
 from agentv_stream.session import Report, StreamSession
 from agentv_stream.settings import Settings, from_process, stream_log
-from agentv_stream.sink import publish_now
+from agentv_stream.sink import publish, publish_now
 from agentv_stream.source import ByteSource, FileSource, standard_input
 
 if TYPE_CHECKING:
@@ -36,6 +37,9 @@ HINT = (
     '  claude -p "…" --output-format stream-json --verbose | agentv-stream consume\n'
     '  codex exec --json "…" | agentv-stream consume        gemini -p "…" -o stream-json | agentv-stream consume'
 )
+
+
+STATS_SECONDS = 2.0  # how often the statistics file is renewed while the stream runs
 
 
 def consume_source(
@@ -116,14 +120,27 @@ async def _run(source: ByteSource, settings: Settings, live: "LiveCheck | None")
     if live is not None and live.fail_fast == "close":
         live.stop = session.stop
     wanted = settings.live if settings.live is not None else sys.stderr.isatty() and not settings.quiet
-    if not wanted:
-        return session, await session.run()
-    line = LiveLine(session, sys.stderr)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(line.run)
+        if wanted:
+            tasks.start_soon(LiveLine(session, sys.stderr).run)
+        if settings.stats not in (None, "-"):
+            tasks.start_soon(_keep_stats, session, Path(str(settings.stats)))
         await session.run()
         tasks.cancel_scope.cancel()
     return session, session.report
+
+
+async def _keep_stats(session: StreamSession, place: Path) -> None:
+    """Publishes the result so far while the stream runs, so that others can look at it; a failure shows at the end."""
+    published = 0
+    while True:
+        await anyio.sleep(STATS_SECONDS)
+        if session.batches != published and session.observer is not None:
+            published = session.batches
+            result = session.observer.result(list(session.pair.open_calls))
+            result.status = "running"
+            with suppress(SinkError):
+                await publish(place, result.to_json())
 
 
 def finish(session: StreamSession, report: Report, settings: Settings, live: "LiveCheck | None" = None) -> int:
