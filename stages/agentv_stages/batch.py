@@ -61,6 +61,8 @@ class Batch(Struct):
 
     def unknown_type(self, name: str, record: Record) -> None:
         """Counts a record whose type its decoder does not know; it is looked at again as another dialect's."""
+        if not name or name[-1] in "/:":
+            name += "(no type)"
         self.unknown[name] = self.unknown.get(name, 0) + 1
         self.strangers.append(record)
 

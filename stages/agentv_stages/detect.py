@@ -4,22 +4,32 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from agentv_stages.batch import Batch, Record
+from agentv_stages.foreign import foreign_agent
 from agentv_stages.payload import decode_json
 from agentv_stages.provider import Dialect, Provider
 from agentv_stages.providers import NAMES, get_provider, plugins
 
 MOST_RECORDS = 64
+MOST_NOISE = 8_192  # records without any JSON object that are looked at (a wrapper's output before the agent's)
 MOST_BYTES = 256 * 1024
 ENOUGH_RECORDS = 5
 CERTAIN = 1.0
+EARLY_LOOKS = frozenset((4, 12))  # records after which a look is taken, within one batch
 
 
 class UnknownFormat(ValueError):
-    """No dialect fits the input. `tried` names the dialects, `found` says what stood there."""
+    """No dialect fits the input. `tried` names the dialects, `found` says what stood there.
 
-    def __init__(self, found: str, tried: Iterable[str]) -> None:
+    `agent` says whose log it is where that can be told of an agent that is not read here ("a Droid session").
+    """
+
+    def __init__(self, found: str, tried: Iterable[str], agent: str | None = None) -> None:
         self.found = found
         self.tried = tuple(tried)
+        self.agent = agent
+        if agent is not None:
+            super().__init__(f"{agent}; not supported ({found})")
+            return
         super().__init__(f"not a log of a known agent: {found}; tried {', '.join(self.tried)}")
 
 
@@ -52,6 +62,7 @@ class Detector:
         self.dialect: Dialect | None = None
         self._head: list[Mapping[str, Any]] = []
         self._records = 0
+        self._noise = 0
         self._bytes = 0
         self._first = b""
 
@@ -60,16 +71,25 @@ class Detector:
         self.held.append(batch)
         before = len(self._head)
         for record in batch.records:
-            if self._records >= MOST_RECORDS:
+            if self._records - self._noise >= MOST_RECORDS or self._noise >= MOST_NOISE:
                 break
             self._records += 1
-            self._bytes += len(record.data)
             self._first = self._first or record.data[:200]
-            self._head.extend(objects(record))
+            found_objects = objects(record)
+            if not found_objects:
+                self._noise += 1
+                continue
+            self._bytes += len(record.data)
+            self._head.extend(found_objects)
+            if len(self._head) in EARLY_LOOKS:  # decoding 64 records untyped costs more than a small session
+                early = rank(self._head, self.only)
+                if early and early[0][0] >= CERTAIN:
+                    self._decide(early)
+                    return True
         if len(self._head) == before:
             return False
         found = rank(self._head[:MOST_RECORDS], self.only)
-        full = self._records >= MOST_RECORDS or self._bytes >= MOST_BYTES or len(self._head) >= ENOUGH_RECORDS
+        full = self._records - self._noise >= MOST_RECORDS or self._bytes >= MOST_BYTES or len(self._head) >= ENOUGH_RECORDS
         if found and (found[0][0] >= CERTAIN or full):
             self._decide(found)
             return True
@@ -89,7 +109,7 @@ class Detector:
             found = rank(self._head[:MOST_RECORDS], self.only)
             if not found:
                 tried = [d.name for p in ([self.only] if self.only else _providers()) for d in p.dialects]
-                raise UnknownFormat(describe(self._first), tried)
+                raise UnknownFormat(describe(self._first), tried, foreign_agent(self._head[:MOST_RECORDS]))
             self._decide(found)
         assert self.provider is not None and self.dialect is not None
         return self.provider, self.dialect

@@ -243,6 +243,8 @@ class SessionDecoder:
             text, level = f"retry {line.retryAttempt or '?'} of {line.maxRetries or '?'}", "warning"
         elif name in ("informational", "away_summary"):
             pass
+        elif not name and text:
+            name = "informational"  # version 1 had no subtypes: warnings about limits, models that were changed
         elif name in QUIET_SUBTYPES:
             batch.ignore(f"system/{name}")
             return

@@ -56,6 +56,8 @@ def detect_session(head: Head) -> float:
         kind = _kind(record)
         if _header(record):
             header = True
+        elif kind == "session_start":
+            return 0.0  # Droid, whose messages have the same envelope
         elif kind in ENTRIES and isinstance(record.get("timestamp"), str):
             if kind == "message" and _role(record) not in ROLES:
                 continue

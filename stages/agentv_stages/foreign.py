@@ -1,0 +1,133 @@
+"""Names the agents whose logs are not read here: first records in, "a Droid log" out, so that the error can say it.
+
+Source: the agents' documentation and logs in public repositories; each test is for what no dialect of ours has.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias, cast
+
+Line: TypeAlias = Mapping[str, Any]
+
+
+def foreign_agent(head: Iterable[Line]) -> str | None:
+    """Whose log it is, as "a Droid session"; None where nobody is known for it. The surest record decides."""
+    lines = list(head)
+    for name, is_theirs in AGENTS:
+        if any(map(is_theirs, lines)):
+            return name
+    return None
+
+
+def _amp_thread(line: Line) -> bool:
+    return _starts(line.get("id"), "T-") and ("created" in line or "messages" in line)
+
+
+def _amp_stream(line: Line) -> bool:
+    return _starts(line.get("session_id"), "T-") and line.get("type") in ("system", "assistant", "user", "result")
+
+
+def _droid_rpc(line: Line) -> bool:
+    return "factoryApiVersion" in line or "factoryProtocolVersion" in line or _starts(line.get("method"), "droid.")
+
+
+def _droid_session(line: Line) -> bool:
+    return line.get("type") == "session_start" and "id" in line and "message" not in line
+
+
+def _droid_stream(line: Line) -> bool:
+    kind = line.get("type")
+    if kind == "system":
+        init = line.get("subtype") == "init" and "tools" in line and "model" in line
+        return init and "mcp_servers" not in line and "apiKeySource" not in line and "uuid" not in line
+    if kind == "tool_call":
+        return "toolId" in line or "toolName" in line
+    return kind == "completion" and "finalText" in line
+
+
+def _goose_stream(line: Line) -> bool:
+    if line.get("type") != "message":
+        return False
+    return any(block.get("type") in ("toolRequest", "toolResponse") for block in _blocks(line.get("message")))
+
+
+def _goose_session(line: Line) -> bool:
+    return "working_dir" in line and "message_count" in line
+
+
+def _cline_stream(line: Line) -> bool:
+    return line.get("type") in ("agent_event", "run_result") and "ts" in line
+
+
+def _cline_task(line: Line) -> bool:
+    return line.get("type") in ("say", "ask") and "ts" in line
+
+
+def _cline_session(line: Line) -> bool:
+    if "conversation_id" in line and "source_prefix_hash" in line:
+        return True
+    origin = line.get("origin")
+    if isinstance(origin, dict) and "messages" in line:
+        return "agent" in line and "sessionId" in origin
+    return all(key in line for key in ("session_id", "source", "interactive", "provider", "pid"))
+
+
+def _cursor_composer(line: Line) -> bool:
+    return "composerData" in line or ("composerId" in line and "fullConversationHeadersOnly" in line)
+
+
+def _poolside(line: Line) -> bool:
+    kind = line.get("type")
+    return kind == "session.start" and "session_start" in line and "client_metadata" in line
+
+
+def _kimi(line: Line) -> bool:
+    return line.get("type") == "metadata" and "protocol_version" in line
+
+
+def _openhands(line: Line) -> bool:
+    return line.get("source") in ("agent", "user", "environment") and ("action" in line or "observation" in line)
+
+
+def _swe_agent(line: Line) -> bool:
+    return isinstance(line.get("trajectory"), list) and ("history" in line or "info" in line)
+
+
+def _messages(line: Line) -> bool:
+    return line.get("role") in ("system", "user", "assistant") and "content" in line and "type" not in line
+
+
+def _otlp(line: Line) -> bool:
+    return "resourceSpans" in line
+
+
+AGENTS: tuple[tuple[str, Callable[[Line], bool]], ...] = (
+    ("an Amp thread", _amp_thread),
+    ("an Amp stream", _amp_stream),
+    ("a Droid JSON-RPC stream", _droid_rpc),
+    ("a Droid session", _droid_session),
+    ("a Droid stream", _droid_stream),
+    ("a Goose stream", _goose_stream),
+    ("a Goose session", _goose_session),
+    ("a Cline stream", _cline_stream),
+    ("a Cline task", _cline_task),
+    ("a Cline session", _cline_session),
+    ("a dump of Cursor's composer", _cursor_composer),
+    ("a Poolside session", _poolside),
+    ("a Kimi CLI session", _kimi),
+    ("an OpenHands log", _openhands),
+    ("a SWE-agent trajectory", _swe_agent),
+    ("an OpenTelemetry export", _otlp),
+    ("a plain list of messages", _messages),
+)
+"""What an input is called -> whether one record tells it."""
+
+
+def _starts(value: Any, prefix: str) -> bool:
+    return isinstance(value, str) and value.startswith(prefix)
+
+
+def _blocks(message: Any) -> list[Line]:
+    content = cast("Line", message).get("content") if isinstance(message, dict) else None
+    if not isinstance(content, list):
+        return []
+    return [cast("Line", block) for block in cast("list[Any]", content) if isinstance(block, dict)]

@@ -1,0 +1,79 @@
+"""Logs of agents that are not read here are called by their names; noise before an agent's first line is looked past."""
+
+import json
+from typing import Any
+
+import pytest
+
+from agentv_stages.batch import Batch
+from agentv_stages.detect import Detector, UnknownFormat
+from agentv_stages.foreign import foreign_agent
+from support.decoding import records
+
+AMP = {"v": 8, "id": "T-1f", "created": 1787392800000, "messages": []}
+AMP_INIT = {"type": "system", "subtype": "init", "cwd": "/w", "session_id": "T-1f", "tools": [], "mcp_servers": []}
+DROID = {"type": "session_start", "id": "u", "title": "t", "owner": "o", "version": 2, "cwd": "/w"}
+DROID_INIT = {"type": "system", "subtype": "init", "cwd": "/w", "session_id": "s", "tools": ["Read"], "model": "m"}
+DROID_CALL = {"type": "tool_call", "id": "c", "messageId": "m", "toolId": "LS", "parameters": {}}
+DROID_RPC = {"jsonrpc": "2.0", "factoryApiVersion": "1.0.0", "type": "notification", "params": {}}
+GOOSE = {"type": "message", "message": {"id": "m", "role": "assistant", "content": [{"type": "toolRequest"}]}}
+CLINE = {"ts": "2026-01-01T00:00:00Z", "type": "agent_event", "event": {"type": "iteration_start"}}
+CLINE_TASK = {"ts": 1787392800000, "type": "say", "say": "text", "text": "x"}
+PLAIN = {"role": "user", "content": "hello"}
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        (AMP, "an Amp thread"),
+        (AMP_INIT, "an Amp stream"),
+        (DROID, "a Droid session"),
+        (DROID_INIT, "a Droid stream"),
+        (DROID_CALL, "a Droid stream"),
+        (DROID_RPC, "a Droid JSON-RPC stream"),
+        (GOOSE, "a Goose stream"),
+        (CLINE, "a Cline stream"),
+        (CLINE_TASK, "a Cline task"),
+        (PLAIN, "a plain list of messages"),
+        ({"type": "nobody knows"}, None),
+    ],
+)
+def test_first_records_name_the_agent(line: dict[str, Any], name: str | None) -> None:
+    assert foreign_agent([line]) == name
+
+
+@pytest.mark.parametrize("odd", [{}, {"id": 1, "type": []}, {"type": "message", "message": {"content": [1]}}])
+def test_odd_shapes_are_nobodys(odd: dict[str, Any]) -> None:
+    assert foreign_agent([odd]) is None
+
+
+def test_the_error_says_whose_log_it_is() -> None:
+    detector = Detector()
+    message = {
+        "type": "message",
+        "id": "m1",
+        "parentId": "u",
+        "timestamp": "2025-12-26T00:10:00.000Z",
+        "message": {"role": "user", "content": [{"type": "text", "text": "x"}]},
+    }
+    lines = b"\n".join(json.dumps(line).encode() for line in (DROID, message))
+    detector.push(Batch("x", records=records(lines)))
+    with pytest.raises(UnknownFormat, match="a Droid session; not supported"):
+        detector.finish()
+
+
+def test_noise_of_a_wrapper_is_looked_past() -> None:
+    detector = Detector()
+    noise = b"".join(b"[log] step %d\n" % i for i in range(500))
+    init = {"type": "system", "subtype": "init", "session_id": "s", "claude_code_version": "2.1.0"}
+    data = noise + b"[stdout] " + json.dumps(init).encode() + b"\n"
+    assert detector.push(Batch("x", records=records(data)))
+    assert detector.finish()[1].name == "claude-stream"
+
+
+def test_an_unnamed_type_is_counted_under_a_name() -> None:
+    batch = Batch("x")
+    record = records(b"{}")[0]
+    batch.unknown_type("", record)
+    batch.unknown_type("item:", record)
+    assert batch.unknown == {"(no type)": 1, "item:(no type)": 1}
