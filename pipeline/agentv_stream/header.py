@@ -5,6 +5,8 @@ of a whole-file document 16 MiB.
 """
 
 import os
+import sys
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -80,7 +82,7 @@ def read_header(path: str, only: Provider | None = None) -> Header | None:
         while read < most:
             try:
                 data = file.read(STEP)
-            except (EOFError, ValueError, RuntimeError) as error:  # damaged compression
+            except damages() as error:
                 raise OSError(str(error)) from error
             if not data:
                 break
@@ -125,8 +127,16 @@ def first_bytes(path: str, limit: int) -> bytes:
     try:
         with open_plain(Path(path)) as file:
             return file.read(limit)
-    except (OSError, EOFError, ValueError, RuntimeError):
+    except (OSError, *damages()):
         return b""
+
+
+def damages() -> tuple[type[Exception], ...]:
+    """What reading damaged compressed data raises; zstandard is asked only where it was needed."""
+    module = sys.modules.get("zstandard")
+    return (
+        (EOFError, ValueError, zlib.error) if module is None else (EOFError, ValueError, zlib.error, module.ZstdError)
+    )
 
 
 class _Entry(Struct, array_like=True):
@@ -164,7 +174,7 @@ class HeaderCache:
 
     def save(self, paths: set[str]) -> None:
         """Writes the cache, without files that are no more. A cache that cannot be written is done without."""
-        from agentv_stream.sink import publish_now
+        from agentv_stream.output_file import publish_now
 
         if self._file is None or not self._changed:
             return

@@ -7,7 +7,8 @@ from typing import Any
 from agentv_stages.merge import By, Figures, Summary
 from agentv_stages.visible import visible
 from agentv_stream.errors import SinkError, UsageError
-from agentv_stream.sink import publish_now
+from agentv_stream.extras import extra
+from agentv_stream.output_file import publish_now
 
 FORMATS = (".svg", ".png", ".pdf")
 MOST_BARS = 30
@@ -18,10 +19,7 @@ def check_plot(path: Path) -> None:
     """Raises: UsageError for a file type that is no picture, or where the extra is missing."""
     if path.suffix.lower() not in FORMATS:
         raise UsageError(f"--plot: expected a file ending in {', '.join(FORMATS)}, not {path.name}")
-    try:
-        import matplotlib  # noqa: F401, ICN001  # pyright: ignore[reportUnusedImport] - only whether it is there
-    except ImportError:
-        raise UsageError("plots need an extra: pip install 'agentv-stream[plot]'") from None
+    extra("matplotlib", "plot", "a plot")
 
 
 def draw(path: Path, summary: Summary, by: By) -> None:
@@ -29,13 +27,12 @@ def draw(path: Path, summary: Summary, by: By) -> None:
 
     Raises: SinkError.
     """
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
+    mpl = extra("matplotlib", "plot", "a plot")
+    figures = extra("matplotlib.figure", "plot", "a plot")
     labels, good, bad, given, made = _bars(summary, by)
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "agentv-stream", "text.parse_math": False}):
         height = max(2.5, 0.28 * len(labels) + 1.2)
-        figure: Any = Figure(figsize=(10 if given else 7, height), layout="constrained")
+        figure: Any = figures.Figure(figsize=(10 if given else 7, height), layout="constrained")
         calls, *rest = figure.subplots(1, 2 if given else 1, sharey=True, squeeze=False)[0]
         places = range(len(labels))
         calls.barh(places, good, color=_GOOD, label="ended well, or open")

@@ -34,10 +34,11 @@ from agentv_stream.errors import (
 )
 from agentv_stream.live_check import LiveCheck
 from agentv_stream.naming import prepare_folder, safe_part
+from agentv_stream.output_file import publish
 from agentv_stream.prompt import prompt_of
 from agentv_stream.session import Report, StreamSession
 from agentv_stream.settings import Settings
-from agentv_stream.sink import RenderSink, Sink, publish
+from agentv_stream.sink import RenderSink, Sink
 
 SCHEMA = "agentv_stream.result.v1"
 DEFAULT_FOLDER = Path(".agentv") / "runs"

@@ -33,14 +33,16 @@ from agentv_stages.sinks import raw_log
 from agentv_stages.sinks.summary_log import SummaryLog
 from agentv_stages.sinks.transcript import Identity
 from agentv_stages.stage import Stage
+from agentv_stream.dead_letter_sink import DeadLetterSink
 from agentv_stream.errors import EmptyInput, NotALog, SinkError, SourceError, UsageError
 from agentv_stream.fan_out import fan_out
 from agentv_stream.folder import companions_of
 from agentv_stream.naming import log_folder, stem
 from agentv_stream.pump import pump
 from agentv_stream.settings import Settings
-from agentv_stream.sink import CaseSink, DeadLetterSink, RenderSink, Sink, TranscriptSink
+from agentv_stream.sink import RenderSink, Sink
 from agentv_stream.source import ByteSource, FileSource, now_ms
+from agentv_stream.transcript_sink import CaseSink, TranscriptSink
 
 GRACE_SECONDS = 10.0  # how long an agent may go on writing after Ctrl-C
 

@@ -9,7 +9,7 @@ from agentv_stream.check import SourceCheck, check_source, expand, report_json, 
 from agentv_stream.check_text import junit, table
 from agentv_stream.cli.consuming import quiet_stdout, say
 from agentv_stream.errors import EXIT_FINE, AgentvStreamError, SinkError
-from agentv_stream.sink import publish_now
+from agentv_stream.output_file import publish_now
 from agentv_stream.spec import Spec, load_spec
 
 

@@ -15,7 +15,7 @@ from agentv_stream.bulk.unit import Unit
 from agentv_stream.cli.consuming import quiet_stdout, say
 from agentv_stream.cli.progress import Progress
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_RUN, AgentvStreamError, SinkError, UsageError
-from agentv_stream.sink import publish_now
+from agentv_stream.output_file import publish_now
 
 SCHEMA = "agentv_stream.import_report.v1"
 MOST_SHOWN = 20
@@ -183,7 +183,8 @@ def tell(outcome: Outcome) -> None:
     if outcome.summary.groups:
         console.print(table)
     rate = outcome.bytes / 1e6 / outcome.seconds if outcome.seconds else 0.0
-    said = [f"{outcome.done:,} sessions read in {outcome.seconds:.1f} s ({outcome.bytes / 1e6:,.0f} MB, {rate:,.0f} MB/s)"]
+    size = f"{outcome.bytes / 1e6:,.0f} MB, {rate:,.0f} MB/s"
+    said = [f"{outcome.done:,} sessions read in {outcome.seconds:.1f} s ({size})"]
     for count, what in (
         (outcome.skipped, "unchanged"),
         (len(outcome.parts), "belong to other sessions"),

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from agentv_stream.cli.consuming import quiet_stdout, say
 from agentv_stream.errors import EXIT_FINE, AgentvStreamError, SinkError, UsageError
+from agentv_stream.output_file import publish_now
 from agentv_stream.report import compare, report_json
-from agentv_stream.sink import publish_now
 
 FORMATS = {"md": "md", "markdown": "md", "html": "html", "htm": "html", "json": "json"}
 

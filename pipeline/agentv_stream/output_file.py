@@ -1,0 +1,109 @@
+"""Files that we write: private, grown by whole lines or published at once."""
+
+import errno
+import os
+from pathlib import Path
+from typing import Any, cast
+
+import aiofiles
+import anyio
+import anyio.to_thread
+from aiofiles.threadpool.binary import AsyncFileIO
+
+from agentv_stream.errors import SinkError
+from agentv_stream.naming import prepare_folder
+
+PRIVATE = 0o600
+
+
+def private_opener(path: str, flags: int) -> int:
+    """Opens with mode 0600, whatever the umask; a link that somebody laid there is not followed when creating."""
+    return os.open(path, flags | getattr(os, "O_CLOEXEC", 0), PRIVATE)
+
+
+async def _open(path: Path, mode: str) -> AsyncFileIO:
+    """Opens a file unbuffered, as aiofiles has it; its stubs only know literal modes."""
+    opened: Any = aiofiles.open(path, mode, buffering=0, opener=private_opener)  # type: ignore[call-overload]  # pyright: ignore[reportUnknownVariableType,reportCallIssue,reportArgumentType] - see above
+    file: AsyncFileIO = cast(AsyncFileIO, await opened)
+    return file
+
+
+class OutputFile:
+    """A private file that grows by whole lines; opened at the first write. `size` counts bytes handed to the kernel."""
+
+    def __init__(self, path: Path, *, exclusive: bool = False) -> None:
+        self.path = path
+        self.size: int = 0
+        self._mode = "xb" if exclusive else "wb"
+        self._file: AsyncFileIO | None = None
+
+    async def write(self, data: bytes) -> None:
+        """Appends `data` and hands it to the kernel before it returns.
+
+        Raises: SinkError.
+        """
+        try:
+            if self._file is None:
+                await anyio.to_thread.run_sync(prepare_folder, self.path.parent)
+                self._file = await _open(self.path, self._mode)
+            view = memoryview(data)
+            while view:
+                written: int = await self._file.write(view)
+                if not written:
+                    raise OSError(errno.EIO, "nothing was written")
+                self.size += written
+                view = view[written:]
+        except OSError as error:
+            raise SinkError(str(self.path), error) from error
+
+    async def patch(self, offset: int, data: bytes) -> None:
+        """Writes `data` at `offset`, over what stands there.
+
+        Raises: SinkError.
+        """
+        if self._file is None:
+            return
+        descriptor = self._file.fileno()
+        try:
+            await anyio.to_thread.run_sync(os.pwrite, descriptor, data, offset)
+        except OSError as error:
+            raise SinkError(str(self.path), error) from error
+
+    async def close(self) -> None:
+        """Raises: SinkError (some file systems tell of a full disk only now)."""
+        if self._file is None:
+            return
+        file, self._file = self._file, None
+        try:
+            await file.close()
+        except OSError as error:
+            raise SinkError(str(self.path), error) from error
+
+
+async def publish(path: Path, data: bytes) -> None:
+    """Writes a whole file so that it appears at once, or not at all; private.
+
+    Raises: SinkError.
+    """
+    await anyio.to_thread.run_sync(publish_now, path, data)
+
+
+def publish_now(path: Path, data: bytes) -> None:
+    """As `publish`, in the calling thread."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        prepare_folder(path.parent)
+        if path.exists() and not path.is_file():  # /dev/null, a pipe: there is nothing to rename
+            with path.open("wb") as file:
+                file.write(data)
+            return
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+            temporary.replace(path)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise SinkError(str(path), error) from error

@@ -1,0 +1,153 @@
+"""The transcript's file, in its two forms: a row per message, and a line per case."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+import msgspec
+
+from agentv_stages.batch import Batch
+from agentv_stages.message import Message
+from agentv_stages.result import Observer
+from agentv_stages.sinks.case import CaseLine
+from agentv_stages.sinks.transcript import Identity, TranscriptRows, patch, totals_members
+from agentv_stream.errors import SinkError
+from agentv_stream.naming import free_name
+from agentv_stream.output_file import OutputFile
+
+
+class TranscriptSink:
+    """The transcript. Its first row waits until the session is known, or for 64 records, because every row names it.
+
+    A session that is read again replaces its own file atomically; somebody else's file of that name is left alone.
+    """
+
+    name = "transcript"
+    required = True
+    patience = 64
+
+    def __init__(self, place: Callable[[], tuple[Path, str, Identity]], observer: Observer, finished: bool) -> None:
+        self._place = place
+        self._observer = observer
+        self._finished = finished
+        self._held: list[Message] = []
+        self._rows: TranscriptRows | None = None
+        self._file: OutputFile | None = None
+        self._final: Path | None = None
+        self.path: Path | None = None
+        self.known = False
+
+    async def write(self, batch: Batch) -> None:
+        if batch.messages:
+            self._held += batch.messages
+        facts = self._observer.facts
+        if self._rows is None:
+            self.known = facts.session_id is not None and facts.model is not None
+            if not self._held or not (self.known or facts.records >= self.patience):
+                return
+        if self._held:
+            await self._write()
+
+    async def _write(self) -> None:
+        if self._rows is None:
+            await self._open()
+        assert self._rows is not None and self._file is not None
+        data = self._rows.render(self._held)
+        self._held = []
+        if data:
+            await self._file.write(data)
+
+    async def _open(self) -> None:
+        folder, name, identity = self._place()
+        suffix = ".transcript.jsonl"
+        wanted = folder / f"{name}{suffix}"
+        taken = await anyio.to_thread.run_sync(wanted.exists)
+        if taken and self._finished and await anyio.to_thread.run_sync(is_of_session, wanted, identity.session_id):
+            self._final = self.path = wanted
+            self._file = OutputFile(wanted.with_name(f".{wanted.name}.{os.getpid()}.tmp"))
+        else:
+            self.path = await anyio.to_thread.run_sync(free_name, folder, name, suffix) if taken else wanted
+            self._file = OutputFile(self.path, exclusive=True)
+        self._rows = TranscriptRows(identity)
+
+    async def close(self, whole: bool) -> None:
+        """Writes what waits, then the totals into the first row."""
+        if self._rows is None and not whole and not self._held:
+            return
+        if self._rows is None:
+            await self._open()
+        file, rows = self._file, self._rows
+        assert file is not None and rows is not None
+        try:
+            await self._write()
+            totals = self._observer.totals
+            patched = patch(totals_members(totals.tokens(), totals.cost_usd, totals.duration_ms))
+            if patched is not None and rows.rows:
+                await file.patch(*patched)
+        finally:
+            await file.close()
+        if self._final is not None and file.size:
+            try:
+                await anyio.to_thread.run_sync(file.path.replace, self._final)
+            except OSError as error:
+                raise SinkError(str(self._final), error) from error
+
+
+class _Head(msgspec.Struct):
+    """What tells whose transcript a row is of."""
+
+    source: dict[str, object]
+
+
+def is_of_session(path: Path, session_id: str) -> bool:
+    """Whether a transcript is one of ours, of that session."""
+    try:
+        with path.open("rb") as file:
+            row = msgspec.json.decode(file.readline(64 * 1024 * 1024), type=_Head)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return False
+    return row.source.get("session_id") == session_id
+
+
+class CaseSink:
+    """The one-line-per-case transcript; it appears at the end, at once, because half a line is no JSON."""
+
+    name = "case transcript"
+    required = True
+
+    def __init__(self, place: Callable[[], tuple[Path, str, Identity]], observer: Observer) -> None:
+        self._place = place
+        self._observer = observer
+        self._line = CaseLine()
+        self._file: OutputFile | None = None
+        self.path: Path | None = None
+
+    async def write(self, batch: Batch) -> None:
+        data = self._line.render(batch.messages) if batch.messages else b""
+        if data:
+            await self._open().write(data)
+
+    def _open(self) -> OutputFile:
+        if self._file is None:
+            folder, name, _ = self._place()
+            self.path = folder / f"{name}.case.jsonl"
+            self._file = OutputFile(self.path.with_name(f".{self.path.name}.{os.getpid()}.tmp"))
+        return self._file
+
+    async def close(self, whole: bool) -> None:
+        if self._file is None and not whole:
+            return
+        file, totals = self._open(), self._observer.totals
+        try:
+            _, _, identity = self._place()
+            end = self._line.close(identity, totals.tokens(), totals.cost_usd, totals.duration_ms)
+            await file.write(end)
+        finally:
+            await file.close()
+        assert self.path is not None
+        try:
+            await anyio.to_thread.run_sync(file.path.replace, self.path)
+        except OSError as error:
+            raise SinkError(str(self.path), error) from error
