@@ -38,7 +38,7 @@ class Stateful(Protocol):
     def snapshot(self) -> Struct: ...
 
     def restore(self, snapshot: Any, /) -> None:
-        """Puts back the state; `snapshot` is what `snapshot()` gave, or its JSON builtins.
+        """Puts back the state; `snapshot` is what `snapshot()` gave, or the same written as JSON and read as its type.
 
         Raises: msgspec.ValidationError when it does not fit.
         """
