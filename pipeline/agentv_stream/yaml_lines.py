@@ -14,7 +14,7 @@ from agentv_stream.errors import UsageError
 At: TypeAlias = tuple[str | int, ...]
 """The way to a value: keys and indices."""
 
-MOST_VALUES = 200_000
+MOST_VALUES = 50_000
 MAX_DEPTH = 60
 
 

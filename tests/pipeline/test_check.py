@@ -1,0 +1,278 @@
+"""Checks of finished runs and of running streams: verdicts, outputs, exit codes."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from agentv_stream.check import Checker, SourceCheck, cases_for, check_source, expand, report_json, report_jsonl, worst
+from agentv_stream.check_text import junit, table
+from agentv_stream.cli.checking import check_sources
+from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_RUN, EXIT_USAGE, EXIT_VERDICT, SourceError
+from agentv_stream.spec import Spec, load_spec
+from agentv_stream.yaml_lines import SpecError
+from support.decoding import corpus
+from support.fake_agents import READ_EDIT, init, stream
+
+SPEC = """
+tests:
+  - id: good
+    target: claude
+    assertions:
+      - {type: tool-trajectory, mode: in_order, expected: [{kind: read}, {tool: Edit}]}
+      - {type: watched-commands, used: [bobbin]}
+  - id: bad
+    target: codex
+    assertions:
+      - {type: forbid, calls: ["Edit"], name: "no <edits>"}
+      - {type: llm-grader}
+"""
+
+
+def spec(tmp_path: Path, text: str = SPEC) -> Spec:
+    (tmp_path / "s.yaml").write_text(text, encoding="utf-8")
+    return load_spec(tmp_path / "s.yaml")
+
+
+def log(tmp_path: Path, data: bytes = b"", name: str = "run.jsonl") -> Path:
+    (tmp_path / name).write_bytes(data or stream(READ_EDIT))
+    return tmp_path / name
+
+
+def run_cli(tmp_path: Path, *, case: str | None = None, **more: Any) -> int:
+    options: dict[str, Any] = {
+        "case": case,
+        "provider": None,
+        "threshold": None,
+        "as_json": False,
+        "jsonl": None,
+        "junit_file": None,
+        "quiet": False,
+        "subagents": True,
+        "sources": [str(log(tmp_path))],
+    }
+    options |= more
+    sources = options.pop("sources")
+    spec(tmp_path)
+    return check_sources([tmp_path / "s.yaml"], sources, **options)
+
+
+def test_every_case_is_judged_with_the_event_that_decided_it(tmp_path: Path) -> None:
+    check = check_source(log(tmp_path), [spec(tmp_path)])
+    assert [(case.case, case.verdict) for case in check.cases] == [("good", "pass"), ("bad", "fail")]
+    decided = check.cases[1].decided
+    assert decided is not None and decided.at is not None
+    assert (decided.at.tool, decided.calls) == ("Edit", 3)
+    assert check.provider == "claude"
+    assert check.exit_code == EXIT_VERDICT
+
+
+def test_a_target_of_another_agent_is_a_warning(tmp_path: Path) -> None:
+    check = check_source(log(tmp_path), [spec(tmp_path)])
+    assert check.warnings == ["the case 'bad' is meant for codex, the log is of claude"]
+
+
+def test_a_case_can_be_named_and_else_is_told_from_the_file_name(tmp_path: Path) -> None:
+    loaded = spec(tmp_path)
+    assert [c.id for _, c in cases_for("x.jsonl", [loaded], "good")] == ["good"]
+    assert [c.id for _, c in cases_for("bad_base_1.stream.jsonl", [loaded], None)] == ["bad"]
+    assert [c.id for _, c in cases_for("x.jsonl", [loaded], None)] == ["good", "bad"]
+    with pytest.raises(SpecError, match="no case is called 'goood'; did you mean 'good'"):
+        cases_for("x.jsonl", [loaded], "goood")
+
+
+def test_live_and_finished_checks_agree_for_any_chunking(tmp_path: Path) -> None:
+    from agentv_stream.summary import SessionReader
+
+    data = stream(READ_EDIT)
+    whole = check_source(log(tmp_path, data), [spec(tmp_path)])
+    for size in (1, 7, 100, 1000):
+        checker = Checker(spec(tmp_path).cases)
+        reader = SessionReader([data[i : i + size] for i in range(0, len(data), size)], str(tmp_path / "run.jsonl"))
+        for batch in reader.batches():
+            checker.observe(batch)
+        assert checker.finish() == whole.cases
+
+
+@pytest.mark.parametrize(
+    ("case", "code"), [("good", EXIT_FINE), ("bad", EXIT_VERDICT), (None, EXIT_VERDICT), ("none", EXIT_USAGE)]
+)
+def test_exit_codes(tmp_path: Path, case: str | None, code: int) -> None:
+    assert run_cli(tmp_path, case=case) == code
+
+
+def test_a_source_that_is_missing_or_no_log_is_told_and_the_others_are_checked(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "x.jsonl").write_bytes(b"hello\n")
+    sources = [str(tmp_path / "missing"), str(tmp_path / "x.jsonl"), str(log(tmp_path))]
+    assert run_cli(tmp_path, sources=sources) == EXIT_IO
+    out = capfd.readouterr().out
+    assert out.count("ERROR") == 2
+    assert "PASS  1.00  good" in out
+
+
+def test_an_empty_source_and_one_that_ended_too_early_are_runs_that_failed(tmp_path: Path) -> None:
+    assert run_cli(tmp_path, sources=[str(log(tmp_path, b"\n", "e.jsonl"))]) == EXIT_RUN
+    cut = log(tmp_path, stream(READ_EDIT, whole=False), "c.jsonl")
+    assert run_cli(tmp_path, sources=[str(cut)]) == EXIT_RUN
+
+
+def test_folders_stand_for_the_logs_below_them(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    log(tmp_path / "a", name="x.jsonl")
+    log(tmp_path / "a", name="x.dead-letters.jsonl")
+    assert expand([str(tmp_path / "a")]) == [tmp_path / "a" / "x.jsonl"]
+    (tmp_path / "b").mkdir()
+    with pytest.raises(SourceError):
+        expand([str(tmp_path / "b")])
+
+
+def test_json_goes_to_standard_output_alone(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    run_cli(tmp_path, as_json=True)
+    value = json.loads(capfd.readouterr().out)
+    assert value["schema_version"] == "agentv_stream.check.v1"
+    assert value["summary"] == {"pass": 1, "fail": 1, "skipped": 0, "errors": 0}
+    (result,) = value["results"]
+    assert [case["verdict"] for case in result["cases"]] == ["pass", "fail"]
+    assert result["cases"][1]["evaluators"][1]["reason"] == "it needs a model"
+
+
+def test_json_lines_have_a_row_for_each_case(tmp_path: Path) -> None:
+    run_cli(tmp_path, jsonl=tmp_path / "o.jsonl", quiet=True)
+    rows = [json.loads(row) for row in (tmp_path / "o.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [(row["case"], row["verdict"], row["provider"]) for row in rows] == [
+        ("good", "pass", "claude"),
+        ("bad", "fail", "claude"),
+    ]
+
+
+def test_junit_has_a_test_for_each_evaluator(tmp_path: Path) -> None:
+    run_cli(tmp_path, junit_file=tmp_path / "o.xml", quiet=True)
+    (suite,) = ElementTree.parse(tmp_path / "o.xml").getroot()
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("6", "2", "1")
+    failed = [test.get("name") for test in suite if test.find("failure") is not None]
+    assert failed == ["no <edits>", "case"]
+
+
+def test_hostile_names_act_neither_in_the_table_nor_in_xml(tmp_path: Path) -> None:
+    text = 'tests:\n  - id: "a\\e[31m\\u0000"\n    assertions:\n      - {type: forbid, calls: [Edit], name: "x\\eb\\u0007"}\n'
+    check = check_source(log(tmp_path), [spec(tmp_path, text)])
+    shown = table([check])
+    assert "\x1b" not in shown and "\x07" not in shown
+    ElementTree.fromstring(junit([check]))
+    broken = SourceCheck("x\x1b[2J\x00", error=SourceError("bad\x1b]0;t\x07"))
+    assert "\x1b" not in table([broken])
+    ElementTree.fromstring(junit([broken]))
+    json.loads(report_json([broken]))
+    json.loads(report_jsonl([broken]))
+
+
+def test_of_exit_codes_the_first_of_the_list_is_told() -> None:
+    assert worst([EXIT_FINE, EXIT_VERDICT, EXIT_RUN, EXIT_IO, EXIT_USAGE]) == EXIT_USAGE
+    assert worst([EXIT_FINE, EXIT_VERDICT, EXIT_RUN, EXIT_IO]) == EXIT_IO
+    assert worst([EXIT_FINE, EXIT_VERDICT, EXIT_RUN]) == EXIT_RUN
+    assert worst([]) == EXIT_FINE
+
+
+def consume(tmp_path: Path, *arguments: str) -> subprocess.Popen[bytes]:
+    words = ["agentv-stream", "consume", "--out", str(tmp_path / "o"), *arguments]
+    code = f"import sys; from agentv_stream.cli import main; sys.argv = {words!r}; main()"
+    return subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+
+
+def test_consume_tells_a_violation_at_once_and_drains_the_rest(tmp_path: Path) -> None:
+    spec(tmp_path)
+    process = consume(tmp_path, "--check", str(tmp_path / "s.yaml"), "--case", "bad", "--fail-fast", "--stats", "-")
+    assert process.stdin is not None and process.stderr is not None and process.stdout is not None
+    process.stdin.write(stream(READ_EDIT, whole=False))
+    process.stdin.flush()
+    first = process.stderr.readline()
+    assert b"VIOLATED for good" in first and b"Edit" in first
+    process.stdin.write(stream(READ_EDIT).splitlines(keepends=True)[-1])
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == EXIT_VERDICT
+    value = json.loads(out)
+    assert (value["status"], value["verdicts"][0]["verdict"]) == ("complete", "fail")
+
+
+def test_consume_closes_the_pipe_where_it_is_asked_to(tmp_path: Path) -> None:
+    spec(tmp_path)
+    process = consume(tmp_path, "--check", str(tmp_path / "s.yaml"), "--case", "bad", "--fail-fast=close")
+    assert process.stdin is not None
+    process.stdin.write(stream(READ_EDIT, whole=False))
+    process.stdin.flush()
+    # It ends although its input stays open.
+    assert process.wait(timeout=60) == EXIT_VERDICT
+    with pytest.raises(BrokenPipeError):
+        for _ in range(100):
+            process.stdin.write(init() * 100)
+            process.stdin.flush()
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        try:
+            if pipe is not None:
+                pipe.close()
+        except BrokenPipeError:
+            pass
+
+
+SAME = """
+tests:
+  - id: same
+    assertions:
+      - {type: tool-trajectory, mode: in_order, expected: [{kind: read}, {kind: write}]}
+      - {type: tool-trajectory, mode: any_order, minimums: {"kind:read": 1, "kind:write": 1}}
+      - {type: first-edit-turn, max: 50}
+      - {type: forbid, calls: ["Bash(rm *)"]}
+      - {type: max-repeats, max: 50}
+"""
+
+CLIENTS = ("claude", "codex", "codex_classic", "copilot", "gemini", "pi", "opencode", "qwen")
+
+
+@pytest.mark.parametrize("scenario", ["s1"])
+def test_the_same_work_gets_the_same_verdicts_whoever_did_it(tmp_path: Path, scenario: str) -> None:
+    loaded = spec(tmp_path, SAME)
+    root = corpus("clients")
+    seen: dict[str, list[tuple[str, float | None, str]]] = {}
+    for client in CLIENTS:
+        path = root / client / scenario / "stream.jsonl"
+        if not path.exists():
+            continue
+        check = check_source(path, [loaded], subagents=False)
+        assert check.error is None, (client, str(check.error))
+        seen[client] = [(r.name, r.score, r.verdict) for r in check.cases[0].evaluators]
+    assert len(seen) >= 6
+    first = seen["claude"]
+    assert all(verdict == "pass" for _, _, verdict in first)
+    assert {client: results for client, results in seen.items() if results != first} == {}
+
+
+def test_every_agents_skill_is_seen_by_skill_used(tmp_path: Path) -> None:
+    root = corpus("clients")
+    failed: dict[str, Any] = {}
+    for client in CLIENTS:
+        found = sorted((root / client / "s8").glob("stream.jsonl*"))
+        if not found:
+            continue
+        names = _skills(root / client / "s8")
+        assert names, client
+        text = "".join(f"      - {{type: skill-used, value: {name}}}\n" for name in names)
+        check = check_source(found[0], [spec(tmp_path, f"tests:\n  - id: s\n    assertions:\n{text}")])
+        if check.error is not None or check.cases[0].verdict != "pass":
+            failed[client] = check.to_json()
+    assert failed == {}
+
+
+def _skills(folder: Path) -> list[str]:
+    """The skills that lie in the recorded workspace's home, or are named in the truth."""
+    truth = (folder / "truth.json").read_text(encoding="utf-8")
+    found = re.findall(r"skills/([A-Za-z0-9_-]+)/", truth) + re.findall(r'"skill"\s*:\s*"([A-Za-z0-9_-]+)"', truth)
+    return list(dict.fromkeys(found))

@@ -1,0 +1,296 @@
+"""Runs of fake agents: how they end, what is stored, that nothing of them is left running."""
+
+import json
+import os
+import signal
+import stat
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentv_stream.errors import EXIT_FINE, EXIT_RUN, EXIT_VERDICT, UsageError
+from agentv_stream.live_check import open_checks
+from agentv_stream.prompt import prompt_of
+from agentv_stream.run import RunOptions, RunReport, free_attempt, run_agent
+from agentv_stream.settings import Settings
+from support.fake_agents import READ_EDIT, agent, alive, init, stream
+
+
+def options(tmp_path: Path, command: tuple[str, ...], **more: Any) -> RunOptions:
+    base = RunOptions(command, "fix-1", "base", tmp_path / "runs", grace=0.3, linger=0.3)
+    return replace(base, **more)
+
+
+async def run(tmp_path: Path, code: str, data: bytes = b"", settings: Settings | None = None, **more: Any) -> RunReport:
+    command = agent(tmp_path, code, data)
+    return await run_agent(options(tmp_path, command, **more), settings or Settings(quiet=True), 1)
+
+
+def stored(report: RunReport) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads(report.path.read_bytes())
+    return value
+
+
+WHOLE = stream(READ_EDIT)
+
+
+async def test_a_good_run_stores_stream_transcript_and_result(tmp_path: Path) -> None:
+    report = await run(tmp_path, "say(DATA)", WHOLE, Settings(quiet=True, prompt="fix the bug"))
+    assert report.exit_code == EXIT_FINE
+    value = stored(report)
+    assert report.path.name == "fix-1_base_1.json"
+    assert (report.path.parent / "fix-1_base_1.stream.jsonl").read_bytes() == WHOLE
+    assert value["status"] == "complete"
+    assert (value["test_id"], value["task_id"], value["target"], value["approach"], value["attempt"]) == (
+        "fix-1",
+        "fix-1",
+        "base",
+        "base",
+        1,
+    )
+    assert value["tool_use_summary"]["by_tool"] == {"Read": 1, "Bash": 1, "Edit": 1}
+    assert value["tool_use_summary"]["first_edit_turn"] == 3
+    assert value["cost_usd"] == 0.25
+    assert value["session"]["model"] == "claude-sonnet-4-5-20250929"
+    assert value["session"]["version"] == "2.1.0"
+    assert value["run"]["exit_code"] == 0 and value["run"]["stopped"] is None
+    rows = [json.loads(row) for row in Path(value["outputs"]["transcript"]).read_text(encoding="utf-8").splitlines()]
+    assert rows[0]["role"] == "user" and "fix the bug" in json.dumps(rows[0]["content"])
+
+
+async def test_what_is_stored_is_private(tmp_path: Path) -> None:
+    report = await run(tmp_path, "say(DATA); sys.stderr.write('x')", WHOLE)
+    for path in report.path.parent.iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
+
+
+async def test_without_save_stream_there_is_no_raw_stream(tmp_path: Path) -> None:
+    report = await run(tmp_path, "say(DATA)", WHOLE, save_stream=False)
+    assert not list(report.path.parent.glob("*.stream.jsonl"))
+    assert stored(report)["run"]["stream"] is None
+
+
+async def test_a_stream_that_cannot_be_saved_does_not_fail_the_run(tmp_path: Path) -> None:
+    (tmp_path / "runs" / "fix-1_base_1.stream.jsonl").mkdir(parents=True)
+    report = await run(tmp_path, "say(DATA)", WHOLE)
+    assert report.exit_code == EXIT_FINE
+    assert any("not saved" in warning for warning in report.warnings)
+    assert stored(report)["tool_use_summary"]["total_tool_calls"] == 3
+
+
+async def test_an_exit_code_makes_a_run_that_says_success_an_error(tmp_path: Path) -> None:
+    report = await run(tmp_path, "say(DATA); sys.stderr.write('boom\\n'); sys.exit(7)", WHOLE)
+    value = stored(report)
+    assert (value["status"], value["evidence"]["exit_code"]) == ("error", 7)
+    assert value["run"]["stderr_tail"] == "boom\n"
+    assert report.exit_code == EXIT_RUN
+
+
+async def test_a_hanging_agent_is_ended_at_the_timeout(tmp_path: Path) -> None:
+    report = await run(tmp_path, "say(DATA); hang()", stream(READ_EDIT, whole=False), timeout=0.3)
+    value = stored(report)
+    assert (value["status"], value["run"]["timed_out"], value["run"]["signal"]) == ("killed", True, "SIGTERM")
+    assert value["tool_use_summary"]["total_tool_calls"] == 3
+    assert report.exit_code == EXIT_RUN
+    assert alive(tmp_path) == []
+
+
+async def test_a_silent_agent_is_ended_at_the_stall(tmp_path: Path) -> None:
+    report = await run(tmp_path, "say(DATA); hang()", init(), stall=0.2)
+    assert stored(report)["status"] == "stalled"
+    assert report.end.stopped == "stall"
+    assert alive(tmp_path) == []
+
+
+async def test_an_agent_that_ignores_sigterm_is_killed_with_its_group(tmp_path: Path) -> None:
+    code = (
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "if os.fork() == 0:\n    note(os.getpid())\n    say(DATA)\n    hang()\n"
+        "hang()"
+    )
+    report = await run(tmp_path, code, init(), timeout=0.4)
+    assert stored(report)["run"]["signal"] == "SIGKILL"
+    assert len((tmp_path / "pids").read_text(encoding="ascii").split()) == 2
+    assert alive(tmp_path) == []
+
+
+async def test_children_that_hold_the_output_open_are_not_waited_for(tmp_path: Path) -> None:
+    code = "if os.fork() == 0:\n    note(os.getpid())\n    hang()\nsay(DATA)\nos._exit(0)"
+    report = await run(tmp_path, code, WHOLE)
+    value = stored(report)
+    assert (value["status"], value["run"]["exit_code"]) == ("complete", 0)
+    assert report.end.left_open
+    assert alive(tmp_path) == []
+
+
+async def test_a_child_outside_the_group_that_holds_the_output_is_left_but_not_waited_for(tmp_path: Path) -> None:
+    code = (
+        "pid = os.fork()\n"
+        "if pid == 0:\n    os.setsid()\n    note(os.getpid())\n    say(DATA)\n    hang()\n"
+        "os.waitpid(pid, os.WNOHANG)\n"
+        "signal.sigtimedwait([], 0.2)\n"
+        "os._exit(0)"
+    )
+    report = await run(tmp_path, code, WHOLE)
+    assert stored(report)["tool_use_summary"]["total_tool_calls"] == 3
+    assert report.end.left_open
+    for pid in alive(tmp_path):
+        os.kill(pid, signal.SIGKILL)
+
+
+async def test_death_by_signal_is_evidence(tmp_path: Path) -> None:
+    report = await run(tmp_path, "say(DATA); os.kill(os.getpid(), signal.SIGSEGV)", stream(READ_EDIT, whole=False))
+    value = stored(report)
+    assert (value["status"], value["evidence"]["signal"]) == ("killed", "SIGSEGV")
+    assert report.exit_code == EXIT_RUN
+
+
+async def test_a_flood_is_read_whole_in_bounded_memory(tmp_path: Path) -> None:
+    many = [("Bash", {"command": "echo " + "x" * 2000})]
+    data = init() + stream(many * 1500, whole=True)[len(init()) :]
+    report = await run(tmp_path, "say(DATA); sys.stderr.write('e' * 3_000_000)", data)
+    value = stored(report)
+    assert value["run"]["stream_bytes"] == len(data)
+    assert len(value["run"]["stderr_tail"]) == 5_000
+    assert (report.path.parent / "fix-1_base_1.stream.jsonl").stat().st_size == len(data)
+
+
+async def test_one_json_object_in_place_of_a_stream_is_kept_as_the_result(tmp_path: Path) -> None:
+    data = json.dumps({"response": "hi", "total_cost_usd": 0.5}, indent=2).encode()
+    report = await run(tmp_path, "say(DATA)", data)
+    value = stored(report)
+    assert value["result"] == {"response": "hi", "total_cost_usd": 0.5}
+    assert (value["cost_usd"], value["tool_use_summary"]) == (0.5, None)
+    assert report.exit_code == EXIT_FINE
+
+
+async def test_claudes_single_object_is_read_as_its_result(tmp_path: Path) -> None:
+    report = await run(tmp_path, "say(DATA)", WHOLE.splitlines(keepends=True)[-1])
+    value = stored(report)
+    assert (value["status"], value["cost_usd"]) == ("complete", 0.25)
+
+
+async def test_plain_text_is_kept_as_raw_text(tmp_path: Path) -> None:
+    report = await run(tmp_path, "say(DATA); sys.exit(3)", b"not valid json {{{")
+    value = stored(report)
+    assert value["result"] == {"raw_text": "not valid json {{{"}
+    assert (value["status"], report.exit_code) == ("error", EXIT_RUN)
+
+
+async def test_an_agent_that_prints_nothing_fails_the_run(tmp_path: Path) -> None:
+    report = await run(tmp_path, "sys.stderr.write('no key')")
+    assert report.exit_code == EXIT_RUN
+    value = stored(report)
+    assert (value["status"], value["run"]["stderr_tail"]) == ("incomplete", "no key")
+    assert not list(report.path.parent.glob("*.stream.jsonl"))
+
+
+async def test_a_command_that_does_not_exist_is_an_error_of_the_call(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot start"):
+        await run_agent(options(tmp_path, (str(tmp_path / "nothing"),)), Settings(quiet=True), 1)
+
+
+async def test_nothing_goes_through_a_shell(tmp_path: Path) -> None:
+    command = (*agent(tmp_path, "sys.stderr.write(sys.argv[1]); say(DATA)", WHOLE), "$(touch pwned); `id` > x")
+    report = await run_agent(options(tmp_path, command, cwd=tmp_path), Settings(quiet=True), 1)
+    assert stored(report)["run"]["stderr_tail"] == "$(touch pwned); `id` > x"
+    assert not (tmp_path / "pwned").exists()
+
+
+async def test_task_names_stay_in_the_folder(tmp_path: Path) -> None:
+    command = agent(tmp_path, "say(DATA)", WHOLE)
+    report = await run_agent(options(tmp_path, command, task="../../x", approach="a/b"), Settings(quiet=True), 2)
+    assert report.path.parent == tmp_path / "runs"
+    assert report.path.name == "x_a-b_2.json"
+
+
+async def test_sigint_is_passed_on_and_the_agents_own_end_is_read(tmp_path: Path) -> None:
+    code = (
+        "head, tail = DATA.split(b'|')\n"
+        "def stop(*_):\n    say(tail)\n    os._exit(0)\n"
+        "signal.signal(signal.SIGINT, stop)\n"
+        "say(head)\n"
+        "os.kill(os.getppid(), signal.SIGINT)\n"
+        "hang()"
+    )
+    report = await run(tmp_path, code, stream(READ_EDIT, whole=False) + b"|" + WHOLE.splitlines(keepends=True)[-1])
+    assert report.signalled == signal.SIGINT
+    assert stored(report)["status"] == "complete"
+    assert report.end.stopped is None
+
+
+async def test_sigterm_ends_the_group(tmp_path: Path) -> None:
+    code = "say(DATA)\nos.kill(os.getppid(), signal.SIGTERM)\nhang()"
+    report = await run(tmp_path, code, stream(READ_EDIT, whole=False))
+    assert (report.signalled, report.end.stopped) == (signal.SIGTERM, "signal")
+    assert stored(report)["status"] == "killed"
+    assert alive(tmp_path) == []
+
+
+SPEC = "tests:\n  - id: fix-1\n    assertions:\n      - {type: forbid, calls: ['Edit']}\n"
+
+
+async def checked(tmp_path: Path, code: str, data: bytes, fail_fast: str | None, said: list[str]) -> RunReport:
+    (tmp_path / "s.yaml").write_text(SPEC, encoding="utf-8")
+    live = open_checks([tmp_path / "s.yaml"], None, fail_fast, "fix-1_", said.append)
+    command = agent(tmp_path, code, data)
+    return await run_agent(options(tmp_path, command), Settings(quiet=True), 1, live)
+
+
+async def test_fail_fast_ends_the_agent_at_the_first_violation_for_good(tmp_path: Path) -> None:
+    said: list[str] = []
+    report = await checked(tmp_path, "say(DATA); hang()", stream(READ_EDIT, whole=False), "report", said)
+    value = stored(report)
+    assert report.end.stopped == "fail-fast"
+    assert (value["status"], report.exit_code) == ("killed", EXIT_VERDICT)
+    (verdict,) = value["verdicts"]
+    assert verdict["verdict"] == "fail"
+    assert verdict["decided"]["at"]["tool"] == "Edit" and verdict["decided"]["calls"] == 3
+    assert any("VIOLATED for good" in text for text in said)
+    assert alive(tmp_path) == []
+
+
+async def test_without_fail_fast_a_violation_lets_the_agent_finish(tmp_path: Path) -> None:
+    report = await checked(tmp_path, "say(DATA)", WHOLE, None, [])
+    assert (stored(report)["status"], report.exit_code) == ("complete", EXIT_VERDICT)
+
+
+async def test_traces_are_written_and_put_into_the_result(tmp_path: Path) -> None:
+    report = await run(tmp_path, "say(DATA)", WHOLE, dump_traces=True, include_trace=True)
+    value = stored(report)
+    file = report.path.parent / "fix-1_base_1.trace.jsonl"
+    events = [json.loads(row) for row in file.read_text(encoding="utf-8").splitlines()]
+    assert value["traces"] == events
+    assert [e["type"] for e in events] == ["tool_call", "tool_result"] * 3
+    assert events[0]["name"] == "Read" and events[0]["input"]["file_path"] == "a.py"
+    assert events[1]["metadata"]["status"] == "ok"
+
+
+def test_attempts_take_the_first_free_number(tmp_path: Path) -> None:
+    assert free_attempt(tmp_path / "none", "a", "b") == 1
+    for name in ("a_b_1.json", "a_b_2.stream.jsonl", "a_b_4.json", "a_bb_3.json", "a_b_x.json"):
+        (tmp_path / name).touch()
+    assert free_attempt(tmp_path, "a", "b") == 3
+
+
+@pytest.mark.parametrize(
+    ("command", "prompt"),
+    [
+        ("claude -p FIX --output-format stream-json --verbose", "FIX"),
+        ("/usr/bin/claude --print FIX", "FIX"),
+        ("claude --output-format stream-json -p FIX", "FIX"),
+        ("claude -p --output-format stream-json FIX", "FIX"),
+        ("codex exec --json FIX", "FIX"),
+        ("codex exec -m gpt FIX", "FIX"),
+        ("gemini --prompt=FIX", "FIX"),
+        ("npx -y codex exec FIX", "FIX"),
+        ("opencode run --format json FIX", "FIX"),
+        ("claude -p --model opus", None),
+        ("python agent.py -p FIX", None),
+        ("claude", None),
+    ],
+)
+def test_the_prompt_is_taken_from_the_command_line_where_it_is_plain(command: str, prompt: str | None) -> None:
+    assert prompt_of(command.split()) == prompt

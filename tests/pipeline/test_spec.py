@@ -1,0 +1,317 @@
+"""Spec files of every AgentV version: what is read of them, and how their errors point."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agentv_stages.trajectory.case import Skipped
+from agentv_stages.trajectory.evaluator import Evaluator
+from agentv_stream.errors import EXIT_USAGE
+from agentv_stream.spec import Spec, load_spec
+from agentv_stream.validate import validate_file
+from agentv_stream.yaml_lines import SpecError
+
+
+def spec(tmp_path: Path, text: str, name: str = "s.yaml") -> Spec:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return load_spec(path)
+
+
+def refused(tmp_path: Path, text: str, name: str = "s.yaml") -> str:
+    with pytest.raises(SpecError) as caught:
+        spec(tmp_path, text, name)
+    assert caught.value.exit_code == EXIT_USAGE
+    return str(caught.value).removeprefix(str(tmp_path) + "/")
+
+
+def types(loaded: Spec) -> dict[str, list[str]]:
+    return {case.id: [str(item.config["type"]) for item in case.items] for case in loaded.cases}
+
+
+V025 = """
+description: Tool usage
+target: codex
+evalcases:
+  - id: research
+    expected_outcome: Agent researches
+    input_messages:
+      - role: user
+        content: Research
+    expected_messages:
+      - role: assistant
+        tool_calls:
+          - tool: knowledgeSearch
+            input: { query: "x" }
+    execution:
+      evaluators:
+        - name: depth
+          type: tool_trajectory
+          mode: any_order
+          minimums:
+            knowledgeSearch: 2
+        - name: flow
+          type: expected_messages
+        - name: quality
+          type: llm_judge
+          prompt: ./p.md
+        - name: fmt
+          type: code_judge
+          script: uv run x.py
+"""
+
+V442 = """
+name: suite
+execution:
+  threshold: 0.6
+assertions:
+  - type: latency
+    threshold: 5000
+tests:
+  - id: a
+    criteria: does it
+    input: hello
+    assertions:
+      - Response is polite
+      - type: tool-trajectory
+        mode: exact
+        argsMatch: superset
+        expected:
+          - tool: Read
+            args: any
+            maxDurationMs: 100
+      - type: skill-trigger
+        skill: csv
+        should_trigger: false
+  - id: b
+    input: hello
+    execution:
+      skip_defaults: true
+    assert:
+      - type: contains
+        value: hi
+"""
+
+V53 = """
+providers: [codex]
+prompts: ["{{ input }}"]
+default_test:
+  assert:
+    - type: cost
+      budget: 1
+tests:
+  - description: first
+    vars:
+      input: do it
+    assert:
+      - metric: used
+        type: trajectory:tool-used
+        value: { name: webSearch, min: 2 }
+      - type: not-skill-used
+        value: csv-analyzer
+      - metric: goal
+        type: trajectory:goal-success
+        value: done
+      - type: script
+        command: [bun, run, x.ts]
+"""
+
+
+def test_files_of_025_are_read(tmp_path: Path) -> None:
+    loaded = spec(tmp_path, V025)
+    assert types(loaded) == {"research": ["tool-trajectory", "expected-messages", "llm-judge", "code-judge"]}
+    case = loaded.cases[0].build()
+    assert [type(m) for m in case.members] == [Evaluator, Evaluator, Skipped, Skipped]
+    assert loaded.cases[0].target == "codex"
+    assert [call["tool"] for call in loaded.cases[0].context.expected_calls] == ["knowledgeSearch"]
+
+
+def test_files_of_442_are_read(tmp_path: Path) -> None:
+    loaded = spec(tmp_path, V442)
+    assert types(loaded) == {
+        "a": ["rubrics", "tool-trajectory", "skill-trigger", "latency"],
+        "b": ["contains"],
+    }
+    first = loaded.cases[0]
+    assert first.context.threshold == 0.6
+    assert first.prompt == "hello"
+    step = first.items[1].config["expected"][0]
+    assert step == {"tool": "Read", "args": "any", "max_duration_ms": 100}
+    assert first.items[1].config["args_match"] == "superset"
+
+
+def test_files_of_53_are_read(tmp_path: Path) -> None:
+    loaded = spec(tmp_path, V53)
+    assert types(loaded) == {
+        "first": ["trajectory:tool-used", "not-skill-used", "trajectory:goal-success", "script", "cost"]
+    }
+    assert loaded.cases[0].items[0].config["name"] == "used"
+    assert (loaded.cases[0].target, loaded.cases[0].prompt) == ("codex", "do it")
+
+
+def test_our_own_evaluators_are_read_in_either_spelling(tmp_path: Path) -> None:
+    text = """
+assertions:
+  - {type: max_turns, max: 3}
+  - {type: first-edit-turn, max: 3}
+  - {type: forbid, calls: ["Bash(rm *)"]}
+  - {type: watched_commands, used: bobbin}
+  - {type: max-repeats, max: 2, compat: agentv}
+"""
+    assert types(spec(tmp_path, text, "rules.yaml")) == {
+        "rules": ["max-turns", "first-edit-turn", "forbid", "watched-commands", "max-repeats"]
+    }
+
+
+HEAD = "tests:\n  - id: a\n    assertions:\n"
+
+UNKNOWN: list[tuple[str, str]] = [
+    (
+        HEAD + "      - type: tool-trajectori\n",
+        "s.yaml:4: no version has an evaluator 'tool-trajectori'; did you mean 'tool-trajectory'?",
+    ),
+    (
+        "tests:\n  - id: a\n    asertions: []\n",
+        "s.yaml:3: no version has a field of a case 'asertions'; did you mean 'assertions'?",
+    ),
+    ("tets: []\n", "s.yaml:1: no version has a field of a spec 'tets'; did you mean 'tests'?"),
+    (
+        HEAD + "      - type: tool-trajectory\n        mode: in-ordr\n        expected: []\n",
+        "s.yaml:5: tool-trajectory knows no mode 'in-ordr'; did you mean 'in_order'?",
+    ),
+    (
+        HEAD + "      - type: execution-metrics\n        max_tool_call: 3\n",
+        "s.yaml:5: execution-metrics has no field 'max_tool_call'; did you mean 'max_tool_calls'?",
+    ),
+    (
+        HEAD + "      - type: tool-trajectory\n        mode: exact\n        expected:\n          - tol: b\n",
+        "s.yaml:7: no version has a field of a step 'tol'; did you mean 'tool'?",
+    ),
+    (
+        "tests:\n  - id: a\n    execution:\n      thresold: 1\n",
+        "s.yaml:4: no version has a field of execution 'thresold'; did you mean 'threshold'?",
+    ),
+    (
+        HEAD + "      - type: forbid\n        calls: ['Bash(']\n",
+        "s.yaml:4: 'Bash(' is no form of a call, such as Bash(rm *)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), UNKNOWN)
+def test_names_that_no_version_has_are_errors_with_line_and_nearest_name(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    assert refused(tmp_path, text) == message
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("", "a spec is a mapping"),
+        ("tests: 3\n", "s.yaml:1: tests is a list of cases"),
+        ("tests: []\n", "has no cases"),
+        ("tests: [3]\n", "s.yaml:1: a case is a mapping"),
+        ("tests:\n  - input: x\n", "s.yaml:2: a case needs an id"),
+        ("tests:\n  - id: a\n  - id: a\n", "two cases are called 'a'"),
+        ("tests:\n  - id: a\n    id: b\n", "s.yaml:3: the key 'id' stands here twice"),
+        ("tests:\n  - {id: a\n", "is no YAML"),
+        ("a: &x [*x]\n", "too many or too deeply"),
+        ("tests:\n  - id: a\n    assertions: {}\n", "s.yaml:3: evaluators are a list"),
+        ("tests:\n  - id: a\n    assertions: [{name: x}]\n", "an evaluator needs a type"),
+        ("tests:\n  - id: a\n    threshold: 3\n", "s.yaml:3: threshold is a number from 0 to 1"),
+        ("tests: missing.yaml\n", "missing.yaml does not exist"),
+        ("tests: cases.txt\n", "cases stand in"),
+        ("tests:\n  - id: a\n    assertions:\n      - include: nope\n", "s.yaml:4: the template 'nope' was not found"),
+    ],
+)
+def test_malformed_files_are_errors(tmp_path: Path, text: str, part: str) -> None:
+    assert part in refused(tmp_path, text)
+
+
+def test_a_missing_file_and_one_that_is_no_text_are_errors(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="cannot be read"):
+        load_spec(tmp_path / "none.yaml")
+    (tmp_path / "b.yaml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(SpecError, match="no UTF-8"):
+        load_spec(tmp_path / "b.yaml")
+
+
+def test_aliases_that_explode_are_stopped(tmp_path: Path) -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{i}: &a{i} [{', '.join(f'*a{i - 1}' for _ in range(10))}]" for i in range(1, 9)]
+    assert "too many" in refused(tmp_path, "\n".join(lines) + "\n")
+
+
+def test_cases_may_stand_in_a_file_of_json_lines(tmp_path: Path) -> None:
+    rows = [{"id": f"c{i}", "input": "x", "assertions": [{"type": "max-turns", "max": i + 1}]} for i in range(3)]
+    (tmp_path / "cases.jsonl").write_text("// head\n" + "\n".join(map(json.dumps, rows)) + "\n", encoding="utf-8")
+    loaded = spec(tmp_path, "tests: ./cases.jsonl\nassertions:\n  - {type: cost, budget: 1}\n")
+    assert types(loaded) == {f"c{i}": ["max-turns", "cost"] for i in range(3)}
+    assert types(load_spec(tmp_path / "cases.jsonl")) == {f"c{i}": ["max-turns"] for i in range(3)}
+
+
+def test_errors_in_json_lines_name_the_line(tmp_path: Path) -> None:
+    assert refused(tmp_path, '{"id":"a"}\n{"id":\n', "c.jsonl").startswith("c.jsonl:2: is no JSON")
+    text = '{"id":"a"}\n{"id":"b","assertions":[{"type":"nope-nope"}]}\n'
+    assert refused(tmp_path, text, "c.jsonl").startswith("c.jsonl:2: no version has an evaluator")
+
+
+def test_cases_may_stand_in_other_files(tmp_path: Path) -> None:
+    (tmp_path / "more.yaml").write_text("- id: m1\n- id: m2\n", encoding="utf-8")
+    loaded = spec(tmp_path, "tests:\n  - file://more.yaml\n  - id: own\n")
+    assert [case.id for case in loaded.cases] == ["m1", "m2", "own"]
+    assert len(loaded.warnings) == 3
+
+
+def test_templates_are_included_from_here_and_further_up(tmp_path: Path) -> None:
+    templates = tmp_path / ".agentv" / "templates"
+    templates.mkdir(parents=True)
+    (templates / "safe.yaml").write_text(
+        "assertions:\n  - {type: forbid, calls: [Bash]}\n  - include: more\n", encoding="utf-8"
+    )
+    (templates / "more.yaml").write_text("assertions:\n  - {type: max-turns, max: 9}\n", encoding="utf-8")
+    below = tmp_path / "evals"
+    below.mkdir()
+    loaded = spec(below, "tests:\n  - id: a\n    assertions:\n      - include: safe\n      - {type: cost, budget: 1}\n")
+    assert types(loaded) == {"a": ["forbid", "max-turns", "cost"]}
+    (templates / "more.yaml").write_text("assertions:\n  - include: safe\n", encoding="utf-8")
+    assert "includes itself" in refused(below, "tests:\n  - id: a\n    assertions:\n      - include: safe\n")
+
+
+def test_an_error_in_a_template_points_into_the_template(tmp_path: Path) -> None:
+    (tmp_path / "t.yaml").write_text("assertions:\n  - type: latency\n", encoding="utf-8")
+    message = refused(tmp_path, "tests:\n  - id: a\n    assertions:\n      - include: ./t.yaml\n")
+    assert message == "t.yaml:2: latency needs threshold"
+
+
+def test_a_script_of_the_users_own_makes_its_type_known_and_skipped(tmp_path: Path) -> None:
+    folder = tmp_path / ".agentv" / "assertions"
+    folder.mkdir(parents=True)
+    (folder / "word-count.ts").write_text("", encoding="utf-8")
+    loaded = spec(tmp_path, "tests:\n  - id: a\n    assertions:\n      - {type: word-count, anything: 3}\n")
+    (member,) = loaded.cases[0].build().members
+    assert isinstance(member, Skipped) and member.reason == "it needs a script"
+
+
+def test_errors_inside_composites_point_at_the_member(tmp_path: Path) -> None:
+    text = (
+        "tests:\n  - id: a\n    assertions:\n      - type: composite\n        assertions:\n          - type: latency\n"
+    )
+    assert refused(tmp_path, text) == "s.yaml:6: latency needs threshold"
+
+
+def test_selecting_a_case_that_is_not_there_offers_the_nearest(tmp_path: Path) -> None:
+    loaded = spec(tmp_path, V442)
+    assert [case.id for case in loaded.select("b")] == ["b"]
+    with pytest.raises(SpecError, match="no case is called 'B-1'"):
+        loaded.select("B-1")
+
+
+def test_validate_tells_specs_from_targets_files(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(V442, encoding="utf-8")
+    what, _ = validate_file(tmp_path / "s.yaml")
+    assert what == "spec, 2 cases, 5 evaluators, 1 of them skipped"
+    (tmp_path / "t.yaml").write_text("targets:\n  - {name: a, provider: codex}\n", encoding="utf-8")
+    assert validate_file(tmp_path / "t.yaml")[0] == "targets file, 1 targets, 1 of them agents"

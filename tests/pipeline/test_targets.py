@@ -1,0 +1,170 @@
+"""Targets files: agents' command lines, stream_log, and the deprecation of its old names as data."""
+
+from pathlib import Path
+
+import pytest
+
+from agentv_stream.targets import REMOVED_IN, Target, Targets, find_targets, load_targets, release, running_version
+from agentv_stream.yaml_lines import SpecError
+
+
+def load(tmp_path: Path, text: str, current: str = "0.1.0", environment: dict[str, str] | None = None) -> Targets:
+    path = tmp_path / "targets.yaml"
+    path.write_text(text, encoding="utf-8")
+    return load_targets(path, environment or {}, current, "0.3.0")
+
+
+def refused(tmp_path: Path, text: str, current: str = "0.1.0") -> str:
+    with pytest.raises(SpecError) as caught:
+        load(tmp_path, text, current)
+    return str(caught.value).removeprefix(str(tmp_path) + "/")
+
+
+def one(tmp_path: Path, entry: str) -> Target:
+    return load(tmp_path, f"targets:\n  - {entry}\n").targets["t"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "command"),
+    [
+        (
+            "{name: t, provider: claude-cli, model: opus}",
+            ["claude", "-p", "P", "--output-format", "stream-json", "--verbose", "--model", "opus"],
+        ),
+        (
+            "{name: t, provider: codex, model: gpt, args: [--yolo]}",
+            ["codex", "exec", "--json", "-m", "gpt", "--yolo", "P"],
+        ),
+        ("{name: t, provider: copilot-cli}", ["copilot", "-p", "P", "--output-format", "json"]),
+        ("{name: t, provider: pi-cli, executable: /opt/pi}", ["/opt/pi", "-p", "P", "--mode", "json"]),
+        ("{name: t, provider: qwen}", ["qwen", "-p", "P", "--output-format", "stream-json"]),
+        ("{name: t, provider: opencode}", ["opencode", "run", "--format", "json", "P"]),
+        ("{name: t, provider: cli, command: \"my agent 'a b' {PROMPT}\"}", ["my", "agent", "a b", "P"]),
+        ("{name: t, provider: cli, command: [my, agent]}", ["my", "agent", "P"]),
+    ],
+)
+def test_agents_have_their_command_lines(tmp_path: Path, entry: str, command: list[str]) -> None:
+    assert list(one(tmp_path, entry).command_line("P")) == command
+
+
+def test_a_prompt_is_one_word_whatever_stands_in_it(tmp_path: Path) -> None:
+    target = one(tmp_path, "{name: t, provider: codex}")
+    assert target.command_line("a b; rm -rf / $(id)")[-1] == "a b; rm -rf / $(id)"
+
+
+def test_kinds_that_are_no_agents_are_known_and_cannot_be_run(tmp_path: Path) -> None:
+    target = one(tmp_path, "{name: t, provider: openai, api_key: x}")
+    with pytest.raises(SpecError, match="openai is no agent"):
+        target.command_line("P")
+
+
+@pytest.mark.parametrize(
+    ("setting", "wanted"),
+    [
+        ("", "false"),
+        (", stream_log: false", "false"),
+        (", stream_log: 'false'", "false"),
+        (", stream_log: summary", "summary"),
+        (", stream_log: raw", "raw"),
+        (", streamLog: raw", "raw"),
+        (", log_format: json", "raw"),
+        (", log_format: summary", "summary"),
+        (", log_output_format: json", "raw"),
+        (", log_format: json, stream_log: false", "false"),
+    ],
+)
+def test_stream_log_and_its_old_names(tmp_path: Path, setting: str, wanted: str) -> None:
+    assert one(tmp_path, f"{{name: t, provider: codex{setting}}}").stream_log == wanted
+
+
+OLD = (
+    "targets:\n  - name: a\n    provider: codex\n    log_format: json\n"
+    "  - {name: b, provider: pi, log_output_format: summary}\n"
+)
+
+
+def test_the_old_names_give_one_warning_that_names_the_new_one(tmp_path: Path) -> None:
+    (warning,) = load(tmp_path, OLD).warnings
+    assert warning.removeprefix(str(tmp_path) + "/") == (
+        "targets.yaml:4: a: 'log_format' is deprecated and goes with 0.3.0; use 'stream_log: raw' instead (also in b)"
+    )
+
+
+@pytest.mark.parametrize("current", ["0.3.0", "0.3.1", "1.0", "0.3.0rc1"])
+def test_the_old_names_are_refused_from_the_release_of_their_removal_on(tmp_path: Path, current: str) -> None:
+    assert refused(tmp_path, OLD, current) == (
+        "targets.yaml:4: a: 'log_format' was removed in 0.3.0; use 'stream_log: raw' instead"
+    )
+
+
+@pytest.mark.parametrize("current", ["0.1.0", "0.2.99", "0.2"])
+def test_they_are_taken_before_it(tmp_path: Path, current: str) -> None:
+    assert load(tmp_path, OLD, current).targets["a"].stream_log == "raw"
+
+
+def test_the_removal_lies_ahead_of_this_release() -> None:
+    assert release(running_version()) < release(REMOVED_IN)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "targets:\n  - {name: t, provider: codx}\n",
+            "targets.yaml:2: no version has a provider 'codx'; did you mean 'codex'?",
+        ),
+        (
+            "targets:\n  - name: t\n    provider: codex\n    stream_logs: raw\n",
+            "targets.yaml:4: no version has a setting of targets 'stream_logs'; did you mean 'stream_log'?",
+        ),
+        (
+            "targets:\n  - name: t\n    provider: codex\n    stream_log: json\n",
+            "targets.yaml:4: t: stream_log must be false, summary or raw",
+        ),
+        (
+            "targets:\n  - name: t\n    provider: codex\n    log_format: xml\n",
+            "targets.yaml:4: t: log_format must be summary or json",
+        ),
+        ("targets:\n  - {provider: codex}\n", "targets.yaml:2: a target needs a name"),
+        ("targets:\n  - {name: t}\n", "targets.yaml:2: the target 't' needs a provider"),
+        ("targets: 3\n", "targets.yaml:1: a targets file holds a list of targets"),
+        (
+            "targets:\n  - {name: t, provider: pi}\n  - {name: t, provider: pi}\n",
+            "targets.yaml:3: two targets are called 't'",
+        ),
+        (
+            "targets:\n  - {name: t, use_target: base}\n  - {name: bass, provider: pi}\n",
+            "targets.yaml:2: use_target: no target is called 'base'; did you mean 'bass'?",
+        ),
+        (
+            "targets:\n  - {name: t, provider: pi, timeout_seconds: soon}\n",
+            "targets.yaml:2: timeout_seconds is a number above 0",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_an_error_with_its_line(tmp_path: Path, text: str, message: str) -> None:
+    assert refused(tmp_path, text) == message
+
+
+def test_variables_of_the_environment_are_filled_in(tmp_path: Path) -> None:
+    text = "targets:\n  - {name: t, provider: codex, model: '${{ MODEL }}', log_dir: '${{ NONE }}/x'}\n"
+    target = load(tmp_path, text, environment={"MODEL": "gpt"}).targets["t"]
+    assert target.model == "gpt"
+    assert target.log_dir == tmp_path / "${{ NONE }}/x"
+
+
+def test_use_target_leads_to_another_one(tmp_path: Path) -> None:
+    text = "targets:\n  - {name: a, use_target: b}\n  - {name: b, use_target: c}\n  - {name: c, provider: pi}\n"
+    loaded = load(tmp_path, text)
+    assert loaded.targets["a"] is loaded.targets["b"] is loaded.targets["c"]
+    loop = "targets:\n  - {name: a, use_target: b}\n  - {name: b, use_target: a}\n"
+    assert "no target is called" in refused(tmp_path, loop)
+
+
+def test_the_targets_file_is_found_here_or_above(tmp_path: Path) -> None:
+    below = tmp_path / "x" / "y"
+    below.mkdir(parents=True)
+    assert find_targets(below) is None or not str(find_targets(below)).startswith(str(tmp_path))
+    (tmp_path / ".agentv").mkdir()
+    (tmp_path / ".agentv" / "targets.yaml").write_text("targets: []\n", encoding="utf-8")
+    assert find_targets(below) == tmp_path / ".agentv" / "targets.yaml"
