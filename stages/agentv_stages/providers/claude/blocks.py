@@ -24,7 +24,6 @@ from agentv_stages.event import (
 )
 from agentv_stages.payload import EMPTY_STRING, text_of, to_raw
 from agentv_stages.providers.claude.wire import (
-    ABSENT,
     ApiMessage,
     Block,
     ModelUsage,
