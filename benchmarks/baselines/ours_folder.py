@@ -1,7 +1,6 @@
 """Statistics of every session under a folder, on all cores, through our public API; nothing written."""
 
 import sys
-from pathlib import Path
 
 import msgspec
 
@@ -9,9 +8,9 @@ import agentv_stream
 
 
 def main(root: str) -> None:
-    paths = sorted(Path(root).rglob("*.jsonl"))
-    summary = agentv_stream.summarize_many(paths)
-    sys.stdout.buffer.write(msgspec.json.encode(summary) + b"\n")
+    outcome = agentv_stream.summarize_groups([root], by="day")
+    days = {day: figures.as_json() for day, figures in sorted(outcome.summary.groups.items())}
+    sys.stdout.buffer.write(msgspec.json.encode(days) + b"\n")
 
 
 if __name__ == "__main__":

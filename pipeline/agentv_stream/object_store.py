@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 from urllib.parse import unquote, urlsplit
 
 from agentv_stream.errors import SinkError, SourceError, UsageError
+from agentv_stream.extras import extra
 from agentv_stream.files import CHUNK_BYTES
 from agentv_stream.naming import prepare_folder
 
@@ -46,12 +47,9 @@ def file_system(scheme: str) -> Any:
 
     Raises: UsageError where fsspec, or what it needs for that scheme, is not installed.
     """
+    fsspec = extra("fsspec", "cloud", f"{scheme}://")
     try:
-        import fsspec  # pyright: ignore[reportMissingTypeStubs] - it has none
-    except ImportError:
-        raise UsageError(f"{scheme}:// needs an extra: pip install 'agentv-stream[cloud]'") from None
-    try:
-        return fsspec.filesystem(scheme)  # pyright: ignore[reportUnknownMemberType] - no stubs
+        return fsspec.filesystem(scheme)
     except (ImportError, ValueError) as error:
         raise UsageError(f"{scheme}:// cannot be used: {error}") from error
 
@@ -69,7 +67,7 @@ def open_input(place: str) -> BinaryIO:
     try:
         if is_url(place):
             return of_url(place).open(place, "rb", block_size=4 * 1024 * 1024)  # type: ignore[no-any-return]  # fsspec has no types
-        return open(place, "rb", buffering=0)  # noqa: PTH123, SIM115 - the faster way; the caller closes it
+        return open(place, "rb", buffering=0)  # noqa: PTH123 - the faster way; the caller closes it
     except OSError as error:
         raise SourceError(f"cannot read {place}: {error.strerror or error}") from error
 

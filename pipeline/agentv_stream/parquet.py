@@ -1,22 +1,18 @@
 """The Parquet data set, for those who read it: where its files are, and as a pyarrow data set (an extra)."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentv_stream import object_store
-from agentv_stream.errors import SourceError, UsageError
+from agentv_stream.errors import SourceError
+from agentv_stream.extras import arrow
 
 if TYPE_CHECKING:
-    import pyarrow.dataset as ds
-
     from agentv_stream.bulk.dataset import Manifest
 
 
 def check_installed() -> None:
     """Raises: UsageError where the extra is missing."""
-    try:
-        import pyarrow  # noqa: F401, ICN001  # pyright: ignore[reportUnusedImport] - only whether it is there
-    except ImportError:
-        raise UsageError("Parquet needs an extra: pip install 'agentv-stream[parquet]'") from None
+    arrow()
 
 
 def manifest_of(root: str) -> "Manifest":
@@ -28,19 +24,18 @@ def manifest_of(root: str) -> "Manifest":
 
     manifest = read_manifest(root)
     if manifest is None:
-        raise SourceError(f"{root} is no data set: it has no {MANIFEST}; `agentv-stream import … --parquet {root}` makes one")
+        raise SourceError(f"{root} is no data set: it has no {MANIFEST}; `import … --parquet {root}` makes one")
     return manifest
 
 
-def open_dataset(root: str, table: str) -> "ds.Dataset":
-    """One table (`sessions`, `messages`, `tool_calls`, `faults`) as a pyarrow data set with `provider` and `day`.
+def open_dataset(root: str, table: str) -> Any:
+    """One table (`sessions`, `messages`, `tool_calls`, `faults`) as a `pyarrow.dataset.Dataset`.
+
+    It has the columns `provider` and `day` too, which stand in the paths.
 
     Raises: SourceError, UsageError.
     """
-    check_installed()
-    import pyarrow as pa
-    import pyarrow.dataset as ds
-
+    pa, ds = arrow(), arrow("pyarrow.dataset")
     from agentv_stream.bulk.tables import arrow_schema
 
     paths = manifest_of(object_store.plain(root)).paths(object_store.plain(root), table)

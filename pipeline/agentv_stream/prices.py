@@ -12,17 +12,14 @@ from functools import cache
 from typing import Any
 
 from agentv_stages.result import Result
-from agentv_stream.errors import UsageError
+from agentv_stream.extras import extra
 
 _CLOUD = re.compile(r"(?:(?:us|eu|apac|global|jp|au)\.)?(?:anthropic|amazon|meta|openai)\.|-v\d+:\d+\Z|@\d+\Z")
 
 
 def check_installed() -> None:
     """Raises: UsageError where the extra is missing."""
-    try:
-        import genai_prices  # noqa: F401  # pyright: ignore[reportUnusedImport] - only whether it is there
-    except ImportError:
-        raise UsageError("prices need an extra: pip install 'agentv-stream[prices]'") from None
+    extra("genai_prices", "prices", "an estimate of costs")
 
 
 def estimate_cost(result: Result) -> None:
@@ -36,7 +33,7 @@ def estimate_cost(result: Result) -> None:
 
 
 def cost_text(result: Result) -> str:
-    """The cost in words for people: the agent's own, the estimate, how far they are apart; empty where nothing is known."""
+    """The cost for people: the agent's own, the estimate, how far they are apart; empty where nothing is known."""
     told, estimated = result.cost_usd, result.estimated_cost_usd
     if not isinstance(estimated, float):
         return f"${told:.4f}" if told is not None else ""
@@ -51,18 +48,20 @@ def price_table_date() -> str:
     """The newest dated price in the table, and the version of the package that brought it."""
     from importlib.metadata import version
 
-    from genai_prices.data_snapshot import get_snapshot
-
+    snapshot: Any = extra("genai_prices.data_snapshot", "prices", "an estimate of costs").get_snapshot()
     newest = ""
-    for provider in get_snapshot().providers:
+    for provider in snapshot.providers:
         for model in provider.models:
-            if not isinstance(model.prices, list):
-                continue
-            for price in model.prices:
+            for price in dated_prices(model.prices):
                 start = getattr(price.constraint, "start_date", None)
                 if start is not None:
                     newest = max(newest, start.isoformat())
     return f"{newest} (genai-prices {version('genai-prices')})"
+
+
+def dated_prices(prices: Any) -> list[Any]:
+    """The prices of a model where it has several, each from a day on."""
+    return list(prices) if isinstance(prices, list) else []  # pyright: ignore[reportUnknownArgumentType] - the table's
 
 
 def _estimate(result: Result) -> float | None:
@@ -85,8 +84,7 @@ def _estimate(result: Result) -> float | None:
 
 def _price(model: str, tokens: dict[str, Any], calls: int, at: datetime | None) -> Decimal | None:
     """The price of a model's tokens; None for an unknown model or unknown tokens."""
-    from genai_prices import Usage, calc_price
-
+    prices = extra("genai_prices", "prices", "an estimate of costs")
     given, output = tokens.get("input"), tokens.get("output")
     if given is None or output is None:
         return None
@@ -97,10 +95,11 @@ def _price(model: str, tokens: dict[str, Any], calls: int, at: datetime | None) 
         "cache_write_tokens": tokens.get("cache_write"),
         "cache_write_1h_tokens": tokens.get("cache_write_1h"),
     }
-    usage = Usage(**{name: Decimal(value) / calls for name, value in fields.items() if value})
+    usage = prices.Usage(**{name: Decimal(value) / calls for name, value in fields.items() if value})
     for name in dict.fromkeys((model, model.rpartition("/")[2], _CLOUD.sub("", model.rpartition("/")[2]))):
         try:
-            return calc_price(usage, name, genai_request_timestamp=at).total_price * calls
+            found = prices.calc_price(usage, name, genai_request_timestamp=at)
         except (LookupError, ValueError):
             continue
+        return Decimal(found.total_price) * calls
     return None

@@ -6,15 +6,13 @@ so a data set that is being written looks as it was before. Docs: docs/queries.m
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agentv_stream import object_store
 from agentv_stream.bulk.tables import COLUMNS, TABLES
 from agentv_stream.errors import SourceError, UsageError
+from agentv_stream.extras import extra
 from agentv_stream.parquet import manifest_of
-
-if TYPE_CHECKING:
-    import duckdb
 
 _TYPES = {
     "string": "VARCHAR",
@@ -26,15 +24,12 @@ _TYPES = {
 }
 
 
-def connect(dataset: str | Path) -> "duckdb.DuckDBPyConnection":
+def connect(dataset: str | Path) -> Any:
     """A DuckDB connection in memory with the views of a data set; times are shown in UTC.
 
     Raises: SourceError where there is no data set, UsageError where the extra is missing.
     """
-    try:
-        import duckdb
-    except ImportError:
-        raise UsageError("queries need an extra: pip install 'agentv-stream[query]'") from None
+    duckdb = extra("duckdb", "query", "a query")
     root = object_store.plain(str(dataset))
     manifest = manifest_of(root)
     connection = duckdb.connect(":memory:")
@@ -58,8 +53,7 @@ def run_query(sql: str, dataset: str | Path) -> tuple[list[str], list[tuple[Any,
     Raises: UsageError for SQL that DuckDB refuses, SourceError for a data set that cannot be read.
     """
     connection = connect(dataset)
-    import duckdb
-
+    duckdb = extra("duckdb", "query", "a query")
     try:
         with connection:
             found = connection.execute(sql)
@@ -77,7 +71,8 @@ def _view(table: str, paths: Sequence[str]) -> str:
         return f"SELECT {', '.join(columns)}, NULL::VARCHAR AS provider, NULL::DATE AS day WHERE false"
     files = ", ".join(_quoted(path) for path in paths)
     types = "hive_partitioning = true, hive_types = {'provider': VARCHAR, 'day': VARCHAR}"
-    return f"SELECT * REPLACE (TRY_CAST(day AS DATE) AS day) FROM read_parquet([{files}], {types}, union_by_name = true)"
+    source = f"read_parquet([{files}], {types}, union_by_name = true)"
+    return f"SELECT * REPLACE (TRY_CAST(day AS DATE) AS day) FROM {source}"
 
 
 def _quoted(text: str) -> str:

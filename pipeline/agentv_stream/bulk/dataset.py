@@ -23,6 +23,7 @@ from agentv_stream.bulk.tables import SCHEMA, TABLES, arrow_schema
 from agentv_stream.bulk.unit import Rows
 from agentv_stream.bulk.worker import key_of
 from agentv_stream.errors import SinkError, SourceError, UsageError
+from agentv_stream.extras import arrow
 from agentv_stream.naming import safe_part
 
 MANIFEST = "_dataset.json"
@@ -122,7 +123,14 @@ def write_shard(shard: Shard) -> bytes:
     return msgspec.json.encode(writer.files)
 
 
-def commit(root: str, manifest: Manifest, shards: Iterable[Shard], files: Iterable[DataFile], signatures: dict[str, str], gone: frozenset[str]) -> Manifest:  # fmt: skip
+def commit(
+    root: str,
+    manifest: Manifest,
+    shards: Iterable[Shard],
+    files: Iterable[DataFile],
+    signatures: dict[str, str],
+    gone: frozenset[str],
+) -> Manifest:
     """Makes the new files count, in one step; then removes what no longer does. Raises: SinkError."""
     replaced = {shard.old.path for shard in shards if shard.old is not None}
     kept = [file for file in manifest.files if file.path not in replaced]
@@ -149,8 +157,7 @@ def sweep(root: str, manifest: Manifest) -> None:
 
 def _batches(rows: Iterable[tuple[str, Rows]]) -> Iterator[tuple[str, Any]]:
     """The staged record batches, unit by unit; one staging file is open at a time, or a few."""
-    import pyarrow as pa
-
+    pa = arrow()
     opened: dict[str, tuple[Any, Any]] = {}
     try:
         for key, part in rows:
@@ -173,10 +180,7 @@ def _batches(rows: Iterable[tuple[str, Rows]]) -> Iterator[tuple[str, Any]]:
 
 def _copy_old(shard: Shard, old: DataFile, writer: "_Writer") -> None:
     """The rows of an old file without those of sessions that were read again or are gone."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    import pyarrow.parquet as pq
-
+    pa, pc, pq = arrow(), arrow("pyarrow.compute"), arrow("pyarrow.parquet")
     dropped = pa.array(sorted(shard.dropped))
     with object_store.open_input(object_store.join(shard.root, old.path)) as file, pq.ParquetFile(file) as source:
         for batch in source.iter_batches(batch_size=GROUP_ROWS):
@@ -224,12 +228,10 @@ class _Writer:
             self._local.unlink(missing_ok=True)
 
     def _group(self) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         if not self._held:
             return
         if self._writer is None:
+            pq = arrow("pyarrow.parquet")
             shard = self._shard
             folder = None
             if not object_store.is_url(shard.root):
@@ -239,7 +241,7 @@ class _Writer:
             self._local = Path(name)
             os.close(descriptor)
             self._writer = pq.ParquetWriter(name, self._schema, compression="zstd")
-        table = pa.Table.from_batches(self._held, schema=self._schema).combine_chunks()
+        table = arrow().Table.from_batches(self._held, schema=self._schema).combine_chunks()
         self._writer.write_table(table, row_group_size=GROUP_ROWS)
         self._file_rows += self._rows
         self._held, self._rows, self._bytes = [], 0, 0

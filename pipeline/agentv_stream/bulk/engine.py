@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
@@ -20,9 +20,11 @@ from concurrent.futures import (
     wait,
 )
 from contextlib import contextmanager
+from multiprocessing.context import BaseContext
 from typing import Any, TypeVar
 
 from agentv_stream.errors import UsageError
+from agentv_stream.extras import extra
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -50,7 +52,7 @@ def cores() -> int:
 
 
 def prepare_worker() -> None:
-    """Once per worker process: Ctrl-C is the parent's business; the collector rests, what is imported is never looked at."""
+    """Once per worker process: Ctrl-C is the parent's business, everything is imported, the collector rests."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     import agentv_stream.bulk.worker  # noqa: F401  # pyright: ignore[reportUnusedImport] - loads all that tasks need
     from agentv_stages.providers import get_provider
@@ -62,7 +64,7 @@ def prepare_worker() -> None:
     gc.freeze()
 
 
-def _context() -> multiprocessing.context.BaseContext:
+def _context() -> BaseContext:
     """Fork where it is safe, because a worker then has everything loaded; a program with threads gets new processes."""
     methods = multiprocessing.get_all_start_methods()
     if "fork" in methods and sys.platform == "linux" and threading.active_count() == 1:
@@ -78,7 +80,7 @@ def process_pool(workers: int) -> ProcessPoolExecutor:
 
 
 @contextmanager
-def open_engine(engine: str | Executor, workers: int | None = None) -> Iterator["Crew"]:
+def open_engine(engine: str | Executor, workers: int | None = None) -> Generator["Crew"]:
     """An engine by its name; or an executor of the caller's, which stays open.
 
     Raises: UsageError for a name that is none, or whose extra is not installed.
@@ -107,15 +109,12 @@ def open_engine(engine: str | Executor, workers: int | None = None) -> Iterator[
 
 
 @contextmanager
-def _dask(address: str, workers: int | None) -> Iterator["Crew"]:
-    try:
-        from distributed import Client  # pyright: ignore[reportMissingTypeStubs,reportUnknownVariableType] - no stubs
-    except ImportError:
-        raise UsageError("the dask engine needs an extra: pip install 'agentv-stream[dask]'") from None
+def _dask(address: str, workers: int | None) -> Generator["Crew"]:
+    distributed = extra("distributed", "dask", "the dask engine")
     if not address:
         raise UsageError("the dask engine needs the scheduler's address: dask://HOST:PORT")
     try:
-        client: Any = Client(f"tcp://{address}", timeout="10s")
+        client: Any = distributed.Client(f"tcp://{address}", timeout="10s")
     except (OSError, TimeoutError) as error:
         raise UsageError(f"no Dask scheduler answers at {address}: {error}") from error
     with client:
@@ -131,7 +130,9 @@ class Crew:
         self.workers = workers
         self._again = again
 
-    def run(self, call: Callable[[T], R], tasks: Sequence[T], split: Callable[[T], list[T]]) -> Iterator[tuple[T, R | None]]:
+    def run(
+        self, call: Callable[[T], R], tasks: Sequence[T], split: Callable[[T], list[T]]
+    ) -> Iterator[tuple[T, R | None]]:
         """Gives (task, what came of it) as tasks end, in any order.
 
         When a worker dies, the tasks that were under way are done again one by one, cut up by `split`; the one

@@ -68,7 +68,7 @@ def _of_source(source: str, provider: str | None) -> Iterator[Unit]:
     elif path.exists():
         yield from _of_file(str(path))
     elif _MAGIC.search(place):
-        matches = sorted(glob.glob(str(path), recursive=True))
+        matches = sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207 - an absolute pattern
         if not matches:
             raise UsageError(f"nothing matches {source}")
         for match in matches:

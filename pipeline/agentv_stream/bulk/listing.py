@@ -74,7 +74,8 @@ class RememberingFolder:
         if object_store.is_url(folder):
             scheme = folder.partition("://")[0]
             return sorted(f"{scheme}://{name}" for name in object_store.of_url(folder).glob(f"{folder}/{rest}"))
-        found = (f"{folder}/{n}" if folder else n for n in glob.glob(rest, root_dir=folder or None, recursive=True))
+        names = glob.glob(rest, root_dir=folder or None, recursive=True)  # noqa: PTH207 - the folder is literal
+        found = (f"{folder}/{name}" if folder else name for name in names)
         return sorted(path for path in found if Path(path).is_file())
 
     def _exists(self, folder: str) -> bool:

@@ -104,11 +104,8 @@ def import_sessions(
     if transcripts is None and jsonl is None and parquet is None:
         raise UsageError("nothing to write: give transcripts, jsonl or parquet")
     units = find_units([str(source) for source in sources], provider)
-    places = {
-        name: object_store.plain(str(place)) if object_store.is_url(str(place)) else str(Path(object_store.plain(str(place))).absolute())
-        for name, place in (("transcripts", transcripts), ("jsonl", jsonl), ("parquet", parquet))
-        if place is not None
-    }
+    wanted = (("transcripts", transcripts), ("jsonl", jsonl), ("parquet", parquet))
+    places = {name: _absolute(str(place)) for name, place in wanted if place is not None}
     work = Work(
         run=f"{time.time_ns() // 1_000_000:013d}{secrets.token_hex(2)}",
         transcripts=places.get("transcripts"),
@@ -271,8 +268,15 @@ def _in_order(crew: Crew, work: Work, units: Sequence[Unit]) -> Iterator[Done]:
             following += 1
 
 
+def _absolute(place: str) -> str:
+    """URLs as they are; paths so that a worker elsewhere means the same."""
+    if object_store.is_url(place):
+        return place
+    return str(Path(object_store.plain(place)).absolute())
+
+
 def _state_place(places: dict[str, str]) -> str:
-    """Where a run keeps what it has finished: in the data set, else beside the transcripts, else beside the JSONL file."""
+    """Where a run keeps what it has finished: in the data set, else the transcripts' folder, else beside the JSONL."""
     if "parquet" in places:
         return object_store.join(places["parquet"], "_state")
     if "transcripts" in places:

@@ -12,6 +12,7 @@ from agentv_stream import object_store
 from agentv_stream.bulk.tables import BATCH_ROWS, TABLES, arrow_schema, to_batch
 from agentv_stream.bulk.unit import Rows
 from agentv_stream.errors import SinkError
+from agentv_stream.extras import arrow
 
 BATCH_BYTES = 8 * 1024 * 1024
 
@@ -93,11 +94,10 @@ class _Table:
             return
         try:
             if self._writer is None:
-                import pyarrow as pa
-
+                pa = arrow("pyarrow.ipc")
                 self._schema = arrow_schema(self.name)
-                options = pa.ipc.IpcWriteOptions(compression="lz4")
-                self._writer = pa.ipc.new_file(str(folder / self.name), self._schema, options=options)
+                options = pa.IpcWriteOptions(compression="lz4")
+                self._writer = pa.new_file(str(folder / self.name), self._schema, options=options)
             self._writer.write_batch(to_batch(self.name, self.rows, self._schema))
         except OSError as error:
             raise SinkError(str(folder), error) from error

@@ -1,7 +1,7 @@
 """What a bulk run has finished, so that another can go on: one file of JSON lines per task, each appearing whole.
 
 Below the state's place: `recipe.json` (how outputs are made), `done/*.jsonl` (what is finished), `rows/` (rows that
-are not in the data set yet). A later line of a unit replaces an earlier one; files are read in the order of their names.
+are not in the data set yet). A later line of a unit replaces an earlier one; files are read in order of their names.
 """
 
 import hashlib
@@ -109,7 +109,7 @@ class State:
         return found
 
     def lines(self, entries: Iterable[Entry]) -> Iterator[tuple[Entry, bytes]]:
-        """The whole lines of entries, in the given order; of each file one part at a time is held. Raises: SourceError."""
+        """The whole lines of entries, in the given order. Raises: SourceError."""
         held: dict[str, bytes] = {}
         for entry in entries:
             if object_store.is_url(entry.place):

@@ -5,16 +5,14 @@ What the columns mean: docs/parquet.md. Texts are cut to a given number of chara
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agentv_stages.event import MAIN, Outcome
 from agentv_stages.fault import Fault
 from agentv_stages.message import Message
 from agentv_stages.payload import decode_json
 from agentv_stages.result import Result
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from agentv_stream.extras import arrow
 
 SCHEMA = "agentv_stream.dataset.v1"
 TABLES = ("sessions", "messages", "tool_calls", "faults")
@@ -125,10 +123,9 @@ COLUMNS: dict[str, tuple[tuple[str, str], ...]] = {
 }
 
 
-def arrow_schema(table: str) -> "pa.Schema":
+def arrow_schema(table: str) -> Any:
     """The Arrow schema of a table, with the version of the data set in its metadata."""
-    import pyarrow as pa
-
+    pa = arrow()
     types: dict[str, Any] = {
         "string": pa.string(),
         "int64": pa.int64(),
@@ -274,10 +271,9 @@ def fault_row(key: str, source: str, fault: Fault) -> tuple[Any, ...]:
     )
 
 
-def to_batch(table: str, rows: list[tuple[Any, ...]], schema: "pa.Schema") -> "pa.RecordBatch":
+def to_batch(table: str, rows: list[tuple[Any, ...]], schema: Any) -> Any:
     """Rows as an Arrow record batch."""
-    import pyarrow as pa
-
+    pa = arrow()
     columns = zip(*rows, strict=True)
     arrays = [pa.array(column, type=field.type) for column, field in zip(columns, schema, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)

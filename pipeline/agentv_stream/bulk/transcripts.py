@@ -55,7 +55,7 @@ class Transcript:
             self._fault(fault)
         if self._rows is None:
             facts = self._observer.facts
-            if not self._held or not (facts.session_id and facts.model or facts.records >= PATIENCE):
+            if not self._held or not ((facts.session_id and facts.model) or facts.records >= PATIENCE):
                 return
         if self._held:
             self._render()

@@ -84,7 +84,8 @@ class Rows(Struct, frozen=True):
 class Done(Struct, kw_only=True):
     """What came of one unit. `error` is None where it went well; `kind` is the exception's name.
 
-    `tail` is a hash of the last bytes: with size and time it tells whether the source is still the same. `result` is JSON.
+    `tail` is a hash of the last bytes: with size and time it tells whether the source is still the same.
+    `result` is JSON.
     """
 
     unit: Unit

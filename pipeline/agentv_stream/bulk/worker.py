@@ -86,7 +86,7 @@ class _Worker:
             session.read()
         except AgentvStreamError as error:
             session.abandon()
-            return Done(unit=unit, error=str(error), kind=type(error).__name__, records=done.records, faults=done.faults)
+            return Done(unit=unit, error=str(error), kind=type(error).__name__, records=done.records)
         except Exception as error:  # one log that we fail on must not end the run; the report names it as our bug
             session.abandon()
             return Done(unit=unit, error=f"bug: {type(error).__name__}: {error}", kind="Bug")
