@@ -1,7 +1,8 @@
 """One channel to one per sink, each with the sink's policy.
 
-A slow sink slows the reader: its channel is bounded. An optional sink that fails is detached; a required one ends
-the run.
+A slow sink slows the reader: its channel is bounded. A sink that fails is detached and the others go on: a disk that is
+full for the transcript is no reason to lose the statistics. A required one is a failure of the run, an optional one a
+warning.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,18 +19,18 @@ async def fan_out(
     receive: MemoryObjectReceiveStream[Batch],
     sinks: Sequence[Sink],
     bound: int,
-    warn: Callable[[Sink, SinkError], None],
+    failed: Callable[[Sink, SinkError], None],
 ) -> None:
     """Hands every batch to every sink and closes them at the end.
 
-    Raises: SinkError (in a group) of a required sink; the other sinks are closed first, with what they have.
+    A sink that fails gets nothing more and is told to `failed`, once; the others go on.
     """
     async with anyio.create_task_group() as tasks:
         sends: list[MemoryObjectSendStream[Batch]] = []
         for sink in sinks:
             send, of_sink = anyio.create_memory_object_stream[Batch](bound)
             sends.append(send)
-            tasks.start_soon(_feed, sink, of_sink, warn)
+            tasks.start_soon(_feed, sink, of_sink, failed)
         with receive:
             try:
                 async for batch in receive:
@@ -43,23 +44,21 @@ async def fan_out(
                     send.close()
 
 
-async def _feed(sink: Sink, receive: MemoryObjectReceiveStream[Batch], warn: Callable[[Sink, SinkError], None]) -> None:
+async def _feed(
+    sink: Sink, receive: MemoryObjectReceiveStream[Batch], failed: Callable[[Sink, SinkError], None]
+) -> None:
+    whole = False
     with receive:
-        whole = False
         try:
             async for batch in receive:
                 await sink.write(batch)
             whole = True
         except SinkError as error:
-            if sink.required:
-                raise
-            warn(sink, error)
+            failed(sink, error)
         finally:
             with anyio.CancelScope(shield=True):
                 try:
                     await sink.close(whole)
                 except SinkError as error:
-                    if sink.required and whole:
-                        raise
-                    if whole:
-                        warn(sink, error)
+                    if whole:  # else the failure was told already
+                        failed(sink, error)

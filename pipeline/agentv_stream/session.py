@@ -226,7 +226,7 @@ class StreamSession:
                 of_lines = of_stage
             send, observed = anyio.create_memory_object_stream[Batch](bound)
             tasks.start_soon(self._observe, of_lines, send)
-            await fan_out(observed, sinks, bound, self._warn)
+            await fan_out(observed, sinks, bound, self._failed)
 
     async def _detect(self, lines: ReadLines, receive: MemoryObjectReceiveStream[Chunk]) -> list[Batch]:
         """Reads until the dialect is known; gives the batches that were read for it."""
@@ -303,8 +303,11 @@ class StreamSession:
         summary = SummaryLog()
         return RenderSink("stream log", place, summary.render, summary.flush)
 
-    def _warn(self, sink: Sink, error: SinkError) -> None:
-        self.report.warnings.append(f"{sink.name} was given up: {error}")
+    def _failed(self, sink: Sink, error: SinkError) -> None:
+        if sink.required:
+            self.report.failures.append(error)
+        else:
+            self.report.warnings.append(f"{sink.name} was given up: {error}")
 
     def _place(self) -> tuple[Path, str, Identity]:
         """Folder, name and identity of the transcript, from what is known of the session by now."""
@@ -342,13 +345,12 @@ class StreamSession:
     def _result(self) -> Result | None:
         if self.observer is None:
             return None
-        outputs = Outputs()
-        if self._transcript_sink is not None and self._transcript_sink.path is not None:
-            outputs.transcript = str(self._transcript_sink.path)
-        if self._log is not None and self._log.path is not None:
-            outputs.stream_log = str(self._log.path)
-        if self._dead_letters is not None and self._dead_letters.path is not None:
-            outputs.dead_letters = str(self._dead_letters.path)
+        outputs = Outputs(transcript=_written(self._transcript_sink))
+        log, dead_letters = _written(self._log), _written(self._dead_letters)
+        if log is not None:
+            outputs.stream_log = log
+        if dead_letters is not None:
+            outputs.dead_letters = dead_letters
         unpaired = [call.call_id for call in self.pair.open_calls.values()] or self.unpaired
         result = self.observer.result(unpaired, outputs)
         settings = self.settings
@@ -364,6 +366,11 @@ class StreamSession:
     def unpaired(self) -> list[str]:
         """Ids of the calls that the end of the input left without a result."""
         return list(self.pair.left)
+
+
+def _written(sink: TranscriptSink | RenderSink | DeadLetterSink | None) -> str | None:
+    """The path of a sink's file, if it came into being."""
+    return str(sink.path) if sink is not None and sink.path is not None and sink.path.exists() else None
 
 
 async def _pump_from(

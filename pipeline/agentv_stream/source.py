@@ -91,7 +91,7 @@ def standard_input() -> ByteSource:
         mode = os.fstat(descriptor).st_mode
     except OSError as error:
         raise SourceError("standard input is closed") from error
-    if stat.S_ISREG(mode):
+    if stat.S_ISREG(mode) or (stat.S_ISCHR(mode) and not os.isatty(descriptor)):
         return RedirectedSource(descriptor)
     if stat.S_ISDIR(mode):
         raise SourceError("standard input is a directory")
@@ -99,7 +99,7 @@ def standard_input() -> ByteSource:
 
 
 class RedirectedSource:
-    """A regular file on a descriptor: an event loop cannot wait for it, and need not."""
+    """A regular file (or /dev/null) on a descriptor: an event loop cannot wait for it, and need not."""
 
     finished = True
 

@@ -219,7 +219,9 @@ def closing_lines(result: Result) -> str:
     summary, tokens = result.tool_use_summary, result.tokens
     reason = f" ({visible(result.evidence.reason, 120)})" if result.evidence.reason else ""
     faults = sum(result.faults.values())
-    trouble = f", {faults} faults in {visible(str(result.outputs.dead_letters))}" if faults else ""
+    letters = result.outputs.dead_letters
+    where = f" in {visible(letters)}" if isinstance(letters, str) else ""
+    trouble = f", {faults} fault{'s' if faults > 1 else ''}{where}" if faults else ""
     out = tokens["output"]
     shown_out = f"≥{tokens['output_at_least']:,}" if "output_at_least" in tokens else _number(out)
     first_edit = summary["first_edit_turn"]
@@ -227,7 +229,7 @@ def closing_lines(result: Result) -> str:
     who = f"{result.session.provider} {result.session.model or ''}".strip()
     return (
         f"status      {result.status}{reason}  [{visible(who, 60)}]{trouble}\n"
-        f"transcript  {visible(str(result.outputs.transcript))}\n"
+        f"transcript  {visible(result.outputs.transcript or 'none')}\n"
         f"turns {summary['turns']}, calls {summary['total_tool_calls']}{_top(summary['by_tool'])}, "
         f"first edit {'turn ' + str(first_edit) if first_edit is not None else 'none'}, "
         f"tokens in {_number(tokens['input'])} out {shown_out}{cost}\n"
