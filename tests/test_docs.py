@@ -1,0 +1,94 @@
+"""The documentation: its examples run, its links lead somewhere, generated pages are what the code says."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import agentv_stream
+from agentv_stages.result import Result
+from agentv_stages.stats import Stats, summarize
+from agentv_stream.docs_pages import PAGES
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PROSE = sorted((*DOCS.rglob("*.md"), *ROOT.glob("*.md"), *ROOT.glob("benchmarks/*.md")))
+EXAMPLE = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)\)|!\[[^\]\n]*\]\(([^)\s]+)\)")
+FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+
+
+def examples() -> list[tuple[str, str]]:
+    """The examples of docs/api.md with what they print."""
+    return EXAMPLE.findall((DOCS / "api.md").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("code", "printed"), examples(), ids=range(len(examples())))
+def test_examples_print_what_stands_below_them(code: str, printed: str, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    (tmp_path / "example.py").write_text(code, encoding="utf-8")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("AGENTV_STREAM_")}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "example.py"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, printed), done.stderr
+
+
+def test_every_public_name_stands_in_the_table_of_the_api() -> None:
+    page = (DOCS / "api.md").read_text(encoding="utf-8")
+    missing = [name for name in agentv_stream.__all__ if not re.search(rf"`{name}[`(]", page)]
+    assert not missing
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_generated_pages_are_what_the_code_says(name: str) -> None:
+    assert (DOCS / name).read_text(encoding="utf-8") == PAGES[name](), "make docs"
+
+
+def anchors(text: str) -> set[str]:
+    """The anchors of a page, as GitHub makes them from its headings."""
+    titles = re.findall(r"^#+ (.*)$", FENCE.sub("", text), re.MULTILINE)
+    kept = (re.sub(r"[^\w\- ]", "", title.lower()) for title in titles)
+    return {title.strip().replace(" ", "-") for title in kept}
+
+
+@pytest.mark.parametrize("page", PROSE, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    broken: list[str] = []
+    for link, image in LINK.findall(FENCE.sub("", text)):
+        target, _, anchor = (link or image).partition("#")
+        if "://" in target:
+            continue
+        place = (page.parent / target).resolve() if target else page
+        if not place.exists() or (anchor and anchor not in anchors(place.read_text(encoding="utf-8"))):
+            broken.append(link or image)
+    assert not broken
+
+
+def test_every_page_is_reached_from_the_index() -> None:
+    index = (DOCS / "index.md").read_text(encoding="utf-8")
+    pages = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")} - {"index.md"}
+    assert not {page for page in pages if f"({page})" not in index}
+
+
+def test_every_number_is_explained() -> None:
+    page = (DOCS / "metrics.md").read_text(encoding="utf-8")
+    keys = {*summarize(Stats().figures, 0)} - {"schema_version"}
+    tokens = {"input", "cached", "cache_write", "cache_write_1h", "output", "reasoning", "output_at_least"}
+    assert not [key for key in sorted(keys | tokens) if f"`{key}`" not in page]
+
+
+def test_every_member_of_a_result_is_explained() -> None:
+    page = "".join((DOCS / name).read_text(encoding="utf-8") for name in ("metrics.md", "outputs.md"))
+    assert not [name for name in Result.__struct_fields__ if f"`{name}`" not in page]
