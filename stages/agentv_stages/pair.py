@@ -21,7 +21,10 @@ MOST_RECENT = 1024
 
 
 class PairState(Struct):
-    """Calls without a result, results without a call, and the calls that were answered lately (id to fingerprint)."""
+    """Calls without a result, results without a call, and the calls that were answered lately.
+
+    Of those the size of the input is kept by id: enough to tell a repetition from another call under a reused id.
+    """
 
     open: dict[str, ToolCall] = field(default_factory=dict[str, ToolCall])
     early: dict[str, ToolResult] = field(default_factory=dict[str, ToolResult])
@@ -101,12 +104,12 @@ class Pair:
             if known.name == call.name and bytes(known.input_json) == bytes(call.input_json):
                 batch.ignore("repeated-call")
                 return False
-        elif self._recent.get(key) == _fingerprint(call):
+        elif self._recent.get(key) == len(call.input_json):
             batch.ignore("repeated-call")
             return False
         if len(state.open) >= MOST_OPEN:
             oldest = state.open.pop(next(iter(state.open)))
-            self._recent.put(oldest.call_id, _fingerprint(oldest))
+            self._recent.put(oldest.call_id, len(oldest.input_json))
         state.open[key] = call
         return True
 
@@ -122,7 +125,7 @@ class Pair:
             state.early[key] = result
             return
         if not result.partial:
-            self._recent.put(key, _fingerprint(call))
+            self._recent.put(key, len(call.input_json))
         duration = result.duration_ms
         if duration is None:
             begun, ended = call.source.time_ms, result.source.time_ms
@@ -152,8 +155,3 @@ class Pair:
             Fault("orphan-result", source.file, source.row, source.offset, source.length, detail, record)
         )
         out.append(result)
-
-
-def _fingerprint(call: ToolCall) -> int:
-    """The size of the input: enough to tell a repetition from another call under a reused id."""
-    return len(call.input_json)

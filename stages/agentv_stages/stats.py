@@ -95,6 +95,8 @@ class Stats:
         self._cells: dict[Key, Cell] = {}
         self._turns = Turns()
         self._source: Source | None = None  # of the last assistant event, to tell lines apart
+        self._message_id: str | None = None  # of the last event of the main stream, and its turn
+        self._turn_now: int | None = None
 
     def observe(self, batch: Batch) -> None:
         figures = self.figures
@@ -120,7 +122,10 @@ class Stats:
                 figures.assistant_lines += 1
         stream = source.stream
         if stream == MAIN:
-            return self._turns.turn_of(event)
+            if event.message_id != self._message_id:  # most events are of the message of the one before
+                self._turn_now = self._turns.turn_of(event)
+                self._message_id = event.message_id
+            return self._turn_now
         seen = figures.stream_messages
         if seen.get(stream) != event.message_id:
             if stream not in seen and len(seen) >= MOST_ENTRIES:
