@@ -1,0 +1,303 @@
+"""Reports: what is read of results, means and differences, and that nothing hostile acts in them."""
+
+import csv
+import json
+import random
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from agentv_stream.cli.reporting import write_report
+from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_USAGE, SourceError
+from agentv_stream.report import Run, bootstrap, compare, mean, metrics_of, read_run, report_json
+from agentv_stream.report_html import html
+from agentv_stream.report_text import escape, markdown
+from agentv_stream.summary import summarize
+from support.decoding import corpus
+from support.fake_agents import READ_EDIT, stream
+
+
+def own(
+    folder: Path, task: str, approach: str, attempt: int, calls: int | None = 5, model: str | None = "m", **more: Any
+) -> Path:
+    summary: Any = {
+        "by_tool": {"Read": calls},
+        "total_tool_calls": calls,
+        "first_edit_turn": 2,
+        "turns": 4,
+        "by_outcome": {"ok": calls, "error": 1},
+        "watched_commands": {"bobbin": [{"command": "bobbin x", "turn": 1, "stream": "main"}], "rg": []},
+    }
+    value = {
+        "schema_version": "agentv_stream.result.v1",
+        "task_id": task,
+        "approach": approach,
+        "attempt": attempt,
+        "status": "complete",
+        "session": {"provider": "claude", "model": model},
+        "tool_use_summary": summary if calls is not None else None,
+        "tokens": {"input": 100, "cached": 10, "output": None},
+        "cost_usd": 0.5,
+        "duration_ms": 2000,
+        "verdicts": [{"case": task, "verdict": "pass"}],
+        **more,
+    }
+    path = folder / f"{task}_{approach}_{attempt}.json"
+    folder.mkdir(exist_ok=True, parents=True)
+    path.write_text(json.dumps(value), encoding="utf-8")
+    return path
+
+
+def old(folder: Path, task: str, approach: str, attempt: int, **more: Any) -> Path:
+    """A result as bobbin's evaluation writes it."""
+    value: dict[str, Any] = {
+        "task_id": task,
+        "approach": approach,
+        "attempt": attempt,
+        "status": "completed",
+        "agent_result": {"exit_code": 0, "duration_seconds": 12.5, "timed_out": False},
+        "token_usage": {
+            "total_cost_usd": 0.75,
+            "input_tokens": 5,
+            "cache_read_tokens": 90,
+            "cache_creation_tokens": 5,
+            "output_tokens": 7,
+            "model_usage": {"claude-x": {}, "claude-haiku": {}},
+        },
+        "test_result": {"passed": True},
+        "tool_use_summary": {
+            "by_tool": {"Read": 2, "Bash": 1},
+            "tool_sequence": ["Read", "Read", "Bash"],
+            "first_edit_turn": 30,
+            "bobbin_commands": ["ls /tmp/bobbin-eval"],
+        },
+        **more,
+    }
+    folder.mkdir(exist_ok=True, parents=True)
+    path = folder / f"{task}_{approach}_{attempt}.json"
+    path.write_text(json.dumps(value), encoding="utf-8")
+    return path
+
+
+def read(path: Path) -> Run:
+    run = read_run(path)
+    assert run is not None
+    return run
+
+
+def test_our_results_are_read(tmp_path: Path) -> None:
+    run = read(own(tmp_path, "t", "base", 1))
+    assert (run.task, run.approach, run.attempt, run.model, run.passed) == ("t", "base", 1, "m", True)
+    assert (run.tool_calls, run.first_edit_turn, run.turns, run.duration_s) == (5, 2, 4, 2.0)
+    assert (run.input, run.output, run.watched) == (100, None, {"bobbin": 1, "rg": 0})
+    assert run.error_rate == 0.2
+
+
+def test_old_results_keep_their_own_figures_as_historical(tmp_path: Path) -> None:
+    run = read(old(tmp_path, "t", "no-bobbin", 0))
+    assert (run.tool_calls, run.first_edit_turn, run.watched) == (3, None, {})
+    assert run.historical == {"tool_calls": 3, "first_edit_turn_lines": 30, "bobbin_commands": 1}
+    assert (run.input, run.cached, run.cost_usd, run.model) == (100, 90, 0.75, "claude-x")
+
+
+def test_old_results_are_counted_anew_from_the_stream_beside_them(tmp_path: Path) -> None:
+    path = old(tmp_path, "t", "with-bobbin", 0)
+    path.with_name("t_with-bobbin_0.stream.jsonl").write_bytes(stream(READ_EDIT))
+    run = read(path)
+    assert (run.first_edit_turn, run.watched["bobbin"], run.historical["first_edit_turn_lines"]) == (3, 1, 30)
+    plain = read_run(path, streams=False)
+    assert plain is not None and plain.first_edit_turn is None
+
+
+@pytest.mark.parametrize("summary", [None, {}, {"by_tool": None}, 3])
+def test_old_results_without_a_summary_still_work(tmp_path: Path, summary: Any) -> None:
+    old(tmp_path, "t", "no-bobbin", 0, tool_use_summary=summary)
+    old(tmp_path, "t", "with-bobbin", 0)
+    text = markdown(compare([tmp_path]))
+    assert "| Avg Tool Calls |" in text
+
+
+def test_nulls_where_old_results_have_objects_are_survived(tmp_path: Path) -> None:
+    path = old(tmp_path, "t", "a", 0, agent_result=None, token_usage=None, test_result=None)
+    run = read(path)
+    assert (run.cost_usd, run.passed, run.model) == (None, None, None)
+    assert run.apart == "nothing says which model answered"
+
+
+def test_means_of_nothing_are_blank_not_0(tmp_path: Path) -> None:
+    own(tmp_path, "t", "a", 1)
+    own(tmp_path, "t", "b", 1)
+    text = markdown(compare([tmp_path])).partition("## Differences")[0]
+    rows = {row.split("|")[1].strip(): row for row in text.splitlines() if row.startswith("|")}
+    assert rows["Avg Output Tokens"] == "| Avg Output Tokens |  |  |"
+    assert rows["Avg Bobbin Commands"] == "| Avg Bobbin Commands | 1.0 | 1.0 |"
+    assert rows["Avg Rg Commands"] == "| Avg Rg Commands | 0.0 | 0.0 |"
+    assert mean([]) is None and mean([None]) is None
+
+
+def test_a_run_without_figures_leaves_the_mean_alone(tmp_path: Path) -> None:
+    own(tmp_path, "t", "a", 1, calls=4)
+    own(tmp_path, "t", "a", 2, calls=None)
+    comparison = compare([tmp_path])
+    calls = next(m for m in comparison.metrics if m.key == "tool_calls")
+    assert mean(map(calls.value, comparison.of("a"))) == 4
+    assert [reason for _, reason in comparison.apart] == [
+        "it has no tool_use_summary: the agent printed no stream of events"
+    ]
+
+
+def paired(tmp_path: Path) -> Path:
+    for task, before, after in (("t1", (4, 6), (8, 10)), ("t2", (10, 10), (12, 16)), ("t3", (3, 3), (3, 5))):
+        for i in (0, 1):
+            own(tmp_path, task, "base", i + 1, calls=before[i])
+            own(tmp_path, task, "new", i + 1, calls=after[i])
+    return tmp_path
+
+
+def test_differences_are_paired_by_task_each_counting_once(tmp_path: Path) -> None:
+    comparison = compare([paired(tmp_path)])
+    assert (comparison.baseline, comparison.candidates) == ("base", ["new"])
+    one = next(d for d in comparison.differences if d.metric == "tool_calls")
+    assert (one.pairs, one.baseline, one.candidate) == (3, 6.0, 9.0)
+    assert one.mean == pytest.approx(3.0)
+    assert one.low is not None and one.high is not None
+    assert one.low < 3.0 < one.high
+    assert one.over == "pairs"
+
+
+def test_the_interval_is_the_same_each_time_and_none_for_a_single_run() -> None:
+    cells = [([1.0, 2.0], [3.0, 5.0]), ([4.0], [6.0])]
+    assert bootstrap(cells) == bootstrap(cells)
+    assert bootstrap([([1.0], [2.0])]) == (None, None, None)
+    assert bootstrap([([1.0, 2.0], [2.0, 4.0])])[2] == "attempts"
+
+
+def test_the_interval_holds_the_true_difference_about_as_often_as_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agentv_stream.report.RESAMPLES", 300)
+    source = random.Random(7)
+    inside = 0
+    for _ in range(60):
+        cells = [([source.gauss(10, 2)], [source.gauss(13, 2)]) for _ in range(20)]
+        low, high, _ = bootstrap(cells)
+        assert low is not None and high is not None
+        inside += low <= 3 <= high
+    assert inside >= 50
+
+
+def test_runs_that_cannot_be_compared_are_set_apart_with_the_reason(tmp_path: Path) -> None:
+    own(tmp_path, "t1", "base", 1)
+    own(tmp_path, "t1", "new", 1)
+    own(tmp_path, "t1", "new", 2, model="other")
+    own(tmp_path, "t2", "new", 1)
+    own(tmp_path, "t3", "base", 1)
+    own(tmp_path, "t1", "new", 3, model=None)
+    old(tmp_path, "t1", "new", 4, status="workspace_error")
+    comparison = compare([tmp_path], "base", "new")
+    apart = {Path(path).name: reason for path, reason in comparison.apart}
+    assert apart == {
+        "t1_new_2.json": "base has no run of t1 with other",
+        "t2_new_1.json": "base has no run of t2 with m",
+        "t3_base_1.json": "no other approach has a run of t3 with m",
+        "t1_new_3.json": "its log does not say which model answered",
+        "t1_new_4.json": "the agent never ran (workspace_error)",
+    }
+    one = next(d for d in comparison.differences if d.metric == "tool_calls")
+    assert one.pairs == 1
+
+
+def test_what_is_no_result_is_passed_over_and_what_is_broken_is_told(tmp_path: Path) -> None:
+    own(tmp_path, "t", "a", 1)
+    (tmp_path / "manifest.json").write_text("{}", encoding="utf-8")
+    (tmp_path / "list.json").write_text("[]", encoding="utf-8")
+    (tmp_path / "bad.json").write_text("{", encoding="utf-8")
+    comparison = compare([tmp_path])
+    assert len(comparison.runs) == 1
+    assert [w for w in comparison.warnings if "bad.json" in w]
+    with pytest.raises(SourceError, match="no result"):
+        compare([tmp_path / "list.json"])
+    with pytest.raises(SourceError, match="no such file"):
+        compare([tmp_path / "none"])
+    with pytest.raises(SourceError, match="of the approach"):
+        compare([tmp_path], baseline="zzz")
+
+
+HOSTILE = "<script>alert(1)</script>\x1b[31m|`*_[x](javascript:1)\u202e"
+
+
+def test_hostile_text_is_escaped_in_every_form(tmp_path: Path) -> None:
+    for i, approach in enumerate((HOSTILE, '"><img src=x onerror=1>')):
+        path = own(tmp_path, "x", "y", i)
+        value = {**json.loads(path.read_bytes()), "task_id": HOSTILE, "approach": approach}
+        path.write_text(json.dumps(value), encoding="utf-8")
+    comparison = compare([tmp_path])
+    page = html(comparison)
+    assert "<script" not in page and "<img" not in page and "\x1b" not in page and "\u202e" not in page
+    assert "default-src 'none'" in page
+    assert "http" not in re.sub(r"http-equiv", "", page)
+    text = markdown(comparison)
+    assert "<script" not in text and "\x1b" not in text and "\\[x\\](javascript" in text
+    for row in text.splitlines():
+        if row.startswith("|"):
+            assert not re.search(r"(?<!\\)`", row)
+    json.loads(report_json(comparison))
+
+
+def test_plots_are_well_formed_and_drawn_inline(tmp_path: Path) -> None:
+    page = html(compare([paired(tmp_path)]), "now")
+    plots = re.findall(r"<svg.*?</svg>", page, re.DOTALL)
+    assert len(plots) >= 10
+    for plot in plots:
+        ElementTree.fromstring(plot)
+    assert "nan" not in page.lower().replace("nano", "")
+
+
+def test_markdown_specials_are_escaped() -> None:
+    assert escape("a|b<c>_d_`e`\nf") == "a\\|b\\<c\\>\\_d\\_\\`e\\`⏎f"
+
+
+def test_the_command_writes_the_form_that_the_file_asks_for(tmp_path: Path) -> None:
+    paired(tmp_path / "r")
+    for name, begin in (("o.md", b"# Agent"), ("o.html", b"<!doctype html>"), ("o.json", b"{")):
+        assert write_report([tmp_path / "r"], tmp_path / name, None, None, None, True) == EXIT_FINE
+        assert (tmp_path / name).read_bytes().startswith(begin)
+    assert write_report([tmp_path / "r"], tmp_path / "o.doc", None, None, None, True) == EXIT_USAGE
+    assert write_report([tmp_path / "none"], None, None, None, None, True) == EXIT_IO
+
+
+def test_every_metric_gives_none_for_a_run_that_tells_nothing() -> None:
+    run = Run(Path("x"), "t", "a")
+    assert {metric.value(run) for metric in metrics_of([run])} == {None}
+
+
+def test_bobbins_recordings_agree_with_the_figures_derived_from_them() -> None:
+    root = corpus("bobbin")
+    with (root / "derived.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    checked = 0
+    for row in rows:
+        stream_path = root / row["stream"]
+        result_path = stream_path.with_name(stream_path.name.removesuffix(".stream.jsonl") + ".json")
+        if not stream_path.exists() or not result_path.exists():
+            continue
+        run = read(result_path)
+        index = row["first_edit_message_index"]
+        assert run.first_edit_turn == (int(index) + 1 if index not in ("", "-1") else None), row["stream"]
+        assert run.watched["bobbin"] == int(row["bobbin_command_position"]), row["stream"]
+        assert run.turns == int(row["main_messages"]), row["stream"]
+        assert run.tool_calls == int(row["tool_calls_main"]) + int(row["tool_calls_sub"]), row["stream"]
+        lines = row["first_edit_line_index"]
+        assert run.historical["first_edit_turn_lines"] == (int(lines) if lines not in ("", "-1") else None)
+        checked += 1
+    assert checked >= 30
+
+
+def test_recounted_figures_are_those_of_the_stream(tmp_path: Path) -> None:
+    path = old(tmp_path, "t", "a", 0)
+    beside = path.with_name("t_a_0.stream.jsonl")
+    beside.write_bytes(stream(READ_EDIT))
+    summary = summarize(beside).tool_use_summary
+    run = read(path)
+    assert (run.tool_calls, run.turns) == (summary["total_tool_calls"], summary["turns"])
