@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from agentv_stages.visible import visible
 from agentv_stream.report import Comparison, Difference, Metric, Run, mean
 
-SPECIAL = re.compile(r"([\\`*_\[\]<>|~&$])")
+SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
+ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
 def markdown(comparison: Comparison, generated: str | None = None) -> str:
@@ -48,7 +49,8 @@ ABOUT_DIFFERENCES = (
 
 def escape(text: str) -> str:
     """Text of others as plain Markdown text, on one line."""
-    return SPECIAL.sub(r"\\\1", visible(text, 300))
+    plain = "".join(ENTITIES.get(c, c) for c in visible(text, 300))
+    return SPECIAL.sub(r"\\\1", plain)
 
 
 def table(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -255,7 +255,7 @@ def test_plots_are_well_formed_and_drawn_inline(tmp_path: Path) -> None:
 
 
 def test_markdown_specials_are_escaped() -> None:
-    assert escape("a|b<c>_d_`e`\nf") == "a\\|b\\<c\\>\\_d\\_\\`e\\`⏎f"
+    assert escape("a|b<c>_d_`e`&\nf") == "a\\|b&lt;c&gt;\\_d\\_\\`e\\`&amp;⏎f"
 
 
 def test_the_command_writes_the_form_that_the_file_asks_for(tmp_path: Path) -> None:
