@@ -29,6 +29,8 @@ def _detect_stream(head: Head) -> float:
         if _is_init(line):
             return 1.0
         kind, message = line.get("type"), line.get("message")
+        if kind is not None and not isinstance(kind, str):
+            continue
         if kind in ("assistant", "user", "stream_event") and "parent_tool_use_id" in line and "session_id" in line:
             model = str(message.get("id", "")) if isinstance(message, dict) else ""  # pyright: ignore[reportUnknownArgumentType,reportUnknownMemberType] - decoded JSON
             best = max(best, 0.9 if model.startswith("msg_") else 0.6)
@@ -53,7 +55,7 @@ def _detect_session(head: Head) -> float:
         kind, message = line.get("type"), line.get("message")
         if kind == "tool_result" or "systemPayload" in line or (isinstance(message, dict) and "parts" in message):
             return 0.0  # Qwen, whose envelope is the same
-        if "data" in line and "parentId" in line:
+        if not isinstance(kind, str) or ("data" in line and "parentId" in line):
             continue
         if "uuid" in line and "sessionId" in line and ("isSidechain" in line or "parentUuid" in line):
             if kind in ("user", "assistant", "system", "attachment", "progress"):

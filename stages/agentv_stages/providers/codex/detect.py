@@ -26,6 +26,8 @@ def detect_exec(head: Head) -> float:
         if isinstance(inner, dict) and "event" in line and "type" not in line:
             record = cast("dict[str, Any]", inner)  # AgentV's log of the SDK
         kind = record.get("type")
+        if not isinstance(kind, str):
+            continue
         if kind == "thread.started" and isinstance(record.get("thread_id"), str):
             return 1.0
         if kind == "session.created" and isinstance(record.get("session_id"), str) and "data" not in record:
@@ -56,7 +58,7 @@ def detect_app_server(head: Head) -> float:
 def detect_old_exec(head: Head) -> float:
     for record in head:
         message = record.get("msg")
-        if isinstance(record.get("id"), str) and isinstance(message, dict) and message.get("type") in MESSAGES:  # pyright: ignore[reportUnknownMemberType] - decoded JSON
+        if isinstance(record.get("id"), str) and isinstance(message, dict) and str(message.get("type")) in MESSAGES:  # pyright: ignore[reportUnknownMemberType,reportUnknownArgumentType] - decoded JSON
             return 1.0
         if "type" not in record and {"workdir", "model", "provider"} <= record.keys():
             return 1.0
@@ -67,7 +69,7 @@ def detect_rollout(head: Head) -> float:
     best = 0.0
     for record in head:
         if isinstance(record.get("payload"), dict) and isinstance(record.get("timestamp"), str):
-            if record.get("type") in ROLLOUT_LINES:
+            if str(record.get("type")) in ROLLOUT_LINES:
                 return 1.0
             best = 0.4
     return best
@@ -80,7 +82,7 @@ def detect_old_rollout(head: Head) -> float:
             return 1.0
         if record.get("record_type") == "state" and len(record) == 1:
             best = 0.9
-        elif record.get("type") in _OLD_ITEMS and ("call_id" in record or "role" in record or "summary" in record):
+        elif str(record.get("type")) in _OLD_ITEMS and ("call_id" in record or "role" in record or "summary" in record):
             if "timestamp" not in record and "uuid" not in record and "message" not in record:
                 best = max(best, 0.7)
     return best

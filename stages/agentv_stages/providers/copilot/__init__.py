@@ -52,14 +52,14 @@ def _detect_stream(head: Head) -> float:
         return 0.0
     if any(line.get("ephemeral") is True for line in events):
         return 1.0
-    return 0.7 if not any(line.get("type") in _DISK_ONLY for line in events) else 0.3
+    return 0.7 if not any(str(line.get("type")) in _DISK_ONLY for line in events) else 0.3
 
 
 def _detect_session(head: Head) -> float:
     events = [line for line in head if _is_event(line)]
     if not events or any(line.get("ephemeral") is True for line in events) or any(map(_is_result, head)):
         return 0.0
-    return 1.0 if any(line.get("type") in _DISK_ONLY for line in events) else 0.6
+    return 1.0 if any(str(line.get("type")) in _DISK_ONLY for line in events) else 0.6
 
 
 def _acp_decoder(context: DecodeContext) -> AcpDecoder:
@@ -80,7 +80,7 @@ PROVIDER = Provider(
     title="GitHub Copilot",
     dialects=(
         Dialect("copilot-stream", _detect_stream, EventsDecoder, live=True, has_end=True, losses=STREAM_LOSSES),
-        Dialect("copilot-acp", _detect_acp, _acp_decoder, live=True, has_end=True, losses=ACP_LOSSES),
+        Dialect("copilot-acp", _detect_acp, _acp_decoder, live=True, has_end=True, losses=ACP_LOSSES, has_prompt=False),
         Dialect("copilot-session", _detect_session, EventsDecoder, live=False, has_end=True, losses=SESSION_LOSSES),
     ),
     tools=TABLE,

@@ -1,0 +1,343 @@
+"""Claude's stream-json: every line that its catalogue lists is an event or a named ignorable; one message, one turn."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from agentv_stages.batch import Batch
+from agentv_stages.decode import Decode
+from agentv_stages.event import (
+    AnyEvent,
+    AssistantText,
+    Notification,
+    Reasoning,
+    Retract,
+    SessionEnd,
+    SessionInfo,
+    SlashCommand,
+    TokenUsage,
+    ToolCall,
+    UserText,
+)
+from agentv_stages.provider import DecodeContext
+from agentv_stages.providers.claude import PROVIDER
+from agentv_stages.providers.claude.stream import QUIET_SUBTYPES, QUIET_TYPES
+from support.decoding import (
+    FIXTURES,
+    best,
+    calls,
+    check_laws,
+    check_odd_shapes,
+    dialect,
+    lines,
+    pushed,
+    records,
+    results,
+    texts,
+    usages,
+)
+
+STREAM = dialect(PROVIDER, "claude-stream")
+LOG = (FIXTURES / "claude" / "stream.jsonl").read_bytes()
+USAGE = {"input_tokens": 10, "output_tokens": 1, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 20}
+USED = {"inputTokens": 50, "outputTokens": 250, "cacheReadInputTokens": 3500, "cacheCreationInputTokens": 1500}
+
+
+def line(kind: str, **members: Any) -> dict[str, Any]:
+    return {"type": kind, "session_id": "s", "uuid": f"u-{kind}-{len(members)}", **members}
+
+
+def system(subtype: str, **members: Any) -> dict[str, Any]:
+    return line("system", subtype=subtype, **members)
+
+
+def answer(*blocks: Any, own: str = "msg_1", **members: Any) -> dict[str, Any]:
+    message = {
+        "id": own,
+        "model": "claude-x",
+        "role": "assistant",
+        "content": list(blocks),
+        **members.pop("message", {}),
+    }
+    return line("assistant", message=message, parent_tool_use_id=members.pop("parent", None), **members)
+
+
+def user(*blocks: Any, **members: Any) -> dict[str, Any]:
+    return line("user", message={"role": "user", "content": list(blocks)}, **members)
+
+
+def result_of(call_id: str, content: Any, **members: Any) -> dict[str, Any]:
+    return {"type": "tool_result", "tool_use_id": call_id, "content": content, **members}
+
+
+def tell(*values: Any) -> Batch:
+    batch = pushed(STREAM, lines(*values))
+    assert batch.unknown == {}
+    assert batch.faults == []
+    return batch
+
+
+def only(batch: Batch, kind: type[AnyEvent]) -> Any:
+    (event,) = [e for e in batch.events if isinstance(e, kind)]
+    return event
+
+
+@pytest.mark.parametrize("kind", sorted(QUIET_TYPES))
+def test_types_that_carry_nothing_are_counted_by_name(kind: str) -> None:
+    batch = tell(line(kind))
+    assert (batch.events, batch.ignored) == ([], {kind: 1})
+
+
+@pytest.mark.parametrize("subtype", sorted(QUIET_SUBTYPES))
+def test_subtypes_that_carry_nothing_are_counted_by_name(subtype: str) -> None:
+    batch = tell(system(subtype, state="idle", tasks=[], estimated_tokens=5, status=None))
+    assert (batch.events, batch.ignored) == ([], {f"system/{subtype}": 1})
+
+
+TOLD = [
+    (system("compact_boundary", compact_metadata={"trigger": "auto", "pre_tokens": 5}), "info"),
+    (
+        system("api_retry", attempt=1, max_retries=10, retry_delay_ms=1.5, error_status=529, error="overloaded"),
+        "warning",
+    ),
+    (system("api_retry", attempt=2, max_retries=10, retry_delay_ms=1, error_status=None, error="unknown"), "warning"),
+    (system("hook_response", hook_name="Stop", hook_event="Stop", outcome="error", exit_code=2), "warning"),
+    (system("hook_response", hook_name="Stop", hook_event="Stop", outcome="success"), "debug"),
+    (system("local_command_output", content="cost: 1"), "info"),
+    (system("informational", content="note", level="notice"), "info"),
+    (system("notification", key="k", text="note", priority="low"), "info"),
+    (system("task_started", task_id="a", tool_use_id="t", description="look", task_type="local_agent"), "info"),
+    (system("task_notification", task_id="a", status="completed", output_file="", summary="s"), "info"),
+    (system("permission_denied", tool_name="Bash", tool_use_id="t"), "warning"),
+    (line("rate_limit_event", rate_limit_info={"status": "rejected", "resetsAt": 1}), "warning"),
+    (line("conversation_reset", new_conversation_id="s2", trigger="clear"), "info"),
+    (line("tool_use_summary", summary="read files", preceding_tool_use_ids=[]), "debug"),
+    (line("error", error={"type": "overloaded_error", "message": "busy"}), "error"),
+]
+
+
+@pytest.mark.parametrize(("value", "level"), TOLD)
+def test_what_a_person_may_want_is_a_notification(value: dict[str, Any], level: str) -> None:
+    told = only(tell(value), Notification)
+    assert (told.name, told.level) == (value.get("subtype", value["type"]), level)
+
+
+def test_a_limit_that_is_kept_is_no_news() -> None:
+    assert tell(line("rate_limit_event", rate_limit_info={"status": "allowed"})).ignored == {"rate_limit_event": 1}
+
+
+def test_a_type_that_is_really_new_is_unknown() -> None:
+    batch = pushed(STREAM, lines(line("telepathy"), system("dream"), {"a": 1}))
+    assert batch.unknown == {"telepathy": 1, "system/dream": 1, "(no type)": 1}
+
+
+def test_init_says_who_the_session_is_and_may_come_again() -> None:
+    first = system("init", cwd="/w", model="claude-x", claude_code_version="2.1.300", tools=[])
+    events = tell(first, {**first, "session_id": "s2", "model": "claude-y"}).events
+    told = [e for e in events if isinstance(e, SessionInfo)]
+    assert [(e.session_id, e.model, e.version, e.cwd) for e in told] == [
+        ("s", "claude-x", "2.1.300", "/w"),
+        ("s2", "claude-y", "2.1.300", "/w"),
+    ]
+
+
+def test_a_stream_without_init_is_named_by_its_first_answer_or_result() -> None:
+    assert only(tell(answer({"type": "text", "text": "x"})), SessionInfo).session_id == "s"
+    assert only(tell(line("result", subtype="success", total_cost_usd=0)), SessionInfo).session_id == "s"
+
+
+BLOCKS: list[dict[str, Any]] = [
+    {"type": "text", "text": "said", "citations": []},
+    {"type": "thinking", "thinking": "thought", "signature": "x"},
+    {"type": "redacted_thinking", "data": "x"},
+    {"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": "/a"}, "caller": {}},
+    {"type": "server_tool_use", "id": "t2", "name": "web_search", "input": {"query": "q"}},
+    {"type": "web_search_tool_result", "tool_use_id": "t2", "content": []},
+    {"type": "mcp_tool_use", "id": "t3", "name": "add", "server_name": "notes", "input": {}},
+    {"type": "mcp_tool_result", "tool_use_id": "t3", "content": [], "is_error": False},
+    {"type": "code_execution_tool_result", "tool_use_id": "t4", "content": {}},
+    {"type": "compaction", "content": "x"},
+]
+
+
+def test_every_block_of_an_answer_is_an_event_or_counted() -> None:
+    batch = tell(answer(*BLOCKS))
+    assert texts(batch.events) == ["said"]
+    assert [e.text for e in batch.events if isinstance(e, Reasoning)] == ["thought", ""]
+    assert [c.call_id for c in calls(batch.events)] == ["t1", "t2", "t3"]
+    assert [r.call_id for r in results(batch.events)] == ["t2", "t3", "t4"]
+    assert batch.ignored == {"block/compaction": 1}
+    assert {e.message_id for e in batch.events if isinstance(e, (AssistantText, Reasoning, ToolCall))} == {"msg_1"}
+
+
+def test_every_block_of_a_user_line_is_an_event_or_counted() -> None:
+    image = {"type": "image", "source": {"type": "base64", "data": "x"}}
+    document = {"type": "document", "source": {"type": "text", "data": "x"}}
+    batch = tell(user({"type": "text", "text": "hello"}, image, document, {"type": "tool_reference"}))
+    bodies = [msgspec.json.decode(e.body) for e in batch.events if isinstance(e, UserText)]
+    assert bodies == ["hello", [image], [document]]
+    assert batch.ignored == {"block/tool_reference": 1}
+
+
+def test_lines_of_one_answer_share_its_id_and_tell_their_usage_once() -> None:
+    members: dict[str, Any] = {"message": {"usage": USAGE, "stop_reason": None}}
+    rows = [answer({"type": "text", "text": str(n)}, **{**members, "uuid": f"u{n}"}) for n in range(5)]
+    batch = tell(*rows)
+    assert len(usages(batch.events)) == 1
+    (usage,) = usages(batch.events)
+    assert (usage.input, usage.cached, usage.cache_write, usage.output) == (130, 100, 20, 1)
+    assert not usage.output_final
+
+
+def test_usage_that_grows_from_line_to_line_is_told_again_under_its_key() -> None:
+    rows = [
+        answer({"type": "text", "text": str(n)}, message={"usage": {**USAGE, "output_tokens": n}}, uuid=f"u{n}")
+        for n in (8, 8, 436)
+    ]
+    assert [(u.key, u.output) for u in usages(tell(*rows).events)] == [("msg_1", 8), ("msg_1", 436)]
+
+
+def test_the_final_output_of_a_partial_stream_replaces_the_placeholder() -> None:
+    start: dict[str, Any] = {"type": "message_start", "message": {"id": "msg_1", "content": [], "usage": USAGE}}
+    delta = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {**USAGE, "output_tokens": 57}}
+    text = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "sa"}}
+    whole = answer({"type": "text", "text": "said"}, message={"usage": USAGE})
+    kinds = ("content_block_start", "content_block_stop", "message_stop", "ping", "error")
+    batch = tell(*(line("stream_event", event=e) for e in (start, text)), whole, line("stream_event", event=delta),
+                 *(line("stream_event", event={"type": kind}) for kind in kinds))  # fmt: skip
+    assert texts(batch.events) == ["said"]
+    last = usages(batch.events)[-1]
+    assert (last.key, last.output, last.output_final) == ("msg_1", 57, True)
+    assert batch.ignored == {"stream_event": 7}
+
+
+def test_a_synthetic_answer_is_marked_and_uses_no_tokens() -> None:
+    batch = tell(answer({"type": "text", "text": "API Error: 529"}, message={"model": "<synthetic>", "usage": USAGE}))
+    assert only(batch, AssistantText).synthetic
+    assert usages(batch.events) == []
+
+
+def test_superseded_and_refused_lines_are_taken_back() -> None:
+    assert only(tell(answer({"type": "text", "text": "x"}, supersedes=["a", "b"])), Retract).message_ids == ("a", "b")
+    refused = system("model_refusal_fallback", retracted_message_uuids=["c"])
+    assert only(tell(refused), Retract).message_ids == ("c",)
+
+
+OUTCOMES: list[Any] = [
+    (result_of("t", "fine"), {}, ("ok", None)),
+    (result_of("t", "fine", is_error=False), {}, ("ok", None)),
+    (result_of("t", "Exit code 127\nnot found", is_error=True), {}, ("error", 127)),
+    (result_of("t", "Error: Exit code 2\n", is_error=True), {}, ("error", 2)),
+    (result_of("t", "<tool_use_error>no</tool_use_error>", is_error=True), {}, ("error", None)),
+    (result_of("t", "Claude requested permissions to write", is_error=True), {}, ("denied", None)),
+    (result_of("t", [{"type": "text", "text": "[Request interrupted by user for tool use]"}], is_error=True), {},
+     ("cancelled", None)),
+    (result_of("t", "The user doesn't want to take this action", is_error=True), {}, ("cancelled", None)),
+    (result_of("t", "part"), {"tool_use_result": {"interrupted": True, "stdout": "part"}}, ("cancelled", None)),
+    (result_of("t", "no"), {"tool_use_result": "Error: no"}, ("ok", None)),
+    (result_of("t", None), {"tool_use_result": ["a"]}, ("ok", None)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("block", "more", "outcome"), OUTCOMES)
+def test_a_result_says_how_its_call_ended(block: Any, more: Any, outcome: Any) -> None:
+    (told,) = results(tell(user(block, **more)).events)
+    assert (told.outcome, told.exit_code) == outcome
+
+
+def test_an_agents_result_names_the_agent() -> None:
+    (told,) = results(tell(user(result_of("t", "x"), tool_use_result={"agentId": "a1", "status": "completed"})).events)
+    assert told.agent_id == "a1"
+
+
+def test_lines_of_a_sub_agent_stand_on_its_stream_and_name_their_call() -> None:
+    call = {"type": "tool_use", "id": "t9", "name": "Glob", "input": {"pattern": "*"}}
+    batch = tell(answer(call, parent="task_1"), user(result_of("t9", "a"), parent_tool_use_id="task_1"))
+    assert {e.source.stream for e in batch.events if not isinstance(e, SessionInfo)} == {"sidechain:task_1"}
+    assert calls(batch.events)[0].parent_call == "task_1"
+
+
+def test_what_the_program_says_in_the_users_name_is_injected() -> None:
+    given = user({"type": "text", "text": "<system-reminder>be good</system-reminder>"})
+    assert only(tell(given), UserText).injected
+    assert only(tell(user({"type": "text", "text": "summary"}, isSynthetic=True)), UserText).injected
+    assert not only(tell(user({"type": "text", "text": "fix it"})), UserText).injected
+    text = "<command-name>/cost</command-name><command-args>now</command-args>"
+    command = only(tell(user({"type": "text", "text": text})), SlashCommand)
+    assert (command.name, command.args) == ("/cost", "now")
+
+
+ENDS = [
+    ({"subtype": "success", "is_error": False}, "complete"),
+    ({"subtype": "success", "is_error": True, "result": "API Error: 529"}, "error"),
+    ({"subtype": "error_max_turns", "is_error": False}, "error"),
+    ({"subtype": "error_max_budget_usd"}, "error"),
+    ({"subtype": "error_max_structured_output_retries", "errors": ["x"]}, "error"),
+    ({"subtype": "error_during_execution", "is_error": True, "errors": ["x"]}, "error"),
+    ({"subtype": "error_during_execution", "is_error": True, "terminal_reason": "aborted_tools"}, "interrupted"),
+    ({"subtype": "error_during_execution", "terminal_reason": "aborted_streaming"}, "interrupted"),
+]
+
+
+@pytest.mark.parametrize(("members", "status"), ENDS)
+def test_a_result_says_how_the_run_ended(members: dict[str, Any], status: str) -> None:
+    value = line("result", num_turns=3, duration_ms=1200.4, total_cost_usd=0.5, **members)
+    end = only(tell(value), SessionEnd)
+    assert (end.status, end.cost_usd, end.duration_ms, end.agent_num_turns) == (status, 0.5, 1200, 3)
+    assert msgspec.json.decode(end.result_json) == value
+
+
+def test_the_totals_of_all_models_stand_for_the_session() -> None:
+    value = line("result", subtype="success", total_cost_usd=1.5, usage=USAGE, modelUsage={"a": USED, "b": USED})
+    total = only(tell(value), TokenUsage)
+    assert (total.scope, total.covers_streams) == ("session", True)
+    assert (total.input, total.cached, total.cache_write, total.output) == (10_100, 7_000, 3_000, 500)
+
+
+def test_without_model_usage_the_results_usage_is_a_segment() -> None:
+    usage = {**USAGE, "output_tokens": 250}
+    total = only(tell(line("result", subtype="success", cost_usd=0.1, usage=usage)), TokenUsage)
+    assert (total.scope, total.input, total.output) == ("segment", 130, 250)
+
+
+def test_the_single_object_of_the_json_format_is_a_result() -> None:
+    value = {"subtype": "success", "total_cost_usd": 0.2, "num_turns": 1, "result": "x", "session_id": "s"}
+    assert best(PROVIDER, lines(value))[0] == "claude-stream"
+    assert only(tell(value), SessionEnd).cost_usd == 0.2
+
+
+def test_the_array_of_the_json_format_is_read_element_by_element() -> None:
+    data = b"[" + b",".join(record.data for record in records(LOG)) + b"]"
+    stage, batch = Decode(STREAM, DecodeContext("log")), Batch("log", records=records(data))
+    stage.push(batch)
+    whole = pushed(STREAM, records(LOG)).events
+    assert [(type(e), e.source.row, e.part) for e in batch.events] == [(type(e), e.source.row, e.part) for e in whole]
+    assert batch.faults == []
+
+
+def test_replayed_messages_are_not_told_again() -> None:
+    assert tell({**user({"type": "text", "text": "x"}, isReplay=True), "uuid": None}).ignored == {"user/replay": 1}
+
+
+def test_members_may_stand_in_any_order() -> None:
+    turned = [msgspec.json.encode(dict(reversed(msgspec.json.decode(r.data).items()))) for r in records(LOG)]
+    batch = pushed(STREAM, records(b"\n".join(turned)))
+    assert [type(e) for e in batch.events] == [type(e) for e in pushed(STREAM, records(LOG)).events]
+
+
+def test_the_laws_hold() -> None:
+    check_laws(STREAM, records(LOG))
+
+
+def test_odd_shapes_are_taken_whole_or_refused_whole() -> None:
+    check_odd_shapes(PROVIDER, records(LOG), rounds=40)
+
+
+def test_other_agents_that_begin_alike_are_not_taken_for_claude() -> None:
+    init = {"type": "system", "subtype": "init", "session_id": "s", "model": "m", "cwd": "/w"}
+    assert best(PROVIDER, lines({**init, "qwen_code_version": "1", "permission_mode": "yolo", "tools": []}))[1] < 1
+    assert best(PROVIDER, lines({**init, "apiKeySource": "env", "permissionMode": "default"}))[1] < 1
+    assert best(PROVIDER, lines({**init, "claude_code_version": "2.1.300"})) == ("claude-stream", 1.0)
+    old: dict[str, Any] = {**init, "apiKeySource": "none", "mcp_servers": [], "tools": [], "permissionMode": "default"}
+    assert best(PROVIDER, lines(old)) == ("claude-stream", 1.0)

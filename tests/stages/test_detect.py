@@ -1,0 +1,152 @@
+"""Detection: from the first records alone, whatever they hold; undecided inputs are held, foreign ones named."""
+
+from collections.abc import Mapping
+from random import Random
+from typing import Any, cast
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentv_stages.batch import Batch, Chunk, Record
+from agentv_stages.detect import MOST_RECORDS, Detector, UnknownFormat, describe, objects, rank
+from agentv_stages.lines import LineReader
+from agentv_stages.providers import all_providers, get_provider
+from support.conformance import detected
+from support.decoding import FIXTURES, corpus, read, records
+
+CLAUDE = (FIXTURES / "claude" / "stream.jsonl").read_bytes()
+EXPECTED = {
+    "acp/qwen.jsonl": "acp",
+    "acp/copilot.jsonl": "copilot-acp",
+    "claude/stream.jsonl": "claude-stream",
+    "claude/0f3c2a10-5b7e-4c1d-9a61-2d5e8f9b7c01.jsonl": "claude-session",
+    "copilot/session.jsonl": "copilot-session",
+    "copilot/stream.jsonl": "copilot-stream",
+    "cursor/stream.jsonl": "cursor-stream",
+    "cursor/transcript.jsonl": "cursor-transcript",
+    "opencode/export-ses_1.json": "opencode-export",
+    "opencode/stream.jsonl": "opencode-stream",
+    "pi/session-v3.jsonl": "pi-session",
+    "pi/stream.jsonl": "pi-stream",
+}
+WILD = {
+    "acp": {"acp"},
+    "claude-session": {"claude-session"},
+    "claude-stream": {"claude-stream"},
+    "claude-stream-array": {"claude-stream"},
+    "codex-exec": {"codex-exec"},
+    "codex-rollout": {"codex-rollout"},
+    "codex-rollout-old": {"codex-rollout-old"},
+    "cursor-stream": {"cursor-stream"},
+    "cursor-stream-noisy": {"cursor-stream"},
+    "cursor-transcript": {"cursor-transcript"},
+    "gemini-session": {"gemini-chat-json"},
+    "gemini-session-jsonl": {"gemini-chat"},
+    "gemini-stream": {"gemini-stream"},
+    "opencode-export": {"opencode-export"},
+    "opencode-run": {"opencode-stream"},
+    "pi-events": {"pi-stream"},
+    "pi-session": {"pi-session"},
+    "qwen-session": {"qwen-session"},
+    "vscode-chat": {"vscode-chat", "vscode-chat-jsonl"},
+}
+
+
+@pytest.mark.parametrize(("name", "dialect"), sorted(EXPECTED.items()))
+def test_a_log_is_told_by_its_content(name: str, dialect: str) -> None:
+    assert detected((FIXTURES / name).read_bytes())[1].name == dialect
+
+
+@pytest.mark.parametrize("name", sorted(WILD))
+def test_logs_from_everywhere_are_told(name: str) -> None:
+    for path in sorted(corpus(f"wild/{name}").iterdir()):
+        assert (path.name, detected(read(path))[1].name in WILD[name]) == (path.name, True)
+
+
+def test_detection_decides_at_the_first_certain_record() -> None:
+    detector = Detector()
+    first = [record for record in records(CLAUDE) if b'"init"' in record.data]
+    assert detector.push(Batch("log", records=first))
+    assert detector.dialect is not None
+    assert detector.dialect.name == "claude-stream"
+
+
+def test_noise_before_the_log_is_passed_over() -> None:
+    noise = b"".join(b"npm warn line %d\n" % n for n in range(40))
+    assert detected(noise + CLAUDE)[1].name == "claude-stream"
+    assert detected(b"[stdout] " + CLAUDE.replace(b"\n", b"\n[stdout] "))[1].name == "claude-stream"
+
+
+def test_the_search_can_be_limited_to_one_provider() -> None:
+    detector = Detector(get_provider("codex"))
+    detector.push(Batch("log", records=records(CLAUDE)))
+    with pytest.raises(UnknownFormat, match="codex-exec") as refused:
+        detector.finish()
+    assert all(name.startswith("codex") for name in refused.value.tried)
+
+
+@pytest.mark.parametrize("data", [b"hello\nworld\n", b'{"a":1}\n', b"[]\n", b"<html>\n", b"\x00\x01\xff\n", b"1\n2\n"])
+def test_what_is_no_log_is_refused_with_what_stood_there(data: bytes) -> None:
+    with pytest.raises(UnknownFormat) as refused:
+        detected(data)
+    assert "it begins with" in str(refused.value)
+    assert "claude-stream" in refused.value.tried
+
+
+def test_what_is_shown_of_an_input_cannot_act() -> None:
+    shown = describe(b"\x1b[2J\x07\x9b31m\xe2\x80\xae evil \xff" + b"x" * 500)
+    assert shown.isprintable()
+    assert len(shown) < 200
+
+
+def test_an_input_that_stays_unclear_is_not_held_for_ever() -> None:
+    detector = Detector()
+    unclear = msgspec.json.encode({"type": "assistant", "message": {"content": []}, "parent_tool_use_id": None,
+                                   "session_id": "s"})  # fmt: skip
+    decided = [detector.push(Batch("log", records=[Record(unclear, 0, row)])) for row in range(MOST_RECORDS)]
+    assert decided[-1] or any(decided)
+
+
+_ODD: tuple[Any, ...] = (None, True, 0, -1, 1.5, 1e30, "", "x", [], {}, [1], {"a": 1}, [[]], "[")
+
+
+def _bent(value: Any, chance: Random) -> Any:
+    if chance.random() < 0.12:
+        return chance.choice(_ODD)
+    if isinstance(value, dict):
+        return {key: _bent(inner, chance) for key, inner in value.items()}  # pyright: ignore[reportUnknownVariableType] - decoded JSON
+    if isinstance(value, list):
+        return [_bent(inner, chance) for inner in value]  # pyright: ignore[reportUnknownVariableType] - decoded JSON
+    return value
+
+
+@pytest.mark.parametrize("name", sorted(EXPECTED))
+def test_records_of_any_shape_are_ranked_without_a_crash(name: str) -> None:
+    chance = Random(11)
+    given = [v for r in records((FIXTURES / name).read_bytes())[:40] for v in objects(r)]
+    for _ in range(60):
+        values = (_bent(one, chance) for one in given)
+        head: list[Mapping[str, Any]] = [cast("dict[str, Any]", value) for value in values if isinstance(value, dict)]
+        for provider in all_providers():
+            for dialect in provider.dialects:
+                assert 0.0 <= dialect.detect(head) <= 1.0
+        rank(head)
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_are_decided_or_refused(data: bytes) -> None:
+    try:
+        detected(data)
+    except UnknownFormat as refused:
+        assert describe(data[:80]).isprintable()
+        assert str(refused)
+
+
+def test_the_path_says_nothing() -> None:
+    reader = LineReader("/home/x/.codex/sessions/rollout-1.jsonl")
+    detector = Detector()
+    for batch in (*reader.push(Chunk(CLAUDE)), *reader.flush()):
+        detector.push(batch)
+    assert detector.finish()[0].name == "claude"
