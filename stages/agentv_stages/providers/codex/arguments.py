@@ -6,32 +6,38 @@ import msgspec
 from msgspec import Raw
 
 from agentv_stages.event import EMPTY_OBJECT
-from agentv_stages.payload import decode_json, to_raw
-from agentv_stages.providers.codex.wire import first, given
+from agentv_stages.payload import decode_json, text_of, to_raw
+from agentv_stages.providers.codex.wire import given
 
 SHELLS = frozenset(("shell", "shell_command", "exec_command", "container.exec", "local_shell"))
 BEGIN_PATCH = b"*** Begin Patch"
 _HEREDOC = re.compile(r"\s*(?:cd\s+\S+\s*&&\s*)?(?:apply_patch|applypatch)\b\s*(?:<<|['\"]?\*\*\* Begin Patch)")
-_PATCH = re.compile(r"\*\*\* Begin Patch.*?(?:\*\*\* End Patch|\Z)", re.S)
+_BEGIN, _END = "*** Begin Patch", "*** End Patch"
 _as_raw = msgspec.json.Decoder(Raw).decode
+_decode_str = msgspec.json.Decoder(str).decode
 
 
 def unwrap(value: Raw) -> Raw:
     """Arguments as JSON: the object inside a JSON string; the string itself where it holds none."""
-    if not given(value):
-        return EMPTY_OBJECT
-    if first(value) != b'"':
-        return value
-    if len(value) == 2:
-        return EMPTY_OBJECT
-    inner = bytes(memoryview(value)[1:40]).lstrip()
-    if inner[:1] not in (b"{", b"[") and inner[:2] not in (b"\\n", b"\\t", b"\\r"):
-        return value
-    text = decode_json(value).strip()
+    head = bytes(memoryview(value)[:40])
+    if head[:2] != b'"{':
+        if not given(value):
+            return EMPTY_OBJECT
+        if head[:1] != b'"':
+            return value
+        if len(value) == 2:
+            return EMPTY_OBJECT
+        inner = head[1:].lstrip()
+        if inner[:1] not in (b"{", b"[") and inner[:2] not in (b"\\n", b"\\t", b"\\r"):
+            return value
+    try:
+        text = _decode_str(value).strip()
+    except (msgspec.MsgspecError, UnicodeError):
+        text = text_of(value).strip()
     if text[:1] not in ("{", "["):
         return value
     try:
-        return _as_raw(text.encode())
+        return _as_raw(text)
     except (msgspec.MsgspecError, UnicodeError):
         return value
 
@@ -45,13 +51,17 @@ def heredoc(arguments: Raw) -> Raw | None:
         command = " ".join(words) if words[0].endswith("apply_patch") else words[-1]
     if not isinstance(command, str) or not _HEREDOC.match(command):
         return None
-    found = _PATCH.search(command)
-    return to_raw(found[0]) if found is not None else None
+    begin = command.find(_BEGIN)
+    if begin < 0:
+        return None
+    end = command.find(_END, begin + len(_BEGIN))
+    return to_raw(command[begin:] if end < 0 else command[begin : end + len(_END)])
 
 
 def agent_of(output: Raw) -> str:
     """The sub-agent that a `spawn_agent` call started, from its output `{"agent_id":…}`; "" for other outputs."""
-    if b"agent_id" not in bytes(output) and b"task_name" not in bytes(output):
+    data = bytes(output)
+    if b"agent_id" not in data and b"task_name" not in data:
         return ""
     value = decode_json(unwrap(output))
     if not isinstance(value, dict):

@@ -38,6 +38,10 @@ INJECTED = re.compile(
 )
 
 
+_SPOKEN = frozenset(bytes((c,)) for c in range(0x21, 0x7F)) - {b"<", b"#", b"A", b"\\"}
+"""How texts begin that no program wrote; looked at before a regular expression is."""
+
+
 class Conversation(Calls):
     """The part that both rollout decoders share."""
 
@@ -115,10 +119,11 @@ class Conversation(Calls):
         """A text of the model came as a response item: its copy, before or after it, is not needed."""
         state = self.state
         check = zlib.crc32(text)
-        for i, copy in enumerate(state.pending):
-            if copy.role == "assistant" and zlib.crc32(copy.text) == check:
-                del state.pending[i]
-                return
+        if state.pending:
+            for i, copy in enumerate(state.pending):
+                if copy.role == "assistant" and zlib.crc32(copy.text) == check:
+                    del state.pending[i]
+                    return
         state.said.append(check)
         if len(state.said) > 8:
             del state.said[0]
@@ -169,7 +174,9 @@ class Conversation(Calls):
             )
 
     def _reasoning(self, p: Payload, source: Source, batch: Batch) -> None:
-        self.release("user", batch)
+        state = self.state
+        if state.pending:
+            self.release("user", batch)
         answer = self.answer(source)
         if len(p.summary) == 2 and not given(p.content):
             batch.ignore("reasoning, encrypted")
@@ -179,7 +186,7 @@ class Conversation(Calls):
             batch.ignore("reasoning, encrypted")
             return
         text = texts[0] if len(texts) == 1 else join_strings(_spaced(texts))
-        batch.events.append(Reasoning(source, "", answer, text, False, self.state.model))
+        batch.events.append(Reasoning(source, "", answer, text, False, state.model))
 
     def _agent_mail(self, p: Payload, source: Source, batch: Batch) -> None:
         """A message between agents: a task, an answer; the text may be encrypted."""
@@ -191,10 +198,13 @@ class Conversation(Calls):
     # Calls
 
     def _call(self, p: Payload, arguments: Raw, source: Source, batch: Batch) -> None:
-        self.release("user", batch)
+        if self.state.pending:
+            self.release("user", batch)
         name = p.name or p.type
         if p.namespace and p.namespace != "functions":
             name = f"{p.namespace}.{name}"
+        elif name == "wait" and p.namespace:
+            name = "functions.wait"  # for a script that yielded; `wait` alone is for sub-agents
         value = unwrap(arguments)
         if name in SHELLS and len(value) > 40 and BEGIN_PATCH in bytes(value):
             patch = heredoc(value)
@@ -205,7 +215,7 @@ class Conversation(Calls):
     def _output(self, call_id: str, output: Raw, source: Source, batch: Batch) -> None:
         state = self.state
         if state.outputs_end:
-            self.end_answer()
+            state.answer = ""
         if state.scripts:
             for script in state.scripts:
                 if script.call_id == call_id:
@@ -289,7 +299,11 @@ IGNORED_ITEMS = frozenset({"ghost_snapshot", "additional_tools", "other", "compa
 
 def _injected(parts: list[ContentPart]) -> bool:
     """Text in the user's name that the program wrote; all parts must look like it."""
-    return all(first(p.text) == b'"' and INJECTED.match(beginning(p.text)) for p in parts)
+    for part in parts:
+        head = bytes(memoryview(part.text)[:2])
+        if head[:1] != b'"' or head[1:] in _SPOKEN or not INJECTED.match(beginning(part.text)):
+            return False
+    return True
 
 
 def _spaced(texts: list[Raw]) -> list[Raw]:

@@ -28,6 +28,7 @@ from agentv_stages.providers.codex.wire import (
 )
 
 COPIES = frozenset(("Reasoning", "Plan", "ContextCompaction", "HookPrompt", "EnteredReviewMode", "ExitedReviewMode"))
+_USER_SHELL = frozenset((b'"user_shell"', b'"userShell"'))
 RUNS = frozenset({"CommandExecution", "FileChange", "McpToolCall", "DynamicToolCall", "CollabAgentToolCall"}) | {
     "CollabToolCall",
     "ImageView",
@@ -116,7 +117,7 @@ class Items(Conversation):
             self._finish(item, call_id, source, batch)
         elif call_id in state.answered:
             batch.ignore("item of an answered call")
-        elif word(item.source) in ("user_shell", "userShell"):
+        elif bytes(item.source) in _USER_SHELL:
             batch.ignore("user shell")
         elif state.scripts:
             self._inner(item, state.scripts[0], source, batch)
@@ -158,7 +159,8 @@ class Items(Conversation):
 
     def _finish(self, item: Item, call_id: str, source: Source, batch: Batch) -> None:
         outcome: Outcome | None = outcome_of(item)
-        self.result(source, call_id, output_of(item), outcome, item.exit_code, duration_ms(item.duration), batch)
+        duration = duration_ms(item.duration) if item.duration else None
+        self.result(source, call_id, output_of(item), outcome, item.exit_code, duration, batch)
 
     def _activity(self, item: Item, source: Source, batch: Batch) -> None:
         """What a sub-agent does, told in its parent's log."""
@@ -173,6 +175,9 @@ def described(item: Item) -> tuple[str, Raw]:
     """Name and arguments of a call, from its item."""
     kind = item.type
     if kind == "CommandExecution":
+        command, cwd = bytes(item.command), bytes(item.cwd)
+        if command and cwd and command != b"null" and cwd != b"null":
+            return "command_execution", Raw(b'{"command":%b,"cwd":%b}' % (command, cwd))
         members = {"command": item.command} if given(item.command) else {}
         if given(item.cwd):
             members["cwd"] = item.cwd

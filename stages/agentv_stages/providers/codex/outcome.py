@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Raw
 
 from agentv_stages.event import Outcome
-from agentv_stages.payload import decode_json, to_raw
+from agentv_stages.payload import decode_json, text_of, to_raw
 from agentv_stages.providers.codex.wire import Item, decode_wrapped, first, given, parts_of, word
 
 HEAD = 600
@@ -27,11 +27,14 @@ _DENIED = re.compile(
 )
 _ERROR = re.compile(
     r"\A(?:unsupported (?:custom tool )?call: |failed to parse (?:function|exec|apply_patch)|"
-    r"apply_patch verification failed|exec_command failed|execution error|Script failed|"
+    r"apply_patch verification failed|exec_command failed|execution error|"
     r"(?:write_stdin|view_image|tool call|MCP tool call) (?:failed|error)|failed in sandbox|sandbox error|"
     r"command timed out|unable to locate |Failed to apply patch|Fatal error)"
 )
 _SCRIPT_RUNS = "Script running with cell ID"
+_TELLING = frozenset("COPWEacepsufwvmtiMUF")  # how the texts begin that the expressions know
+_FIRST_PART = re.compile(rb'\[\{"type":"\w+","text":("(?:[^"\\]++|\\.)*+")[,}]', re.S)
+_decode_str = msgspec.json.Decoder(str).decode
 
 
 class Verdict(NamedTuple):
@@ -55,9 +58,9 @@ def judge(output: Raw) -> Verdict:
     data = bytes(memoryview(output)[: 4 * HEAD])
     head = data[:1]
     if head == b'"':
-        text = decode_json(data) if size <= 4 * HEAD else beginning(output)
+        text = text_of(data) if size <= 4 * HEAD else _beginning(data, output)
         if text[:1] == "{":
-            verdict = _wrapped(decode_json(output))
+            verdict = _wrapped(text if size <= 4 * HEAD else text_of(output))
             if verdict is not None:
                 return verdict
         return judge_text(text, output)
@@ -66,6 +69,12 @@ def judge(output: Raw) -> Verdict:
             value = decode_json(output)
             text = bytes(value).decode("utf-8", "replace") if is_bytes(value) else ""
             return judge_text(text, to_raw(text) if text else output)
+        part = _FIRST_PART.match(data)
+        if part is not None:
+            try:
+                return judge_text(_decode_str(part[1]), output)
+            except (msgspec.MsgspecError, UnicodeDecodeError):
+                pass  # lone surrogates
         parts = parts_of(output)
         return judge_text(beginning(parts[0].text) if parts and first(parts[0].text) == b'"' else "", output)
     if head == b"{":
@@ -78,21 +87,34 @@ def judge(output: Raw) -> Verdict:
 def beginning(output: Raw) -> str:
     """The first lines of a JSON string; all of it where it is short. An output can have a megabyte."""
     if len(output) > 4 * HEAD:
-        head = bytes(memoryview(output)[: 4 * HEAD])
-        line = head.rfind(b"\\n")
-        if line > 0 and head[line - 1 : line] != b"\\":
-            return str(decode_json(head[:line] + b'"'))
+        return _beginning(bytes(memoryview(output)[: 4 * HEAD]), output)
+    return str(decode_json(output))
+
+
+def _beginning(head: bytes, output: Raw) -> str:
+    """As `beginning`, of a long output whose `head` is there."""
+    line = head.rfind(b"\\n")
+    if line > 0 and head[line - 1 : line] != b"\\":
+        return str(decode_json(head[:line] + b'"'))
     return str(decode_json(output))
 
 
 def judge_text(text: str, output: Raw) -> Verdict:
     """As `judge`, of an output whose (first) text is known."""
+    if text.startswith("Script "):
+        if text.startswith(_SCRIPT_RUNS):
+            return Verdict(output, running=True)
+        if text.startswith("Script failed"):
+            return Verdict(output, "error")
+        return Verdict(output, "ok") if text.startswith("Script completed") else Verdict(output)
+    if text[:1] not in _TELLING:
+        return Verdict(output)
     head = text[:HEAD]
     found = _EXIT.match(head)
     if found is not None:
         code = int(found[1])
         return Verdict(output, "error" if code else "ok", code)
-    if head.startswith(_SCRIPT_RUNS) or _RUNNING.match(head):
+    if _RUNNING.match(head):
         return Verdict(output, running=True)
     if _ABORTED.match(head):
         return Verdict(output, "cancelled")
@@ -100,8 +122,6 @@ def judge_text(text: str, output: Raw) -> Verdict:
         return Verdict(output, "denied")
     if _ERROR.match(head):
         return Verdict(output, "error")
-    if head.startswith("Script completed"):
-        return Verdict(output, "ok")
     return Verdict(output)
 
 
@@ -121,7 +141,7 @@ def _wrapped(text: str) -> Verdict | None:
     elif value.success is not None:
         outcome = "ok" if value.success else "error"
     output = value.output if given(value.output) else to_raw(text)
-    return Verdict(Raw(bytes(output)), outcome, code, None if seconds is None else round(seconds * 1000))
+    return Verdict(output, outcome, code, None if seconds is None else round(seconds * 1000))
 
 
 def is_bytes(value: object) -> bool:
@@ -130,11 +150,12 @@ def is_bytes(value: object) -> bool:
 
 
 STATUS: dict[str, Outcome] = {"completed": "ok", "failed": "error", "declined": "denied", "errored": "error"}
+_STATUS_JSON = {f'"{status}"'.encode(): outcome for status, outcome in STATUS.items()}
 
 
 def outcome_of(item: Item) -> Outcome | None:
     """The outcome that an item's status and exit code say."""
-    outcome = STATUS.get(word(item.status))
+    outcome = _STATUS_JSON.get(bytes(item.status)) or STATUS.get(word(item.status))
     if outcome != "denied" and item.exit_code is not None:
         return "error" if item.exit_code else "ok"
     return outcome

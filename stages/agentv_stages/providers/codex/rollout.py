@@ -81,7 +81,9 @@ class RolloutDecoder(Items):
     def decode(self, record: Record, batch: Batch) -> None:
         line = decode_rollout(record.data)
         kind, p, state, context = line.type, line.payload, self.state, self.context
-        if kind == "event_msg":
+        if kind == "response_item":
+            pass
+        elif kind == "event_msg":
             # A third of the lines; they are let go before anything is made of them.
             if p.type in IGNORED_EVENTS or (state.records and p.type == "token_count" and not state.replay):
                 batch.ignore(p.type)
@@ -266,6 +268,9 @@ class RolloutDecoder(Items):
             used = info.last_token_usage
         else:
             now, before = counters(total), state.totals
+            if now == before:
+                batch.ignore("token_count, repeated")
+                return
             state.totals = now
             if before is not None and now[TOTAL] >= before[TOTAL] and now[0] >= before[0]:
                 now = [a - b for a, b in zip(now, before, strict=True)]

@@ -41,18 +41,32 @@ def named_call(script: Raw) -> tuple[str, Raw]:
     text = decode_json(script)
     if not isinstance(text, str) or len(text) > _MOST:
         return "exec", script
-    found = list(_TOOL.finditer(text))
-    if len(found) != 1:
+    found = _only_tool(text)
+    if found is None:
         return "exec", script
-    name = found[0][1]
+    name = found[1]
     if name == "apply_patch":
         return name, to_raw(_patch(text))
-    arguments = _arguments(text, found[0].end())
+    arguments = _arguments(text, found.end())
     if arguments is None and name == "exec_command":
         command = _COMMAND.search(text)
         if command is not None:
             arguments = {"cmd": _literal(command[1])}
     return name, script if arguments is None else to_raw(arguments)
+
+
+def _only_tool(text: str) -> re.Match[str] | None:
+    """Where a script calls a tool, if it does so in one place. The expression alone would be tried at every letter."""
+    only: re.Match[str] | None = None
+    at = text.find("tools")
+    while at >= 0:
+        found = _TOOL.match(text, at)
+        if found is not None:
+            if only is not None:
+                return None
+            only = found
+        at = text.find("tools", at + 5)
+    return only
 
 
 def _arguments(text: str, at: int) -> Any:
