@@ -89,7 +89,8 @@ class Detector:
         if len(self._head) == before:
             return False
         found = rank(self._head[:MOST_RECORDS], self.only)
-        full = self._records - self._noise >= MOST_RECORDS or self._bytes >= MOST_BYTES or len(self._head) >= ENOUGH_RECORDS
+        enough = self._records - self._noise >= MOST_RECORDS or len(self._head) >= ENOUGH_RECORDS
+        full = enough or self._bytes >= MOST_BYTES
         if found and (found[0][0] >= CERTAIN or full):
             self._decide(found)
             return True

@@ -130,4 +130,4 @@ def _blocks(message: Any) -> list[Line]:
     content = cast("Line", message).get("content") if isinstance(message, dict) else None
     if not isinstance(content, list):
         return []
-    return [cast("Line", block) for block in cast("list[Any]", content) if isinstance(block, dict)]
+    return [block for block in content if isinstance(block, dict)]  # pyright: ignore[reportUnknownVariableType] - decoded JSON

@@ -119,7 +119,10 @@ class _Judge:
                 self.parts.append(self.pipeline(pipeline, nesting))
 
     def pipeline(self, pipeline: Pipeline, nesting: int) -> Part:
-        """The first command of a pipeline that says something decides; one that writes a file decides over all."""
+        """The first command of a pipeline that says something decides; one that writes a file decides over all.
+
+        What only filters what an `echo` gives it (`echo x | wc -c`) reads no file: it says nothing either.
+        """
         first = NOTHING
         patch: Part | None = None
         writes = False
@@ -135,7 +138,7 @@ class _Judge:
                 patch = part if part.patch else part._replace(patch=fed)
             elif part.kind == "write":
                 writes = True
-            if first.kind is None:
+            if first.kind is None and not (i and takes_pipe(part, command)):
                 first = part
         self.wrote = self.wrote or writes
         if patch is not None:
@@ -224,6 +227,18 @@ class _Judge:
 
 
 _RANK: dict[Kind, int] = {"read": 1, "search": 1, "execute": 2, "write": 3}
+
+
+def takes_pipe(part: Part, command: Command) -> bool:
+    """Whether a command that stands behind a pipe reads what comes through it, and no file."""
+    if part.path is not None or part.tool not in ("Read", "Grep") or part.inner:
+        return False
+    # the words behind `xargs` are files; `grep -r` looks through the folder
+    return not any(word == "xargs" or word == "--recursive" or _is_recursive(word) for word in command.words)
+
+
+def _is_recursive(word: str) -> bool:
+    return word.startswith("-") and word[1:].isalpha() and ("r" in word or "R" in word)
 
 
 def is_assignment(word: str) -> bool:

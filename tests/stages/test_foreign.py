@@ -1,4 +1,4 @@
-"""Logs of agents that are not read here are called by their names; noise before an agent's first line is looked past."""
+"""Logs of agents that are not read here are called by their names; noise before a first line is looked past."""
 
 import json
 from typing import Any
@@ -10,16 +10,33 @@ from agentv_stages.detect import Detector, UnknownFormat
 from agentv_stages.foreign import foreign_agent
 from support.decoding import records
 
-AMP = {"v": 8, "id": "T-1f", "created": 1787392800000, "messages": []}
-AMP_INIT = {"type": "system", "subtype": "init", "cwd": "/w", "session_id": "T-1f", "tools": [], "mcp_servers": []}
-DROID = {"type": "session_start", "id": "u", "title": "t", "owner": "o", "version": 2, "cwd": "/w"}
-DROID_INIT = {"type": "system", "subtype": "init", "cwd": "/w", "session_id": "s", "tools": ["Read"], "model": "m"}
-DROID_CALL = {"type": "tool_call", "id": "c", "messageId": "m", "toolId": "LS", "parameters": {}}
-DROID_RPC = {"jsonrpc": "2.0", "factoryApiVersion": "1.0.0", "type": "notification", "params": {}}
-GOOSE = {"type": "message", "message": {"id": "m", "role": "assistant", "content": [{"type": "toolRequest"}]}}
-CLINE = {"ts": "2026-01-01T00:00:00Z", "type": "agent_event", "event": {"type": "iteration_start"}}
-CLINE_TASK = {"ts": 1787392800000, "type": "say", "say": "text", "text": "x"}
-PLAIN = {"role": "user", "content": "hello"}
+AMP: dict[str, Any] = {"v": 8, "id": "T-1f", "created": 1787392800000, "messages": []}
+AMP_INIT: dict[str, Any] = {
+    "type": "system",
+    "subtype": "init",
+    "cwd": "/w",
+    "session_id": "T-1f",
+    "tools": [],
+    "mcp_servers": [],
+}
+DROID: dict[str, Any] = {"type": "session_start", "id": "u", "title": "t", "owner": "o", "version": 2, "cwd": "/w"}
+DROID_INIT: dict[str, Any] = {
+    "type": "system",
+    "subtype": "init",
+    "cwd": "/w",
+    "session_id": "s",
+    "tools": ["Read"],
+    "model": "m",
+}
+DROID_CALL: dict[str, Any] = {"type": "tool_call", "id": "c", "messageId": "m", "toolId": "LS", "parameters": {}}
+DROID_RPC: dict[str, Any] = {"jsonrpc": "2.0", "factoryApiVersion": "1.0.0", "type": "notification", "params": {}}
+GOOSE: dict[str, Any] = {
+    "type": "message",
+    "message": {"id": "m", "role": "assistant", "content": [{"type": "toolRequest"}]},
+}
+CLINE: dict[str, Any] = {"ts": "2026-01-01T00:00:00Z", "type": "agent_event", "event": {"type": "iteration_start"}}
+CLINE_TASK: dict[str, Any] = {"ts": 1787392800000, "type": "say", "say": "text", "text": "x"}
+PLAIN: dict[str, Any] = {"role": "user", "content": "hello"}
 
 
 @pytest.mark.parametrize(

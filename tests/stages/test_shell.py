@@ -333,3 +333,32 @@ def test_the_faster_path_reads_what_the_other_reads(pieces: list[str]) -> None:
     simple = shell_words._split_simple(text)  # pyright: ignore[reportPrivateUsage] - its equality is the law
     if simple is not None:
         assert simple == shell_words._Reader(text).read()  # pyright: ignore[reportPrivateUsage] - as above
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "echo 'a && b; c' | wc -c",
+        "printf '%s' x | grep -c x",
+        "echo b | sort | head -n 1",
+        "cd /w && echo x | tr a-z A-Z",
+    ],
+)
+def test_a_filter_of_what_an_echo_says_reads_no_file(text: str) -> None:
+    facts = classify_shell(text)
+    assert (facts.kind, facts.tool_name, facts.path) == ("execute", "Bash", None)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "tool"),
+    [
+        ("echo list.txt | xargs cat", "read", "Read"),
+        ("echo x | grep -r x", "search", "Grep"),
+        ("echo x | cat - notes.md", "read", "Read"),
+        ("cat notes.md | wc -l", "read", "Read"),
+        ("echo a; cat notes.md | grep b", "read", "Read"),
+    ],
+)
+def test_behind_a_pipe_files_are_still_read(text: str, kind: str, tool: str) -> None:
+    facts = classify_shell(text)
+    assert (facts.kind, facts.tool_name) == (kind, tool)

@@ -17,6 +17,6 @@ LOSSES = (
 PROVIDER = Provider(
     name="acp",
     title="Agent Client Protocol",
-    dialects=(Dialect("acp", detect, AcpDecoder, live=True, has_end=True, losses=LOSSES),),
+    dialects=(Dialect("acp", detect, AcpDecoder, live=True, has_end=True, losses=LOSSES, has_prompt=False),),
     tools=TABLE,
 )

@@ -13,6 +13,7 @@ MARKER = re.compile(r"<[^<>\n]*exit code (-?\d+)>\s*\Z")
 REPORT = re.compile(r"^Exit Code: (-?\d+)\s*^Signal: (\d+)", re.MULTILINE)
 SENTENCE = re.compile(r"\ACommand exited with code: (-?\d+)")
 DENIED = frozenset(("denied", "rejected", "permission_denied"))
+TIMED_OUT = "shell tool terminated command after exceeding timeout"  # OpenCode, whose exit code is null then
 CANCELLED = frozenset(("cancelled", "canceled", "aborted", "interrupted"))
 REFUSAL = re.compile(r"(?i)\A\W*(?:request |tool call |user )?(?:denied|rejected|did not allow|not allowed)")
 
@@ -57,6 +58,8 @@ def ended(
         outcome = "cancelled"
     if code is None and output is not None and kind == "execute":
         text = text_of(output)
+        if outcome == "ok" and TIMED_OUT in text[-400:]:
+            outcome = "error"
         found = MARKER.search(text[-200:]) or REPORT.search(text[-400:]) or SENTENCE.match(text)
         if found:
             code = int(found[1])

@@ -2,9 +2,9 @@
 
 from agentv_stages.tools import ToolTable, plain, row, rows
 
-NOW = "Claude Code 2.1, tools of the init record and recorded calls"
-EARLIER = "Claude Code 1.x and 2.0, recorded sessions"
-FIRST = "Claude Code before 1.0"
+NOW = "Claude Code 2.1, recordings and documentation"
+EARLIER = "Claude Code 1.x and 2.0, recordings and documentation"
+FIRST = "Claude Code, first names; documentation only"
 
 TABLE = ToolTable(
     rows=(

@@ -37,6 +37,7 @@ PROVIDER = Provider(
                 "what sub-agents do and cost",
                 "the own share of a resumed thread's tokens (the total of the thread is shown)",
             ),
+            has_prompt=False,
         ),
         Dialect(
             "codex-app-server",

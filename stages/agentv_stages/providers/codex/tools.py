@@ -5,10 +5,10 @@ It has no tools for reading and searching but the shell, hence the finer names o
 
 from agentv_stages.tools import McpForm, ToolTable, plain, row, rows
 
-ITEMS = "Codex exec --json, items"
-ROLLOUT = "Codex rollouts 0.2x to 0.169, function and custom tool calls"
-TRIAL = "Codex, experimental tools"
-AGENTS = "Codex rollouts 0.8x to 0.169, sub-agents"
+ITEMS = "Codex 0.50 to 0.169, items of exec --json"
+ROLLOUT = "Codex 0.46 to 0.169, rollouts and documentation"
+TRIAL = "Codex, experimental; documentation only"
+AGENTS = "Codex to 0.169, rollouts and documentation, sub-agents"
 
 AGENT_TOOLS = {"spawn_agent": "Task", "send_input": "send_input", "send_message": "send_message"}
 AGENT_REST = ("wait_agent", "close_agent", "resume_agent", "list_agents", "followup_task", "interrupt_agent")
@@ -29,7 +29,8 @@ TABLE = ToolTable(
         row("functions.exec_command", "Bash", ROLLOUT, command_key="cmd"),
         row("unified_exec", "Bash", TRIAL, command_key="input"),
         row("user_shell", "Bash", "Codex rollouts, the person's own ! commands"),
-        *plain(ROLLOUT, "execute", "exec", "functions.exec", "write_stdin", "functions.wait", "js_repl"),
+        *plain(ROLLOUT, "execute", "exec", "functions.exec", "write_stdin", "js_repl"),
+        row("functions.wait", "wait", ROLLOUT, "execute"),
         *rows(ROLLOUT, {"update_plan": "TodoWrite", "functions.update_plan": "TodoWrite"}),
         *rows(ITEMS, {"todo_list": "TodoWrite", "web_search": "WebSearch"}),
         *rows(ROLLOUT, {"web_search_call": "WebSearch", "view_image": "Read", "functions.view_image": "Read"}),

@@ -2,9 +2,9 @@
 
 from agentv_stages.tools import McpForm, ToolTable, plain, row, rows
 
-EVENTS = "Copilot CLI 1.0, events"
+EVENTS = "Copilot CLI 1.0, events and documentation"
 AGENTV = "AgentV, Copilot kinds"
-OLDER = "Copilot CLI 0.0.3xx, events"
+OLDER = "Copilot CLI, older names; documentation only"
 
 EDITOR = (("view", "Read"), ("create", "Write"), ("str_replace", "Edit"), ("insert", "Edit"), ("undo_edit", "Edit"))
 

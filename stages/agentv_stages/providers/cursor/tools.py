@@ -2,8 +2,8 @@
 
 from agentv_stages.tools import ToolTable, plain, row, rows
 
-STREAM = "cursor-agent stream-json, members of tool_call"
-IDE = "Cursor IDE transcripts"
+STREAM = "cursor-agent stream-json, recordings and documentation"
+IDE = "Cursor IDE transcripts, recordings and documentation"
 
 STREAM_NAMES = {
     "read": "Read",

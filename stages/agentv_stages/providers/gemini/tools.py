@@ -2,8 +2,8 @@
 
 from agentv_stages.tools import McpForm, ToolTable, plain, row, rows
 
-CHATS = "Gemini CLI 0.61, stream-json and chats"
-OLDER = "Gemini CLI 0.1 to 0.3x, chats"
+CHATS = "Gemini CLI 0.61, recordings and documentation"
+OLDER = "Gemini CLI, older names; documentation only"
 
 ROWS = (
     *rows(CHATS, {"run_shell_command": "Bash", "read_file": "Read", "write_file": "Write", "replace": "Edit"}),

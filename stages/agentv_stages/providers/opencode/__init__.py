@@ -29,6 +29,7 @@ PROVIDER = Provider(
                 "calls that had not ended, texts that were not finished",
                 *_STORED_LOSSES,
             ),
+            has_prompt=False,
         ),
         Dialect("opencode-export", detect_export, ExportDecoder, live=False, has_end=False, losses=_STORED_LOSSES),
         Dialect("opencode-rows", detect_rows, ExportDecoder, live=False, has_end=False, losses=_STORED_LOSSES),

@@ -2,7 +2,7 @@
 
 from agentv_stages.tools import McpForm, ToolTable, plain, row, rows
 
-NOW = "OpenCode 1.18, run --format json and export"
+NOW = "OpenCode 1.4 to 1.18, recordings and documentation"
 
 ROWS = (
     *rows(NOW, {"bash": "Bash", "read": "Read", "write": "Write", "edit": "Edit", "multiedit": "MultiEdit"}),

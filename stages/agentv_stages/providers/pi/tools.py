@@ -2,7 +2,7 @@
 
 from agentv_stages.tools import ToolTable, row, rows
 
-BUILT_IN = "Pi 0.5x to 0.73, built-in tools"
+BUILT_IN = "Pi to 0.73, built-in tools"
 
 TABLE = ToolTable(
     rows=(

@@ -15,7 +15,7 @@ PROVIDER = Provider(
     name="qwen",
     title="Qwen Code",
     dialects=(
-        Dialect("qwen-stream", is_stream, StreamDecoder, True, True, STREAM_LOSSES),
+        Dialect("qwen-stream", is_stream, StreamDecoder, True, True, STREAM_LOSSES, has_prompt=False),
         Dialect("qwen-session", is_session, SessionDecoder, False, False, SESSION_LOSSES),
     ),
     tools=TABLE,

@@ -2,8 +2,8 @@
 
 from agentv_stages.tools import McpForm, ToolTable, plain, row, rows
 
-NOW = "Qwen Code 0.15, stream-json and chats"
-OLDER = "Qwen Code 0.0.x, chats"
+NOW = "Qwen Code 0.14 to 0.21, recordings and documentation"
+OLDER = "Qwen Code, older names; documentation only"
 
 ROWS = (
     *rows(NOW, {"run_shell_command": "Bash", "read_file": "Read", "write_file": "Write", "edit": "Edit"}),
