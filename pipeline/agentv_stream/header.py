@@ -126,8 +126,11 @@ def first_bytes(path: str, limit: int) -> bytes:
     """The first bytes of a log, unpacked; empty where it cannot be read."""
     try:
         with open_plain(Path(path)) as file:
-            return file.read(limit)
-    except (OSError, *damages()):
+            try:
+                return file.read(limit)
+            except damages():
+                return b""
+    except OSError:
         return b""
 
 

@@ -1,0 +1,50 @@
+"""`agentv-stream tail`: follow sessions while they grow, over restarts, rotations and crashes."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def tail(
+    targets: Annotated[list[str] | None, typer.Argument(help="Sessions (id or its beginning), files, folders.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="All sessions of all agents.")] = False,
+    latest: Annotated[
+        bool, typer.Option("--latest", help="The session updated last, and new ones. The default.")
+    ] = False,
+    project: Annotated[str | None, typer.Option(help="Sessions of this folder only (a path or a name).")] = None,
+    provider: Annotated[str | None, typer.Option(help="Only this agent's.")] = None,
+    root: Annotated[
+        list[str] | None, typer.Option(help="Look here instead: PATH or PROVIDER=PATH; repeatable.")
+    ] = None,
+    begin: Annotated[
+        str, typer.Option("--from", help="Where logs without a cursor begin: start or end; cursor is start.")
+    ] = "cursor",
+    events: Annotated[bool, typer.Option("--events", help="One merged stream of events on standard output.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Folder for transcripts; else .agentv/logs/PROVIDER.")] = None,
+    stream_log: Annotated[str | None, typer.Option(help="false, summary (for people) or raw (every record).")] = None,
+    watch: Annotated[list[str] | None, typer.Option(help="A program whose runs are listed; can be repeated.")] = None,
+    check: Annotated[list[Path] | None, typer.Option(help="A spec whose verdicts go into results; repeatable.")] = None,
+    once: Annotated[bool, typer.Option("--once", help="Catch up and exit.")] = False,
+    until_idle: Annotated[str | None, typer.Option(help="Exit when nothing grew for so long, like 10m.")] = None,
+    keep: Annotated[
+        str | None, typer.Option(help="Remove outputs of sessions at rest: older than 30d, or above 5G.")
+    ] = None,
+    metrics: Annotated[str | None, typer.Option(help="Serve metrics and health on HOST:PORT or PORT.")] = None,
+    state: Annotated[
+        Path | None, typer.Option(help="Folder of the cursors; else ~/.local/state/agentv-stream.")
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="Name of this follower, for cursors of its own.")] = None,
+    no_cursors: Annotated[bool, typer.Option("--no-cursors", help="Remember nothing between runs.")] = False,
+    log_json: Annotated[bool, typer.Option("--log-json", help="Tell what happens as JSON lines.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not tell what happens.")] = False,
+    poll_settle: Annotated[float, typer.Option("--settle", hidden=True)] = 1.0,
+) -> None:
+    """Follow sessions: outputs as `consume` writes them, kept current; exactly once over restarts."""
+    from agentv_stream.cli.tailing import TailOptions, run_tail
+
+    options = TailOptions(
+        targets or [], every, latest, project, provider, root or [], begin, events, out, stream_log, tuple(watch or ()),
+        check or [], once, until_idle, keep, metrics, state, name, no_cursors, log_json, quiet, poll_settle,
+    )  # fmt: skip
+    raise typer.Exit(run_tail(options))

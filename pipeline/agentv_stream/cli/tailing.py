@@ -1,0 +1,164 @@
+"""What `tail` does: finds out what is meant, builds the follower, runs it, gives the exit code."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import anyio
+
+from agentv_stream.cli.consuming import quiet_stdout, say, tune_collector
+from agentv_stream.cli.sessions import duration_seconds
+from agentv_stream.cursors import CursorStore, state_folder
+from agentv_stream.discover import STORE_SIGN, Session, cache_file, find_sessions, in_project, only, pick
+from agentv_stream.errors import EXIT_FINE, EXIT_IO, AgentvStreamError, UsageError
+from agentv_stream.follow import Follower, Plan
+from agentv_stream.header import HeaderCache, read_header
+from agentv_stream.keep import keep_rule
+from agentv_stream.naming import DEFAULT_ROOT
+from agentv_stream.places import Root, find_roots, known_provider
+from agentv_stream.settings import Settings, from_process, stream_log
+from agentv_stream.tail import Running, make_say, standard_output, tail
+
+
+@dataclass
+class TailOptions:
+    """The command's options, in its order."""
+
+    targets: list[str]
+    every: bool
+    latest: bool
+    project: str | None
+    provider: str | None
+    roots: list[str]
+    begin: str
+    events: bool
+    out: Path | None
+    stream_log: str | None
+    watch: tuple[str, ...]
+    checks: list[Path]
+    once: bool
+    until_idle: str | None
+    keep: str | None
+    metrics: str | None
+    state: Path | None
+    name: str | None
+    no_cursors: bool
+    log_json: bool
+    quiet: bool
+    settle: float
+
+
+def run_tail(options: TailOptions) -> int:
+    """Follows; gives the exit code."""
+    store: CursorStore | None = None
+    follower: Follower | None = None
+    try:
+        settings = _settings(options)
+        plan = _plan(options, settings)
+        running = Running(
+            once=options.once,
+            until_idle=duration_seconds(options.until_idle) if options.until_idle else None,
+            metrics=address(options.metrics) if options.metrics else None,
+            keep=keep_rule(options.keep) if options.keep else None,
+        )
+        tell = make_say(options.log_json, options.quiet)
+        if not options.no_cursors:
+            store = CursorStore(options.state or state_folder(), consumer(options, settings))
+        follower = Follower(plan, store, tell, standard_output() if options.events else None)
+        tune_collector()
+        anyio.run(tail, follower, running, tell)
+        if running.broken_pipe:
+            quiet_stdout()
+        blocked = follower.troubles or follower.store_trouble
+        return EXIT_IO if blocked else EXIT_FINE
+    except AgentvStreamError as error:
+        say(str(error))
+        return error.exit_code
+    finally:
+        if follower is not None:
+            follower.close()
+        if store is not None:
+            store.close()
+
+
+def _settings(options: TailOptions) -> Settings:
+    given: dict[str, object] = {"provider": options.provider, "out": options.out, "watch": options.watch or None}
+    if options.stream_log is not None:
+        try:
+            given["stream_log"] = stream_log(options.stream_log)
+        except ValueError as error:
+            raise UsageError(f"--stream-log: {error}") from error
+    return from_process(given)
+
+
+def consumer(options: TailOptions, settings: Settings) -> str:
+    """Whose cursors these are: a name, or the place of the outputs. Two places are two consumers."""
+    if options.name:
+        return options.name
+    if options.events and options.out is None:
+        return "events"
+    return f"files:{(settings.out or DEFAULT_ROOT).absolute()}"
+
+
+def address(text: str) -> tuple[str, int]:
+    """`HOST:PORT` or `PORT`; the host is loopback if not given.
+
+    Raises: UsageError.
+    """
+    host, _, port = text.rpartition(":")
+    if not port.isdigit() or int(port) > 65535:
+        raise UsageError(f"--metrics {text!r}: expected PORT or HOST:PORT")
+    return (host.strip("[]") or "127.0.0.1", int(port))
+
+
+def _plan(options: TailOptions, settings: Settings) -> Plan:
+    if options.begin not in ("start", "end", "cursor"):
+        raise UsageError(f"--from {options.begin!r}: expected start, end or cursor")
+    begin: Literal["start", "end", "cursor"] = "end" if options.begin == "end" else "cursor"
+    provider = known_provider(options.provider) if options.provider else None
+    files = not options.events or options.out is not None
+    plan = Plan([], settings, begin, files, provider, settle_seconds=options.settle)
+    folders = [t for t in options.targets if Path(t).is_dir()]
+    if folders:
+        plan.roots = find_roots(folders, provider=options.provider)
+    rest = [t for t in options.targets if t not in folders]
+    plan.paths = [str(Path(t).absolute()) for t in rest if Path(t).exists()]
+    names = [t for t in rest if not Path(t).exists()]
+    if names or not options.targets:
+        roots = find_roots(options.roots, provider=options.provider)
+        if names:
+            known = find_sessions(roots, HeaderCache(cache_file()))
+            plan.paths += [_file_of(pick(known, name)) for name in names]
+        else:
+            plan.roots = roots
+            if not options.every and not options.project:
+                plan.wanted = _latest(roots)
+    if options.project:
+        plan.wanted = _of_project(options.project, plan.wanted)
+    return plan
+
+
+def _file_of(session: Session) -> str:
+    if STORE_SIGN in session.path:
+        raise UsageError(f"{session.path} stands in a database; `agentv-stream consume` reads it")
+    return session.path
+
+
+def _latest(roots: list[Root]) -> Callable[[str], bool]:
+    """The session that was updated last, and all that begin from now on."""
+    found = [s for s in find_sessions(roots, HeaderCache(cache_file())) if only(None)(s)]
+    old = {path for s in found for path in (s.path, *s.copies)}
+    newest = found[0].path if found else None
+    return lambda path: path == newest or path not in old
+
+
+def _of_project(project: str, also: Callable[[str], bool]) -> Callable[[str], bool]:
+    def wanted(path: str) -> bool:
+        try:
+            header = read_header(path)
+        except OSError:
+            return False
+        return header is not None and also(path) and in_project(Session(path, header, 0, 0), project)
+
+    return wanted

@@ -1,0 +1,583 @@
+"""Follows many sessions: finds their files, reads what they grow by, writes outputs, commits cursors.
+
+Synchronous, one `round` after the other; whoever calls it decides when (tail.py). Only sessions at work are in memory
+(`hot`); of the others there is a path with its last signature, and a row in the cursors. Trouble with one session never
+stops the others: it is dropped from memory and read again from its last commit when the cause may have gone.
+"""
+
+import os
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from agentv_stages.batch import Batch
+from agentv_stages.provider import Provider
+from agentv_stages.result import Observer
+from agentv_stages.sinks.transcript import Identity
+from agentv_stream.cursors import CursorError, CursorStore
+from agentv_stream.discover import RememberingFolder
+from agentv_stream.errors import AgentvStreamError, SinkError
+from agentv_stream.follow_outputs import FollowOutputs, ShortOutput
+from agentv_stream.followed import Followed, Makes
+from agentv_stream.growing import OpenFiles
+from agentv_stream.merged import MergedEvents
+from agentv_stream.naming import log_folder, stem
+from agentv_stream.places import Found, Root, Signature, logical_name, signature_of, walk
+from agentv_stream.rotation import Rotation
+from agentv_stream.settings import Settings
+
+Say = Callable[..., None]
+BUDGET = 8 * 1024 * 1024  # bytes of one session per round, so that a huge one does not hold up the others
+SHARE = 50  # a commit or a settle that took a second is not repeated for so many
+MOST_HOT = 128
+
+
+@dataclass
+class Plan:
+    """What is followed and what is written. `begin` says where files begin that have no cursor."""
+
+    roots: list[Root]
+    settings: Settings = field(default_factory=Settings)
+    begin: Literal["start", "end", "cursor"] = "cursor"
+    files: bool = True  # transcript and its company, per session
+    only: Provider | None = None
+    wanted: Callable[[str], bool] = lambda path: True  # of a new main file
+    settle_seconds: float = 1.0
+    paths: list[str] = field(default_factory=list[str])  # single files, beside the roots
+
+
+@dataclass(slots=True)
+class Entry:
+    """What is remembered of a file: its signature when it was last looked at, and its session."""
+
+    signature: Signature | None
+    number: int
+    kind: Literal["input", "copy", "ignored", "end"] = "input"
+    gone: bool = False
+
+
+@dataclass
+class Counts:
+    """Figures of the follower since it started."""
+
+    rounds: int = 0
+    records: int = 0
+    events: int = 0
+    bytes: int = 0
+    commits: int = 0
+    commit_seconds: float = 0.0
+    faults: dict[str, int] = field(default_factory=dict[str, int])
+    calls: dict[tuple[str, str], int] = field(default_factory=dict[tuple[str, str], int])
+    changes: dict[str, int] = field(default_factory=dict[str, int])
+
+
+class Follower:
+    """See the module. `store` None: nothing is remembered between runs. `emit` takes lines of merged events."""
+
+    def __init__(
+        self, plan: Plan, store: CursorStore | None, say: Say, emit: Callable[[bytes], None] | None = None
+    ) -> None:
+        self.plan = plan
+        self.store = store
+        self.say = say
+        self.emit = emit
+        self.entries: dict[str, Entry] = {}
+        self.hot: OrderedDict[int, Followed] = OrderedDict()
+        self.counts = Counts()
+        self.troubles: dict[int, tuple[str, float, float]] = {}  # session: what, retry at, wait (monotonic seconds)
+        self.store_trouble: str | None = None
+        self.files = OpenFiles()
+        self.taken: dict[str, int] = {}  # transcript path: session
+        self.last_growth = time.monotonic()
+        self.warm: dict[str, float] = {}  # files that grew lately, with the time
+        self.found: dict[str, Found] = {}
+        self._began = False
+        self._missing: list[str] = []  # roots that are not there: their files are not deleted one by one
+        self._grown_at: dict[int, float] = {}
+        self._commit_at: dict[int, float] = {}
+        self._settle_at: dict[int, float] = {}
+        self._next = 1
+        self._backlog: set[int] = set()
+        self._rotation = Rotation(self)
+        self.observers: list[Callable[[Followed, Batch], None]] = [self._count]
+        self.makes = Makes(
+            self.files, self._make_outputs, self._make_merged, self._seen, plan.settings.watch,
+            plan.settings.max_record, plan.only, self.observers,
+        )  # fmt: skip
+
+    # --- rounds
+
+    def begin(self) -> None:
+        """Reads the cursors; sessions that a crash left in the middle are put in order. Raises: CursorError."""
+        if self.store is None:
+            return
+        for row in self.store.sessions():
+            whole = row.settled
+            self._rotation.native(row.main, row.dialect, row.native, row.id)
+            if row.outputs is not None:
+                path = row.outputs.path(".transcript.jsonl")
+                self.taken[str(path)] = row.id
+                try:
+                    whole = whole and path.stat().st_size == row.outputs.settled
+                except OSError:
+                    whole = whole and not path.exists()  # removed by somebody: made again when the session goes on
+            for one in row.inputs:
+                if one.state == "done":
+                    continue
+                kind: Literal["input", "copy", "ignored"] = "input"
+                if one.state in ("copy", "other"):
+                    kind = "copy" if one.state == "copy" else "ignored"
+                self.entries[one.path] = Entry(one.signature, row.id, kind)
+            if not whole and self.plan.files:
+                self._unsettled(row.id)
+
+    def _unsettled(self, number: int) -> None:
+        session = self.wake(number)
+        if session is not None:
+            session.unsettled = True
+            if session.outputs is not None:
+                session.outputs.settled = True  # what a crash left there is cut
+
+    def round(self, scan: bool = True) -> bool:
+        """Looks at the files (all, or only those that grew lately), works off what is new, commits what is due.
+
+        True when something was read. Raises: nothing but bugs, and BrokenPipeError of `emit`.
+        """
+        self.counts.rounds += 1
+        before = self.counts.bytes
+        if scan:
+            self._scan()
+        todo = dict.fromkeys(self._backlog)
+        self._backlog.clear()
+        paths: Iterable[str] = list(self.entries) if scan else list(self.warm)
+        for path in paths:
+            number = self._changed(path)
+            if number:
+                todo[number] = None
+        now = time.monotonic()
+        for number, (_, retry_at, _) in list(self.troubles.items()):
+            if now >= retry_at:
+                todo[number] = None
+            else:
+                todo.pop(number, None)
+        for number in todo:
+            self._advance(number)
+        self._rest()
+        for path, when in list(self.warm.items()):
+            if now - when > 600:
+                del self.warm[path]
+        return self.counts.bytes > before
+
+    @property
+    def backlog(self) -> bool:
+        """Whether there is more to read right now."""
+        return bool(self._backlog)
+
+    def _scan(self) -> None:
+        found: dict[str, Found] = {}
+        for root in self.plan.roots:
+            if not root.database:
+                for one in walk(root):
+                    found.setdefault(one.path, one)
+        for path in self.plan.paths:
+            try:
+                found[path] = Found(path, Root(path, self.plan.only, ()), signature_of(Path(path).stat()), True)
+            except OSError:
+                continue
+        self.found = found
+        self._rotation.scanned(found)
+        folder = RememberingFolder()
+        self._missing = [root.path for root in self.plan.roots if not Path(root.path).exists()]
+        new = [one for one in found.values() if one.path not in self.entries and one.main and one.signature.size]
+        if new:
+            self._rotation.index()
+        # Names tell the time for most agents: so parents come before the sub-agents that they start.
+        new.sort(key=_parents_first)
+        new.sort(key=self._rotation.knows, reverse=True)  # what was renamed, before what took its place
+        for n, one in enumerate(new):
+            if one.path in self.entries:
+                continue
+            number = self._new(one, folder)
+            self._rotation.learn(one)
+            if number:
+                self._advance(number)
+            if n % 32 == 31:
+                self._rest()
+        if any(one.path not in self.entries and not one.main for one in found.values()):
+            for session in list(self.hot.values()):
+                self._companions(session, folder)
+        self._began = True
+
+    def _new(self, one: Found, folder: RememberingFolder) -> int:
+        """A file that nobody has seen yet; gives its session, 0 for none."""
+        if self._rotation.known_elsewhere(one):
+            return 0
+        if self._began:
+            for session in list(self.hot.values()):
+                if Path(session.main).parent == Path(one.path).parent and self._companions(session, folder):
+                    if one.path in self.entries:
+                        return self.entries[one.path].number
+        if not self.plan.wanted(one.path):
+            self.entries[one.path] = Entry(one.signature, 0, "ignored")
+            return 0
+        if not self._began and self.plan.begin == "end":
+            self.entries[one.path] = Entry(one.signature, 0, "end")
+            return 0
+        return self.open(one.path).number
+
+    def open(self, path: str, mute_until: int = 0) -> Followed:
+        """Begins to follow a session by its main file."""
+        session = Followed(self._number(), path, self.makes)
+        session.add(path).mute_until = mute_until
+        self.entries[path] = Entry(None, session.number)
+        self.hot[session.number] = session
+        return session
+
+    @staticmethod
+    def entry_of(session: Followed) -> Entry:
+        """A file of the session, not looked at yet."""
+        return Entry(None, session.number)
+
+    def _companions(self, session: Followed, folder: RememberingFolder) -> bool:
+        added = False
+        try:
+            for one in session.companions(folder):
+                entry = self.entries.get(one.path)
+                other = self.hot.get(entry.number) if entry is not None else None
+                if entry is not None and entry.kind == "end" and entry.signature is not None:
+                    one.mute_until = entry.signature.size
+                elif entry is not None and other is None:
+                    session.inputs.remove(one)  # it is followed as a session of its own since an earlier run
+                    continue
+                if other is not None:
+                    self._drop(other)
+                self.entries[one.path] = Entry(None, session.number)
+                self._backlog.add(session.number)
+                added = True
+        except OSError as error:
+            self._trouble(session.number, error)
+        return added
+
+    def _changed(self, path: str) -> int:
+        """The session of a file that is not as it was; 0 for none."""
+        entry = self.entries.get(path)
+        if entry is None or entry.kind == "copy":
+            return 0
+        try:
+            signature = signature_of(os.stat(path))  # noqa: PTH116 - for each file at each scan: a Path costs thrice
+        except OSError:
+            if entry.gone or entry.kind != "input" or any(path.startswith(root + "/") for root in self._missing):
+                return 0
+            return entry.number
+        if signature == entry.signature:
+            return 0
+        if entry.kind == "end":
+            start = entry.signature.size if entry.signature is not None else 0
+            return self.open(path, start if signature.size >= start else 0).number
+        if entry.kind == "ignored":
+            if not entry.number and signature.size < 256 * 1024:
+                del self.entries[path]  # its first records may tell more by now
+                return 0
+            entry.signature = signature
+            if entry.number and signature.size < 4 * 1024 * 1024:
+                return entry.number
+            return 0
+        return entry.number
+
+    # --- one session
+
+    def wake(self, number: int) -> Followed | None:
+        """The session in memory, from its cursor where it was not; None where that cannot be."""
+        session = self.hot.get(number)
+        if session is not None:
+            self.hot.move_to_end(number)
+            return session
+        if self.store is None:
+            return None
+        session = Followed(number, "", self.makes)
+        try:
+            row = self.store.load(number)
+            if row is None:
+                return None
+            session.restore(row)
+            if row.state is None:
+                session.begin_again()
+        except (CursorError, SinkError) as error:
+            self._trouble(number, error)
+            return None
+        except (msgspec.MsgspecError, KeyError, StopIteration) as error:
+            self.say("cursor of another version; the session is read again", session=number, error=str(error))
+            self.store.forget([number])
+            for path in [p for p, e in self.entries.items() if e.number == number]:
+                del self.entries[path]
+            return None
+        self.hot[number] = session
+        return session
+
+    def _advance(self, number: int) -> None:
+        session = self.wake(number)
+        if session is None:
+            return
+        try:
+            grown = self._read(session)
+            if number in self.troubles:
+                del self.troubles[number]
+                self.say("recovered", path=session.main)
+        except BrokenPipeError:
+            raise
+        except ShortOutput as error:
+            self.say("an output lost what was committed; the session is read again", path=error.path)
+            try:
+                session.begin_again()
+                self._backlog.add(number)
+            except (SinkError, OSError) as again:
+                self._trouble(number, again)
+            return
+        except (OSError, AgentvStreamError) as error:
+            self._trouble(number, error)
+            return
+        if grown:
+            dialect = session.dialect
+            self._rotation.native(session.main, dialect.name if dialect else None, session.native_id, number)
+            now = time.monotonic()
+            self.last_growth = self._grown_at[number] = now
+            for one in session.inputs:
+                self.warm[one.path] = now
+            self._companions(session, RememberingFolder())
+
+    def _read(self, session: Followed) -> bool:
+        """Every file of the session, as far as the budget goes."""
+        left = BUDGET
+        now_ms = time.time_ns() // 1_000_000
+        for one in list(session.inputs):
+            if one.state in ("copy", "done"):
+                continue
+            change = one.file.look()
+            if change not in ("same", "grown"):
+                self.counts.changes[change] = self.counts.changes.get(change, 0) + 1
+                self._rotation.handle(session, one, change)
+            entry = self.entries.get(one.path)
+            if one.state == "done" or entry is None or (change == "gone" and entry.gone):
+                continue
+            if left > 0:
+                got = session.read(one, now_ms, left)
+                left -= got
+                self.counts.bytes += got
+            entry.signature, entry.gone = one.file.signature, False
+            if one.file.backlog:
+                self._backlog.add(session.number)
+        return left < BUDGET
+
+    def _trouble(self, number: int, error: Exception) -> None:
+        """A session that cannot go on: out of memory with it, from its last commit again after a while."""
+        wait = min(30.0, 2 * self.troubles[number][2]) if number in self.troubles else 0.5
+        text = str(error)
+        if number not in self.troubles or self.troubles[number][0] != text:
+            session = self.hot.get(number)
+            self.say("blocked, nothing is committed", path=session.main if session else number, error=text)
+        self.troubles[number] = (text, time.monotonic() + wait, wait)
+        session = self.hot.pop(number, None)
+        if session is None:
+            return
+        session.close()
+        for one in session.inputs:
+            entry = self.entries.get(one.path)
+            if entry is None:
+                continue
+            if session.saved:
+                entry.signature = None
+            else:
+                del self.entries[one.path]
+        if not session.saved:
+            self.troubles.pop(number)
+            again = self.open(session.main)
+            self.troubles[again.number] = (text, time.monotonic() + wait, wait)
+
+    # --- rest
+
+    def _rest(self) -> None:
+        """Settles and commits what is due, and lets go of what is at rest."""
+        now = time.monotonic()
+        for number, session in list(self.hot.items()):
+            quiet = now - self._grown_at.get(number, 0.0) >= self.plan.settle_seconds
+            due = now >= self._settle_at.get(number, 0.0) and number not in self._backlog
+            if session.unsettled and number not in self.troubles and quiet and due:
+                self.settle(session)
+        self.commit(list(self.hot.values()))
+        while len(self.hot) > MOST_HOT:
+            number, session = next(iter(self.hot.items()))
+            if session.unsettled:
+                self.settle(session)
+            self.commit([session], force=True)
+            if session.dirty and self.store is not None and not session.strange and session.committable:
+                break  # the cursors cannot be written: it must not be lost from memory
+            self.hot.move_to_end(number)
+            if self.store is None:
+                break
+            self._drop(session)
+
+    def _drop(self, session: Followed) -> None:
+        session.close()
+        for table in (self._grown_at, self._commit_at, self._settle_at):
+            table.pop(session.number, None)
+        self.hot.pop(session.number, None)
+
+    def settle(self, session: Followed) -> None:
+        """Outputs as of a finished session."""
+        begun = time.monotonic()
+        try:
+            session.settle()
+            if session.merged is not None and session.chain is not None:
+                session.merged.release(at_end=True)
+        except BrokenPipeError:
+            raise
+        except (OSError, AgentvStreamError) as error:
+            self._trouble(session.number, error)
+            return
+        if session.strange:
+            for one in session.inputs:
+                self.entries[one.path] = Entry(one.file.signature, session.number, "ignored")
+        took = time.monotonic() - begun
+        self._settle_at[session.number] = begun + took * SHARE
+
+    def settle_all(self) -> None:
+        """At the end: everything as if finished."""
+        for session in list(self.hot.values()):
+            if session.unsettled and session.number not in self.troubles:
+                self.settle(session)
+        self.commit(list(self.hot.values()), force=True)
+
+    def commit(self, sessions: list[Followed], force: bool = False) -> None:
+        """Writes the cursors of sessions whose outputs are written; how often, depends on what it costs."""
+        if self.store is None:
+            return
+        begun = time.monotonic()
+        due = [
+            s for s in sessions if s.dirty and s.committable and (force or begun >= self._commit_at.get(s.number, 0))
+        ]
+        if not due:
+            return
+        done: list[Followed] = []
+        try:
+            with self.store.transaction():
+                for session in due:
+                    at = time.monotonic()
+                    row, hashes = session.row()
+                    self.store.put(row, hashes)
+                    done.append(session)
+                    self._commit_at[session.number] = at + max(0.25, (time.monotonic() - at) * SHARE)
+        except CursorError as error:
+            if self.store_trouble != str(error):
+                self.say("cursors cannot be written", error=str(error))
+            self.store_trouble = str(error)
+            for session in due:
+                self._commit_at[session.number] = begun + 2.0
+            return
+        if self.store_trouble is not None:
+            self.say("cursors can be written again")
+            self.store_trouble = None
+        for session in done:
+            session.committed()
+            if session.outputs is not None and session.outputs.state is not None:
+                self.taken[str(session.outputs.state.path(".transcript.jsonl"))] = session.number
+        self.counts.commits += len(done)
+        self.counts.commit_seconds += time.monotonic() - begun
+
+    def close(self) -> None:
+        """Lets go of everything."""
+        for session in list(self.hot.values()):
+            self._drop(session)
+        self.files.close_all()
+
+    @property
+    def sessions_known(self) -> int:
+        """Sessions that are followed, in memory or not."""
+        return len({entry.number for entry in list(self.entries.values()) if entry.number and entry.kind == "input"})
+
+    def lag(self) -> tuple[int, float]:
+        """Bytes that stand in files and were not read, and the age of the oldest of them in seconds."""
+        total, oldest = 0, 0.0
+        for session in list(self.hot.values()):
+            for one in list(session.inputs):
+                backlog, signature = one.file.backlog, one.file.signature
+                if backlog and signature is not None:
+                    total += backlog
+                    oldest = max(oldest, time.time() - signature.mtime_ns / 1e9)
+        return total, max(0.0, oldest)
+
+    # --- what sessions need
+
+    def _number(self) -> int:
+        if self.store is not None:
+            return self.store.new_id()
+        self._next += 1
+        return self._next
+
+    def _seen(self, number: int) -> dict[bytes, int]:
+        return self.store.seen(number) if self.store is not None else {}
+
+    def _make_outputs(self, session: Followed) -> FollowOutputs | None:
+        if not self.plan.files:
+            return None
+
+        def place(observer: Observer) -> tuple[Path, str, Identity]:
+            return self._place(observer, session.main)
+
+        def taken(path: Path) -> bool:
+            return self.taken.get(str(path), session.number) != session.number
+
+        def claim(path: Path, take: bool) -> bool:
+            return self.store is not None and self.store.claim(str(path), take)
+
+        return FollowOutputs(place, self.plan.settings.stream_log, taken, claim)
+
+    def _make_merged(self) -> MergedEvents | None:
+        return MergedEvents(self.emit) if self.emit is not None else None
+
+    def _place(self, observer: Observer, main: str) -> tuple[Path, str, Identity]:
+        """Folder, name and identity as `consume` gives them."""
+        facts, settings = observer.facts, self.plan.settings
+        session_id = facts.session_id or f"unknown-{Path(main).stem}"
+        target = settings.target or observer.provider.name
+        test_id = settings.test_id or session_id
+        started = facts.started_ms if facts.started_ms is not None else 0
+        identity = Identity(
+            test_id=test_id,
+            target=target,
+            provider=observer.provider.name,
+            session_id=session_id,
+            format=observer.dialect.name,
+            kind="agentv_run" if observer.dialect.live else "imported_transcript",
+            path=main,
+            model=facts.model,
+            started_ms=started,
+            git_branch=facts.git_branch,
+            cwd=facts.cwd,
+            version=facts.version,
+        )
+        return log_folder(settings.out, observer.provider.name), stem(started, target, test_id), identity
+
+    def _count(self, session: Followed, batch: Batch) -> None:
+        counts = self.counts
+        counts.records += len(batch.records)
+        counts.events += len(batch.events)
+        for fault in batch.faults:
+            if fault.part in ("whole", "begin"):
+                counts.faults[fault.reason] = counts.faults.get(fault.reason, 0) + 1
+        for message in batch.messages:
+            for paired in message.calls:
+                key = (paired.call.tool or paired.call.name, (paired.result and paired.result.outcome) or "unpaired")
+                if key in counts.calls or len(counts.calls) < 1000:
+                    counts.calls[key] = counts.calls.get(key, 0) + 1
+
+
+def _parents_first(found: Found) -> tuple[bool, str, int]:
+    """Parts of one log that was rotated: the oldest first."""
+    plain = logical_name(found.path)
+    agent = os.path.basename(plain).startswith("agent-")  # noqa: PTH119 - for each of thousands
+    return (agent, plain, found.signature.mtime_ns)

@@ -1,0 +1,182 @@
+"""The stages of a session that is followed, as one object whose whole state can be written down and put back.
+
+In: batches of records, each of one of the session's files. Out: the same batches with events and messages. `flushed`
+gives what a flush would give without flushing: it works on a copy, so that the session can go on growing.
+"""
+
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct, field
+from msgspec.structs import replace
+
+from agentv_stages.batch import Batch
+from agentv_stages.consolidate import Consolidate, ConsolidateState
+from agentv_stages.decode import Decode
+from agentv_stages.event import NULL, ToolResult
+from agentv_stages.facts import Facts
+from agentv_stages.message import Message, PairedCall
+from agentv_stages.normalize import Normalize
+from agentv_stages.pair import Pair, PairState
+from agentv_stages.provider import DecodeContext, Dialect, Provider
+from agentv_stages.result import Counters, Observer
+from agentv_stages.stats import Statistics
+from agentv_stages.totals import TotalsState
+
+
+class Kept(Struct):
+    """A tool result as it is written down: msgspec does not read back `Raw | None`, so the output stands apart."""
+
+    result: ToolResult
+    output: Raw = NULL
+    index: int = 0  # of its message
+    place: int = 0  # among the message's calls
+
+    @classmethod
+    def of(cls, result: ToolResult, index: int = 0, place: int = 0) -> "Kept":
+        if result.output_json is None:
+            return cls(result, NULL, index, place)
+        # A list, so that an output that is the JSON value null is told from none.
+        return cls(replace(result, output_json=None), Raw(b"[" + result.output_json + b"]"), index, place)
+
+    def back(self) -> ToolResult:
+        output = bytes(self.output)
+        return self.result if output == b"null" else replace(self.result, output_json=Raw(output[1:-1]))
+
+
+class ChainState(Struct):
+    """What all stages hold between two records. `decoders` is by file."""
+
+    pair: PairState
+    messages: ConsolidateState
+    facts: Facts
+    early: list[Kept]
+    results: list[Kept]
+    end_result: Raw
+    statistics: Statistics
+    totals: TotalsState
+    counters: Counters
+    decoders: dict[str, Raw] = field(default_factory=dict[str, Raw])
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(ChainState).decode
+
+
+class FollowChain:
+    """Decode, normalize, pair, consolidate, observe; synchronous."""
+
+    def __init__(self, provider: Provider, dialect: Dialect, watch: tuple[str, ...] = ()) -> None:
+        self.provider = provider
+        self.dialect = dialect
+        self.watch = watch
+        self.normalize = Normalize(provider.tools)
+        self.pair = Pair()
+        self.consolidate = Consolidate()
+        self.observer = Observer(provider, dialect, watch)
+        self.decoders: dict[str, Decode] = {}
+
+    def open(self, file: str, context: DecodeContext) -> None:
+        """Begins a file, or goes on with one of that name."""
+        if file not in self.decoders:
+            self.decoders[file] = Decode(self.dialect, context)
+
+    def rename(self, old: str, new: str) -> None:
+        """A file has another path now; its decoder goes on."""
+        decode = self.decoders.pop(old, None)
+        if decode is not None:
+            self.decoders[new] = decode
+
+    def push(self, batch: Batch) -> Batch:
+        """Enriches the batch, and observes it."""
+        self.decoders[batch.file].push(batch)
+        return self._through(batch)
+
+    def _through(self, batch: Batch) -> Batch:
+        self.normalize.push(batch)
+        self.pair.push(batch)
+        self.consolidate.push(batch)
+        self.observer.observe(batch)
+        return batch
+
+    def snapshot(self) -> bytes:
+        """The state as JSON."""
+        observer = self.observer
+        pair, messages, facts = self.pair.state, self.consolidate.snapshot(), observer.facts
+        early = [Kept.of(result) for result in pair.early.values()]
+        if early:
+            pair = replace(pair, early={})
+        results: list[Kept] = []
+        messages.current = {stream: _without_results(m, results) for stream, m in messages.current.items()}
+        messages.waiting = {index: _without_results(m, results) for index, m in messages.waiting.items()}
+        end_result = NULL
+        if facts.end is not None and facts.end.result_json is not None:
+            end_result = facts.end.result_json
+            facts = replace(facts, end=replace(facts.end, result_json=None))
+        state = ChainState(
+            pair,
+            messages,
+            facts,
+            early,
+            results,
+            end_result,
+            observer.stats.snapshot(),
+            observer.totals.snapshot(),
+            observer.counters,
+            {file: Raw(_encode(decode.decoder.state)) for file, decode in self.decoders.items()},
+        )
+        return _encode(state)
+
+    def restore(self, data: bytes, contexts: dict[str, DecodeContext]) -> None:
+        """Puts a state back. Raises: msgspec.MsgspecError when it is of another version."""
+        state = _decode(data)
+        state.pair.early = {kept.result.call_id: kept.back() for kept in state.early}
+        self.pair.state = state.pair
+        waiting = {m.index: m for m in (*state.messages.current.values(), *state.messages.waiting.values())}
+        for kept in state.results:
+            waiting[kept.index].calls[kept.place].result = kept.back()
+        end = state.facts.end
+        if end is not None and bytes(state.end_result) != b"null":
+            state.facts.end = replace(end, result_json=state.end_result)
+        self.consolidate.restore(state.messages)
+        observer = self.observer
+        observer.facts_observer.facts = state.facts
+        observer.stats.restore(state.statistics)
+        observer.totals.state = state.totals
+        observer.counters = state.counters
+        for file, raw in state.decoders.items():
+            decode = Decode(self.dialect, contexts.get(file) or DecodeContext(file))
+            kind: Any = decode.decoder.state.__class__
+            decode.decoder.state = msgspec.json.decode(raw, type=kind)
+            self.decoders[file] = decode
+
+    def flushed(self, unfinished: list[Batch]) -> tuple[list[Batch], "FollowChain"]:
+        """What would follow if the input ended here, and the chain as it would then stand.
+
+        `unfinished` holds the last lines without a line end, one batch per file.
+        """
+        copy = FollowChain(self.provider, self.dialect, self.watch)
+        copy.restore(self.snapshot(), {file: decode.context for file, decode in self.decoders.items()})
+        out: list[Batch] = []
+        for batch in unfinished:
+            out.append(copy.push(batch))
+        for decode in copy.decoders.values():
+            out += [copy._through(batch) for batch in decode.flush()]
+        for batch in copy.pair.flush():
+            copy.consolidate.push(batch)
+            copy.observer.observe(batch)
+            out.append(batch)
+        for batch in copy.consolidate.flush():
+            copy.observer.observe(batch)
+            out.append(batch)
+        return out, copy
+
+
+def _without_results(message: Message, results: list[Kept]) -> Message:
+    """The message as it is written down; its results go to `results`."""
+    if not any(paired.result is not None for paired in message.calls):
+        return message
+    for place, paired in enumerate(message.calls):
+        if paired.result is not None:
+            results.append(Kept.of(paired.result, message.index, place))
+    return replace(message, calls=[PairedCall(paired.call) for paired in message.calls])

@@ -1,0 +1,327 @@
+"""The outputs of a session that is followed: transcript, dead letters, stream log, result; as `consume` writes them.
+
+What was committed is never touched again. Behind it stands what would follow if the input ended now (`settle`); when
+the session goes on that is cut off first. So at rest the files are those of a finished session, and after a crash they
+are cut back to the length that the cursor knows.
+"""
+
+import os
+from collections.abc import Callable
+from copy import deepcopy
+from pathlib import Path
+
+from msgspec import Struct
+
+from agentv_stages.batch import Batch
+from agentv_stages.fault import Fault
+from agentv_stages.message import Message
+from agentv_stages.result import Observer, Outputs
+from agentv_stages.sinks import dead_letters, raw_log
+from agentv_stages.sinks.summary_log import SummaryLog
+from agentv_stages.sinks.transcript import Identity, TranscriptRows, patch, totals_members
+from agentv_stream.errors import SinkError
+from agentv_stream.naming import prepare_folder
+from agentv_stream.output_file import PRIVATE, publish_now
+from agentv_stream.settings import StreamLog
+from agentv_stream.transcript_sink import is_of_session
+
+PATIENCE = 64  # records that the first row waits for the session's id and model
+TRANSCRIPT, LETTERS, RESULT = ".transcript.jsonl", ".dead-letters.jsonl", ".result.json"
+Place = Callable[[Observer], tuple[Path, str, Identity]]
+
+
+class OutputState(Struct):
+    """Where the outputs of a session lie and how long they are, in bytes of whole lines. `settled` is with the rest."""
+
+    folder: str
+    stem: str
+    identity: Identity
+    rows: int = 0
+    transcript: int = 0
+    letters: int = 0
+    log: int = 0
+    log_first_ms: int | None = None
+    settled: int = 0
+
+    def path(self, suffix: str) -> Path:
+        return Path(self.folder) / f"{self.stem}{suffix}"
+
+
+class Grown:
+    """A private file that grows by whole lines and can be cut back to `length`. It is not kept open."""
+
+    def __init__(self, path: Path, length: int = 0) -> None:
+        self.path = path
+        self.length = length
+        self._end: int | None = None  # where the file ends; None while nobody looked
+
+    def append(self, data: bytes, *, keep: bool = True) -> None:
+        """Writes behind what is kept; with `keep` False the next append writes over it.
+
+        Raises: SinkError.
+        """
+        if not data:
+            return
+        try:
+            descriptor = self._open()
+            try:
+                at = self._end
+                if at is None or (keep and at != self.length):
+                    os.ftruncate(descriptor, self.length)
+                    at = self.length
+                self._end = None
+                view = memoryview(data)
+                while view:
+                    written = os.pwrite(descriptor, view, at)
+                    at += written
+                    view = view[written:]
+                if keep:
+                    self.length = at
+                self._end = at
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise SinkError(str(self.path), error) from error
+
+    def cut(self) -> None:
+        """Takes away what stands behind `length`. Raises: SinkError; also when the file is shorter than it must be."""
+        if self._end == self.length:
+            return
+        try:
+            try:
+                size = self.path.stat().st_size
+            except FileNotFoundError:
+                if self.length:
+                    raise
+                return
+            if size < self.length:
+                raise ShortOutput(str(self.path), OSError(f"{size} of {self.length} bytes are left"))
+            if size > self.length:
+                os.truncate(self.path, self.length)
+            self._end = self.length
+        except FileNotFoundError as error:
+            raise ShortOutput(str(self.path), error) from error
+        except OSError as error:
+            raise SinkError(str(self.path), error) from error
+
+    def write_at(self, offset: int, data: bytes) -> None:
+        """Writes over bytes that stand there. Raises: SinkError."""
+        try:
+            descriptor = self._open()
+            try:
+                os.pwrite(descriptor, data, offset)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise SinkError(str(self.path), error) from error
+
+    def _open(self) -> int:
+        flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+        try:
+            return os.open(self.path, flags)
+        except FileNotFoundError:
+            if self.length:
+                raise ShortOutput(str(self.path), OSError("it was removed")) from None
+            prepare_folder(self.path.parent)
+            return os.open(self.path, flags | os.O_CREAT | os.O_EXCL, PRIVATE)
+
+
+class ShortOutput(SinkError):
+    """An output lost bytes that were committed: somebody changed or removed it. The session has to be read again."""
+
+
+class FollowOutputs:
+    """The files of one session.
+
+    `place` says where they go, once the session is known; `taken` whether a transcript is another session's; `claim`
+    says whether it was ours before, and takes it if it is told to.
+    """
+
+    def __init__(
+        self,
+        place: Place,
+        stream_log: StreamLog,
+        taken: Callable[[Path], bool],
+        claim: Callable[[Path, bool], bool],
+        result: bool = True,
+    ) -> None:
+        self._place = place
+        self._claim = claim
+        self._stream_log = stream_log
+        self._taken = taken
+        self._result = result
+        self._held: list[Message] = []
+        self._faults: list[Fault] = []
+        self._logged: list[Batch] = []  # batches that the log will show once its place is known
+        self.state: OutputState | None = None
+        self._summary = SummaryLog()
+        self.provisional = False  # the place was taken before the session was known; it is given up when it goes on
+        self.settled = False
+        self.settled_length = 0
+
+    @property
+    def ready(self) -> bool:
+        """Whether everything that was given stands in files, so that a cursor may be committed."""
+        return self.state is not None and not self.provisional
+
+    def restore(self, state: OutputState) -> None:
+        self._use(state)
+        self.settled = True  # there may be something to cut
+
+    def restart(self, state: OutputState) -> None:
+        """The session is read again from its beginning, into the same files. Raises: SinkError."""
+        self._use(state)
+        for file in (self._transcript, self._letters, self._log):
+            file.cut()
+        self._held, self._faults, self._logged = [], [], []
+        self.settled = False
+
+    def write(self, batch: Batch, observer: Observer) -> None:
+        """Takes a batch behind all stages. Raises: SinkError."""
+        self.go_on()
+        self._held += batch.messages
+        self._faults += batch.faults
+        if self._stream_log != "false":
+            self._logged.append(batch)
+        if self.state is None:
+            facts = observer.facts
+            known = facts.session_id is not None and facts.model is not None
+            if not self._held or not (known or facts.records >= PATIENCE):
+                return
+            self._open(observer)
+        self._write()
+
+    def go_on(self) -> None:
+        """The session goes on: takes back what the last `settle` added. Raises: SinkError."""
+        if not self.settled:
+            return
+        state = self.state
+        if state is not None:
+            for file in (self._transcript, self._letters, self._log):
+                file.cut()
+            if self.provisional:
+                for suffix in (TRANSCRIPT, LETTERS, RESULT, self._log_suffix):
+                    state.path(suffix).unlink(missing_ok=True)
+                self.state, self.provisional = None, False
+        self.settled = False
+
+    def settle(self, batches: list[Batch], observer: Observer, left: list[str]) -> Outputs | None:
+        """Writes what would follow if the input ended now, the totals and the result. Raises: SinkError."""
+        self.go_on()
+        if self.state is None:
+            self.provisional = True
+            self._open(observer)
+        state = self.state
+        assert state is not None
+        rows_before, summary = self._rows.rows, self._summary
+        self._summary = deepcopy(summary)  # what it says of the provisional end is taken back with it
+        held, faults, logged = self._held, self._faults, self._logged
+        try:
+            for batch in batches:
+                self._held = self._held + batch.messages
+                self._faults = self._faults + batch.faults
+                if self._stream_log != "false":
+                    self._logged = [*self._logged, batch]
+            self.settled = True
+            self._write(keep=False)
+            members = totals_members(observer.totals.tokens(), observer.totals.cost_usd, observer.totals.duration_ms)
+            patched = patch(members)
+            if patched is not None and self._rows.rows:
+                self._transcript.write_at(*patched)
+            outputs = Outputs(transcript=str(self._transcript.path))
+            if self._stream_log != "false":
+                outputs.stream_log = str(self._log.path)
+            if self._letters.path.exists():
+                outputs.dead_letters = str(self._letters.path)
+            if self._result:
+                publish_now(state.path(RESULT), observer.result(left, outputs).to_json())
+            self.settled_length = self._transcript.path.stat().st_size if self._transcript.path.exists() else 0
+        except OSError as error:
+            raise SinkError(str(self._transcript.path), error) from error
+        finally:
+            self._rows.rows, self._summary = rows_before, summary
+            self._held, self._faults, self._logged = (held, faults, logged) if self.provisional else ([], [], [])
+        return outputs
+
+    def snapshot(self) -> OutputState | None:
+        """Where the outputs stand; None while their place is not known."""
+        state = self.state
+        if state is None or self.provisional:
+            return None
+        return OutputState(
+            state.folder, state.stem, state.identity, self._rows.rows, self._transcript.length, self._letters.length,
+            self._log.length, self._summary.first_ms, self.settled_length if self.settled else -1,
+        )  # fmt: skip
+
+    @property
+    def _log_suffix(self) -> str:
+        return ".stream.jsonl" if self._stream_log == "raw" else ".stream.log"
+
+    def _open(self, observer: Observer) -> None:
+        folder, stem, identity = self._place(observer)
+        path = folder / f"{stem}{TRANSCRIPT}"
+        n = 2
+        while self._taken(path) or self._foreign(path, identity.session_id):
+            path = folder / f"{stem}-{n}{TRANSCRIPT}"
+            n += 1
+        self._use(OutputState(str(folder), path.name.removesuffix(TRANSCRIPT), identity))
+        try:
+            for file in (self._transcript, self._letters, self._log):
+                file.cut()
+        except OSError as error:
+            raise SinkError(str(path), error) from error
+
+    def _foreign(self, path: Path, session_id: str) -> bool:
+        """Whether somebody else wrote the file; takes the path if not."""
+        if not path.exists() or is_of_session(path, session_id):
+            self._claim(path, True)
+            return False
+        return not self._claim(path, False)
+
+    def _use(self, state: OutputState) -> None:
+        self.state = state
+        self._transcript = Grown(state.path(TRANSCRIPT), state.transcript)
+        self._letters = Grown(state.path(LETTERS), state.letters)
+        self._log = Grown(state.path(self._log_suffix), state.log)
+        self._rows = TranscriptRows(state.identity)
+        self._rows.rows = state.rows
+        self._summary = SummaryLog()
+        self._summary.first_ms = state.log_first_ms
+
+    def _write(self, keep: bool = True) -> None:
+        """What is held, rendered; all of it or none is counted as written."""
+        if self._held:
+            self._transcript.append(self._rows.render(self._held), keep=keep)
+            self._held = []
+        for fault in self._faults:
+            self._letters.append(self._letter(fault), keep=keep)
+        self._faults = []
+        if self._logged:
+            render = raw_log.render if self._stream_log == "raw" else self._summary.render
+            self._log.append(b"".join([render(batch) for batch in self._logged]), keep=keep)
+            self._logged = []
+        if not keep and self._stream_log == "summary":
+            self._log.append(self._summary.flush(), keep=False)
+
+    def _letter(self, fault: Fault) -> bytes:
+        """The line of a fault; bytes that cannot stand in it go to a file of their own."""
+        assert self.state is not None
+        folder = self.state.path(".dead")
+        blob: str | None = None
+        if fault.part == "whole":
+            if fault.data and dead_letters.inline_text(fault) is None:
+                publish_now(folder / f"{fault.offset}.bin", fault.data)
+                blob = f"{folder.name}/{fault.offset}.bin"
+            return dead_letters.render(fault, blob)
+        return self._piece(fault, folder)
+
+    def _piece(self, fault: Fault, folder: Path) -> bytes:
+        """A record over the cap, piece by piece; its line comes with its end."""
+        if fault.part == "begin":
+            self._giant = fault
+            self._blob = Grown(folder / f"{fault.offset}.bin")
+            self._blob.cut()
+        self._blob.append(fault.data)
+        if fault.part != "end":
+            return b""
+        return dead_letters.render(self._giant, f"{folder.name}/{self._blob.path.name}", self._blob.length)

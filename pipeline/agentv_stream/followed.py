@@ -1,0 +1,385 @@
+"""One session that is followed: its files, its chain of stages, its outputs; can be written down and put back.
+
+    files -> lines -> (records seen before are skipped) -> chain -> outputs, merged events
+
+A log that was truncated, rewritten or rotated goes on as a further generation: what it repeats is told by a hash of
+each record and skipped, what is new is taken; nothing that was read is taken back. Only a document (one JSON value that
+is rewritten whole) is read anew from its beginning, its outputs made again.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from hashlib import blake2b
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.detect import Detector, UnknownFormat
+from agentv_stages.provider import DecodeContext, Dialect, Folder, Provider
+from agentv_stages.providers import get_provider
+from agentv_stream.cursors import HASH_BYTES, InputRow, SessionRow
+from agentv_stream.follow_chain import FollowChain
+from agentv_stream.follow_outputs import FollowOutputs
+from agentv_stream.growing import GrowingFile, OpenFiles
+from agentv_stream.merged import MergedEvents
+
+LONG = 100
+
+
+def record_hash(data: bytes) -> bytes:
+    return blake2b(data, digest_size=HASH_BYTES).digest()
+
+
+@dataclass
+class Input:
+    """One file of a session. `known` counts the records that an earlier generation had; they are skipped."""
+
+    file: GrowingFile
+    context: DecodeContext
+    state: str = "live"
+    generation: int = 0
+    skipped: int = 0
+    known: dict[bytes, int] | None = None
+    repeating: bool = True
+    mute_until: int = 0  # what stands before this offset is worked off but not told
+
+    @property
+    def path(self) -> str:
+        return self.file.path
+
+
+@dataclass
+class Makes:
+    """What a session needs from whoever follows it."""
+
+    files: OpenFiles
+    outputs: Callable[["Followed"], FollowOutputs | None]
+    merged: Callable[[], MergedEvents | None]
+    seen: Callable[[int], dict[bytes, int]]
+    watch: tuple[str, ...] = ()
+    cap: int = 64 * 1024 * 1024
+    only: Provider | None = None
+    observers: list[Callable[["Followed", Batch], None]] = field(
+        default_factory=lambda: list[Callable[["Followed", Batch], None]]()
+    )
+
+
+class Followed:
+    """A session. `chain` is None until its dialect is known; `strange` says that no dialect fits."""
+
+    def __init__(self, number: int, main: str, makes: Makes) -> None:
+        self.number = number
+        self.main = main
+        self.makes = makes
+        self.chain: FollowChain | None = None
+        self.inputs: list[Input] = []
+        self.outputs = makes.outputs(self)
+        self.merged = makes.merged()
+        self.detector: Detector | None = Detector(makes.only)
+        self.strange = False
+        self.dirty = False  # something happened since the last commit
+        self.unsettled = False  # something happened since the last settle
+        self.saved = False  # there is a row of it
+        self.repeated = 0
+        self.active_ms = 0
+        self.new_hashes: list[bytes] = []
+
+    @property
+    def provider(self) -> Provider | None:
+        return self.chain.provider if self.chain is not None else None
+
+    @property
+    def dialect(self) -> Dialect | None:
+        return self.chain.dialect if self.chain is not None else None
+
+    @property
+    def native_id(self) -> str | None:
+        return self.chain.observer.facts.session_id if self.chain is not None else None
+
+    @property
+    def document(self) -> bool:
+        """Whether the log is one JSON value that its agent writes anew at each change."""
+        main = self.inputs[0] if self.inputs else None
+        return main is not None and (main.path.endswith(".json") or main.state == "document")
+
+    def add(self, path: str, context: DecodeContext | None = None) -> Input:
+        """Takes a file along."""
+        one = Input(GrowingFile(path, self.makes.files, cap=self.makes.cap), context or DecodeContext(path))
+        self.inputs.append(one)
+        if self.chain is not None:
+            self.chain.open(path, one.context)
+        return one
+
+    def join(self, path: str) -> Input:
+        """Takes along a further part of the log: rows go on, what it repeats is skipped."""
+        one = self.add(path)
+        one.known, one.generation = self._counts(), 1
+        one.file.reader.row = max(i.file.reader.row - i.skipped for i in self.inputs)
+        if self.chain is not None:  # it continues what another file began
+            before = next((i for i in reversed(self.inputs[:-1]) if i.context.stream == one.context.stream), None)
+            decoder = self.chain.decoders.get(before.path) if before is not None else None
+            if decoder is not None:
+                self.chain.decoders[path] = decoder
+        self.dirty = True
+        return one
+
+    def _counts(self) -> dict[bytes, int]:
+        counts = self.makes.seen(self.number) if self.saved else {}
+        for own in self.new_hashes:
+            counts[own] = counts.get(own, 0) + 1
+        return counts
+
+    def companions(self, folder: Folder) -> list[Input]:
+        """Takes along the sub-agents' files that are new; gives them."""
+        provider = self.provider
+        if provider is None:
+            return []
+        known = {one.path for one in self.inputs}
+        found = [c for c in provider.companions(self.main, folder) if c.path not in known]
+        return [self.add(companion.path, companion.context) for companion in found]
+
+    # --- reading
+
+    def read(self, one: Input, now_ms: int, limit: int) -> int:
+        """Reads at most `limit` bytes of a file and works them off; gives how many there were.
+
+        Raises: OSError, SinkError.
+        """
+        total = 0
+        while total < limit:
+            data = one.file.read()
+            if not data:
+                break
+            total += len(data)
+            self.active_ms = now_ms
+            for batch in one.file.feed(data, now_ms):
+                self.take(one, batch)
+            self.unsettled = self.dirty = True
+        return total
+
+    def take(self, one: Input, batch: Batch) -> None:
+        """Works off the records of one file. Raises: SinkError, OSError."""
+        batch.file = one.path
+        self._mark_seen(one, batch)
+        if self.chain is None:
+            self._detect(one, batch)
+            return
+        self._push(batch)
+
+    def _mark_seen(self, one: Input, batch: Batch) -> None:
+        known, kept = one.known, list[Record]()
+        for record in batch.records:
+            own = record_hash(record.data)
+            if known is not None:
+                # A short record may be equal by chance ("turn.started"): it counts as repeated only among others.
+                one.repeating = known.get(own, 0) > 0 and (one.repeating or len(record.data) >= LONG)
+                if one.repeating:
+                    known[own] -= 1
+                    one.skipped += 1
+                    self.repeated += 1
+                    continue
+            self.new_hashes.append(own)
+            kept.append(record if not one.skipped else Record(record.data, record.offset, record.row - one.skipped))
+        batch.records = kept
+
+    def _detect(self, one: Input, batch: Batch) -> None:
+        assert self.detector is not None
+        if self.detector.push(batch):
+            self._decided(one)
+
+    def _decided(self, one: Input) -> None:
+        assert self.detector is not None
+        provider, dialect = self.detector.finish()
+        self.start(provider, dialect)
+        held, self.detector = self.detector.held, None
+        for batch in held:
+            self._push(batch)
+
+    def start(self, provider: Provider, dialect: Dialect) -> FollowChain:
+        """The dialect is known."""
+        chain = self.chain = FollowChain(provider, dialect, self.makes.watch)
+        for one in self.inputs:
+            chain.open(one.path, one.context)
+        return chain
+
+    def _push(self, batch: Batch) -> None:
+        chain = self.chain
+        assert chain is not None
+        chain.push(batch)
+        one = next((i for i in self.inputs if i.path == batch.file), None)
+        if one is not None and batch.end <= one.mute_until:
+            if self.merged is not None:
+                self.merged.pass_over(batch, chain.observer)
+            return
+        if self.outputs is not None:
+            self.outputs.write(batch, chain.observer)
+        if self.merged is not None:
+            self.merged.write(batch, chain.observer)
+        for observe in self.makes.observers:
+            observe(self, batch)
+
+    def end_partial(self, one: Input) -> None:
+        """No more comes for the unfinished last line: it is taken as it is. Raises: SinkError, OSError."""
+        last = one.file.reader.peek()
+        if last is not None:
+            self.take(one, Batch(one.path, records=[last], unterminated=True, end=one.file.position))
+            one.file.reader.row += 1
+        self.unsettled = self.dirty = True
+
+    def next_generation(self, one: Input) -> None:
+        """Other bytes stand at the path: they are read from their beginning. Raises: SinkError, OSError."""
+        self.end_partial(one)
+        one.known, one.repeating = self._counts(), True
+        one.file = one.file.next_generation()
+        one.file.reader.row += one.skipped
+        one.generation += 1
+        self.dirty = True
+
+    def begin_again(self) -> None:
+        """Everything from the start: a document was rewritten, or an output lost what was committed.
+
+        Raises: SinkError.
+        """
+        for one in self.inputs:
+            self.makes.files.close(one.file)
+            one.file = GrowingFile(one.path, self.makes.files, cap=self.makes.cap)
+            one.skipped, one.known = 0, None
+        outputs = self.outputs
+        if outputs is not None and outputs.state is not None:
+            state = outputs.state
+            state.rows = state.transcript = state.letters = state.log = 0
+            outputs.restart(state)
+        chain = self.chain
+        if chain is not None:
+            self.start(chain.provider, chain.dialect)
+        else:
+            self.detector, self.strange = Detector(self.makes.only), False
+        self.new_hashes = []
+        self.dirty = self.unsettled = True
+
+    # --- rest
+
+    def settle(self) -> None:
+        """Makes the outputs those of a finished session. Raises: SinkError, OSError."""
+        self.unsettled = False
+        if self.chain is None:
+            if not self._finish_detection():
+                return
+        chain = self.chain
+        assert chain is not None
+        if self.outputs is None:
+            return
+        unfinished: list[Batch] = []
+        for one in self.inputs:
+            last = one.file.reader.peek() if one.state == "live" else None
+            if last is not None:
+                unfinished.append(Batch(one.path, records=[last], unterminated=True))
+        batches, after = chain.flushed(unfinished)
+        self.outputs.settle(batches, after.observer, list(after.pair.left))
+        self.dirty = True
+
+    def _finish_detection(self) -> bool:
+        """The input is at rest: what stands in it has to be enough."""
+        detector, main = self.detector, self.inputs[0]
+        assert detector is not None
+        last = main.file.reader.peek()
+        if last is not None:
+            held = list(detector.held)
+            detector.push(Batch(main.path, records=[last], unterminated=True))
+            detector.held = held
+        if not detector.seen_records:
+            return False
+        try:
+            self._decided(main)
+        except UnknownFormat:
+            self.detector = Detector(self.makes.only)
+            self.detector.held = detector.held
+            self.strange = True
+            return False
+        return True
+
+    @property
+    def committable(self) -> bool:
+        """Whether everything that was read stands in the outputs for good."""
+        if self.strange:
+            return True
+        if self.chain is None or (self.merged is not None and not self.merged.ready):
+            return False
+        if any(one.file.position < one.mute_until for one in self.inputs):
+            return False
+        return self.outputs is None or self.outputs.ready or self.document
+
+    def row(self) -> tuple[SessionRow, bytes]:
+        """The session as the cursors keep it, and the hashes of what is new since the last time."""
+        chain, outputs = self.chain, self.outputs
+        row = SessionRow(
+            self.number, self.main,
+            chain.provider.name if chain is not None else None, chain.dialect.name if chain is not None else None,
+            self.native_id, not self.unsettled, 0, self.active_ms,
+        )  # fmt: skip
+        whole_document = self.document
+        for one in self.inputs:
+            state = "other" if self.strange else "document" if whole_document else one.state
+            row.inputs.append(
+                InputRow(one.path, state, one.generation, one.file.signature, one.file.mark(), one.skipped, one.context)
+            )
+        if chain is not None and not self.strange:
+            row.outputs = outputs.snapshot() if outputs is not None else None
+            row.merged = self.merged.snapshot() if self.merged is not None else None
+            row.state = None if whole_document else chain.snapshot()
+        return row, b"".join(self.new_hashes)
+
+    def committed(self) -> None:
+        """The row was written."""
+        self.saved = True
+        self.dirty = False
+        self.new_hashes = []
+
+    def restore(self, row: SessionRow) -> None:
+        """Puts back what was committed. Raises: msgspec.MsgspecError, KeyError when it is of another version."""
+        self.saved = True
+        self.main, self.active_ms = row.main, row.active_ms
+        self.unsettled = not row.settled
+        for kept in row.inputs:
+            mark = kept.mark if row.state is not None else None
+            file = GrowingFile(kept.path, self.makes.files, mark, self.makes.cap)
+            one = Input(file, kept.context, kept.state, kept.generation, kept.skipped)
+            file.identity = None if kept.signature is None else (kept.signature.device, kept.signature.inode)
+            self.inputs.append(one)
+            if kept.generation and row.state is not None:
+                one.known, one.repeating = self._still_known(one), False
+        if row.outputs is not None and self.outputs is not None:
+            self.outputs.restore(row.outputs)
+        if row.merged is not None and self.merged is not None:
+            self.merged.restore(row.merged)
+        if row.provider is None or row.dialect is None:
+            return
+        provider = get_provider(row.provider)
+        dialect = next(d for d in provider.dialects if d.name == row.dialect)
+        chain = self.start(provider, dialect)
+        self.detector = None
+        if row.state is not None:
+            chain.decoders.clear()
+            chain.restore(row.state, {one.path: one.context for one in self.inputs})
+            for one in self.inputs:
+                chain.open(one.path, one.context)
+
+    def _still_known(self, one: Input) -> dict[bytes, int]:
+        """What this generation may still repeat: all that was seen, less what of the file was read already."""
+        counts = self.makes.seen(self.number)
+        again = GrowingFile(one.path, self.makes.files, cap=self.makes.cap)
+        end = one.file.position
+        try:
+            while again.position < end and (data := again.read()):
+                for batch in again.feed(data[: end - again.position], None):
+                    for record in batch.records:
+                        own = record_hash(record.data)
+                        if counts.get(own, 0) > 0:
+                            counts[own] -= 1
+        except OSError:
+            pass  # it is gone; what stands there now will be told apart by its content
+        finally:
+            self.makes.files.close(again)
+        return counts
+
+    def close(self) -> None:
+        for one in self.inputs:
+            self.makes.files.close(one.file)

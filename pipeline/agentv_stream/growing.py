@@ -1,0 +1,269 @@
+"""One log file that is read while it grows: looks at what became of it, gives its bytes, remembers how far it was read.
+
+What was read is recognised by content, not by name or time: the first and the last 4 KiB before the position are
+compared at every change. A rewrite that keeps the inode, the size and those 8 KiB stays unseen; nothing else does.
+"""
+
+import os
+from collections import OrderedDict
+from hashlib import blake2b
+from pathlib import Path
+from typing import BinaryIO, Literal, TypeAlias
+
+from msgspec import Struct
+
+from agentv_stages.batch import Batch, Chunk
+from agentv_stages.lines import BOM, DEFAULT_CAP, LinePosition, LineReader
+from agentv_stream.files import CHUNK_BYTES, compression, open_plain
+from agentv_stream.header import damages
+from agentv_stream.places import Signature, signature_of
+
+WINDOW = 4096
+Change: TypeAlias = Literal[
+    "same",  # nothing
+    "grown",  # there is more to read
+    "touched",  # its times or its inode changed, its content did not
+    "partial-changed",  # what was rewritten is only the unfinished last line
+    "truncated",  # it is shorter than what was read
+    "rewritten",  # other bytes stand where some were read
+    "replaced",  # another file stands at the path
+    "gone",  # no file stands at the path
+]
+
+
+class Mark(Struct, frozen=True):
+    """How far a file was read, to the byte behind a line end, and how to recognise it: hashes of head and tail."""
+
+    offset: int = 0
+    row: int = 0
+    head: bytes = b""
+    head_length: int = 0
+    tail: bytes = b""
+    tail_length: int = 0
+
+
+def digest(data: bytes) -> bytes:
+    return blake2b(data, digest_size=16).digest()
+
+
+class OpenFiles:
+    """Descriptors of the files that were read lately, at most `limit`; an open file outlives its deletion."""
+
+    def __init__(self, limit: int = 64) -> None:
+        self.limit = limit
+        self._open: OrderedDict[int, tuple[GrowingFile, int]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def get(self, file: "GrowingFile") -> int:
+        """A descriptor of the file at its path. Raises: OSError."""
+        known = self._open.get(id(file))
+        if known is not None:
+            self._open.move_to_end(id(file))
+            return known[1]
+        descriptor = os.open(file.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        while len(self._open) >= self.limit:
+            _, (_, oldest) = self._open.popitem(last=False)
+            os.close(oldest)
+        self._open[id(file)] = (file, descriptor)
+        return descriptor
+
+    def has(self, file: "GrowingFile") -> bool:
+        return id(file) in self._open
+
+    def close(self, file: "GrowingFile") -> None:
+        known = self._open.pop(id(file), None)
+        if known is not None:
+            os.close(known[1])
+
+    def close_all(self) -> None:
+        while self._open:
+            os.close(self._open.popitem()[1][1])
+
+
+class GrowingFile:
+    """A file and the position in it. `packed` marks a compressed one: positions count unpacked bytes."""
+
+    def __init__(self, path: str, files: OpenFiles, mark: Mark | None = None, cap: int = DEFAULT_CAP) -> None:
+        self.path = path
+        self.files = files
+        self.reader = LineReader(path, cap)
+        self.signature: Signature | None = None
+        self.identity: tuple[int, int] | None = None  # device and inode, from the cursor until it was looked at
+        self.position = 0  # of the next byte to read
+        self.packed = False
+        self._stream: BinaryIO | None = None
+        self._expected: Mark | None = None
+        self._head = b""
+        self._window = b""  # what stands before the unfinished line
+        self._partial = b""  # the end of the unfinished line
+        if mark is not None:
+            self._expected = mark
+            self.position = mark.offset
+            self.reader.restore(LinePosition(mark.offset, mark.row))
+
+    def same_file(self) -> tuple[int, int] | None:
+        """Device and inode of the file that was read."""
+        return self.identity if self.signature is None else (self.signature.device, self.signature.inode)
+
+    @property
+    def backlog(self) -> int:
+        """Bytes that stand in the file and were not read; of a compressed one its size until it was read."""
+        if self.signature is None:
+            return 0
+        if self.packed:
+            return 0 if self.position else self.signature.size
+        return max(0, self.signature.size - self.position)
+
+    def mark(self) -> Mark:
+        """The position behind the last whole line, as a cursor keeps it."""
+        if self._expected is not None:
+            return self._expected
+        head, tail = self._head[: self.reader.offset], self._window
+        return Mark(self.reader.offset, self.reader.row, digest(head), len(head), digest(tail), len(tail))
+
+    def look(self) -> Change:
+        """Compares the file with what is remembered of it.
+
+        Raises: OSError when it cannot be looked at.
+        """
+        try:
+            signature = signature_of(os.stat(self.path))  # noqa: PTH116 - called for every file at every look
+        except FileNotFoundError:
+            return "gone"
+        before = self.signature
+        if signature == before and self._expected is None:
+            return "grown" if self.backlog else "same"
+        if before is None and self._expected is None:
+            self.packed = compression(Path(self.path)) is not None
+            self.signature = signature
+            return "grown" if signature.size else "same"
+        if (self.same_file() or signature[:2]) != signature[:2]:
+            self.packed = compression(Path(self.path)) is not None
+            if not self._recognise(self.path):
+                return "replaced"
+            self.files.close(self)  # a copy with the same content took its place
+        elif before is None:
+            self.packed = compression(Path(self.path)) is not None
+        held = "whole"
+        if not self.packed and signature.size < self.reader.offset:
+            return "truncated"
+        held = self._compare()
+        if held == "none":
+            return "rewritten"
+        self.signature = signature
+        if held == "partial":
+            return "partial-changed"
+        if self.packed:
+            return "grown" if before != signature else "touched"
+        return "grown" if signature.size > self.position else "touched"
+
+    def _recognise(self, path: str) -> bool:
+        """Whether another file at the path holds what was read of this one."""
+        other = GrowingFile(path, self.files, self.mark(), self.reader.cap)
+        other.packed = self.packed
+        try:
+            return other._compare() == "whole"
+        finally:
+            self.files.close(other)
+
+    def continues(self, mark: Mark) -> bool:
+        """Whether this file holds, at its place, what `mark` says was read. Raises: OSError."""
+        self._expected = mark
+        self.packed = compression(Path(self.path)) is not None
+        return self._compare() == "whole"
+
+    def _compare(self) -> Literal["whole", "partial", "none"]:
+        """Whether what was read still stands where it was read: all, all but the unfinished line, or not."""
+        expected = self._expected
+        if expected is not None:
+            head = self._stretch(0, expected.head_length)
+            tail = self._stretch(expected.offset - expected.tail_length, expected.tail_length)
+            if digest(head) != expected.head and expected.head_length:
+                return "none"
+            if digest(tail) != expected.tail and expected.tail_length:
+                return "none"
+            self._expected = None
+            self._head, self._window, self._partial = head, tail, b""
+            return "whole"
+        head = self._head[: self.reader.offset]
+        if self._stretch(0, len(head)) != head:
+            return "none"
+        if self._stretch(self.reader.offset - len(self._window), len(self._window)) != self._window:
+            return "none"
+        if self._stretch(self.position - len(self._partial), len(self._partial)) != self._partial:
+            return "partial"
+        # Before the first line end nothing but the whole can be compared: such a file may be one document.
+        if self.reader.row == 0 and self.position and self.reader.offset <= len(BOM):
+            return "partial"
+        return "whole"
+
+    def _stretch(self, offset: int, length: int) -> bytes:
+        if length <= 0:
+            return b""
+        if not self.packed:
+            return os.pread(self.files.get(self), length, max(offset, 0))
+        with open_plain(Path(self.path)) as file:
+            try:
+                file.seek(max(offset, 0))
+                return file.read(length)
+            except damages() as error:
+                raise OSError(f"damaged compression: {error}") from error
+
+    def read(self, limit: int = CHUNK_BYTES) -> bytes:
+        """The next bytes, empty at the end of what there is. Raises: OSError."""
+        if self.packed:
+            return self._unpacked(limit)
+        return os.pread(self.files.get(self), limit, self.position)
+
+    def _unpacked(self, limit: int) -> bytes:
+        """The next bytes of a compressed file, which stays open until its end: going back to the start is dear."""
+        if self._stream is None:
+            self._stream = open_plain(Path(self.path))
+            self._stream.seek(self.position)
+        try:
+            data = self._stream.read(limit)
+        except damages() as error:
+            self._stream.close()
+            self._stream = None
+            raise OSError(f"damaged compression: {error}") from error
+        if not data:
+            self._stream.close()
+            self._stream = None
+        return data
+
+    def feed(self, data: bytes, arrived_ms: int | None) -> tuple[Batch, ...]:
+        """Takes bytes that `read` gave; gives the records that they end."""
+        start = self.position
+        if len(self._head) < WINDOW and start <= WINDOW:
+            self._head = (self._head[:start] + data)[:WINDOW]
+        batches = self.reader.push(Chunk(data, arrived_ms, self.path))
+        self.position = start + len(data)
+        done = self.reader.offset - start  # how much of the data belongs to whole lines
+        if done > 0:
+            before = self._partial if len(self._partial) >= WINDOW else self._window + self._partial
+            self._window = (before + data[:done])[-WINDOW:]
+            self._partial = data[done:][-WINDOW:]
+        else:
+            self._partial = (self._partial + data)[-WINDOW:]
+        return batches
+
+    def drop_partial(self) -> int:
+        """Forgets the unfinished line, so that it is read again; gives its length in bytes."""
+        dropped = self.position - self.reader.offset
+        position = self.reader.snapshot()
+        self.reader = LineReader(self.path, self.reader.cap)
+        self.reader.restore(position)
+        self.position, self._partial = position.offset, b""
+        if position.row == 0:
+            self.reader.restore(LinePosition())
+            self.position, self._head, self._window = 0, b"", b""
+        return dropped
+
+    def next_generation(self) -> "GrowingFile":
+        """The file that stands at the path now, to be read from its beginning; rows go on, because ids hang on them."""
+        self.files.close(self)
+        fresh = GrowingFile(self.path, self.files, cap=self.reader.cap)
+        fresh.reader.restore(LinePosition(0, self.reader.row))
+        return fresh

@@ -1,0 +1,52 @@
+"""Bounds the disk that outputs take: those of sessions at rest are removed, the oldest first. Cursors stay."""
+
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from agentv_stream.errors import UsageError
+from agentv_stream.follow import Follower
+
+_RULE = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw]|[KMGT])B?")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_BYTES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+SUFFIXES = (".transcript.jsonl", ".dead-letters.jsonl", ".result.json", ".stream.log", ".stream.jsonl")
+
+
+def keep_rule(text: str) -> Callable[[Follower], None]:
+    """`30d`: what was not written to for so long goes. `5G`: the oldest goes until the rest fits.
+
+    Raises: UsageError.
+    """
+    match = _RULE.fullmatch(text.strip())
+    if match is None:
+        raise UsageError(f"--keep {text!r}: expected an age (30d) or a size (5G)")
+    number, unit = float(match[1]), match[2]
+
+    def keep(follower: Follower) -> None:
+        busy = {str(s.outputs.state.path("")) for s in follower.hot.values() if s.outputs and s.outputs.state}
+        groups: list[tuple[float, int, list[Path]]] = []
+        for transcript in follower.taken:
+            base = transcript.removesuffix(SUFFIXES[0])
+            if base in busy:
+                continue
+            files = [path for path in (Path(base + suffix) for suffix in SUFFIXES) if path.is_file()]
+            files += [path for path in sorted(Path(base + ".dead").glob("*.bin")) if path.is_file()]
+            if files:
+                stats = [path.stat() for path in files]
+                groups.append((max(s.st_mtime for s in stats), sum(s.st_size for s in stats), files))
+        groups.sort(key=lambda group: group[0])
+        total = sum(size for _, size, _ in groups)
+        for written, size, files in groups:
+            over = (
+                time.time() - written > number * _SECONDS[unit] if unit in _SECONDS else total > number * _BYTES[unit]
+            )
+            if not over:
+                break
+            for path in files:
+                path.unlink(missing_ok=True)
+            total -= size
+            follower.say("outputs removed by --keep", path=str(files[0]), bytes=size)
+
+    return keep

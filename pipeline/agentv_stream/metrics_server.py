@@ -1,0 +1,154 @@
+"""Metrics in Prometheus' text form, and health, over HTTP on one socket; loopback unless told otherwise.
+
+`/metrics` shows what the follower counted, `/health` answers 200 only after it has really read: a log, the cursors, and
+that the last round is not long ago. Anything else is 404. Nothing can be changed through it.
+"""
+
+import os
+import resource
+import time
+from functools import partial
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+import msgspec
+from anyio.abc import ByteStream, TaskStatus
+
+from agentv_stream.errors import AgentvStreamError, UsageError
+from agentv_stream.follow import Follower, Say
+from agentv_stream.tail import Running
+
+PREFIX = "agentv_stream_"
+MOST_REQUEST = 8192
+STALE_SECONDS = 60.0
+
+
+async def serve(
+    follower: Follower, running: Running, say: Say, *, task_status: TaskStatus[int] = anyio.TASK_STATUS_IGNORED
+) -> None:
+    """Until cancelled; tells its port when it listens. Raises: UsageError when the address cannot be taken."""
+    assert running.metrics is not None
+    host, port = running.metrics
+    try:
+        listener = await anyio.create_tcp_listener(local_host=host, local_port=port)
+    except OSError as error:
+        raise UsageError(f"--metrics {host}:{port}: {error.strerror or error}") from error
+    async with listener:
+        address = listener.extra(anyio.abc.SocketAttribute.local_address)
+        say("metrics are served", address=f"http://{address[0]}:{address[1]}/metrics")
+        task_status.started(int(address[1]))
+        await listener.serve(partial(_answer, follower, running))
+
+
+async def _answer(follower: Follower, running: Running, stream: ByteStream) -> None:
+    async with stream:
+        try:
+            with anyio.fail_after(5):
+                head = b""
+                while b"\r\n\r\n" not in head and len(head) < MOST_REQUEST:
+                    head += await stream.receive()
+                status, kind, body = await _respond(follower, running, head)
+                reply = f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n"
+                await stream.send(reply.encode() + b"Connection: close\r\n\r\n" + body)
+        except (anyio.EndOfStream, anyio.BrokenResourceError, TimeoutError):
+            return  # whoever asked has gone
+
+
+async def _respond(follower: Follower, running: Running, head: bytes) -> tuple[str, str, bytes]:
+    parts = head.split(b"\r\n", 1)[0].split(b" ")
+    path = parts[1].split(b"?")[0] if len(parts) == 3 else b""
+    if parts[0] not in (b"GET", b"HEAD"):
+        return "405 Method Not Allowed", "text/plain", b""
+    if path == b"/metrics":
+        text = await anyio.to_thread.run_sync(metrics_text, follower, running)
+        return "200 OK", "text/plain; version=0.0.4; charset=utf-8", text.encode()
+    if path in (b"/health", b"/healthz"):
+        good, facts = await anyio.to_thread.run_sync(health, follower, running)
+        return ("200 OK" if good else "503 Service Unavailable"), "application/json", msgspec.json.encode(facts)
+    return "404 Not Found", "text/plain", b"metrics, health\n"
+
+
+def health(follower: Follower, running: Running) -> tuple[bool, dict[str, object]]:
+    """Whether it works, by trying: reads the newest log, writes to the cursors, looks at the last round's time."""
+    problems: list[str] = [f"{text}" for text, _, _ in list(follower.troubles.values())[:10]]
+    age = time.monotonic() - running.last_round
+    if age > STALE_SECONDS:
+        problems.append(f"no round for {age:.0f} s")
+    newest = max(list(follower.warm.items()), key=lambda item: item[1], default=None)
+    if newest is not None and Path(newest[0]).exists():
+        try:
+            with Path(newest[0]).open("rb") as file:
+                file.read(1)
+        except OSError as error:
+            problems.append(f"cannot read {newest[0]}: {error.strerror}")
+    if follower.store is not None:
+        try:
+            follower.store.check()
+        except AgentvStreamError as error:
+            problems.append(str(error))
+    for root in follower.plan.roots:
+        if Path(root.path).exists() and not os.access(root.path, os.R_OK | os.X_OK):
+            problems.append(f"cannot read {root.path}")
+    facts: dict[str, object] = {"status": "ok" if not problems else "failing", "problems": problems}
+    return not problems, facts | {"watching": running.watching, "sessions": follower.sessions_known}
+
+
+def metrics_text(follower: Follower, running: Running) -> str:
+    """All figures; counters since the start, gauges of now."""
+    counts = follower.counts
+    lag_bytes, lag_seconds = follower.lag()
+    lines: list[str] = []
+
+    def add(name: str, kind: str, text: str, *values: tuple[dict[str, str], float]) -> None:
+        lines.append(f"# HELP {PREFIX}{name} {text}")
+        lines.append(f"# TYPE {PREFIX}{name} {kind}")
+        for labels, value in values:
+            shown = ",".join(f'{key}="{_escape(label)}"' for key, label in labels.items())
+            lines.append(f"{PREFIX}{name}{'{' + shown + '}' if shown else ''} {value:.12g}")
+
+    add("records_total", "counter", "Records worked off.", ({}, counts.records))
+    add("events_total", "counter", "Events made of them.", ({}, counts.events))
+    add("read_bytes_total", "counter", "Bytes read.", ({}, counts.bytes))
+    faults = sorted(counts.faults.items())
+    add("faults_total", "counter", "Records that could not be used.", *[({"reason": r}, n) for r, n in faults])
+    changes = sorted(counts.changes.items())
+    add("file_changes_total", "counter", "What became of files.", *[({"change": c}, n) for c, n in changes])
+    calls = sorted(counts.calls.items())
+    add("tool_calls_total", "counter", "Answered calls.", *[({"tool": t, "outcome": o}, n) for (t, o), n in calls])
+    add("commits_total", "counter", "Cursors written.", ({}, counts.commits))
+    add("commit_seconds_total", "counter", "Time that took.", ({}, counts.commit_seconds))
+    add("rounds_total", "counter", "Looks at the files.", ({}, counts.rounds))
+    add("lag_bytes", "gauge", "Bytes that stand in files and were not read.", ({}, lag_bytes))
+    add("lag_seconds", "gauge", "Age of the oldest of them.", ({}, lag_seconds))
+    add("sessions", "gauge", "Sessions followed.", ({}, follower.sessions_known))
+    add("sessions_in_memory", "gauge", "Of them at work.", ({}, len(follower.hot)))
+    add("files", "gauge", "Files known.", ({}, len(follower.entries)))
+    add("blocked_sessions", "gauge", "Sessions that cannot go on.", ({}, len(follower.troubles)))
+    add(
+        "commit_blocked", "gauge", "1 while cursors cannot be written.", ({}, float(follower.store_trouble is not None))
+    )
+    add("watching", "gauge", "How changes are noticed.", ({"mode": running.watching}, 1))
+    add("scan_seconds", "gauge", "Time of the last look at all files.", ({}, running.scan_seconds))
+    add("resident_memory_bytes", "gauge", "Memory.", ({}, resident_bytes()))
+    add("open_files", "gauge", "Open descriptors.", ({}, open_descriptors()))
+    return "\n".join(lines) + "\n"
+
+
+def _escape(label: str) -> str:
+    return label.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def resident_bytes() -> int:
+    """Memory in use now; where the system does not tell, the peak."""
+    try:
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * resource.getpagesize()
+    except (OSError, IndexError, ValueError):
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def open_descriptors() -> int:
+    try:
+        return len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - names only
+    except OSError:
+        return 0

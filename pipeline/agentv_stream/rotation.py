@@ -1,0 +1,301 @@
+"""What became of a file that is not as it was: renamed, rotated, truncated, rewritten, compressed, archived, deleted.
+
+Each is told once (`say`), and handled so that nothing is lost or taken twice: the rest of the old file is read while it
+is open, new content goes on as a further generation of the same session, or begins another one if it says so.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentv_stream.cursors import CursorError
+from agentv_stream.followed import Followed, Input
+from agentv_stream.growing import Change, GrowingFile, Mark
+from agentv_stream.header import first_bytes, read_header
+from agentv_stream.places import Found, logical_name, signature_of
+
+if TYPE_CHECKING:
+    from agentv_stream.follow import Follower
+
+MOST_ALIKE = 64  # files of one name that are compared with a new one
+HEAD = 256
+
+
+def _name(path: str) -> str:
+    return logical_name(path).rpartition("/")[2]
+
+
+class Rotation:
+    """Knows which files there are by inode and by name. `handle` is told what `GrowingFile.look` saw."""
+
+    def __init__(self, follower: "Follower") -> None:
+        self._follower = follower
+        self._by_inode: dict[tuple[int, int], str] = {}
+        self._followed: dict[tuple[int, int], str] = {}
+        self._names: dict[str, list[str]] = {}
+        self._heads: dict[str, bytes] = {}
+        self._natives: dict[tuple[str, str, str], int] = {}  # folder, dialect, session id: session
+
+    def scanned(self, found: dict[str, Found]) -> None:
+        """A new listing of all files."""
+        self._by_inode = {(f.signature.device, f.signature.inode): f.path for f in found.values()}
+
+    def index(self) -> None:
+        """What is followed, by inode and by name; new files are compared with it."""
+        self._followed, self._names = {}, {}
+        for path, entry in self._follower.entries.items():
+            if entry.number and entry.kind == "input":
+                if entry.signature is not None:
+                    self._followed[entry.signature[:2]] = path
+                self._names.setdefault(_name(path), []).append(path)
+
+    def knows(self, found: Found) -> bool:
+        """Whether a file was followed under another name."""
+        return found.signature[:2] in self._followed
+
+    def learn(self, found: Found) -> None:
+        """A file that is followed from now on."""
+        self._followed[found.signature[:2]] = found.path
+        self._names.setdefault(_name(found.path), []).append(found.path)
+
+    def _head(self, path: str) -> bytes:
+        """The first bytes of a log, remembered once they cannot change by growing; empty for a short or lost one."""
+        head = self._heads.get(path)
+        if head is None:
+            head = first_bytes(path, HEAD)
+            if len(head) < HEAD:
+                return b""
+            self._heads[path] = head
+        return head
+
+    def handle(self, session: Followed, one: Input, change: Change) -> None:
+        """Puts the session in order; reading may go on afterwards. Raises: OSError, SinkError."""
+        say = self._follower.say
+        if change == "touched":
+            session.dirty = True
+        elif change == "partial-changed":
+            dropped = one.file.drop_partial()
+            if one.file.reader.row:
+                say("unfinished line was rewritten", path=one.path, bytes=dropped)
+            session.dirty = session.unsettled = True
+        elif change == "gone":
+            self._gone(session, one)
+        elif change == "replaced":
+            self._drain(session, one)
+            moved = self._elsewhere(one)
+            if moved is not None:
+                self._rename(session, one, moved, "rotated")
+                return  # the file at the old path is a new one; it is found by itself
+            self._other_content(session, one, "replaced")
+        elif change in ("truncated", "rewritten"):
+            self._other_content(session, one, change)
+
+    # --- other content at the same path
+
+    def _other_content(self, session: Followed, one: Input, change: str) -> None:
+        say = self._follower.say
+        if session.chain is None or session.document or session.strange:
+            say(f"{change}; read again from its beginning", path=one.path)
+            session.begin_again()
+            return
+        if b"\n" not in first_bytes(one.path, 1 << 20):
+            return  # it is being written; the next look decides what it is
+        provider = session.provider
+        header = read_header(one.path, provider)
+        if header is not None and None not in (header.session_id, session.native_id):
+            if header.session_id != session.native_id and one is session.inputs[0]:
+                say(f"{change} by another session", path=one.path, session=header.session_id)
+                self._leave(session, one)
+                return
+        say(f"{change}; goes on with what is new", path=one.path)
+        session.next_generation(one)
+        one.file.look()
+
+    def _leave(self, session: Followed, one: Input) -> None:
+        """The file belongs to another session from now on."""
+        session.end_partial(one)
+        one.state = "done"
+        session.settle()
+        follower = self._follower
+        follower.commit([session], force=True)
+        follower.entries.pop(one.path, None)
+        follower.open(one.path)
+
+    def _drain(self, session: Followed, one: Input) -> None:
+        """What was still written to the old file, as long as it is open."""
+        files = self._follower.files
+        if files.has(one.file):
+            got = session.read(one, session.active_ms, 1 << 40)
+            self._follower.counts.bytes += got
+            files.close(one.file)
+
+    # --- the file is not where it was
+
+    def _elsewhere(self, one: Input) -> str | None:
+        """Where the file lies now, told by its inode and its content."""
+        same, mark = one.file.same_file(), one.file.mark()
+        if same is None:
+            return None
+        for path in self._paths_of(*same, Path(one.path).parent):
+            if path != one.path and path not in self._follower.entries and self._continues(path, mark):
+                return path
+        return None
+
+    def _paths_of(self, device: int, inode: int, folder: Path) -> list[str]:
+        known = self._by_inode.get((device, inode))
+        paths = [known] if known is not None else []
+        try:
+            for entry in folder.iterdir():
+                stat = entry.lstat()
+                if (stat.st_dev, stat.st_ino) == (device, inode):
+                    paths.append(str(entry))
+        except OSError:
+            return paths
+        return list(dict.fromkeys(paths))
+
+    def _continues(self, path: str, mark: Mark) -> bool:
+        other = GrowingFile(path, self._follower.files)
+        try:
+            return other.continues(mark)
+        except OSError:
+            return False
+        finally:
+            self._follower.files.close(other)
+
+    def _rename(self, session: Followed, one: Input, path: str, how: str) -> None:
+        follower = self._follower
+        old = one.path
+        follower.say(how, path=old, to=path)
+        follower.counts.changes[how] = follower.counts.changes.get(how, 0) + 1
+        entry = follower.entries.pop(old, None)
+        follower.files.close(one.file)
+        if session.chain is not None:
+            session.chain.rename(old, path)
+        one.file.path = one.file.reader.file = path
+        if session.main == old:
+            session.main = path
+        if entry is not None:
+            entry.gone, entry.kind, entry.signature = False, "input", None
+            follower.entries[path] = entry
+        session.dirty = True
+        self._names.setdefault(_name(path), []).append(path)
+        one.file.look()
+
+    def _gone(self, session: Followed, one: Input) -> None:
+        follower = self._follower
+        entry = follower.entries.get(one.path)
+        self._drain(session, one)
+        moved = self._elsewhere(one)
+        if moved is not None:
+            self._rename(session, one, moved, "renamed")
+            return
+        copy = self._copy_of(session, one)
+        if copy is not None:
+            how = "compressed" if Path(copy).name != Path(one.path).name else "moved"
+            session.inputs = [i for i in session.inputs if i.path != copy]
+            follower.entries.pop(copy, None)
+            place = GrowingFile(copy, follower.files, one.file.mark(), one.file.reader.cap)
+            old, one.file = one.path, place
+            place.path = old
+            self._rename(session, one, copy, how)
+            return
+        if entry is not None and not entry.gone:
+            follower.say("deleted", path=one.path)
+            entry.gone = session.dirty = True
+
+    def _copy_of(self, session: Followed, one: Input) -> str | None:
+        """Another file that holds what was read of this one: compressed beside it, or of its name in another folder."""
+        mark = one.file.mark()
+        known = [i.path for i in session.inputs if i.state == "copy"]
+        beside = [one.path + suffix for suffix in (".zst", ".gz", ".1", ".1.gz", ".1.zst")]
+        name = _name(one.path)
+        named = [p for p in self._follower.found if p.find(name) >= 0 and _name(p) == name][:MOST_ALIKE]
+        for path in dict.fromkeys((*known, *beside, *named)):
+            entry = self._follower.entries.get(path)
+            if path == one.path or (entry is not None and entry.kind != "copy") or not Path(path).is_file():
+                continue
+            if mark.offset and self._continues(path, mark):
+                return path
+        return None
+
+    # --- a file that nobody has seen yet
+
+    def known_elsewhere(self, found: Found) -> bool:
+        """Whether a new file is one that is followed already: renamed, or a copy. Raises: nothing."""
+        folder = Path(found.path).parent
+        renamed = found.path != logical_name(found.path)
+        alike: list[str] = []
+        same = self._followed.get(found.signature[:2])
+        if same is not None and same != found.path:
+            alike.append(same)
+        others = [
+            path
+            for path in self._names.get(_name(found.path), ())
+            if path not in (found.path, same) and (renamed or Path(path).parent != folder or path != logical_name(path))
+        ]
+        if others:
+            head = self._head(found.path)
+            alike += [path for path in others if self._head(path) in (head, b"")]
+        if any(self._same_log(path, found) for path in alike[:MOST_ALIKE]):
+            return True
+        return self._further_part(found)
+
+    def native(self, main: str, dialect: str | None, native: str | None, number: int) -> None:
+        """A session says its id."""
+        if dialect is not None and native is not None:
+            self._natives.setdefault((main.rpartition("/")[0], dialect, native), number)
+
+    def _further_part(self, found: Found) -> bool:
+        """Whether a new file goes on with a session: it says its id; or it says none and bears a rotated log's name."""
+        follower = self._follower
+        try:
+            header = read_header(found.path, found.root.provider)
+        except OSError:
+            return False
+        number: int | None = None
+        if header is not None and header.session_id is not None:
+            number = self._natives.get((found.path.rpartition("/")[0], header.dialect, header.session_id))
+        else:
+            plain = logical_name(found.path)
+            for path in self._names.get(_name(plain), ())[-4:]:
+                entry = follower.entries.get(path)
+                if path != found.path and logical_name(path) == plain and entry is not None:
+                    number = entry.number
+        session = follower.wake(number) if number else None
+        if session is None or session.chain is None or session.document:
+            return False
+        follower.say("a further part of a log that is followed", path=found.path, of=session.main)
+        session.join(found.path)
+        follower.entries[found.path] = follower.entry_of(session)
+        return True
+
+    def _same_log(self, path: str, found: Found) -> bool:
+        follower = self._follower
+        entry = follower.entries.get(path)
+        session = follower.wake(entry.number) if entry is not None else None
+        one = next((i for i in session.inputs if i.path == path), None) if session is not None else None
+        if session is None or one is None:
+            return False
+        mark = one.file.mark()
+        try:
+            stat = Path(path).stat()
+        except OSError:
+            stat = None
+        if stat is not None and signature_of(stat)[:2] == found.signature[:2]:
+            return False  # a hard link: both names are one file
+        if stat is None or signature_of(stat)[:2] != (one.file.same_file() or signature_of(stat)[:2]):
+            try:
+                self._gone(session, one) if stat is None else self.handle(session, one, one.file.look())
+            except (OSError, CursorError):
+                return False
+            return found.path in follower.entries
+        if not mark.offset or not self._continues(found.path, mark):
+            return False
+        follower.say("a copy of a log that is followed", path=found.path, of=path)
+        copy = Input(GrowingFile(found.path, follower.files), one.context, "copy")
+        copy.file.signature = found.signature
+        session.inputs.append(copy)
+        session.dirty = True
+        assert entry is not None
+        follower.entries[found.path] = replace(entry, signature=found.signature, kind="copy", gone=False)
+        return True

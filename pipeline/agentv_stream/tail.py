@@ -1,0 +1,169 @@
+"""Runs a follower as a service: rounds in a thread, signals, watching, metrics beside them.
+
+Polling is the truth. watchfiles, where it is installed, only wakes the poller earlier; when it fails that is told, and
+everything goes on by polling.
+"""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+import anyio.to_thread
+
+from agentv_stream.follow import Follower, Say
+
+POLL_SECONDS = 0.2  # between looks at files that grew lately
+SCAN_SECONDS = 2.0  # at least so long between looks at all files; longer where a scan takes long
+SCAN_SHARE = 50
+
+
+@dataclass
+class Running:
+    """How a tail runs, and how it stands, for metrics and health."""
+
+    once: bool = False
+    until_idle: float | None = None
+    metrics: tuple[str, int] | None = None
+    keep: Callable[[Follower], None] | None = None
+    watching: str = "polling"  # or "watchfiles", or "degraded: …"
+    last_round: float = 0.0
+    scan_seconds: float = 0.0
+    stopping: bool = False
+    broken_pipe: bool = False
+
+
+async def tail(follower: Follower, running: Running, say: Say) -> None:
+    """Until stopped, idle, or with `once` caught up. Raises: CursorError before anything is read."""
+    await anyio.to_thread.run_sync(follower.begin)
+    stop, wake = anyio.Event(), _Wake()
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(_signals, stop, wake, say)
+        if running.metrics is not None:
+            from agentv_stream.metrics_server import serve
+
+            await tasks.start(serve, follower, running, say)
+        if not running.once:
+            tasks.start_soon(_watch, follower, running, wake, say)
+        try:
+            await _rounds(follower, running, stop, wake)
+        except BrokenPipeError:
+            running.broken_pipe = True
+        running.stopping = True
+        if not running.broken_pipe:
+            await anyio.to_thread.run_sync(follower.settle_all)
+        tasks.cancel_scope.cancel()
+
+
+class _Wake:
+    """An event that can be waited for again and again."""
+
+    def __init__(self) -> None:
+        self._event = anyio.Event()
+
+    def set(self) -> None:
+        self._event.set()
+
+    async def wait(self, seconds: float) -> bool:
+        with anyio.move_on_after(seconds):
+            await self._event.wait()
+        woken = self._event.is_set()
+        self._event = anyio.Event()
+        return woken
+
+
+async def _rounds(follower: Follower, running: Running, stop: anyio.Event, wake: _Wake) -> None:
+    next_scan = 0.0
+    while not stop.is_set():
+        begun = time.monotonic()
+        scan = begun >= next_scan or running.once
+        read = await anyio.to_thread.run_sync(follower.round, scan)
+        running.last_round = time.monotonic()
+        if scan:
+            running.scan_seconds = running.last_round - begun
+            next_scan = begun + max(SCAN_SECONDS, 0 if read else running.scan_seconds * SCAN_SHARE)
+            if running.keep is not None:
+                await anyio.to_thread.run_sync(running.keep, follower)
+        if follower.backlog:
+            continue
+        if running.once and not read:
+            return
+        if running.until_idle is not None and running.last_round - follower.last_growth >= running.until_idle:
+            return
+        if not running.once and await wake.wait(POLL_SECONDS):
+            next_scan = min(next_scan, time.monotonic() + 0.05)
+
+
+async def _signals(stop: anyio.Event, wake: _Wake, say: Say, *, task_status: anyio.abc.TaskStatus[None]) -> None:
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
+        task_status.started()
+        async for number in received:
+            say("stopping", signal=signal.Signals(number).name)
+            stop.set()
+            wake.set()
+
+
+async def _watch(follower: Follower, running: Running, wake: _Wake, say: Say) -> None:
+    """Wakes the poller when something happens below the roots; at most ten times a second."""
+    try:
+        import watchfiles
+    except ImportError:
+        return
+    folders = [root.path for root in follower.plan.roots if os.path.isdir(root.path)]  # noqa: PTH112
+    folders += sorted({os.path.dirname(path) for path in follower.plan.paths})  # noqa: PTH120
+    if not folders:
+        return
+    running.watching = "watchfiles"
+    try:
+        watching: Any = watchfiles.awatch  # pyright: ignore[reportUnknownMemberType] - its stubs are incomplete
+        async for _ in watching(*folders, debounce=100, step=20, ignore_permission_denied=True):
+            wake.set()
+    except (OSError, RuntimeError) as error:  # no inotify watches left, a file system without them
+        running.watching = f"degraded: {error}"
+        say("watching failed, polling goes on", error=str(error))
+
+
+def standard_output() -> Callable[[bytes], None]:
+    """Writes lines to standard output, to the kernel before it returns. Raises: BrokenPipeError when nobody reads."""
+
+    def emit(data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(1, view) :]
+
+    return emit
+
+
+def make_say(as_json: bool, quiet: bool = False) -> Say:
+    """Tells what happens, to standard error: a line for people, or JSON lines by structlog."""
+    import sys
+
+    from agentv_stages.visible import visible
+
+    if as_json:
+        import structlog
+
+        structlog.configure(
+            processors=[
+                structlog.processors.TimeStamper(fmt="iso", utc=True),
+                structlog.processors.JSONRenderer(),
+            ],
+            logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        )
+        log: Any = structlog.get_logger()
+
+        def say_json(event: str, **facts: object) -> None:
+            log.info(event, **facts)
+
+        return say_json
+
+    def say_text(event: str, **facts: object) -> None:
+        if not quiet:
+            told = " ".join(f"{name}={visible(str(value), 200)}" for name, value in facts.items())
+            sys.stderr.write(f"agentv-stream: {visible(event, 200)} {told}\n")
+            sys.stderr.flush()
+
+    return say_text

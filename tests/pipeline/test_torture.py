@@ -1,0 +1,111 @@
+"""Writers mistreat their files while the follower crashes: in the end everything is there, once."""
+
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.following import Desk, bare, catch_up
+from support.growing_logs import Writer
+
+from agentv_stream import follow_outputs
+
+
+class Crash(BaseException):
+    """The process dies here."""
+
+
+def clean_pass(tmp_path: Path, writers: list[Writer]) -> Desk:
+    """What one reading of all records, each once, gives."""
+    desk = Desk(tmp_path / "clean")
+    for n, writer in enumerate(writers):
+        (desk.logs / f"s{n}.jsonl").write_bytes(b"\n".join(writer.written) + b"\n")
+    desk.catch_up()
+    return desk
+
+
+def check(desk: Desk, clean: Desk) -> None:
+    expected, found = clean.transcripts(), desk.transcripts()
+    assert found.keys() == expected.keys()
+    for session, rows in expected.items():
+        assert bare(found[session]) == bare(rows), session
+    assert set(desk.event_ids()) == set(clean.event_ids())
+
+
+def crash_at_random(monkeypatch: pytest.MonkeyPatch, rng: random.Random, share: float) -> None:
+    """Some writes of outputs break off in the middle, and the process with them."""
+    real = os.pwrite
+
+    def pwrite(descriptor: int, data: bytes, offset: int, /) -> int:
+        if rng.random() < share:
+            real(descriptor, bytes(data)[: rng.randrange(len(data) + 1)], offset)
+            raise Crash
+        return real(descriptor, data, offset)
+
+    monkeypatch.setattr(follow_outputs.os, "pwrite", pwrite)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_nothing_is_lost_or_doubled_whatever_happens_to_the_files(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = random.Random(seed)
+    desk = Desk(tmp_path / "live")
+    writers = [Writer(desk.logs / f"s{n}.jsonl", f"{n}{seed:07}-session", 25, rng) for n in range(3)]
+    clean_writes = os.pwrite
+    crash_at_random(monkeypatch, rng, 0.03)
+    follower = desk.follower()
+    for _ in range(60):
+        # One thing at a time per file between two looks: what nobody could have read may be lost.
+        for writer in rng.sample(writers, rng.randrange(1, 3)):
+            writer.step()
+        try:
+            if rng.random() < 0.8:
+                follower.round()
+            if rng.random() < 0.15:
+                raise Crash
+        except Crash:
+            follower.close()
+            follower = desk.follower()
+    monkeypatch.setattr(follow_outputs.os, "pwrite", clean_writes)
+    follower.close()
+    follower = desk.follower()
+    for writer in writers:
+        catch_up(follower)
+        writer.finish()
+    catch_up(follower)
+    follower.settle_all()
+    follower.close()
+    desk.close()
+    check(desk, clean_pass(tmp_path, writers))
+
+
+@pytest.mark.parametrize("seed", [1])
+def test_sigkill_at_any_time_leaves_outputs_as_if_nothing_had_happened(seed: int, tmp_path: Path) -> None:
+    rng = random.Random(seed)
+    desk = Desk(tmp_path / "live")
+    writers = [Writer(desk.logs / f"s{n}.jsonl", f"{n}{seed:07}-killed", 30, rng) for n in range(3)]
+    events = tmp_path / "events.jsonl"
+    command = [sys.executable, "-m", "agentv_stream", "tail", str(desk.logs), "--events", "--out", str(desk.out)]
+    command += ["--state", str(desk.state), "--settle", "0", "-q"]
+    with events.open("ab") as target:
+        for _ in range(8):
+            for writer in writers:
+                writer.step()
+            process = subprocess.Popen(command, stdout=target, stderr=subprocess.DEVNULL)
+            for _ in range(rng.randrange(1, 12)):
+                try:
+                    process.wait(rng.random() * 0.2)
+                except subprocess.TimeoutExpired:
+                    rng.choice(writers).step()
+            process.kill()
+            process.wait()
+            # What stands in no file any more cannot be asked for: the follower gets a chance to see it.
+            subprocess.run([*command, "--once"], stdout=target, stderr=subprocess.DEVNULL, check=True)
+        for writer in writers:
+            writer.finish()
+        subprocess.run([*command, "--once"], stdout=target, stderr=subprocess.DEVNULL, check=True)
+    desk.emitted = [events.read_bytes()]
+    check(desk, clean_pass(tmp_path, writers))

@@ -1,0 +1,82 @@
+"""Followers for tests: in this process, in a folder of its own, and what they must have written."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from agentv_stream.cursors import CursorStore
+from agentv_stream.follow import Follower, Plan
+from agentv_stream.places import find_roots
+from agentv_stream.settings import Settings
+
+
+class Desk:
+    """A folder with logs, outputs, cursors; `said` collects what followers tell, `lines` what they emit."""
+
+    def __init__(self, folder: Path) -> None:
+        self.logs = folder / "logs"
+        self.out = folder / "out"
+        self.state = folder / "state"
+        self.logs.mkdir(parents=True)
+        self.said: list[str] = []
+        self.emitted: list[bytes] = []
+        self.store: CursorStore | None = None
+
+    def say(self, event: str, **facts: object) -> None:
+        self.said.append(event)
+
+    def follower(self, **plan: Any) -> Follower:
+        """A new follower with the cursors of the one before; settles at once."""
+        self.close()
+        self.store = CursorStore(self.state, "test")
+        settings = Settings(out=self.out)
+        made = Plan(find_roots([str(self.logs)]), settings, settle_seconds=0.0, **plan)
+        follower = Follower(made, self.store, self.say, self.emitted.append)
+        follower.begin()
+        return follower
+
+    def close(self) -> None:
+        """As a crash: nothing is settled, nothing is committed."""
+        if self.store is not None:
+            self.store.close()
+            self.store = None
+
+    def catch_up(self, **plan: Any) -> Follower:
+        """Follows until nothing is left, and ends well."""
+        follower = self.follower(**plan)
+        catch_up(follower)
+        follower.settle_all()
+        follower.close()
+        self.close()
+        return follower
+
+    def transcripts(self) -> dict[str, list[dict[str, Any]]]:
+        """Rows by session id; every line must be JSON."""
+        rows: dict[str, list[dict[str, Any]]] = {}
+        for path in sorted(self.out.glob("*.transcript.jsonl")):
+            for line in path.read_bytes().splitlines():
+                row = json.loads(line)
+                rows.setdefault(row["source"]["session_id"], []).append(row)
+        return rows
+
+    def event_ids(self) -> Counter[str]:
+        return Counter(json.loads(line)["id"] for data in self.emitted for line in data.splitlines())
+
+
+def catch_up(follower: Follower, most: int = 200) -> None:
+    """Rounds until one reads nothing."""
+    for _ in range(most):
+        if not follower.round() and not follower.backlog:
+            return
+    raise AssertionError("the follower does not come to rest")
+
+
+def bare(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows without what depends on the place of the log and on when totals were written."""
+    out: list[dict[str, Any]] = []
+    for row in sorted(rows, key=lambda r: r["message_index"]):
+        kept = {k: v for k, v in row.items() if not k.startswith("transcript_")}
+        kept["source"] = {k: v for k, v in row["source"].items() if k != "path"}
+        out.append(kept)
+    return out

@@ -1,0 +1,151 @@
+"""Logs that are written while somebody follows them: records of Claude Code's sessions, and a writer that mistreats files."""
+
+import gzip
+import json
+import random
+from pathlib import Path
+from uuid import UUID
+
+
+def claude_records(session: str, turns: int, start: int = 0, seed: int = 0) -> list[bytes]:
+    """A session of `turns` answers, each with a call and its result, as lines without line ends."""
+    rng = random.Random(f"{session}-{seed}")
+    lines: list[dict[str, object]] = []
+
+    def add(kind: str, message: dict[str, object]) -> None:
+        n = start + len(lines)
+        lines.append(
+            {
+                "parentUuid": None,
+                "isSidechain": False,
+                "userType": "external",
+                "cwd": "/home/dev/app",
+                "sessionId": session,
+                "version": "2.1.0",
+                "gitBranch": "main",
+                "type": kind,
+                "message": message,
+                "uuid": str(UUID(int=rng.getrandbits(128))),
+                "timestamp": f"2026-01-01T{n // 3600 % 24:02}:{n // 60 % 60:02}:{n % 60:02}.000Z",
+            }
+        )
+
+    add("user", {"role": "user", "content": f"please work on {session}"})
+    for turn in range(turns):
+        call = f"toolu_{session[:8]}_{start}_{turn}"
+        base = {"id": f"msg_{session[:8]}_{start}_{turn}", "type": "message", "role": "assistant", "model": "claude-x"}
+        usage = {"input_tokens": 10, "output_tokens": 20 + turn}
+        text = {"type": "text", "text": f"step {turn} " + "é\u2028 " * rng.randrange(40)}
+        use = {"type": "tool_use", "id": call, "name": "Bash", "input": {"command": f"ls {turn}"}}
+        add("assistant", base | {"content": [text], "stop_reason": None, "usage": usage})
+        add("assistant", base | {"content": [use], "stop_reason": "tool_use", "usage": usage})
+        result = {"type": "tool_result", "tool_use_id": call, "content": f"file{turn}\n" * rng.randrange(30)}
+        add("user", {"role": "user", "content": [result]})
+    return [json.dumps(line, ensure_ascii=False).encode() for line in lines]
+
+
+class Writer:
+    """Writes one log, in random cuts, and does to its file what happens to files. `written` is what a reader must get."""
+
+    def __init__(self, path: Path, session: str, turns: int, rng: random.Random) -> None:
+        self.path = path
+        self.rng = rng
+        self.todo = claude_records(session, turns)
+        self.written: list[bytes] = []
+        self.generation = b""  # what stands in the file
+        self.rotated = 0
+        self.dead = False
+
+    @property
+    def finished(self) -> bool:
+        return self.dead or not self.todo
+
+    def append(self, data: bytes) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("ab") as file:
+            file.write(data)
+        self.generation += data
+
+    def _next(self) -> bytes:
+        record = self.todo.pop(0)
+        self.written.append(record)
+        return record
+
+    def step(self) -> str:
+        """One thing, at random; gives its name."""
+        if self.finished:
+            return "nothing"
+        whole = self.generation.endswith(b"\n") or not self.generation
+        name = self.rng.choices(
+            ["write", "write half", "tear", "weld", "rotate", "rewrite", "rename", "touch", "recreate", "compress"],
+            [30, 12, 4, 4, 3, 3, 3, 2, 2, 1],
+        )[0]
+        if not whole or name == "write" or not self.written:
+            for _ in range(min(self.rng.randrange(1, 6), len(self.todo))):
+                self.append(self._next() + b"\n") if whole else self._finish_half()
+                whole = True
+            return "write"
+        getattr(self, "_" + name.replace(" ", "_"))()
+        return name
+
+    def _finish_half(self) -> None:
+        self.append(self._rest + b"\n")
+
+    def _write_half(self) -> None:
+        record = self._next()
+        cut = self.rng.randrange(1, len(record))
+        self._rest = record[cut:]
+        self.append(record[:cut])
+
+    def _tear(self) -> None:
+        """A record breaks off; the writer writes it again on the same line."""
+        record = self._next()
+        self.append(record[: self.rng.randrange(8, len(record) // 2)] + b"\n" + record + b"\n")
+
+    def _weld(self) -> None:
+        if len(self.todo) > 1:
+            self.append(self._next() + self._next() + b"\n")
+
+    def _rotate(self) -> None:
+        self.rotated += 1
+        self.path.rename(self.path.with_name(f"{self.path.name}.{self.rotated}"))
+        self.generation = b""
+        self.append(self._next() + b"\n")
+
+    def _rewrite(self) -> None:
+        """Truncated and written anew, with one more record."""
+        content = self.generation + self._next() + b"\n"
+        self.path.write_bytes(content)
+        self.generation = content
+
+    def _recreate(self) -> None:
+        content = self.generation + self._next() + b"\n"
+        self.path.unlink()
+        self.path.write_bytes(content)
+        self.generation = content
+
+    def _rename(self) -> None:
+        place = self.path.with_name(self.path.name.replace(".jsonl", "x.jsonl"))
+        self.path.rename(place)
+        self.path = place
+
+    def _touch(self) -> None:
+        self.path.touch()
+
+    def _compress(self) -> None:
+        """It is finished and packed; nothing comes any more."""
+        packed = self.path.with_name(self.path.name + ".gz")
+        temporary = self.path.with_name(".packing")
+        temporary.write_bytes(gzip.compress(self.path.read_bytes()))
+        temporary.rename(packed)
+        self.path.unlink()
+        self.dead = True
+
+    def finish(self) -> None:
+        """Writes what is left."""
+        if self.dead:
+            return
+        if self.generation and not self.generation.endswith(b"\n"):
+            self._finish_half()
+        while self.todo:
+            self.append(self._next() + b"\n")
