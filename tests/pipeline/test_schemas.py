@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, cast
 
 import anyio
 import pytest
@@ -27,11 +27,19 @@ LOGS = sorted(path for path in (*EXAMPLES.glob("*.jsonl"), *OF_AGENTS) if not pa
 DAMAGED = b"""Warning: no configuration\n{"type":"assistant","message":{"id":"m\n{"type":"tool_u\xff\n"""
 
 
+class Validator(Protocol):
+    """What is used of jsonschema's validators, whose stubs are typed in part only."""
+
+    def iter_errors(self, instance: Any) -> Iterator[Any]: ...
+
+    def is_valid(self, instance: Any) -> bool: ...
+
+
 @cache
-def validator(name: str) -> Draft202012Validator:
+def validator(name: str) -> Validator:
     made = schema(name)
     Draft202012Validator.check_schema(made)
-    return Draft202012Validator(closed(made))
+    return cast("Validator", Draft202012Validator(closed(made)))
 
 
 def closed(made: Any) -> Any:
@@ -110,7 +118,9 @@ def test_events_fit_their_schema(log: Path) -> None:
 def test_dead_letters_and_damaged_input_fit_their_schemas(tmp_path: Path) -> None:
     whole = (EXAMPLES / "claude.jsonl").read_bytes().splitlines(keepends=True)
     damaged = tmp_path / "damaged.jsonl"
-    damaged.write_bytes(b"".join([*whole[:4], DAMAGED, *whole[4:9], whole[9].strip() + whole[10], b'{"type":"user","me']))
+    damaged.write_bytes(
+        b"".join([*whole[:4], DAMAGED, *whole[4:9], whole[9].strip() + whole[10], b'{"type":"user","me'])
+    )
     report = consume(damaged, tmp_path / "out")
     assert report.result is not None
     assert report.result.faults.keys() >= {"not-json", "torn", "welded"}

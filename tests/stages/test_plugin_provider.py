@@ -87,7 +87,7 @@ def test_the_api_and_the_tables_know_it_too(plugin: Path, tmp_path: Path) -> Non
     code = (
         "import json, agentv_stream as a; "
         "adapter = a.create_adapter('abacus-cli'); "
-        "line = b'{\"abacus\":\"do\",\"answer\":1,\"call\":\"c\",\"name\":\"ext/docs/lookup\",\"with\":{}}'; "
+        'line = b\'{"abacus":"do","answer":1,"call":"c","name":"ext/docs/lookup","with":{}}\'; '
         "(call,) = a.decode_record('abacus', line); "
         "print(json.dumps([adapter.classify('change_file'), call.tool, call.origin, call.server]))"
     )
