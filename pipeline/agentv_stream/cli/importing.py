@@ -158,7 +158,7 @@ def tell(outcome: Outcome) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(stderr=True, highlight=False)
+    console = Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else 160)
     table = Table(box=None, pad_edge=False, header_style="bold")
     columns = ("provider", "sessions", "turns", "calls", "failed", "edits", "tokens in", "tokens out", "faults")
     for i, title in enumerate(columns):

@@ -1,0 +1,195 @@
+"""Bulk work: the same outputs on every engine, in the same order; a bad file is a row; sub-agents go with their session."""
+
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.dying import die_on_three
+from support.made_sessions import claude_session, make_folder, tree
+
+from agentv_stream import import_sessions, summarize, summarize_groups, summarize_many
+from agentv_stream.bulk import engine as engines
+from agentv_stream.bulk.engine import Crew
+from agentv_stream.bulk.find import find_units
+from agentv_stream.bulk.plan import make_tasks, one_by_one
+from agentv_stream.bulk.run import Outcome
+from agentv_stream.bulk.unit import Task, Unit
+from agentv_stream.errors import NotALog, SourceError, UsageError
+
+
+def _import(source: Path, out: Path, engine: str | Executor = "serial", **options: Any) -> Outcome:
+    return import_sessions([source], transcripts=out / "t", jsonl=out / "s.jsonl", engine=engine, **options)
+
+
+@pytest.mark.parametrize("engine", ["process", "thread"])
+def test_every_engine_writes_the_same_bytes(tmp_path: Path, engine: str) -> None:
+    make_folder(tmp_path / "in")
+    _import(tmp_path / "in", tmp_path / "one")
+    _import(tmp_path / "in", tmp_path / "two", engine, workers=2)
+    one, two = tree(tmp_path / "one"), tree(tmp_path / "two")
+    assert len(one) == 14  # 12 transcripts, one dead-letter file, the summaries
+    # The summaries name the transcripts, which lie elsewhere.
+    assert _same_place(one, tmp_path / "one") == _same_place(two, tmp_path / "two")
+
+
+def _same_place(files: dict[str, bytes], root: Path) -> dict[str, bytes]:
+    return {name: data.replace(str(root).encode(), b"ROOT") for name, data in files.items()}
+
+
+class Backwards(Executor):
+    """Somebody's own executor: does what it was given last first."""
+
+    def __init__(self) -> None:
+        self.submitted = 0
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        self.submitted += 1
+        future: Future[Any] = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
+
+
+def test_any_executor_can_be_passed(tmp_path: Path) -> None:
+    make_folder(tmp_path / "in")
+    own = Backwards()
+    outcome = _import(tmp_path / "in", tmp_path / "out", own, workers=2)
+    assert outcome.done == 12
+    assert own.submitted >= 8
+
+
+def test_results_come_in_the_order_of_the_paths(tmp_path: Path) -> None:
+    paths = make_folder(tmp_path)
+    with ThreadPoolExecutor(2) as pool:
+        results = list(summarize_many(reversed(paths), pool))
+    assert results == [summarize(path) for path in reversed(paths)]
+
+
+def test_summarize_many_raises_at_the_place_of_the_bad_file(tmp_path: Path) -> None:
+    paths = make_folder(tmp_path, 3)
+    bad = tmp_path / "bad.jsonl"
+    bad.write_bytes(b"hello\nworld\n")
+    results = summarize_many([paths[0], bad, paths[1]], engine="serial")
+    assert next(results).records
+    with pytest.raises(NotALog):
+        next(results)
+    missing = tmp_path / "nowhere.jsonl"
+    assert len(list(summarize_many([*paths, missing, bad], engine="serial", errors="skip"))) == 3
+
+
+def test_a_file_that_was_named_and_is_no_log_is_a_failure_and_one_that_was_met_is_not(tmp_path: Path) -> None:
+    make_folder(tmp_path / "in", 3)
+    (tmp_path / "in" / "notes.json").write_text('{"hello": 1}')
+    named = tmp_path / "named.jsonl"
+    named.write_text("no log\n")
+    empty = tmp_path / "in" / "empty.jsonl"
+    empty.touch()
+    outcome = import_sessions([tmp_path / "in", named], jsonl=tmp_path / "s.jsonl", engine="serial")
+    assert outcome.done == 3
+    assert [Path(failure.source).name for failure in outcome.failures] == ["named.jsonl"]
+    assert [Path(other).name for other in outcome.others] == ["empty.jsonl", "notes.json"]
+
+
+def test_a_damaged_archive_is_a_row_of_the_report(tmp_path: Path) -> None:
+    make_folder(tmp_path / "in", 2)
+    (tmp_path / "in" / "torn.jsonl.gz").write_bytes(b"\x1f\x8b\x08\x00garbage")
+    outcome = import_sessions([tmp_path / "in"], jsonl=tmp_path / "s.jsonl", engine="serial")
+    assert outcome.done == 2
+    assert outcome.failures[0].kind == "SourceError"
+
+
+def test_a_sub_agents_file_is_read_with_its_session_only(tmp_path: Path) -> None:
+    paths = make_folder(tmp_path)
+    units = find_units([str(tmp_path)])
+    assert len(units) == 12
+    assert [unit.position for unit in units] == list(range(12))
+    outcome = summarize_groups([tmp_path], engine="serial")
+    total = outcome.summary.total()
+    assert total.tool_calls == sum(result.tool_use_summary["total_tool_calls"] for result in map(summarize, paths))
+
+
+def test_a_sub_agents_file_without_its_session_is_a_unit_of_its_own(tmp_path: Path) -> None:
+    paths = make_folder(tmp_path)
+    paths[0].unlink()
+    assert sum("agent-abc123" in unit.source for unit in find_units([str(tmp_path)])) == 1
+
+
+def test_rollouts_of_sub_agents_count_once_though_only_reading_tells(tmp_path: Path) -> None:
+    parent, child = "0197aaaa-0000-7000-8000-000000000001", "0197aaaa-0000-7000-8000-000000000002"
+    _rollout(tmp_path, parent, None)
+    _rollout(tmp_path, child, parent)
+    outcome = import_sessions([tmp_path], transcripts=tmp_path / "t", jsonl=tmp_path / "s.jsonl", engine="serial")
+    assert (outcome.done, len(outcome.parts)) == (1, 1)
+    assert len(list((tmp_path / "t").glob("*.transcript.jsonl"))) == 1
+    assert (tmp_path / "s.jsonl").read_bytes().count(b"\n") == 1
+    assert outcome.summary.total().sessions == 1
+
+
+def _rollout(folder: Path, thread: str, parent: str | None) -> None:
+    spawned = f',"parent_thread_id":"{parent}"' if parent else ""
+    source = f'{{"subagent":{{"thread_spawn":{{"parent_thread_id":"{parent}","depth":1}}}}}}' if parent else '"cli"'
+    lines = (
+        f'{{"timestamp":"2026-03-01T10:00:00.000Z","type":"session_meta","payload":{{"id":"{thread}"{spawned},'
+        f'"timestamp":"2026-03-01T10:00:00.000Z","cwd":"/w","originator":"codex_cli_rs","cli_version":"0.120.0",'
+        f'"source":{source}}}}}\n'
+        '{"timestamp":"2026-03-01T10:00:01.000Z","type":"response_item","payload":{"type":"message","role":"user",'
+        '"content":[{"type":"input_text","text":"hello"}]}}\n'
+        '{"timestamp":"2026-03-01T10:00:02.000Z","type":"response_item","payload":{"type":"message",'
+        '"role":"assistant","content":[{"type":"output_text","text":"hi"}]}}\n'
+    )
+    (folder / f"rollout-2026-03-01T10-00-00-{thread}.jsonl").write_text(lines)
+
+
+def test_big_files_go_first_and_small_ones_go_together() -> None:
+    units = [Unit(f"/{i:03d}", i, size) for i, size in enumerate([10] * 50 + [100_000] + [10] * 50)]
+    tasks = make_tasks(units, 2)
+    assert tasks[0].size >= 100_000
+    assert len(tasks) < 101
+    assert sorted(unit.position for task in tasks for unit in task.units) == list(range(101))
+
+
+def test_globs_lists_and_file_urls_are_sources(tmp_path: Path) -> None:
+    paths = make_folder(tmp_path, 6)
+    assert len(find_units([f"{tmp_path}/*p1/*.jsonl"])) == 2
+    assert len(find_units([paths[0].as_uri(), str(paths[0])])) == 1
+    with pytest.raises(UsageError):
+        find_units([f"{tmp_path}/*/nothing-*.jsonl"])
+    with pytest.raises(SourceError):
+        find_units([str(tmp_path / "missing.jsonl")])
+
+
+def test_a_folder_that_goes_round_in_a_link_is_read_once(tmp_path: Path) -> None:
+    make_folder(tmp_path, 3)
+    (tmp_path / "-work-p0" / "again").symlink_to(tmp_path, target_is_directory=True)
+    assert len(find_units([str(tmp_path)])) == 3
+
+
+def test_an_unknown_engine_is_refused(tmp_path: Path) -> None:
+    paths = make_folder(tmp_path, 1)
+    with pytest.raises(UsageError, match="no engine"):
+        list(summarize_many(paths, engine="quantum"))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # forking beside the pool's own thread, on new Pythons
+def test_a_worker_that_dies_costs_one_unit_and_not_the_run() -> None:
+    units = tuple(Unit(f"/{i}", i) for i in range(8))
+    tasks = [Task(0, units[:2]), Task(1, units[2:5]), Task(2, units[5:])]
+    crew = Crew(engines.process_pool(2), 2, lambda: engines.process_pool(2))
+    done: dict[int, int | None] = {}
+    for task, count in crew.run(die_on_three, tasks, one_by_one):
+        for unit in task.units:
+            done[unit.position] = count
+    crew.executor.shutdown()
+    assert sorted(done) == list(range(8))
+    assert [position for position, count in done.items() if count is None] == [3]
+
+
+def test_hostile_names_make_harmless_paths(tmp_path: Path) -> None:
+    data = claude_session(1, 2).replace(b'"sessionId": "', b'"sessionId": "../../../etc/')
+    (tmp_path / "x.jsonl").write_bytes(data)
+    _import(tmp_path / "x.jsonl", tmp_path / "out")
+    names = [path.name for path in (tmp_path / "out" / "t").iterdir() if path.is_file()]
+    assert len(names) == 1
+    assert ".." not in names[0]
+    assert not (tmp_path / "etc").exists()

@@ -1,0 +1,197 @@
+"""Interrupted and resumed at any moment: the outputs are as if done in one go, and no half file is ever visible."""
+
+import json
+import multiprocessing
+import os
+import random
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.dying import import_all, import_and_die
+from support.made_sessions import claude_session, make_folder, tree
+
+from agentv_stream.bulk import import_sessions
+from agentv_stream.bulk import run as bulk_run
+from agentv_stream.bulk.dataset import read_manifest
+
+parquet = pytest.importorskip("pyarrow.parquet", reason="the Parquet extra is not installed")
+forked = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # forking a process with threads, on new Pythons
+
+
+def _check_whole(out: Path) -> None:
+    """Whatever is visible at this moment is whole."""
+    for path in out.rglob("*"):
+        if path.name.startswith(".") or not path.is_file() or any(part.startswith(".") for part in path.parts[2:]):
+            continue
+        data = path.read_bytes()
+        if path.suffix == ".jsonl":
+            assert data.endswith(b"\n"), path
+            for line in data.splitlines():
+                json.loads(line)
+        elif path.suffix == ".parquet":
+            assert parquet.ParquetFile(path).metadata.num_rows
+        elif path.suffix == ".json":
+            json.loads(data)
+
+
+def _run_and_kill(source: Path, out: Path, reports: int) -> None:
+    process = multiprocessing.get_context("spawn").Process(target=import_and_die, args=(source, out, reports))
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
+
+
+@forked
+def test_killed_at_random_moments_and_resumed_it_is_as_if_done_in_one_go(tmp_path: Path) -> None:
+    make_folder(tmp_path / "in", 16)
+    out = tmp_path / "out"
+    import_all(tmp_path / "in", out)
+    expected = tree(out)
+    out.rename(tmp_path / "whole")
+    dice = random.Random(7)
+    for reports in (1, dice.randint(2, 5), dice.randint(2, 5), 100):
+        _run_and_kill(tmp_path / "in", out, reports)
+        _check_whole(out)
+    outcome = import_all(tmp_path / "in", out)
+    assert outcome.skipped > 0
+    assert tree(out) == expected
+
+
+class Stop(BaseException):
+    """Stands for a death in the middle of publishing."""
+
+
+@pytest.mark.parametrize("moment", range(9))
+def test_a_death_while_publishing_leaves_the_old_data_set_or_the_new_one(
+    tmp_path: Path, moment: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, out = tmp_path / "in", tmp_path / "out"
+    make_folder(source, 6)
+    import_all(source, out)
+    old_manifest = (out / "d" / "_dataset.json").read_bytes()
+    (source / "-work-p0" / "new.jsonl").write_bytes(claude_session(77, 5, day=1))
+    (source / "-work-p1" / "newer.jsonl").write_bytes(claude_session(78, 5, day=2))
+    steps = 0
+
+    def counted(name: str) -> None:
+        real = getattr(bulk_run.object_store, name)
+
+        def call(*args: Any) -> Any:
+            nonlocal steps
+            if steps == moment:
+                raise Stop
+            steps += 1
+            return real(*args)
+
+        monkeypatch.setattr(bulk_run.object_store, name, call)
+
+    for name in ("put", "put_file", "remove"):
+        counted(name)
+    try:
+        import_all(source, out)
+    except Stop:
+        pass
+    monkeypatch.undo()
+    _check_whole(out)
+    manifest = read_manifest(str(out / "d"))
+    assert manifest is not None
+    for file in manifest.files:
+        assert (out / "d" / file.path).is_file()
+    if (out / "d" / "_dataset.json").read_bytes() == old_manifest:
+        assert len(manifest.signatures) == 6
+    import_all(source, out)
+    assert _rows(out / "d") == 8
+    assert (out / "s.jsonl").read_bytes().count(b"\n") == 8
+
+
+def _rows(root: Path, table: str = "sessions") -> int:
+    return sum(parquet.ParquetFile(path).metadata.num_rows for path in (root / table).rglob("*.parquet"))
+
+
+def test_nothing_new_writes_nothing(tmp_path: Path) -> None:
+    make_folder(tmp_path / "in", 6)
+    out = tmp_path / "out"
+    import_all(tmp_path / "in", out)
+    before = {path: path.stat().st_mtime_ns for path in (out / "d").rglob("*.parquet")}
+    outcome = import_all(tmp_path / "in", out)
+    assert (outcome.done, outcome.skipped) == (0, 6)
+    assert {path: path.stat().st_mtime_ns for path in (out / "d").rglob("*.parquet")} == before
+
+
+def test_a_session_that_grew_replaces_its_own_rows(tmp_path: Path) -> None:
+    paths = make_folder(tmp_path / "in", 6)
+    out = tmp_path / "out"
+    import_all(tmp_path / "in", out)
+    paths[1].write_bytes(claude_session(1, 30, day=2))
+    outcome = import_all(tmp_path / "in", out)
+    assert (outcome.done, outcome.skipped) == (1, 5)
+    assert _rows(out / "d") == 6
+    fresh = tmp_path / "fresh"
+    import_sessions([tmp_path / "in"], parquet=fresh, engine="serial")
+    for table in ("sessions", "messages", "tool_calls"):
+        assert _values(out / "d", table) == _values(fresh, table)
+
+
+def _values(root: Path, table: str) -> list[str]:
+    rows: list[str] = []
+    for path in (root / table).rglob("*.parquet"):
+        rows += [json.dumps(row, default=str, sort_keys=True) for row in parquet.ParquetFile(path).read().to_pylist()]
+    return sorted(rows)
+
+
+def test_a_file_changed_in_its_last_bytes_only_is_read_again(tmp_path: Path) -> None:
+    paths = make_folder(tmp_path / "in", 3)
+    out = tmp_path / "out"
+    import_all(tmp_path / "in", out)
+    stat = paths[2].stat()
+    data = paths[2].read_bytes()
+    paths[2].write_bytes(data.replace(b'"done"', b'"gone"'))
+    os.utime(paths[2], ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    assert import_all(tmp_path / "in", out).done == 1
+
+
+def test_a_sub_agents_file_that_grew_makes_its_session_new(tmp_path: Path) -> None:
+    paths = make_folder(tmp_path / "in", 3)
+    out = tmp_path / "out"
+    import_all(tmp_path / "in", out)
+    agent = next((paths[0].with_suffix("") / "subagents").glob("agent-*.jsonl"))
+    agent.write_bytes(agent.read_bytes() * 2)
+    assert import_all(tmp_path / "in", out).done == 1
+
+
+def test_a_transcript_that_was_deleted_is_written_again(tmp_path: Path) -> None:
+    make_folder(tmp_path / "in", 3)
+    out = tmp_path / "out"
+    import_all(tmp_path / "in", out)
+    gone = next((out / "t").glob("*.transcript.jsonl"))
+    gone.unlink()
+    assert import_all(tmp_path / "in", out).done == 1
+    assert gone.exists()
+
+
+def test_other_options_begin_anew(tmp_path: Path) -> None:
+    make_folder(tmp_path / "in", 3)
+    import_all(tmp_path / "in", tmp_path / "out")
+    outcome = import_all(tmp_path / "in", tmp_path / "out", text_chars=10)
+    assert (outcome.done, outcome.skipped) == (3, 0)
+
+
+def test_what_was_imported_from_elsewhere_stays(tmp_path: Path) -> None:
+    make_folder(tmp_path / "one", 3)
+    make_folder(tmp_path / "two", 4)
+    import_all(tmp_path / "one", tmp_path / "out")
+    import_all(tmp_path / "two", tmp_path / "out")
+    assert _rows(tmp_path / "out" / "d") == 7
+    assert (tmp_path / "out" / "s.jsonl").read_bytes().count(b"\n") == 7
+
+
+def test_a_damaged_source_keeps_the_rows_of_its_better_days(tmp_path: Path) -> None:
+    paths = make_folder(tmp_path / "in", 3)
+    out = tmp_path / "out"
+    import_all(tmp_path / "in", out)
+    paths[1].write_bytes(b"\x1f\x8b\x08\x00broken")
+    outcome = import_all(tmp_path / "in", out)
+    assert len(outcome.failures) == 1
+    assert _rows(out / "d") == 3
