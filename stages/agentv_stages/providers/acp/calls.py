@@ -15,6 +15,7 @@ MOST_CLOSED = 1_000
 OVER = frozenset(("completed", "failed", "cancelled"))
 BARE = (wire.EMPTY, wire.NULL)
 LAUNCHED = "started in background"
+_TOLD_BY_ARGUMENTS = ("copilot", "")
 INVALID = frozenset(("invalid", "Invalid Tool"))
 
 
@@ -42,9 +43,10 @@ def upsert(at: Connection, update: wire.Update, source: Source, batch: Batch) ->
         batch.ignore(f"{update.sessionUpdate}/progress")
     _merge(call, update)
     state.failure, status = None, update.status or ""
-    if not call.emitted and (status in OVER or _complete(call, call_id, status)):
+    over = status in OVER
+    if not call.emitted and (over or _complete(call, call_id, status)):
         emit(at, call_id, call, batch)
-    if status in OVER:
+    if over:
         _finish(at, call_id, call, status, source, batch)
 
 
@@ -53,12 +55,15 @@ def emit(at: Connection, call_id: str, call: Call, batch: Batch) -> None:
     if call.emitted:
         return
     call.emitted = True
-    given = naming.arguments(call.input)
-    name = naming.native_name(at.state.agent, call_id, call.name, call.first_title or call.title, call.kind, given)
+    agent, data = at.state.agent, bytes(call.input)
+    # Most calls are named, or need no look into their arguments for it.
+    unnamed = not call.name and agent in _TOLD_BY_ARGUMENTS
+    given = naming.arguments(call.input) if unnamed or b'agent_type"' in data or b"\\u" in data else {}
+    name = naming.native_name(agent, call_id, call.name, call.first_title or call.title, call.kind, given)
     arguments = call.input
     if arguments in BARE:
         diff = results.diff_of(results.pieces_of(call.content))
-        if at.state.agent == "gemini" or (not at.state.agent and (call.path or diff)):
+        if agent == "gemini" or (not agent and (call.path or diff)):
             arguments = naming.shown_arguments(name, call.title, call.kind, call.path, diff)
         else:
             arguments = wire.EMPTY
@@ -142,13 +147,13 @@ def _complete(call: Call, call_id: str, status: str) -> bool:
 
     Gemini shows the content of a written file only with the result.
     """
-    if call_id.startswith("write_file") and call.input in BARE:
+    data = bytes(call.input)
+    bare = data == b"{}" or data == b"null"
+    if bare and call_id.startswith("write_file"):
         return False
-    if status in ("in_progress", "running"):
+    if status == "in_progress" or status == "running":
         return True
-    if call.input in BARE:
-        return False
-    return bytes(call.input)[:7] != b'{"cwd":' or b"," in bytes(call.input)
+    return not bare and (data[:7] != b'{"cwd":' or b"," in data)
 
 
 def _finish(at: Connection, call_id: str, call: Call, status: str, source: Source, batch: Batch) -> None:

@@ -58,7 +58,18 @@ class AcpDecoder:
             if message.method == "session/update":
                 time_ms = from_epoch(message.timestamp or message.time or message.ts)
                 source = Source(self.file, record.row, record.offset, len(data), time_ms, self.stream)
-                self._updated(message.params, record, source, batch)
+                params, state = message.params, self.state
+                if params is None or state.session_id is None or params.update is None:
+                    self._updated(params, record, source, batch)
+                    return
+                update = params.update
+                kind = update.sessionUpdate
+                if kind == "agent_message_chunk":
+                    self._chunk(update, False, source, batch)
+                elif kind == "tool_call_update" or kind == "tool_call":
+                    calls.upsert(self, update, source, batch)
+                else:
+                    self._update(update, record, source, batch)
                 return
         line = wire.decode_line(data)
         path = "`$"
@@ -268,6 +279,12 @@ class AcpDecoder:
 
     def _chunk(self, update: wire.Update, thought: bool, source: Source, batch: Batch) -> None:
         state, meta = self.state, update.meta
+        if meta is None and not (state.tasks or state.held or (state.calls and state.agent == "copilot")):
+            if bytes(update.content)[:1] == b"{":
+                piece = wire.decode_text(update.content).text
+                if len(piece) > 2 and bytes(piece)[:1] == b'"':  # nearly every chunk: text of the main agent
+                    self.say(piece, thought, update.messageId, source, batch)
+                    return
         marker = meta is not None and meta.usage is not None
         block = wire.decode_text(update.content) if bytes(update.content)[:1] == b"{" else wire.Text("empty")
         text = wire.text_json(block.text)
@@ -297,17 +314,17 @@ class AcpDecoder:
 
     def say(self, text: Raw, thought: bool, native: str | None, source: Source, batch: Batch) -> None:
         """Appends a piece of an answer's text or reasoning."""
-        answer = self._speaking(thought, native, source)
-        model = self.state.model
+        answer, state = self._speaking(thought, native, source), self.state
+        model = state.model
         if thought:
-            self.state.thoughts = True
+            state.thoughts = True
             batch.events.append(Reasoning(source, "", answer.id, text, True, model))
             return
         failure = None
-        if self.state.agent == "copilot" and not answer.spoke and source.stream == self.stream:
+        if state.agent == "copilot" and not answer.spoke and source.stream == self.stream:
             found = FAILURE_TEXT.match(text_of(text))
             failure = found.string if found else None
-        self.state.failure = failure
+        state.failure = failure
         answer.spoke = True
         batch.events.append(AssistantText(source, "", answer.id, text, True, failure is not None, model))
 
@@ -316,7 +333,7 @@ class AcpDecoder:
         fresh = known is None or known.ended > 0 or known.marked
         if native and not thought and known is not None and known.native and known.native != native:
             fresh = True
-        answer = self.answer(source.stream, source, fresh)
+        answer = self.answer(source.stream, source, fresh) if fresh or known is None else known
         if native and not thought and not answer.native:
             answer.native = native
             if fresh:
