@@ -21,6 +21,7 @@ COMMANDS: dict[str, str] = {
     "import": "agentv_stream.cli.bulk:import_",
     "stats": "agentv_stream.cli.stats:stats",
     "query": "agentv_stream.cli.query:query",
+    "providers": "agentv_stream.cli.providers:providers",
     "tools": "agentv_stream.cli.tools:tools",
     "schema": "agentv_stream.cli.schema:schema",
 }

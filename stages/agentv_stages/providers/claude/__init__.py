@@ -121,8 +121,8 @@ PROVIDER = Provider(
     ),
     tools=TABLE,
     roots=(
-        LogRoot("~/.claude", "CLAUDE_CONFIG_DIR", "projects", ("*/*.jsonl",)),
-        LogRoot("~/.config/claude", "XDG_CONFIG_HOME", "claude/projects", ("*/*.jsonl",)),
+        LogRoot("~/.claude/projects", "CLAUDE_CONFIG_DIR", "projects", ("*/*.jsonl",)),
+        LogRoot("~/.config/claude/projects", "XDG_CONFIG_HOME", "claude/projects", ("*/*.jsonl",)),
     ),
     companions=companions,
 )

@@ -85,5 +85,5 @@ PROVIDER = Provider(
     ),
     tools=TABLE,
     aliases=("copilot-cli", "copilot-sdk", "copilot-events", "copilot-log"),
-    roots=(LogRoot("~/.copilot", "COPILOT_HOME", "session-state", ("*/events.jsonl", "*.jsonl")),),
+    roots=(LogRoot("~/.copilot/session-state", "COPILOT_HOME", "session-state", ("*/events.jsonl", "*.jsonl")),),
 )

@@ -21,7 +21,9 @@ _KEYS = ("env", "flag", "login")
 def _stream_line(line: Mapping[str, Any]) -> float:
     kind, subtype = line.get("type"), line.get("subtype")
     if kind == "system" and subtype == "init":
-        return 1.0 if str(line.get("apiKeySource")) in _KEYS and "tools" not in line and "permissionMode" in line else 0.0
+        return (
+            1.0 if str(line.get("apiKeySource")) in _KEYS and "tools" not in line and "permissionMode" in line else 0.0
+        )
     if kind == "tool_call" and subtype in ("started", "completed"):
         return 1.0 if "call_id" in line and isinstance(line.get("tool_call"), dict) else 0.0
     if "session_id" not in line or "uuid" in line or "parent_tool_use_id" in line:
@@ -62,5 +64,9 @@ PROVIDER = Provider(
     ),
     tools=TABLE,
     aliases=("cursor-agent", "cursor-cli"),
-    roots=(LogRoot("~/.cursor", None, "projects", ("*/agent-transcripts/*/*.jsonl", "*/agent-transcripts/*.jsonl")),),
+    roots=(
+        LogRoot(
+            "~/.cursor/projects", None, "projects", ("*/agent-transcripts/*/*.jsonl", "*/agent-transcripts/*.jsonl")
+        ),
+    ),
 )  # fmt: skip

@@ -1,0 +1,81 @@
+"""`agentv-stream providers`, and docs/providers.md that is made from the same table."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from agentv_stages.providers import all_providers
+from agentv_stream.cli import build
+from agentv_stream.provider_table import ENDS, MEASURED, PRODUCED, VERSIONS, dialect_rows, markdown, survey
+from support.decoding import corpus
+
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "providers.md"
+NAMES = {dialect.name for provider in all_providers() for dialect in provider.dialects}
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(build(["providers", "tools"]), ["providers", *arguments])
+    return result.exit_code, result.output
+
+
+def test_every_dialect_is_listed_with_its_losses() -> None:
+    code, text = run()
+    assert code == 0
+    for provider in all_providers():
+        assert provider.title in text
+        for dialect in provider.dialects:
+            assert f"  {dialect.name}  (" in text
+            assert all(f"loses: {loss}\n" in text for loss in dialect.losses)
+
+
+def test_json_holds_one_object_per_dialect() -> None:
+    code, text = run("--json")
+    rows = json.loads(text)
+    assert code == 0
+    assert {row["dialect"] for row in rows} == NAMES
+    claude = next(row for row in rows if row["dialect"] == "claude-stream")
+    assert claude["produced_by"] == "claude -p PROMPT --output-format stream-json --verbose"
+    assert claude["has_end"] is True
+    assert claude["has_prompt"] is False
+    assert claude["losses"]
+
+
+def test_one_provider_is_chosen_by_name_or_alias() -> None:
+    rows = json.loads(run("--provider", "codex-cli", "--json")[1])
+    assert {row["provider"] for row in rows} == {"codex"}
+
+
+def test_an_unknown_provider_is_an_error_of_usage() -> None:
+    assert run("--provider", "nobody")[0] == 2
+
+
+def test_the_tables_speak_of_dialects_that_exist() -> None:
+    assert set(PRODUCED) == NAMES
+    assert set(VERSIONS) <= NAMES
+    assert set(ENDS) <= NAMES
+
+
+def test_every_dialect_with_an_end_record_names_it() -> None:
+    assert [row.dialect for row in dialect_rows(all_providers()) if row.has_end and not row.end] == []
+
+
+@pytest.mark.parametrize("name", ["claude-stream", "codex-exec", "qwen-stream", "opencode-stream", "acp"])
+def test_streams_without_the_prompt_say_so(name: str) -> None:
+    row = next(row for row in dialect_rows(all_providers()) if row.dialect == name)
+    assert not row.has_prompt
+
+
+def test_the_page_says_what_the_code_says() -> None:
+    page = DOCS.read_text(encoding="utf-8")
+    assert page.partition("\n" + MEASURED)[0] + "\n" == markdown() + "\n", (
+        "make it again: python -m agentv_stream.provider_table CORPUS > docs/providers.md"
+    )
+
+
+def test_the_recordings_hold_nothing_that_has_no_name() -> None:
+    found = survey(corpus("clients").parent)
+    assert set(found) <= NAMES
+    assert all(name for seen in found.values() for name in seen.unknown)
+    assert sum(seen.records for seen in found.values()) > 50_000
