@@ -62,7 +62,9 @@ def read_pieces(path: Path) -> Iterator[bytes]:
         failures = (OSError, EOFError, zstandard.ZstdError)
     try:
         with open_plain(path) as file:
-            while data := file.read(CHUNK_BYTES):
+            # Of an archive that breaks off, `read` would lose what it had unpacked before it noticed.
+            read = getattr(file, "read1", file.read)
+            while data := read(CHUNK_BYTES):
                 yield data
     except failures as error:
         raise SourceError(f"cannot read {path}: {error}") from error

@@ -1,0 +1,80 @@
+"""The program as its users run it: a process of its own, its outputs in a folder of the test."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from support.decoding import FIXTURES
+
+STREAM = FIXTURES / "claude" / "stream.jsonl"
+SESSION = FIXTURES / "claude" / "0f3c2a10-5b7e-4c1d-9a61-2d5e8f9b7c01.jsonl"
+LIMIT_SECONDS = 60
+
+
+def command(*arguments: str | Path) -> list[str]:
+    return [sys.executable, "-m", "agentv_stream", *map(str, arguments)]
+
+
+def environment(**more: str) -> dict[str, str]:
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("AGENTV_STREAM_")}
+    return {**kept, **more}
+
+
+@dataclass
+class Ran:
+    """What a run left behind."""
+
+    code: int
+    out: bytes
+    err: str
+    folder: Path
+
+    def transcripts(self) -> list[Path]:
+        return sorted(self.folder.rglob("*.transcript.jsonl"))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows of the one transcript."""
+        (path,) = self.transcripts()
+        return rows_of(path)
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    data = path.read_bytes()
+    assert data.endswith(b"\n") or not data
+    return [json.loads(line) for line in data.split(b"\n")[:-1]]
+
+
+def run(folder: Path, *arguments: str | Path, given: bytes | None = None, **more: str) -> Ran:
+    """`agentv-stream ARGUMENTS` in `folder`, which becomes the current one; no message of it is a traceback."""
+    done = subprocess.run(
+        command(*arguments),
+        input=given,
+        stdin=subprocess.DEVNULL if given is None else None,
+        capture_output=True,
+        cwd=folder,
+        env=environment(**more),
+        timeout=LIMIT_SECONDS,
+        check=False,
+    )
+    ran = Ran(done.returncode, done.stdout, done.stderr.decode(), folder)
+    assert "Traceback" not in ran.err, ran.err
+    return ran
+
+
+def consume(folder: Path, *arguments: str | Path, given: bytes | None = None, **more: str) -> Ran:
+    return run(folder, "consume", *arguments, given=given, **more)
+
+
+def start(folder: Path, *arguments: str | Path, **pipes: Any) -> "subprocess.Popen[bytes]":
+    """`agentv-stream consume ARGUMENTS`, running, with pipes to write to and read from."""
+    wanted = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **pipes}
+    return subprocess.Popen(command("consume", *arguments), cwd=folder, env=environment(), **wanted)
+
+
+def fold(parts: Sequence[str]) -> str:
+    return "\n".join(parts) + "\n"
