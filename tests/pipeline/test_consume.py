@@ -306,7 +306,7 @@ EVIL = "../../../tmp/\x1b]0;owned\x07\x1b[2J\u202egnp\x00|rm -rf /\n\rx"
 
 
 def hostile() -> bytes:
-    from_init = {"type": "system", "subtype": "init", "session_id": EVIL, "model": EVIL, "cwd": EVIL,
+    from_init: dict[str, Any] = {"type": "system", "subtype": "init", "session_id": EVIL, "model": EVIL, "cwd": EVIL,
                  "claude_code_version": EVIL, "tools": []}  # fmt: skip
     call = {"type": "tool_use", "id": EVIL, "name": EVIL, "input": {"command": EVIL, EVIL: "<script>"}}
     message = {"id": EVIL, "model": EVIL, "content": [{"type": "text", "text": EVIL}, call]}

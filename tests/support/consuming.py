@@ -4,10 +4,9 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from support.decoding import FIXTURES
 
@@ -70,11 +69,13 @@ def consume(folder: Path, *arguments: str | Path, given: bytes | None = None, **
     return run(folder, "consume", *arguments, given=given, **more)
 
 
-def start(folder: Path, *arguments: str | Path, **pipes: Any) -> "subprocess.Popen[bytes]":
+def start(folder: Path, *arguments: str | Path, stdout: IO[bytes] | int = subprocess.PIPE) -> "subprocess.Popen[bytes]":
     """`agentv-stream consume ARGUMENTS`, running, with pipes to write to and read from."""
-    wanted = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **pipes}
-    return subprocess.Popen(command("consume", *arguments), cwd=folder, env=environment(), **wanted)
-
-
-def fold(parts: Sequence[str]) -> str:
-    return "\n".join(parts) + "\n"
+    return subprocess.Popen(
+        command("consume", *arguments),
+        cwd=folder,
+        env=environment(),
+        stdin=subprocess.PIPE,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+    )
