@@ -19,6 +19,7 @@ DOCS = ROOT / "docs"
 PROSE = sorted((*DOCS.rglob("*.md"), *ROOT.glob("*.md"), *ROOT.glob("benchmarks/*.md")))
 EXAMPLE = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)\)|!\[[^\]\n]*\]\(([^)\s]+)\)")
+NAMED = re.compile(r"\bdocs/[\w/-]+\.md\b")
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -80,6 +81,13 @@ def test_every_page_is_reached_from_the_index() -> None:
     index = (DOCS / "index.md").read_text(encoding="utf-8")
     pages = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")} - {"index.md"}
     assert not {page for page in pages if f"({page})" not in index}
+
+
+def test_pages_that_the_code_names_are_there() -> None:
+    modules = [path for root in ("pipeline", "stages", "benchmarks") for path in (ROOT / root).rglob("*.py")]
+    named = {name for path in modules for name in NAMED.findall(path.read_text(encoding="utf-8"))}
+    assert named
+    assert not {name for name in named if not (ROOT / name).exists()}
 
 
 def test_every_number_is_explained() -> None:
