@@ -23,6 +23,7 @@ SCHEMA = "agentv_stream.report.v1"
 RESAMPLES = 5_000
 CONFIDENCE = 0.95
 MOST_BYTES = 256 * 1024 * 1024
+OURS = ("agentv_stream.result.", "agentv_stream.output.")
 NO_RUN = frozenset(("workspace_error", "bobbin_setup_error"))
 
 
@@ -182,7 +183,7 @@ def read_run(path: Path, streams: bool = True) -> Run | None:
     if not is_object(value):
         return None
     schema = value.get("schema_version")
-    if isinstance(schema, str) and schema.startswith("agentv_stream.result."):
+    if isinstance(schema, str) and schema.startswith(OURS):
         return _own(path, value)
     if "approach" in value and "task_id" in value:
         return _bobbin(path, value, streams)

@@ -40,7 +40,9 @@ from agentv_stream.session import Report, StreamSession
 from agentv_stream.settings import Settings
 from agentv_stream.sink import RenderSink, Sink
 
-SCHEMA = "agentv_stream.result.v1"
+OUTPUT_SCHEMA = "agentv_stream.output.v1"
+"""What is kept of an output that is no stream: statistics and tokens are null there, not 0."""
+
 DEFAULT_FOLDER = Path(".agentv") / "runs"
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -325,14 +327,15 @@ def _value(result: Result | None, child: Child, live: LiveCheck | None) -> dict[
         return value
     status, reason = _ended(child.end)
     value = {
-        "schema_version": SCHEMA,
-        "session": None,
+        "schema_version": OUTPUT_SCHEMA,
+        "session": {"id": None, "provider": "unknown", "dialect": "none", "model": None, "version": None},
         "status": status or ("unknown" if child.received else "incomplete"),
         "evidence": {"reason": reason, "exit_code": child.end.exit_code, "signal": child.end.signal},
         "tool_use_summary": None,
         "tokens": None,
         "cost_usd": None,
         "duration_ms": None,
+        "losses": ["the agent printed no stream of events: calls, turns and tokens are not known"],
         "outputs": {"transcript": None},
     }
     data = bytes(child.head)

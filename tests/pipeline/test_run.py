@@ -163,6 +163,7 @@ async def test_one_json_object_in_place_of_a_stream_is_kept_as_the_result(tmp_pa
     value = stored(report)
     assert value["result"] == {"response": "hi", "total_cost_usd": 0.5}
     assert (value["cost_usd"], value["tool_use_summary"]) == (0.5, None)
+    assert value["schema_version"] == "agentv_stream.output.v1"
     assert report.exit_code == EXIT_FINE
 
 

@@ -88,11 +88,33 @@ def test_a_case_is_satisfied_before_the_end_where_nothing_can_change_it() -> Non
     assert [(d.standing, d.calls) for d in decisions] == [("satisfied", 1)]
 
 
+def test_a_composite_survives_a_restart() -> None:
+    config = {"type": "composite", "assertions": [GOOD, BAD], "aggregator": {"type": "maximum"}}
+    first, second = (Case("c", [build(config, Context())]) for _ in range(2))
+    for event in trace_of(["a"]):
+        first.push(event)
+    second.restore(first.snapshot())
+    assert second.standing == "satisfied"
+    second.flush()
+    assert second.result().score == 1
+
+
+def test_the_mean_can_decide_before_any_evaluator_does() -> None:
+    half = {"type": "tool-trajectory", "mode": "exact", "expected": ["a", "b"], "threshold": 0.5}
+    case = Case("c", [build(half, Context()), build(half, Context())], 0.8)
+    for event in trace_of(["x"]):
+        case.push(event)
+    assert [e.standing for e in case.evaluators] == ["open", "open"]
+    assert case.standing == "violated"
+
+
 def test_composites_weigh_and_count_their_members() -> None:
     weighted = {"type": "composite", "assertions": [{**GOOD, "name": "g"}, {**BAD, "name": "b"}]}
     assert run([weighted]).score == 0.5
     assert run([{**weighted, "aggregator": {"type": "weighted_average", "weights": {"g": 4, "b": 1}}}]).score == 0.8
     assert run([{**weighted, "aggregator": {"type": "threshold", "threshold": 0.5}}]).score == 1
+    for kind, wanted in (("minimum", 0), ("maximum", 1), ("all_or_nothing", 0)):
+        assert run([{**weighted, "aggregator": {"type": kind}}]).score == wanted
     member = build({**weighted, "aggregator": {"type": "llm-grader"}}, Context())
     assert isinstance(member, Skipped)
 

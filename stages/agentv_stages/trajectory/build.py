@@ -12,7 +12,8 @@ from agentv_stages.trajectory.answer import KINDS, Answer
 from agentv_stages.trajectory.arguments import MISSING
 from agentv_stages.trajectory.budgets import Budgets
 from agentv_stages.trajectory.calls import Step
-from agentv_stages.trajectory.case import Composite, Member, Skipped
+from agentv_stages.trajectory.case import Member, Skipped
+from agentv_stages.trajectory.composite import AGGREGATORS, Composite
 from agentv_stages.trajectory.config import (
     KIND_NAMES,
     Config,
@@ -342,18 +343,21 @@ def _composite(config: Config, scope: _Scope, explicit: bool) -> Rule | Skipped:
             raise ConfigError(error.message, (key, i, *error.path), error.known) from error
     aggregator: Any = config.get("aggregator", {"type": "weighted_average"})
     kind = aggregator.get("type") if is_object(aggregator) else aggregator
-    if kind not in ("weighted_average", "threshold"):
+    if kind not in AGGREGATORS:
         return Skipped(Terms("", ""), f"its aggregator {kind} needs a model or a script")
     if all(isinstance(member, Skipped) for member in members):
         return Skipped(Terms("", ""), "all its members are skipped")
-    share, weights = None, [m.terms.weight for m in members]
+    share, weights = 1.0, [m.terms.weight for m in members]
     if is_object(aggregator):
-        table: Any = aggregator.get("weights") or {}
-        weights = [float(table.get(m.terms.name, w)) for m, w in zip(members, weights, strict=True)]
+        table: Any = aggregator.get("weights")
+        if is_object(table):
+            weights = [
+                number(table, m.terms.name, 0.0) or 0.0 if m.terms.name in table else m.terms.weight for m in members
+            ]
         if kind == "threshold":
-            share = number(aggregator, "threshold", 0.0, 1.0)
-            share = PASS if share is None else share
-    return Composite(members, weights, share)
+            given = number(aggregator, "threshold", 0.0, 1.0)
+            share = PASS if given is None else given
+    return Composite(members, weights, str(kind), share)
 
 
 Maker: TypeAlias = Callable[[Config, _Scope, bool], Rule | Skipped]

@@ -22,7 +22,6 @@ from agentv_stages.trajectory.verdict import (
     Bounds,
     Decision,
     Evidence,
-    Proof,
     Result,
     Standing,
     Verdict,
@@ -87,11 +86,11 @@ class Case:
 
     def push(self, event: AnyEvent, /) -> Iterable[Decision]:
         self.events += 1
-        fell = False
+        moved = False
         for evaluator in self.evaluators:
-            if evaluator.push(event):
-                fell = True
-        if not fell or self.decided is not None:
+            evaluator.push(event)
+            moved = moved or evaluator.moved
+        if not moved or self.decided is not None:
             return ()
         return self._decide(evidence_of(event))
 
@@ -171,68 +170,3 @@ def mean(scores: Sequence[tuple[Bounds, float]]) -> Bounds:
     if total <= 0:
         return Bounds(0.0, 0.0)
     return Bounds(sum(b.low * w for b, w in scores) / total, sum(b.high * w for b, w in scores) / total)
-
-
-class CompositeState(Struct):
-    evaluators: list[EvaluatorState] = field(default_factory=list[EvaluatorState])
-    done: bool = False
-
-
-class Composite:
-    """AgentV's `composite` with the aggregators `weighted_average` and `threshold` (the share of members that pass).
-
-    Members that need a model or a script are left out.
-    """
-
-    threshold: float | None = None
-
-    def __init__(self, members: Sequence[Member], weights: Sequence[float], share: float | None = None) -> None:
-        self._members = tuple(members)
-        self._evaluators = [m for m in members if isinstance(m, Evaluator)]
-        kept = [w for m, w in zip(members, weights, strict=True) if isinstance(m, Evaluator)]
-        self._weights = kept
-        self._share = share
-        self._done = False
-
-    @property
-    def state(self) -> CompositeState:
-        return CompositeState([e.snapshot() for e in self._evaluators], self._done)
-
-    @state.setter
-    def state(self, state: CompositeState) -> None:
-        self._done = state.done
-        for evaluator, saved in zip(self._evaluators, state.evaluators, strict=True):
-            evaluator.restore(saved)
-
-    def observe(self, event: AnyEvent) -> bool:
-        fell = [bool(e.push(event)) for e in self._evaluators]  # all of them see it, so no `any` around it
-        return any(fell)
-
-    def finish(self) -> None:
-        for evaluator in self._evaluators:
-            evaluator.flush()
-        self._done = True
-
-    def bounds(self) -> Bounds:
-        if self._share is None:
-            return mean([(e.score_bounds(), w) for e, w in zip(self._evaluators, self._weights, strict=True)])
-        number = len(self._evaluators)
-        low = sum(e.standing == "satisfied" for e in self._evaluators) / number
-        high = sum(e.standing != "violated" for e in self._evaluators) / number
-        return Bounds(float(low >= self._share - EPSILON), float(high >= self._share - EPSILON))
-
-    def broken(self) -> bool:
-        return False
-
-    def prove(self, proof: Proof) -> None:
-        for member in self._members:
-            result = member.result()
-            if result.score is None:
-                proof.add(f"{result.name}: skipped, {result.reason}", True)
-                continue
-            proof.add(f"{result.name}: score {result.score:.2f}", result.verdict == "pass")
-            for assertion in result.assertions:
-                proof.add(f"{result.name}: {assertion.text}", assertion.passed, assertion.evidence)
-
-    def warnings(self) -> list[str]:
-        return []

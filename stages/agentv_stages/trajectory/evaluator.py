@@ -97,6 +97,7 @@ class Evaluator:
         self.rule = rule
         self.events = 0
         self.calls = 0
+        self.moved = False  # whether the last event may have changed the bounds
         self.decided: Decision | None = None
         own = rule.threshold
         self.threshold = terms.threshold if terms.threshold is not None else own if own is not None else PASS
@@ -115,7 +116,8 @@ class Evaluator:
         self.events += 1
         if type(event) is ToolCall:
             self.calls += 1
-        if self.rule.observe(event) and self.decided is None:
+        self.moved = self.rule.observe(event)
+        if self.moved and self.decided is None:
             return self._decide(evidence_of(event))
         return ()
 

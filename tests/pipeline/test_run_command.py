@@ -1,0 +1,104 @@
+"""The command `run`: attempts, targets, exit codes, as a person calls it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agentv_stream.cli import bare_options
+from support.fake_agents import READ_EDIT, agent, alive, init, stream
+
+
+def start(tmp_path: Path, *arguments: str) -> subprocess.Popen[str]:
+    words = ["agentv-stream", "run", *arguments]
+    code = f"import sys; from agentv_stream.cli import main; sys.argv = {words!r}; main()"
+    return subprocess.Popen(
+        [sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def run(tmp_path: Path, *arguments: str) -> tuple[int, str, str]:
+    process = start(tmp_path, *arguments)
+    out, err = process.communicate(timeout=60)
+    return process.returncode, out, err
+
+
+def test_repeat_makes_numbered_attempts(tmp_path: Path) -> None:
+    command = agent(tmp_path, "say(DATA)", stream(READ_EDIT))
+    code, out, _ = run(tmp_path, "--task", "t", "--approach", "a", "--repeat", "2", "--out", "r", "--", *command)
+    assert (code, out) == (0, "")
+    code, _, _ = run(tmp_path, "--task", "t", "--approach", "a", "--out", "r", "--", *command)
+    results = sorted(path.name for path in (tmp_path / "r").glob("*.json"))
+    assert (code, results) == (0, ["t_a_1.json", "t_a_2.json", "t_a_3.json"])
+    assert json.loads((tmp_path / "r" / "t_a_3.json").read_bytes())["attempt"] == 3
+
+
+def test_results_go_below_the_hidden_folder_by_default(tmp_path: Path) -> None:
+    command = agent(tmp_path, "say(DATA)", stream(READ_EDIT))
+    code, _, err = run(tmp_path, "--", *command)
+    assert code == 0
+    assert (tmp_path / ".agentv" / ".gitignore").exists()
+    assert len(list((tmp_path / ".agentv" / "runs").glob("task_*_1.json"))) == 1
+    assert "first edit turn 3" in err
+
+
+def test_a_target_gives_command_and_stream_log(tmp_path: Path) -> None:
+    command = agent(tmp_path, "sys.stderr.write(sys.argv[1]); say(DATA)", stream(READ_EDIT))
+    entry = {"name": "mine", "provider": "cli", "command": list(command), "stream_log": "summary"}
+    (tmp_path / ".agentv").mkdir()
+    (tmp_path / ".agentv" / "targets.yaml").write_text(json.dumps({"targets": [entry]}), encoding="utf-8")
+    code, _, _ = run(tmp_path, "--target", "mine", "--prompt", "do it; now", "--out", "r")
+    assert code == 0
+    value = json.loads((tmp_path / "r" / "task_mine_1.json").read_bytes())
+    assert value["run"]["stderr_tail"] == "do it; now"
+    assert list((tmp_path / "r").glob("*.stream.log"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        ((), "nothing to run"),
+        (("--fail-fast", "--", "true"), "--fail-fast needs --check"),
+        (("--fail-fast=now", "--check", "x", "--", "true"), "expected report or close"),
+        (("--check", "none.yaml", "--", "true"), "none.yaml: cannot be read"),
+        (("--stream-log", "loud", "--", "true"), "expected false, summary or raw"),
+        (("--", "./no-such-program"), "cannot start './no-such-program'"),
+    ],
+)
+def test_wrong_calls_exit_with_2(tmp_path: Path, arguments: tuple[str, ...], part: str) -> None:
+    code, out, err = run(tmp_path, *arguments)
+    assert (code, out) == (2, "")
+    assert part in err
+
+
+def test_a_silent_agent_exits_with_3(tmp_path: Path) -> None:
+    code, _, err = run(tmp_path, "--", *agent(tmp_path, "pass"))
+    assert code == 3
+    assert "the agent printed nothing" in err
+
+
+def test_a_signal_to_us_ends_the_agent_and_our_code_says_so(tmp_path: Path) -> None:
+    command = agent(tmp_path, "say(DATA)\nos.kill(os.getppid(), signal.SIGTERM)\nhang()", init())
+    process = start(tmp_path, "--grace", "0.3", "--out", "r", "--", *command)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert "ended by a signal" in err
+    assert alive(tmp_path) == []
+    assert json.loads(next((tmp_path / "r").glob("*.json")).read_bytes())["status"] == "killed"
+
+
+def test_escapes_of_the_agent_do_not_reach_the_terminal(tmp_path: Path) -> None:
+    code, _, err = run(tmp_path, "--", *agent(tmp_path, "sys.stderr.write('\\x1b]0;pwned\\x07 no'); sys.exit(1)"))
+    assert code == 3
+    assert "\x1b" not in err and "\x07" not in err
+    assert os.linesep in err
+
+
+def test_fail_fast_alone_means_report_but_not_behind_the_dashes() -> None:
+    assert bare_options(["run", "--fail-fast", "--check", "x"]) == ["run", "--fail-fast=report", "--check", "x"]
+    assert bare_options(["run", "--fail-fast", "close"]) == ["run", "--fail-fast", "close"]
+    assert bare_options(["run", "--", "x", "--fail-fast"]) == ["run", "--", "x", "--fail-fast"]
