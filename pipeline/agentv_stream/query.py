@@ -1,6 +1,6 @@
 """SQL over a data set, with DuckDB (an extra): views `sessions`, `messages`, `tool_calls`, `faults`.
 
-Every view also has `provider` and `day` (a DATE, null where the log has no times). The files are those of the manifest,
+Every view also has `provider` and `day` (a DATE, null where the log has no times); times are TIMESTAMPs in UTC. The files are those of the manifest,
 so a data set that is being written looks as it was before. Docs: docs/queries.md.
 """
 
@@ -19,7 +19,7 @@ _TYPES = {
     "int64": "BIGINT",
     "double": "DOUBLE",
     "bool": "BOOLEAN",
-    "time": "TIMESTAMP WITH TIME ZONE",
+    "time": "TIMESTAMP",
     "list": "VARCHAR[]",
 }
 
@@ -72,7 +72,9 @@ def _view(table: str, paths: Sequence[str]) -> str:
     files = ", ".join(_quoted(path) for path in paths)
     types = "hive_partitioning = true, hive_types = {'provider': VARCHAR, 'day': VARCHAR}"
     source = f"read_parquet([{files}], {types}, union_by_name = true)"
-    return f"SELECT * REPLACE (TRY_CAST(day AS DATE) AS day) FROM {source}"
+    replaced = ["TRY_CAST(day AS DATE) AS day"]
+    replaced += [f"{name} AT TIME ZONE 'UTC' AS {name}" for name, kind in COLUMNS[table] if kind == "time"]
+    return f"SELECT * REPLACE ({', '.join(replaced)}) FROM {source}"
 
 
 def _quoted(text: str) -> str:

@@ -28,7 +28,7 @@ from agentv_stream.naming import safe_part
 
 MANIFEST = "_dataset.json"
 GROUP_ROWS = 131_072
-GROUP_BYTES = 64 * 1024 * 1024
+GROUP_BYTES = 32 * 1024 * 1024
 FILE_BYTES = 256 * 1024 * 1024
 
 
@@ -168,7 +168,7 @@ def _batches(rows: Iterable[tuple[str, Rows]]) -> Iterator[tuple[str, Any]]:
                 if object_store.is_url(part.path):
                     file = object_store.open_input(part.path)
                 else:
-                    file = pa.memory_map(part.path)
+                    file = pa.OSFile(part.path)
                 opened[part.path] = (pa.ipc.open_file(file), file)
             reader = opened[part.path][0]
             for i in range(part.first, part.last):

@@ -4,6 +4,7 @@ A unit that fails is a row of the report. What a worker writes appears whole, th
 a worker that dies on the way has done nothing.
 """
 
+import gc
 import hashlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -35,7 +36,10 @@ _encode = msgspec.json.Encoder().encode
 def do_task(work: Work, task: Task) -> bytes:
     """The report of a task, as JSON of `unit.Report`."""
     with without_collector():
-        return _encode(_Worker(work, task).run())
+        report = _encode(_Worker(work, task).run())
+    if not gc.isenabled():  # a prepared worker: the few cycles that sessions leave go here
+        gc.collect()
+    return report
 
 
 def key_of(name: str) -> str:

@@ -1,0 +1,48 @@
+"""A cluster of two workers, one of which is killed on the way, gives what one process gives."""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.made_sessions import make_folder, tree
+
+from agentv_stream import import_sessions
+from agentv_stream.bulk.unit import Report, Task
+
+distributed: Any = pytest.importorskip("distributed", reason="the Dask extra is not installed")
+pytest.importorskip("pyarrow", reason="the Parquet extra is not installed")
+pytestmark = pytest.mark.filterwarnings("ignore")  # the cluster warns of the loss that the test makes
+
+
+@pytest.fixture
+def cluster() -> Iterator[Any]:
+    made = distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
+    )
+    with made:
+        yield made
+
+
+def test_a_cluster_that_loses_a_worker_gives_the_same(tmp_path: Path, cluster: Any) -> None:
+    make_folder(tmp_path / "in", 24)
+
+    def run(out: Path, **options: Any) -> int:
+        return import_sessions([tmp_path / "in"], transcripts=out / "t", parquet=out / "d", workers=2, **options).done
+
+    killed: list[int] = []
+
+    def kill(report: Report, task: Task) -> None:
+        if not killed:
+            with distributed.Client(cluster) as client:
+                pids = client.run(os.getpid)
+            killed.append(min(pids.values()))
+            os.kill(killed[0], signal.SIGKILL)
+
+    engine = "dask://" + cluster.scheduler_address.removeprefix("tcp://")
+    assert run(tmp_path / "cluster", engine=engine, on_report=kill) == 24
+    assert killed
+    assert run(tmp_path / "alone", engine="serial") == 24
+    assert tree(tmp_path / "cluster") == tree(tmp_path / "alone")

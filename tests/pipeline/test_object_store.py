@@ -1,0 +1,102 @@
+"""A bucket: a real S3 server on loopback. What is read from it and written to it is what a folder has."""
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+from support.made_sessions import make_folder, tree
+
+from agentv_stream import object_store
+from agentv_stream.bulk import import_sessions
+from agentv_stream.bulk.find import find_units
+from agentv_stream.bulk.listing import RememberingFolder
+from agentv_stream.errors import SourceError, UsageError
+from agentv_stream.query import run_query
+
+moto_server: Any = pytest.importorskip("moto.server", reason="moto's server is not installed")
+fsspec: Any = pytest.importorskip("fsspec", reason="the cloud extra is not installed")
+pytest.importorskip("s3fs", reason="the cloud extra is not installed")
+pytest.importorskip("pyarrow", reason="the Parquet extra is not installed")
+pytestmark = pytest.mark.filterwarnings("ignore")  # of the server and of botocore
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    server = moto_server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    for name, value in {
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
+        "FSSPEC_S3_ENDPOINT_URL": f"http://{host}:{port}",
+    }.items():
+        monkeypatch.setenv(name, value)
+    object_store.file_system.cache_clear()
+    fsspec.filesystem("s3", skip_instance_cache=True).clear_instance_cache()
+    system = object_store.file_system("s3")
+    system.mkdir("logs")
+    yield system
+    object_store.file_system.cache_clear()
+    system.clear_instance_cache()
+    urlopen(Request(f"http://{host}:{port}/moto-api/reset", method="POST")).close()
+    server.stop()
+
+
+def _upload(system: Any, folder: Path) -> None:
+    for path in folder.rglob("*"):
+        if path.is_file():
+            system.pipe_file(f"logs/in/{path.relative_to(folder)}", path.read_bytes())
+
+
+def test_a_bucket_in_and_out_is_as_a_folder_in_and_out(tmp_path: Path, bucket: Any) -> None:
+    make_folder(tmp_path / "in", 6)
+    _upload(bucket, tmp_path / "in")
+    there = {"transcripts": "s3://logs/out/t", "jsonl": "s3://logs/out/s.jsonl", "parquet": "s3://logs/out/d"}
+    outcome = import_sessions(["s3://logs/in"], engine="thread", workers=2, **there)
+    assert (outcome.done, outcome.failures) == (6, [])
+    out = tmp_path / "out"
+    local = import_sessions(
+        [tmp_path / "in"], transcripts=out / "t", jsonl=out / "s.jsonl", parquet=out / "d", engine="serial"
+    )
+    assert local.summary == outcome.summary
+    names = [name.removeprefix("logs/out/") for name in bucket.find("logs/out") if "/_state/" not in name]
+    assert len(names) == len(tree(out))
+    _, rows = run_query("SELECT sum(tool_calls), count(*) FROM sessions", "s3://logs/out/d")
+    assert rows == run_query("SELECT sum(tool_calls), count(*) FROM sessions", out / "d")[1]
+    again = import_sessions(["s3://logs/in"], engine="serial", resume=True, **there)
+    assert (again.done, again.skipped) == (0, 6)
+
+
+def test_objects_are_found_by_folder_by_glob_and_by_name(tmp_path: Path, bucket: Any) -> None:
+    make_folder(tmp_path / "in", 6)
+    _upload(bucket, tmp_path / "in")
+    assert len(find_units(["s3://logs/in"])) == 6
+    assert len(find_units(["s3://logs/in/*p1/*.jsonl"])) == 2
+    one = find_units(["s3://logs/in"])[0]
+    assert [unit.source for unit in find_units([one.source])] == [one.source]
+    with pytest.raises(SourceError):
+        find_units(["s3://logs/nothing"])
+
+
+def test_compressed_objects_are_unpacked(tmp_path: Path, bucket: Any) -> None:
+    path = make_folder(tmp_path, 1)[0]
+    bucket.pipe_file("logs/one.jsonl.gz", gzip.compress(path.read_bytes()))
+    assert b"".join(object_store.pieces("s3://logs/one.jsonl.gz")) == path.read_bytes()
+
+
+def test_sub_agents_files_are_found_in_a_bucket(tmp_path: Path, bucket: Any) -> None:
+    path = make_folder(tmp_path, 1)[0]
+    _upload(bucket, tmp_path)
+    session = f"s3://logs/in/-work-p0/{path.stem}"
+    found = RememberingFolder().glob(f"{session}/subagents/**/agent-*.jsonl")
+    assert found == [f"{session}/subagents/agent-abc123.jsonl"]
+
+
+def test_an_unknown_scheme_is_a_usage_error() -> None:
+    with pytest.raises(UsageError):
+        find_units(["quantum://bucket/key"])

@@ -1,0 +1,110 @@
+"""`stats` and `import` as commands: tables, JSON, plots, exit codes."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import Result as Run
+from support.made_sessions import make_folder
+from typer.testing import CliRunner
+
+from agentv_stages.merge import DIMENSIONS
+from agentv_stream import summarize
+from agentv_stream.cli import build
+
+
+def _run(*arguments: str | Path, given: str | None = None) -> Run:
+    return CliRunner().invoke(build(["stats", "import"]), [str(a) for a in arguments], input=given)
+
+
+@pytest.mark.parametrize("by", DIMENSIONS)
+def test_every_grouping_comes_to_the_same_total(tmp_path: Path, by: str) -> None:
+    paths = make_folder(tmp_path)
+    told = _run("stats", tmp_path, "--by", by, "--json", "-", "--engine", "serial")
+    assert told.exit_code == 0
+    figures = json.loads(told.stdout)
+    calls = sum(summarize(path).tool_use_summary["total_tool_calls"] for path in paths)
+    assert figures["total"]["tool_calls"] == calls
+    key = "calls" if by == "tool" else "tool_calls"
+    assert sum(group[key] for group in figures["groups"].values()) == calls
+    assert len(figures["groups"]) == {"all": 1, "provider": 1, "project": 3, "model": 1, "day": 3, "tool": 4}[by]
+
+
+def test_sums_are_those_of_the_single_sessions(tmp_path: Path) -> None:
+    paths = make_folder(tmp_path)
+    told = _run("stats", tmp_path, "--json", "-", "--engine", "serial")
+    total = json.loads(told.stdout)["total"]
+    results = [summarize(path) for path in paths]
+    assert total["tokens"]["input"] == sum(result.tokens["input"] for result in results)
+    assert total["turns"] == sum(result.tool_use_summary["turns"] for result in results)
+    for outcome in ("ok", "error"):
+        assert total["by_outcome"][outcome] == sum(r.tool_use_summary["by_outcome"][outcome] for r in results)
+    assert total["by_status"] == {"complete": 11, "unknown": 1} or sum(total["by_status"].values()) == 12
+
+
+def test_the_table_shows_groups_and_a_total(tmp_path: Path) -> None:
+    make_folder(tmp_path)
+    told = _run("stats", tmp_path, "--by", "project", "--engine", "serial")
+    assert told.exit_code == 0
+    assert "/work/p1" in told.stdout
+    assert "total" in told.stdout
+
+
+@pytest.mark.parametrize("kind", ["svg", "png"])
+@pytest.mark.parametrize("by", ["provider", "tool"])
+def test_a_plot_is_written(tmp_path: Path, kind: str, by: str) -> None:
+    pytest.importorskip("matplotlib", reason="the plot extra is not installed")
+    make_folder(tmp_path / "in", 3)
+    place = tmp_path / f"p.{kind}"
+    told = _run("stats", tmp_path / "in", "--by", by, "--plot", place, "-q", "--engine", "serial")
+    assert told.exit_code == 0, told.output
+    assert place.read_bytes()[:5] in (b"<?xml", b"\x89PNG\r")
+
+
+def test_wrong_words_are_usage_errors(tmp_path: Path) -> None:
+    assert _run("stats", tmp_path, "--by", "moon").exit_code == 2
+    assert _run("stats", tmp_path, "--plot", "x.bmp").exit_code == 2
+    assert _run("stats", tmp_path, "--engine", "quantum").exit_code == 2
+    assert _run("import", tmp_path / "nowhere").exit_code == 4
+
+
+def test_an_empty_folder_is_nothing_to_read(tmp_path: Path) -> None:
+    assert _run("stats", tmp_path, "--engine", "serial").exit_code == 3
+
+
+def test_a_list_on_standard_input_names_sources(tmp_path: Path) -> None:
+    paths = make_folder(tmp_path / "in", 4)
+    given = "\n".join(map(str, paths[:2])) + "\n"
+    told = _run("import", "-", "--jsonl", tmp_path / "s.jsonl", "--engine", "serial", "-q", "--json", "-", given=given)
+    assert told.exit_code == 0, told.output
+    assert json.loads(told.stdout)["done"] == 2
+    assert (tmp_path / "s.jsonl").read_bytes().count(b"\n") == 2
+
+
+def test_a_dry_run_lists_and_writes_nothing(tmp_path: Path) -> None:
+    make_folder(tmp_path / "in", 4)
+    told = _run("import", tmp_path / "in", "--parquet", tmp_path / "d", "--dry-run")
+    assert told.exit_code == 0
+    assert told.stdout.count(".jsonl") == 4
+    assert not (tmp_path / "d").exists()
+
+
+def test_a_source_that_cannot_be_read_gives_exit_code_4_and_the_rest_is_done(tmp_path: Path) -> None:
+    paths = make_folder(tmp_path / "in", 3)
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text("no log\n")
+    report = tmp_path / "r.json"
+    told = _run("import", *paths, bad, "--jsonl", tmp_path / "s.jsonl", "--json", report, "--engine", "serial")
+    assert told.exit_code == 4
+    found = json.loads(report.read_bytes())
+    assert (found["done"], len(found["failures"])) == (3, 1)
+    assert found["by_provider"]["claude"]["sessions"] == 3
+
+
+def test_without_an_output_transcripts_go_where_consume_puts_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_folder(tmp_path / "in", 2)
+    monkeypatch.chdir(tmp_path)
+    assert _run("import", tmp_path / "in", "--engine", "serial", "-q").exit_code == 0
+    assert len(list((tmp_path / ".agentv" / "logs" / "claude").glob("*.transcript.jsonl"))) == 2
