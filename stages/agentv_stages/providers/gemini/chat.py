@@ -9,7 +9,7 @@ import re
 from typing import TypeVar
 from zlib import crc32
 
-from msgspec import Raw, Struct, field
+from msgspec import Raw, Struct, ValidationError, field
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import (
@@ -43,18 +43,21 @@ from agentv_stages.providers.gemini.wire import (
     Tokens,
     decode_chat,
     decode_parts,
+    decode_plain_result,
     decode_response,
 )
 from agentv_stages.times import parse_iso
 
 LOSSES = (
     "a tool call is recorded when it has ended: one that was cut off is missing",
+    "a call of a tool that does not exist is missing where the session ran over ACP",
     "an answer that was interrupted while it was written is missing",
     "tokens of side models (loop detection, summaries) are not recorded",
     "the agent's version is not recorded",
 )
 T = TypeVar("T")
 KEEP = 4096
+ENDS_OF = 512  # bytes at the beginning and at the end of an output that tell how the call ended
 ENDED = frozenset(("success", "error", "cancelled"))
 CONTEXT = b"<session_context>"
 LOOP = b'"System: Potential loop detected'
@@ -190,10 +193,10 @@ class ChatDecoder:
         """
         state = self.state
         known = str(message.id) in state.messages
-        if message.type == "user" and not known and CONTEXT in bytes(message.content)[:64]:
+        if message.type == "user" and not known and CONTEXT in _head(message.content, 64):
             state.copying = True
         elif state.copying and message.type == "gemini":
-            state.copying = message.tokens is None and not message.toolCalls and bytes(message.content)[:1] == b"["
+            state.copying = message.tokens is None and not message.toolCalls and _head(message.content) == b"["
         return state.copying and not known
 
     def _rewind(self, target: str, record: Record, batch: Batch) -> None:
@@ -233,7 +236,7 @@ class ChatDecoder:
 
     def _user(self, message: ChatMessage, source: Source, batch: Batch) -> None:
         content = message.content or message.parts
-        if bytes(content)[:1] == b'"':
+        if _head(content) == b'"':
             self._user_text(content, source, batch)
             return
         parts = _parts(content)
@@ -248,7 +251,7 @@ class ChatDecoder:
             batch.ignore("user/empty")
 
     def _user_text(self, body: Raw, source: Source, batch: Batch) -> None:
-        head = bytes(body)[:64]
+        head = _head(body, 64)
         context = CONTEXT in head
         if context and self.state.cwd is None:
             found = _DIRECTORY.search(text_of(body))
@@ -325,7 +328,7 @@ class ChatDecoder:
             if call.status == "awaiting_approval":
                 text = f"{name} waits for approval"
                 batch.events.append(Notification(source, at, "permission_request", text, "info", call_id))
-        if done or not (call.status in ENDED or bytes(call.result) not in EMPTY):
+        if done or not (call.status in ENDED or not _empty(call.result)):
             return
         calls[call_id] = True
         output, failed = _output(call)
@@ -351,8 +354,17 @@ def _remember(known: dict[str, T], key: str, value: T) -> T:
     return value
 
 
+def _head(raw: Raw, size: int = 1) -> bytes:
+    """The first bytes of a payload. It can have a megabyte: nothing here copies one to look at it."""
+    return bytes(memoryview(raw)[:size])
+
+
+def _empty(raw: Raw) -> bool:
+    return len(raw) < 5 and bytes(raw) in EMPTY
+
+
 def _parts(content: Raw) -> list[Part | str]:
-    if bytes(content) in EMPTY:
+    if _empty(content):
         return []
     found = decode_parts(content)
     return [found] if isinstance(found, Part) else found
@@ -381,10 +393,9 @@ def _usage(source: Source, at: str, tokens: Tokens, model: str | None) -> TokenU
 
 def _response(raw: Raw) -> tuple[Raw | None, bool]:
     """What the model reads of a function response, and whether it is an error."""
-    data = bytes(raw)
-    if data in EMPTY:
+    if _empty(raw):
         return None, False
-    if data[:1] != b"{":
+    if _head(raw) != b"{":
         return raw, False
     response = decode_response(raw)
     if response.output:
@@ -397,10 +408,14 @@ def _response(raw: Raw) -> tuple[Raw | None, bool]:
 def _output(call: Call) -> tuple[Raw | None, bool]:
     """What the call gave to the model; what a person was shown where the log holds nothing else."""
     result = call.result
-    data = bytes(result)
-    if data[:1] == b'"' and data not in EMPTY:
+    empty, head = _empty(result), _head(result)
+    if head == b'"' and not empty:
         return result, False
-    if data[:1] in (b"[", b"{"):
+    if head == b"[" or head == b"{":
+        try:
+            return decode_plain_result(result)[0].functionResponse.response.output, False
+        except ValidationError:
+            pass  # several responses, an error, another shape
         outputs = [
             _response(p.functionResponse.response) for p in _parts(result) if isinstance(p, Part) and p.functionResponse
         ]
@@ -408,14 +423,20 @@ def _output(call: Call) -> tuple[Raw | None, bool]:
         if told:
             failed = any(failed for _, failed in outputs)
             return (told[0] if len(told) == 1 else Raw(b"[" + b",".join(bytes(o) for o in told) + b"]")), failed
-        if not outputs and data not in EMPTY:
+        if not outputs and not empty:
             return result, False
     shown = call.resultDisplay
-    return (None if bytes(shown) in EMPTY else shown), False
+    return (None if _empty(shown) else shown), False
 
 
 def _outcome(output: Raw | None, status: str | None, shell: bool) -> tuple[Outcome | None, int | None]:
-    text = bytes(output) if output is not None else b""
+    text = b""
+    if output is not None:
+        text = (
+            bytes(output)
+            if len(output) <= 2 * ENDS_OF
+            else _head(output, ENDS_OF) + bytes(memoryview(output)[-ENDS_OF:])
+        )
     if status == "success":
         return success_outcome(text, shell) if text else ("ok", None)
     if status in ("error", "cancelled"):

@@ -56,9 +56,14 @@ def success_outcome(output: bytes, shell: bool) -> tuple[Outcome, int | None]:
     return shell_outcome(output) if shell else ("ok", None)
 
 
+def _denied(low: bytes) -> bool:
+    """The plain search for a word comes first: the expression alone takes longer than all else about a result."""
+    return (b"user " in low or b"denied by" in low or b"requires " in low) and _DENIED.search(low) is not None
+
+
 def failure_outcome(output: bytes, error_type: str | None, cancelled: bool) -> Outcome:
     """What a result that is no success means: refused by a person or a policy, interrupted, or failed."""
-    if error_type in DENIED_TYPES or _DENIED.search(output[:400]):
+    if error_type in DENIED_TYPES or _denied(output[:400].lower()):
         return "denied"
     if cancelled or _CANCELLED.match(output[:80]):
         return "cancelled"

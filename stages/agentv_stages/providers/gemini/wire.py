@@ -74,6 +74,20 @@ class Part(Struct, gc=False):
     functionResponse: FunctionResponse | None = None
 
 
+class _Read(Struct, gc=False):
+    output: Raw
+
+
+class _Responded(Struct, gc=False):
+    response: _Read
+
+
+class PlainResult(Struct, gc=False):
+    """A part of a result whose response has an `output`: all that has to be known of nearly every result."""
+
+    functionResponse: _Responded
+
+
 class Thought(Struct, gc=False):
     subject: str | None = None
     description: str | None = None
@@ -148,6 +162,7 @@ decode_stream = Decoder(StreamLine).decode
 decode_models = Decoder(dict[str, ModelShare]).decode
 decode_failure = Decoder(Failure).decode
 decode_response = Decoder(Response).decode
+decode_plain_result = Decoder(tuple[PlainResult]).decode
 decode_parts = Decoder(list[Part | str] | Part).decode
 decode_chat = Decoder(ChatLine).decode
 decode_agent = Decoder(AgentArguments).decode
