@@ -44,6 +44,7 @@ OUTPUT_SCHEMA = "agentv_stream.output.v1"
 """What is kept of an output that is no stream: statistics and tokens are null there, not 0."""
 
 DEFAULT_FOLDER = Path(".agentv") / "runs"
+LONGEST_DRAIN = 20  # times `linger`: so long a flood from out of reach is read after the agent has gone
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -235,12 +236,7 @@ class _Overseer:
     async def _watch_end(self) -> None:
         await self._ending.wait()
         await self.child.terminate(self.options.grace)
-        # What is in the pipe is still read; a pipe that somebody out of reach holds open is left.
-        with anyio.move_on_after(self.options.linger):
-            await self.child.eof.wait()
-            return
-        self.child.end.left_open = True
-        self.session.stop()
+        await self._drain()
 
     async def _watch_exit(self) -> None:
         await self.child.wait()
@@ -250,10 +246,21 @@ class _Overseer:
         if self.child.end.stopped is None:
             self.child.end.left_open = True
             await self.child.terminate(self.options.grace)
-            with anyio.move_on_after(self.options.linger):
-                await self.child.eof.wait()
-                return
-            self.session.stop()
+            await self._drain()
+
+    async def _drain(self) -> None:
+        """Lets what is in the pipe be read; a pipe that somebody out of reach holds open is left once it is silent."""
+        linger = self.options.linger
+        with anyio.move_on_after(LONGEST_DRAIN * linger):
+            while True:
+                with anyio.move_on_after(linger):
+                    await self.child.eof.wait()
+                    return
+                since = self.child.silent_since
+                if since is not None and anyio.current_time() - since >= linger:
+                    break
+        self.child.end.left_open = True
+        self.session.stop()
 
     async def _watch_time(self, seconds: float) -> None:
         await anyio.sleep(seconds)

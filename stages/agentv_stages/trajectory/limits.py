@@ -22,6 +22,7 @@ from agentv_stages.trajectory.verdict import MAX_ASSERTIONS, MAX_EVIDENCE, Bound
 
 FORM = re.compile(r"\s*([^()\s]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 SHELL_TOOLS = frozenset(("Bash", "Shell", "bash", "shell"))
+UNQUOTED = re.compile(r"[\"'\\\\]")
 FIND_RUNS = re.compile(r"\s-(?:exec|execdir|ok|okdir)\s+")
 FILE_TOOLS = frozenset(("Read", "Edit", "Write", "MultiEdit", "NotebookEdit", "NotebookRead", "Delete", "LS"))
 
@@ -82,6 +83,9 @@ class CallForm:
         self.tool: str = found.group(1)
         inner: str | None = found.group(2)
         self.inner = inner.strip() if inner is not None and inner.strip() not in ("", "*") else None
+        # A word that every fitting command must hold, once quotes are gone: most commands need no closer look.
+        words = [word for word in re.split(r"[*\s]+", (self.inner or "").removesuffix(":*")) if word]
+        self._word = UNQUOTED.sub("", max(words, key=len)) if words else ""
 
     def fits(self, call: ToolCall) -> bool:
         """Whether the call is of this form."""
@@ -92,6 +96,8 @@ class CallForm:
                 return False
             if inner is None:
                 return True
+            if self._word not in UNQUOTED.sub("", call.command or ""):
+                return False
             test = text_test(inner)
             return any(test(text) for text in command_texts(call.command or ""))
         if tool.startswith("kind:"):
