@@ -197,8 +197,9 @@ class Follower:
         if new:
             self._rotation.index()
         # Names tell the time for most agents: so parents come before the sub-agents that they start.
-        new.sort(key=_parents_first)
-        new.sort(key=self._rotation.knows, reverse=True)  # what was renamed, before what took its place
+        new.sort(key=_oldest_first if self._began or self.taken else _parents_first)
+        for one in new:  # what was renamed, before what took its place
+            self._rotation.renamed(one)
         for n, one in enumerate(new):
             if one.path in self.entries:
                 continue
@@ -217,11 +218,12 @@ class Follower:
         """A file that nobody has seen yet; gives its session, 0 for none."""
         if self._rotation.known_elsewhere(one):
             return 0
-        if self._began:
-            for session in list(self.hot.values()):
-                if Path(session.main).parent == Path(one.path).parent and self._companions(session, folder):
-                    if one.path in self.entries:
-                        return self.entries[one.path].number
+        if self._began or self.taken:
+            for session in self._near(one.path):
+                if self._companions(session, folder) and one.path in self.entries:
+                    return self.entries[one.path].number
+        if self._rotation.further_part(one):
+            return self.entries[one.path].number
         if not self.plan.wanted(one.path):
             self.entries[one.path] = Entry(one.signature, 0, "ignored")
             return 0
@@ -229,6 +231,18 @@ class Follower:
             self.entries[one.path] = Entry(one.signature, 0, "end")
             return 0
         return self.open(one.path).number
+
+    def _near(self, path: str) -> list[Followed]:
+        """Sessions that a new file may be a sub-agent's of: those at work beside it, and those its folders name."""
+        folder = path.rpartition("/")[0]
+        near = [s for s in self.hot.values() if s.main.rpartition("/")[0] == folder]
+        while folder.count("/") > 1:
+            entry = self.entries.get(folder + ".jsonl")
+            session = self.wake(entry.number) if entry is not None and entry.number else None
+            if session is not None:
+                near.append(session)
+            folder = folder.rpartition("/")[0]
+        return near
 
     def open(self, path: str, mute_until: int = 0) -> Followed:
         """Begins to follow a session by its main file."""
@@ -574,6 +588,11 @@ class Follower:
                 key = (paired.call.tool or paired.call.name, (paired.result and paired.result.outcome) or "unpaired")
                 if key in counts.calls or len(counts.calls) < 1000:
                     counts.calls[key] = counts.calls.get(key, 0) + 1
+
+
+def _oldest_first(found: Found) -> tuple[bool, int, str]:
+    """Parts of a log that came while nobody looked, in the order of their writing."""
+    return (_parents_first(found)[0], found.signature.mtime_ns, found.path)
 
 
 def _parents_first(found: Found) -> tuple[bool, str, int]:

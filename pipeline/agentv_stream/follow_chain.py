@@ -142,7 +142,7 @@ class FollowChain:
         observer = self.observer
         observer.facts_observer.facts = state.facts
         observer.stats.restore(state.statistics)
-        observer.totals.state = state.totals
+        observer.totals.restore(state.totals)
         observer.counters = state.counters
         for file, raw in state.decoders.items():
             decode = Decode(self.dialect, contexts.get(file) or DecodeContext(file))

@@ -16,6 +16,7 @@ from agentv_stages.detect import Detector, UnknownFormat
 from agentv_stages.provider import DecodeContext, Dialect, Folder, Provider
 from agentv_stages.providers import get_provider
 from agentv_stream.cursors import HASH_BYTES, InputRow, SessionRow
+from agentv_stream.files import CHUNK_BYTES
 from agentv_stream.follow_chain import FollowChain
 from agentv_stream.follow_outputs import FollowOutputs
 from agentv_stream.growing import GrowingFile, OpenFiles
@@ -145,7 +146,8 @@ class Followed:
         """
         total = 0
         while total < limit:
-            data = one.file.read()
+            muted = one.mute_until - one.file.position
+            data = one.file.read(min(CHUNK_BYTES, muted) if muted > 0 else CHUNK_BYTES)
             if not data:
                 break
             total += len(data)

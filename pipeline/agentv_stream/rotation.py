@@ -49,9 +49,10 @@ class Rotation:
                     self._followed[entry.signature[:2]] = path
                 self._names.setdefault(_name(path), []).append(path)
 
-    def knows(self, found: Found) -> bool:
-        """Whether a file was followed under another name."""
-        return found.signature[:2] in self._followed
+    def renamed(self, found: Found) -> bool:
+        """Whether a new file was followed under another name; then it is again. Raises: nothing."""
+        path = self._followed.get(found.signature[:2])
+        return path is not None and path != found.path and self._same_log(path, found)
 
     def learn(self, found: Found) -> None:
         """A file that is followed from now on."""
@@ -225,27 +226,22 @@ class Rotation:
         folder = Path(found.path).parent
         renamed = found.path != logical_name(found.path)
         alike: list[str] = []
-        same = self._followed.get(found.signature[:2])
-        if same is not None and same != found.path:
-            alike.append(same)
         others = [
             path
             for path in self._names.get(_name(found.path), ())
-            if path not in (found.path, same) and (renamed or Path(path).parent != folder or path != logical_name(path))
+            if path != found.path and (renamed or Path(path).parent != folder or path != logical_name(path))
         ]
         if others:
             head = self._head(found.path)
             alike += [path for path in others if self._head(path) in (head, b"")]
-        if any(self._same_log(path, found) for path in alike[:MOST_ALIKE]):
-            return True
-        return self._further_part(found)
+        return any(self._same_log(path, found) for path in alike[:MOST_ALIKE])
 
     def native(self, main: str, dialect: str | None, native: str | None, number: int) -> None:
         """A session says its id."""
         if dialect is not None and native is not None:
             self._natives.setdefault((main.rpartition("/")[0], dialect, native), number)
 
-    def _further_part(self, found: Found) -> bool:
+    def further_part(self, found: Found) -> bool:
         """Whether a new file goes on with a session: it says its id; or it says none and bears a rotated log's name."""
         follower = self._follower
         try:

@@ -72,11 +72,18 @@ def catch_up(follower: Follower, most: int = 200) -> None:
     raise AssertionError("the follower does not come to rest")
 
 
-def bare(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Rows without what depends on the place of the log and on when totals were written."""
-    out: list[dict[str, Any]] = []
-    for row in sorted(rows, key=lambda r: r["message_index"]):
-        kept = {k: v for k, v in row.items() if not k.startswith("transcript_")}
-        kept["source"] = {k: v for k, v in row["source"].items() if k != "path"}
-        out.append(kept)
-    return out
+def bare(rows: list[dict[str, Any]]) -> dict[str, list[str]]:
+    """What each message says and which calls it made with which results, each as often as it stands there.
+
+    Parts of a log that was rotated several times while nobody looked may be read in another order; so a message whose
+    records lie in two of them may come as two rows, and numbers may differ.
+    """
+    messages: dict[str, list[str]] = {}
+    for row in rows:
+        parts = messages.setdefault(row["metadata"]["agentv_stream"]["message_id"], [])
+        if row["content"]:
+            parts.append(json.dumps(row["content"]))
+        for call in row.get("tool_calls", ()):
+            if row["role"] == "tool" or call["status"] != "unknown":
+                parts.append(json.dumps([call["id"], call["input"], call.get("output"), call["status"]]))
+    return {message: sorted(parts) for message, parts in messages.items() if parts}

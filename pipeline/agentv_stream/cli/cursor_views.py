@@ -1,0 +1,112 @@
+"""Cursors as text, and forgetting them."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from agentv_stages.times import iso
+from agentv_stages.visible import visible
+from agentv_stream.cursors import FILE, CursorError, CursorStore, SessionRow, state_folder
+from agentv_stream.errors import UsageError
+
+
+def _open(state: Path | None, consumer: str = "", read_only: bool = True) -> CursorStore:
+    folder = state or state_folder()
+    if not (folder / FILE).exists():
+        raise CursorError(f"no cursors in {folder}")
+    return CursorStore(folder, consumer, read_only=read_only)
+
+
+def _find(store: CursorStore, name: str) -> list[SessionRow]:
+    path = str(Path(name).absolute())
+    rows = store.sessions(every_consumer=True)
+    found = [r for r in rows if (r.native or "").startswith(name) or r.main == path or str(r.id) == name]
+    if not found:
+        raise UsageError(f"no cursor of a session {name!r}; `agentv-stream cursors list` shows them")
+    return found
+
+
+def cursor_lines(state: Path | None, as_json: bool) -> str:
+    """One line per session. Raises: CursorError."""
+    store = _open(state)
+    try:
+        lines: list[str] = []
+        for row in store.sessions(every_consumer=True):
+            facts = _facts(store, row)
+            if as_json:
+                lines.append(msgspec.json.encode(facts).decode())
+                continue
+            state_of = ",".join(sorted({one.state for one in row.inputs}))
+            lines.append(
+                f"{row.id:>6} {row.provider or '?':8} {visible(row.native or '?', 36):36} {state_of:8} "
+                f"{sum(one.mark.offset for one in row.inputs):>12} bytes in {len(row.inputs)} files  "
+                f"{facts['committed_at']}  {visible(row.main, 120)}  [{visible(str(facts['consumer']), 60)}]"
+            )
+        return "\n".join(lines) + "\n" if lines else "no cursors\n"
+    finally:
+        store.close()
+
+
+def _facts(store: CursorStore, row: SessionRow) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "consumer": store.consumer_of(row.id),
+        "session_id": row.native,
+        "provider": row.provider,
+        "dialect": row.dialect,
+        "path": row.main,
+        "settled": row.settled,
+        "committed_at": iso(row.committed_ms),
+        "inputs": [
+            {
+                "path": one.path,
+                "state": one.state,
+                "generation": one.generation,
+                "offset": one.mark.offset,
+                "row": one.mark.row,
+                "skipped": one.skipped,
+                "device": one.signature.device if one.signature else None,
+                "inode": one.signature.inode if one.signature else None,
+                "size": one.signature.size if one.signature else None,
+                "stream": one.context.stream,
+            }
+            for one in row.inputs
+        ],
+    }
+
+
+def cursor_details(state: Path | None, name: str) -> str:
+    """All that is kept of the sessions that are meant. Raises: CursorError, UsageError."""
+    store = _open(state)
+    try:
+        out: list[str] = []
+        for row in _find(store, name):
+            whole = store.load(row.id) or row
+            facts = _facts(store, whole)
+            facts["outputs"] = msgspec.to_builtins(whole.outputs)
+            facts["state_bytes"] = len(whole.state or b"")
+            facts["state"] = msgspec.json.decode(whole.state) if whole.state else None
+            out.append(msgspec.json.format(msgspec.json.encode(facts), indent=2).decode("utf-8", "replace"))
+        return "\n".join(out) + "\n"
+    finally:
+        store.close()
+
+
+def forget(state: Path | None, name: str | None, every: bool) -> str:
+    """Removes cursors, if no follower is at work. Raises: CursorError, UsageError."""
+    if (name is None) == (not every):
+        raise UsageError("name a session, or say --all")
+    store = _open(state)
+    try:
+        rows = store.sessions(every_consumer=True) if every else _find(store, name or "")
+        consumers = {row.id: store.consumer_of(row.id) for row in rows}
+    finally:
+        store.close()
+    for consumer in sorted(set(consumers.values())):
+        store = _open(state, consumer, read_only=False)  # takes the lock: a follower would write it back
+        try:
+            store.forget([one for one, whose in consumers.items() if whose == consumer])
+        finally:
+            store.close()
+    return f"{len(rows)} sessions are read again next time\n"

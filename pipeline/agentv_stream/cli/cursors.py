@@ -1,0 +1,53 @@
+"""`agentv-stream cursors`: how far followers have read; list, show, reset."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(name="cursors", help="How far followers have read.", no_args_is_help=True, rich_markup_mode=None)
+StateOption = Annotated[Path | None, typer.Option(help="Folder of the cursors; else ~/.local/state/agentv-stream.")]
+
+
+@app.command("list")
+def list_cursors(
+    state: StateOption = None, json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False
+) -> None:
+    """One line per session: follower, agent, session, files, bytes read, when committed."""
+    from agentv_stream.cli.cursor_views import cursor_lines
+
+    _print(lambda: cursor_lines(state, json))
+
+
+@app.command()
+def show(
+    session: Annotated[str, typer.Argument(help="Session id, its beginning, or a path.")], state: StateOption = None
+) -> None:
+    """Everything that is kept of a session, as JSON."""
+    from agentv_stream.cli.cursor_views import cursor_details
+
+    _print(lambda: cursor_details(state, session))
+
+
+@app.command()
+def reset(
+    session: Annotated[str | None, typer.Argument(help="Session id, its beginning, or a path.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="Every session of every follower.")] = False,
+    state: StateOption = None,
+) -> None:
+    """Forget sessions: they are read from their beginning again, their outputs made again."""
+    from agentv_stream.cli.cursor_views import forget
+
+    _print(lambda: forget(state, session, every))
+
+
+def _print(make: Callable[[], str]) -> None:
+    from agentv_stream.errors import AgentvStreamError
+
+    try:
+        sys.stdout.write(make())
+    except AgentvStreamError as error:
+        sys.stderr.write(f"agentv-stream: {error}\n")
+        raise typer.Exit(error.exit_code) from error

@@ -1,0 +1,53 @@
+"""`agentv-stream faults`: the dead letters; list, show, retry."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(name="faults", help="Records that could not be used.", no_args_is_help=True, rich_markup_mode=None)
+Places = Annotated[list[Path] | None, typer.Argument(help="Dead-letter files or folders; else .agentv/logs.")]
+
+
+@app.command("list")
+def list_faults(
+    places: Places = None, json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False
+) -> None:
+    """One line per fault: reason, where it stands, what it is."""
+    from agentv_stream.dead_letter_files import fault_lines
+
+    _print(lambda: fault_lines(places, json))
+
+
+@app.command()
+def show(place: Annotated[str, typer.Argument(help="FILE:NUMBER, as `faults list` says.")]) -> None:
+    """The bytes of one fault, made visible."""
+    from agentv_stream.dead_letter_files import fault_bytes
+
+    _print(lambda: fault_bytes(place))
+
+
+@app.command()
+def retry(places: Places = None) -> None:
+    """Decode the records again, with this version: events that come out go to standard output as JSON lines."""
+    from agentv_stream.dead_letter_files import retry_faults
+
+    def run() -> str:
+        lines, told = retry_faults(places)
+        sys.stderr.write(told)
+        return lines
+
+    _print(run)
+
+
+def _print(make: Callable[[], str]) -> None:
+    from agentv_stream.errors import AgentvStreamError
+
+    try:
+        sys.stdout.write(make())
+        sys.stdout.flush()
+    except AgentvStreamError as error:
+        sys.stderr.write(f"agentv-stream: {error}\n")
+        raise typer.Exit(error.exit_code) from error

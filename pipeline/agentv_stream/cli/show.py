@@ -1,0 +1,32 @@
+"""`agentv-stream show`: one session as a readable transcript in the terminal."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+
+def show(
+    session: Annotated[str, typer.Argument(help="Session id, its beginning, or a path.")],
+    provider: Annotated[str | None, typer.Option(help="Whose log it is; detected by content if not given.")] = None,
+    root: Annotated[
+        list[str] | None, typer.Option(help="Look here instead: PATH or PROVIDER=PATH; repeatable.")
+    ] = None,
+    width: Annotated[int, typer.Option(help="Columns; 0 for those of the terminal.")] = 0,
+    full: Annotated[bool, typer.Option("--full", help="Do not shorten texts and outputs.")] = False,
+) -> None:
+    """Show a session: turns, texts, calls with outcome and duration, context use."""
+    from agentv_stream.errors import AgentvStreamError
+    from agentv_stream.show import show_session
+
+    try:
+        for line in show_session(session, provider, root or (), width, full):
+            sys.stdout.write(line + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        from agentv_stream.cli.consuming import quiet_stdout
+
+        quiet_stdout()
+    except AgentvStreamError as error:
+        sys.stderr.write(f"agentv-stream: {error}\n")
+        raise typer.Exit(error.exit_code) from error

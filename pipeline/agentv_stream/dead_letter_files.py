@@ -1,0 +1,143 @@
+"""Dead-letter files read back: listed, shown, and their records decoded once more.
+
+A letter whose log still stands where it stood is decoded in its place, behind the records before it; else by itself.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.decode import Decode
+from agentv_stages.normalize import Normalize
+from agentv_stages.pair import Pair
+from agentv_stages.provider import DecodeContext
+from agentv_stages.providers import get_provider
+from agentv_stages.sinks.event_lines import EventLines
+from agentv_stages.visible import visible
+from agentv_stream.errors import SourceError, UsageError
+from agentv_stream.header import Header, read_header
+from agentv_stream.naming import DEFAULT_ROOT
+
+SUFFIX = ".dead-letters.jsonl"
+MOST_SHOWN = 64 * 1024
+
+
+class Letter(Struct):
+    """One line of a dead-letter file."""
+
+    reason: str
+    file: str
+    row: int
+    offset: int
+    length: int
+    detail: str
+    text: str | None = None
+    blob: str | None = None
+
+
+def letter_files(places: list[Path] | None) -> list[Path]:
+    """The dead-letter files that are meant. Raises: SourceError for a place that is not there."""
+    found: list[Path] = []
+    for place in places or [DEFAULT_ROOT / "logs"]:
+        if place.is_dir():
+            found += sorted(place.rglob(f"*{SUFFIX}"))
+        elif place.is_file():
+            found.append(place)
+        elif places:
+            raise SourceError(f"cannot read {place}: no such file")
+    return found
+
+
+def letters(path: Path) -> Iterator[Letter]:
+    """The letters of a file. Raises: SourceError."""
+    decode = msgspec.json.Decoder(Letter).decode
+    try:
+        with path.open("rb") as file:
+            for line in file:
+                try:
+                    yield decode(line)
+                except (msgspec.MsgspecError, UnicodeDecodeError):
+                    continue  # half a line: its writer is at work
+    except OSError as error:
+        raise SourceError(f"cannot read {path}: {error.strerror}") from error
+
+
+def data_of(letter: Letter, path: Path) -> bytes:
+    """The bytes of the record. A blob's name that leads out of the folder is not followed."""
+    if letter.text is not None:
+        return letter.text.encode("utf-8", "surrogatepass")
+    if letter.blob is None:
+        return b""
+    place = (path.parent / letter.blob).resolve()
+    if not place.is_relative_to(path.parent.resolve()):
+        return b""
+    try:
+        return place.read_bytes()
+    except OSError:
+        return b""
+
+
+def fault_lines(places: list[Path] | None, as_json: bool) -> str:
+    """One line per fault. Raises: SourceError."""
+    out: list[str] = []
+    for path in letter_files(places):
+        for n, letter in enumerate(letters(path)):
+            if as_json:
+                out.append(msgspec.json.encode({"letter": f"{path}:{n}", **msgspec.structs.asdict(letter)}).decode())
+                continue
+            where = f"{visible(letter.file, 80)} row {letter.row} offset {letter.offset} ({letter.length} bytes)"
+            out.append(f"{letter.reason:14} {where}  {visible(letter.detail, 80)}  [{visible(str(path), 120)}:{n}]")
+    return "\n".join(out) + "\n" if out else "no faults\n"
+
+
+def fault_bytes(place: str) -> str:
+    """The bytes of one fault, for a terminal. Raises: UsageError, SourceError."""
+    name, _, number = place.rpartition(":")
+    if not name or not number.isdigit():
+        raise UsageError(f"{place!r}: expected FILE:NUMBER, as `faults list` says")
+    path = Path(name)
+    for n, letter in enumerate(letters(path)):
+        if n == int(number):
+            data = data_of(letter, path)
+            more = f"\n… {len(data) - MOST_SHOWN} bytes more" if len(data) > MOST_SHOWN else ""
+            return visible(data[:MOST_SHOWN].decode("utf-8", "backslashreplace")) + more + "\n"
+    raise UsageError(f"{path} has no letter {number}")
+
+
+def retry_faults(places: list[Path] | None) -> tuple[str, str]:
+    """Events of records that can be used by now, as JSON lines, and what to tell. Raises: SourceError."""
+    out: list[bytes] = []
+    tried = used = 0
+    for path in letter_files(places):
+        headers: dict[str, Header | None] = {}
+        for letter in letters(path):
+            if letter.file not in headers:
+                headers[letter.file] = _header(letter.file)
+            tried += 1
+            lines = _again(letter, data_of(letter, path), headers[letter.file])
+            used += bool(lines)
+            out += lines
+    return b"".join(out).decode("utf-8", "replace"), f"agentv-stream: {used} of {tried} records can be used\n"
+
+
+def _header(file: str) -> Header | None:
+    try:
+        return read_header(file)
+    except OSError:
+        return None
+
+
+def _again(letter: Letter, data: bytes, header: Header | None) -> list[bytes]:
+    if header is None or not data:
+        return []
+    provider = get_provider(header.provider)
+    dialect = next(d for d in provider.dialects if d.name == header.dialect)
+    batch = Batch(letter.file, records=[Record(data, letter.offset, letter.row)])
+    Decode(dialect, DecodeContext(letter.file, session_id=header.session_id)).push(batch)
+    Normalize(provider.tools).push(batch)
+    Pair().push(batch)
+    lines = EventLines(header.session_id or "")
+    return [lines.line(event) for event in batch.events]

@@ -1,0 +1,125 @@
+"""A session for people to read: its log in, lines of printable text out. Nothing in it acts on the terminal."""
+
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from agentv_stages.consolidate import Consolidate
+from agentv_stages.event import MAIN, ToolResult
+from agentv_stages.message import Message, PairedCall
+from agentv_stages.payload import text_of
+from agentv_stages.result import Result
+from agentv_stages.sinks.summary_log import target_of
+from agentv_stages.times import iso
+from agentv_stages.visible import visible
+from agentv_stream.discover import STORE_SIGN, cache_file, find_sessions, pick
+from agentv_stream.files import check_readable, read_pieces
+from agentv_stream.header import HeaderCache
+from agentv_stream.places import find_roots
+from agentv_stream.summary import SessionReader
+
+SIGNS = {"ok": "✓", "error": "✗", "denied": "⊘", "cancelled": "⊗", "unpaired": "?"}
+LINES_OF_TEXT = 12
+
+
+def show_session(name: str, provider: str | None, roots: Sequence[str], width: int, full: bool) -> Iterator[str]:
+    """The lines. Raises: UsageError, SourceError, NotALog, EmptyInput."""
+    columns = width or shutil.get_terminal_size((100, 40)).columns
+    path, pieces = _log(name, provider, roots)
+    reader = SessionReader(pieces, path, provider)
+    consolidate = Consolidate()
+    messages: list[Message] = []
+    for batch in reader.batches():
+        consolidate.push(batch)
+        messages += batch.messages
+    for batch in consolidate.flush():
+        messages += batch.messages
+    result = reader.result()
+    yield from _head(result, path, columns)
+    window = reader.observer.totals.state.context_window
+    for message in sorted(messages, key=lambda m: m.index):
+        yield from _message(message, columns, full, window)
+    yield from _foot(result, columns)
+
+
+def _log(name: str, provider: str | None, roots: Sequence[str]) -> tuple[str, Iterable[bytes]]:
+    path = name
+    if STORE_SIGN not in name and not Path(name).exists():
+        path = pick(find_sessions(find_roots(roots, provider=provider), HeaderCache(cache_file())), name).path
+    store, sign, session = path.partition(STORE_SIGN)
+    if sign:
+        from agentv_stream.opencode_store import read_session
+
+        return path, (row + b"\n" for row in read_session(store, session))
+    check_readable(Path(path))
+    return path, read_pieces(Path(path))
+
+
+def _head(result: Result, path: str, width: int) -> Iterator[str]:
+    session = result.session
+    facts = (session.provider, session.model, session.version, session.cwd)
+    yield visible(f"session {session.id or '?'}  {'  '.join(f for f in facts if f)}", width)
+    yield visible(f"started {session.started_at or '?'}  status {result.status}  log {path}", width)
+    yield ""
+
+
+def _message(message: Message, width: int, full: bool, window: int | None) -> Iterator[str]:
+    when = iso(message.source.time_ms)[11:19] if message.source.time_ms is not None else "        "
+    who = f"turn {message.turn}" if message.turn is not None else message.role
+    where = "" if message.source.stream == MAIN else f" [{message.source.stream}]"
+    notes = "".join(f" ({flag})" for flag in ("injected", "synthetic", "retracted", "late") if getattr(message, flag))
+    usage = message.usage
+    context = ""
+    if usage is not None and usage.input is not None:
+        share = f" = {100 * usage.input // window} % of {window:,}" if window else ""
+        context = f"  context {usage.input:,}{share}"
+    yield visible(f"{when} {who}{where}{notes}{context}", width)
+    for text in (text_of(block) for block in message.content if bytes(block)[:1] in (b'"', b"[")):
+        yield from _text(text, width, full)
+    for paired in message.calls:
+        yield from _call(paired, width, full)
+
+
+def _text(text: str, width: int, full: bool, indent: str = "    ") -> Iterator[str]:
+    lines = text.strip().splitlines()
+    shown = lines if full else lines[:LINES_OF_TEXT]
+    for line in shown:
+        room = max(width - len(indent), 20)
+        safe = visible(line.rstrip())
+        for at in range(0, max(len(safe), 1), room):
+            yield indent + safe[at : at + room]
+            if not full and at >= 3 * room:
+                yield indent + "…"
+                break
+    if len(shown) < len(lines):
+        yield f"{indent}… {len(lines) - len(shown)} lines more"
+
+
+def _call(paired: PairedCall, width: int, full: bool) -> Iterator[str]:
+    call, result = paired.call, paired.result
+    outcome = "unpaired" if result is None else result.outcome or "ok"
+    took = f" {result.duration_ms / 1000:.1f}s" if result is not None and result.duration_ms is not None else ""
+    code = f" exit {result.exit_code}" if result is not None and result.exit_code else ""
+    told = "" if outcome == "ok" else f" {outcome}"
+    yield visible(f"  {SIGNS[outcome]} {call.tool or call.name}{told}{code}{took}  {target_of(call)}", width)
+    if result is not None and (full or outcome in ("error", "denied")):
+        yield from _text(_output(result), width, full, "      ")
+
+
+def _output(result: ToolResult) -> str:
+    if result.output_json is None:
+        return ""
+    return text_of(result.output_json) or bytes(result.output_json).decode("utf-8", "replace")
+
+
+def _foot(result: Result, width: int) -> Iterator[str]:
+    summary, tokens = result.tool_use_summary, result.tokens
+    yield ""
+    tools = ", ".join(f"{name} {count}" for name, count in sorted(summary["by_tool"].items(), key=lambda i: -i[1])[:8])
+    yield visible(f"turns {summary['turns']}, calls {summary['total_tool_calls']} ({tools})", width)
+    cost = f", cost ${result.cost_usd:.4f}" if result.cost_usd is not None else ""
+    given, made = (f"{tokens[k]:,}" if tokens.get(k) is not None else "?" for k in ("input", "output"))
+    took = f", {result.duration_ms / 1000:.1f} s" if result.duration_ms is not None else ""
+    first = summary["first_edit_turn"]
+    edit = f", first edit turn {first}" if first is not None else ""
+    yield visible(f"tokens in {given} out {made}{cost}{took}{edit}", width)

@@ -1,0 +1,233 @@
+"""What follows a session writes what `consume` would, whatever the cuts and the crashes."""
+
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.following import Desk, catch_up
+from support.growing_logs import claude_records
+
+SESSION = "11111111-2222-3333-4444-555555555555"
+
+
+def consumed(log: Path, out: Path) -> bytes:
+    """The transcript that `consume` makes of the finished log."""
+    command = [sys.executable, "-m", "agentv_stream", "consume", str(log), "--out", str(out), "-q"]
+    subprocess.run(command, check=False, capture_output=True)
+    (transcript,) = out.glob("*.transcript.jsonl")
+    return transcript.read_bytes()
+
+
+def followed(desk: Desk) -> bytes:
+    (transcript,) = desk.out.glob("*.transcript.jsonl")
+    return transcript.read_bytes()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_log_followed_in_random_cuts_with_crashes_gives_the_bytes_of_consume(seed: int, tmp_path: Path) -> None:
+    rng = random.Random(seed)
+    desk = Desk(tmp_path)
+    data = b"\n".join(claude_records(SESSION, 40, seed=seed)) + b"\n"
+    log = desk.logs / f"{SESSION}.jsonl"
+    follower = desk.follower()
+    at = 0
+    while at < len(data):
+        cut = at + rng.randrange(1, 3000)
+        with log.open("ab") as file:
+            file.write(data[at:cut])
+        at = cut
+        follower.round()
+        if rng.random() < 0.2:
+            follower.close()
+            follower = desk.follower()
+    catch_up(follower)
+    follower.settle_all()
+    follower.close()
+    desk.close()
+    assert followed(desk) == consumed(log, tmp_path / "consumed")
+    again = desk.catch_up()
+    assert again.counts.records == 0
+    assert followed(desk) == consumed(log, tmp_path / "again")
+
+
+def test_at_rest_the_transcript_is_that_of_the_log_so_far(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    records = claude_records(SESSION, 6)
+    log = desk.logs / f"{SESSION}.jsonl"
+    follower = desk.follower()
+    for n, record in enumerate(records):
+        with log.open("ab") as file:
+            file.write(record + b"\n")
+        catch_up(follower)
+        follower.settle_all()
+        assert followed(desk) == consumed(log, tmp_path / f"consumed{n}")
+    follower.close()
+    desk.close()
+
+
+def test_a_last_line_without_its_end_is_shown_but_not_committed(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    records = claude_records(SESSION, 2)
+    log = desk.logs / f"{SESSION}.jsonl"
+    whole = b"\n".join(records[:-1]) + b"\n"
+    log.write_bytes(whole + records[-1])
+    desk.catch_up()
+    store = desk.follower().store
+    assert store is not None
+    assert store.sessions()[0].inputs[0].mark.offset == len(whole)
+    assert followed(desk) == consumed(log, tmp_path / "consumed")
+    desk.close()
+
+
+def test_what_a_follower_emits_twice_bears_the_same_ids(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    log = desk.logs / f"{SESSION}.jsonl"
+    log.write_bytes(b"\n".join(claude_records(SESSION, 10)) + b"\n")
+    first = desk.follower()
+    first.round()
+    first.close()  # before it committed what it emitted
+    once = set(desk.event_ids())
+    desk.catch_up()
+    assert set(desk.event_ids()) == once
+
+
+def test_a_sub_agents_file_belongs_to_its_session(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    (desk.logs / f"{SESSION}.jsonl").write_bytes(b"\n".join(claude_records(SESSION, 3)) + b"\n")
+    follower = desk.follower()
+    catch_up(follower)
+    below = desk.logs / SESSION / "subagents"
+    below.mkdir(parents=True)
+    agent = [r.replace(b'"isSidechain": false', b'"isSidechain": true') for r in claude_records(SESSION, 2, 100, 9)]
+    (below / "agent-abc.jsonl").write_bytes(b"\n".join(agent) + b"\n")
+    catch_up(follower)
+    follower.settle_all()
+    follower.close()
+    desk.close()
+    (rows,) = desk.transcripts().values()
+    streams = {row["metadata"]["agentv_stream"]["stream"] for row in rows}
+    assert streams == {"main", "sidechain:abc"}
+
+
+def test_from_the_end_old_records_are_counted_but_not_told(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    records = claude_records(SESSION, 8)
+    log = desk.logs / f"{SESSION}.jsonl"
+    log.write_bytes(b"\n".join(records[:10]) + b"\n")
+    follower = desk.follower(begin="end")
+    follower.round()
+    assert not desk.emitted
+    with log.open("ab") as file:
+        file.write(b"\n".join(records[10:]) + b"\n")
+    catch_up(follower)
+    told = set(desk.event_ids())
+    follower.close()
+    desk.close()
+    whole = Desk(tmp_path / "whole")
+    (whole.logs / log.name).write_bytes(log.read_bytes())
+    whole.catch_up()
+    assert told < set(whole.event_ids())
+
+
+def test_a_document_that_is_rewritten_gives_the_transcript_of_its_last_form(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    log = desk.logs / "session-2026-01-01T00-00-abcdef01.json"
+    head = '{\n "sessionId": "abcdef01-0000", "projectHash": "x", "startTime": "2026-01-01T00:00:00.000Z",\n "messages": ['
+    messages = [
+        f'{{"id": "{n}", "timestamp": "2026-01-01T00:00:0{n}.000Z", "type": "user", "content": "prompt {n}"}}'
+        for n in range(4)
+    ]
+    follower = desk.follower()
+    for n in range(1, 5):
+        log.write_text(head + ",\n".join(messages[:n]) + "]\n}\n")
+        catch_up(follower)
+        follower.settle_all()
+        (rows,) = desk.transcripts().values()
+        assert [row["content"] for row in rows] == [f"prompt {i}" for i in range(n)]
+    follower.close()
+    desk.close()
+
+
+def test_a_full_disk_stops_commits_and_is_recovered_from_without_restart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = Desk(tmp_path)
+    log = desk.logs / f"{SESSION}.jsonl"
+    log.write_bytes(b"\n".join(claude_records(SESSION, 10)) + b"\n")
+    follower = desk.follower()
+    real = os.pwrite
+
+    def full(descriptor: int, data: bytes, offset: int, /) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "pwrite", full)
+    follower.round()
+    assert follower.troubles
+    assert "blocked, nothing is committed" in desk.said
+    assert follower.store is not None
+    assert not follower.store.sessions()
+    monkeypatch.setattr(os, "pwrite", real)
+    for number, (text, _, wait) in follower.troubles.items():
+        follower.troubles[number] = (text, 0.0, wait)
+    catch_up(follower)
+    follower.settle_all()
+    assert not follower.troubles
+    assert "recovered" in desk.said
+    follower.close()
+    desk.close()
+    assert followed(desk) == consumed(log, tmp_path / "consumed")
+
+
+def test_an_output_that_lost_bytes_is_made_again(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    records = claude_records(SESSION, 10)
+    log = desk.logs / f"{SESSION}.jsonl"
+    log.write_bytes(b"\n".join(records[:20]) + b"\n")
+    desk.catch_up()
+    (transcript,) = desk.out.glob("*.transcript.jsonl")
+    os.truncate(transcript, 100)
+    with log.open("ab") as file:
+        file.write(b"\n".join(records[20:]) + b"\n")
+    desk.catch_up()
+    assert followed(desk) == consumed(log, tmp_path / "consumed")
+
+
+def test_a_folder_that_goes_away_deletes_nothing_and_comes_back(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    records = claude_records(SESSION, 10)
+    log = desk.logs / f"{SESSION}.jsonl"
+    log.write_bytes(b"\n".join(records[:15]) + b"\n")
+    follower = desk.follower()
+    catch_up(follower)
+    desk.logs.rename(tmp_path / "away")
+    catch_up(follower)
+    assert "deleted" not in desk.said
+    (tmp_path / "away").rename(desk.logs)
+    with log.open("ab") as file:
+        file.write(b"\n".join(records[15:]) + b"\n")
+    catch_up(follower)
+    follower.settle_all()
+    follower.close()
+    desk.close()
+    assert followed(desk) == consumed(log, tmp_path / "consumed")
+
+
+def test_hundreds_of_sessions_do_not_stay_in_memory_or_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from agentv_stream import follow
+
+    monkeypatch.setattr(follow, "MOST_HOT", 8)
+    desk = Desk(tmp_path)
+    for n in range(120):
+        name = f"{n:08}-0000-0000-0000-000000000000"
+        (desk.logs / f"{name}.jsonl").write_bytes(b"\n".join(claude_records(name, 2)) + b"\n")
+    follower = desk.follower()
+    catch_up(follower)
+    assert len(follower.hot) <= 8
+    assert len(follower.files) <= follower.files.limit
+    follower.settle_all()
+    follower.close()
+    desk.close()
+    assert len(desk.transcripts()) == 120
