@@ -6,7 +6,7 @@ Where a price depends on the size of a request, the session's mean request decid
 """
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache
 from typing import Any
@@ -45,16 +45,16 @@ def cost_text(result: Result) -> str:
 
 @cache
 def price_table_date() -> str:
-    """The newest dated price in the table, and the version of the package that brought it."""
+    """The newest day on which a price of the table came into force, and the version of the package that brought it."""
     from importlib.metadata import version
 
     snapshot: Any = extra("genai_prices.data_snapshot", "prices", "an estimate of costs").get_snapshot()
-    newest = ""
+    newest, today = "", datetime.now(UTC).date().isoformat()
     for provider in snapshot.providers:
         for model in provider.models:
             for price in dated_prices(model.prices):
                 start = getattr(price.constraint, "start_date", None)
-                if start is not None:
+                if start is not None and start.isoformat() <= today:
                     newest = max(newest, start.isoformat())
     return f"{newest} (genai-prices {version('genai-prices')})"
 

@@ -55,6 +55,10 @@ def consume_source(
     """Consumes one source; gives the exit code."""
     try:
         settings = _settings(options)
+        if prices:
+            from agentv_stream.prices import check_installed
+
+            check_installed()
         live = _checks(checks, case, fail_fast, settings, name)
         source = open_source(name, session_id)
     except AgentvStreamError as error:
@@ -66,6 +70,10 @@ def consume_source(
     except AgentvStreamError as error:
         say(str(error))
         return error.exit_code
+    if prices and report.result is not None:
+        from agentv_stream.prices import estimate_cost
+
+        estimate_cost(report.result)
     return finish(session, report, settings, live)
 
 
@@ -226,6 +234,10 @@ def closing_lines(result: Result) -> str:
     shown_out = f"≥{tokens['output_at_least']:,}" if "output_at_least" in tokens else _number(out)
     first_edit = summary["first_edit_turn"]
     cost = f", ${result.cost_usd:.4f}" if result.cost_usd is not None else ""
+    if isinstance(result.estimated_cost_usd, float):
+        from agentv_stream.prices import cost_text
+
+        cost = f", {cost_text(result)}"
     who = f"{result.session.provider} {result.session.model or ''}".strip()
     return (
         f"status      {result.status}{reason}  [{visible(who, 60)}]{trouble}\n"

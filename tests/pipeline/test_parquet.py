@@ -1,0 +1,128 @@
+"""The Parquet data set: schema as documented, rows as in the session, partitions, texts cut, hostile text harmless."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.made_sessions import claude_session, make_folder
+
+from agentv_stream import import_sessions, summarize
+from agentv_stream.bulk import dataset
+from agentv_stream.bulk.dataset import read_manifest
+from agentv_stream.bulk.tables import COLUMNS, SCHEMA, TABLES
+from agentv_stream.errors import SourceError, UsageError
+from agentv_stream.parquet import manifest_of, open_dataset
+
+pq: Any = pytest.importorskip("pyarrow.parquet", reason="the Parquet extra is not installed")
+DOCS = Path(__file__).parents[2] / "docs" / "parquet.md"
+
+
+def _rows(root: Path, table: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = open_dataset(str(root), table).to_table().to_pylist()
+    return rows
+
+
+def test_the_docs_tell_every_column_and_no_other() -> None:
+    text = DOCS.read_text(encoding="utf-8")
+    assert SCHEMA in text
+    for table in TABLES:
+        section = text.split(f"## `{table}`")[1].split("\n## ")[0]
+        told = re.findall(r"^\| `(\w+)` \| (\w+)", section, re.MULTILINE)
+        assert told == list(COLUMNS[table]), table
+
+
+def test_rows_say_what_the_session_says(tmp_path: Path) -> None:
+    paths = make_folder(tmp_path / "in")
+    import_sessions([tmp_path / "in"], parquet=tmp_path / "d", engine="serial")
+    sessions = {row["source"]: row for row in _rows(tmp_path / "d", "sessions")}
+    calls = _rows(tmp_path / "d", "tool_calls")
+    for path in paths:
+        row, result = sessions[str(path)], summarize(path)
+        summary = result.tool_use_summary
+        mine = [call for call in calls if call["session_key"] == row["session_key"]]
+        assert row["session_id"] == result.session.id
+        assert row["tool_sequence"] == summary["tool_sequence"]
+        assert row["input_tokens"] == result.tokens["input"]
+        assert len(mine) == row["tool_calls"] == summary["total_tool_calls"]
+        outcomes = [call["outcome"] for call in mine]
+        assert {name: outcomes.count(name) for name in set(outcomes)}.items() <= summary["by_outcome"].items()
+        assert all(call["error_text"] for call in mine if call["outcome"] == "error")
+
+
+def test_files_lie_by_provider_and_day_and_bear_the_schema_version(tmp_path: Path) -> None:
+    make_folder(tmp_path / "in")
+    import_sessions([tmp_path / "in"], parquet=tmp_path / "d", engine="serial")
+    manifest = manifest_of(str(tmp_path / "d"))
+    days = {file.day for file in manifest.files if file.table == "sessions"}
+    assert days == {"2026-03-01", "2026-03-02", "2026-03-03"}
+    for file in manifest.files:
+        assert file.path.startswith(f"{file.table}/provider=claude/day={file.day}/")
+        read = pq.ParquetFile(tmp_path / "d" / file.path)
+        assert read.metadata.num_rows == file.rows
+        assert read.schema_arrow.metadata[b"schema_version"] == SCHEMA.encode()
+    assert {row["day"] for row in _rows(tmp_path / "d", "messages")} == days
+
+
+def test_rows_of_a_file_are_sorted_by_source_and_then_as_in_the_log(tmp_path: Path) -> None:
+    make_folder(tmp_path / "in")
+    import_sessions([tmp_path / "in"], parquet=tmp_path / "d", engine="process", workers=2)
+    for file in manifest_of(str(tmp_path / "d")).files:
+        read = pq.ParquetFile(tmp_path / "d" / file.path).read()
+        if file.table == "sessions":
+            sources = read.column("source").to_pylist()
+            assert sources == sorted(sources)
+        keys = read.column("session_key").to_pylist()
+        assert list(dict.fromkeys(keys)) == file.keys
+
+
+def test_texts_are_cut_and_their_length_told(tmp_path: Path) -> None:
+    long = claude_session(1, 2).replace(b"task 1", b"x" * 5000)
+    (tmp_path / "one.jsonl").write_bytes(long)
+    import_sessions([tmp_path / "one.jsonl"], parquet=tmp_path / "d", engine="serial", text_chars=100)
+    first = _rows(tmp_path / "d", "messages")[0]
+    assert first["text"] == "x" * 100
+    assert first["text_chars"] > 5000
+
+
+def test_hostile_text_is_data(tmp_path: Path) -> None:
+    data = claude_session(1, 2).replace(b'"cwd": "/work/p1"', b'"cwd": "/w/\\u001b[31m\\ud800"')
+    (tmp_path / "o'one.jsonl").write_bytes(data)
+    import_sessions([tmp_path / "o'one.jsonl"], parquet=tmp_path / "d", engine="serial")
+    row = _rows(tmp_path / "d", "sessions")[0]
+    assert row["source"].endswith("o'one.jsonl")
+    assert row["cwd"].startswith("/w/\x1b[31m")
+
+
+def test_a_session_without_times_lies_under_an_unknown_day(tmp_path: Path) -> None:
+    data = re.sub(rb'"timestamp": "[^"]*"', b'"timestamp": null', claude_session(1, 2))
+    (tmp_path / "one.jsonl").write_bytes(data)
+    import_sessions([tmp_path / "one.jsonl"], parquet=tmp_path / "d", engine="serial")
+    assert [file.day for file in manifest_of(str(tmp_path / "d")).files][0] == "unknown"
+    assert _rows(tmp_path / "d", "sessions")[0]["started_at"] is None
+
+
+def test_big_partitions_become_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_folder(tmp_path / "in", 9)
+    monkeypatch.setattr(dataset, "GROUP_ROWS", 10)
+    monkeypatch.setattr(dataset, "FILE_BYTES", 1000)
+    import_sessions([tmp_path / "in"], parquet=tmp_path / "d", engine="serial")
+    manifest = manifest_of(str(tmp_path / "d"))
+    calls = [file for file in manifest.files if file.table == "tool_calls"]
+    assert len(calls) > 3
+    rows = sum(row["tool_calls"] for row in _rows(tmp_path / "d", "sessions"))
+    assert rows == sum(file.rows for file in calls) == len(_rows(tmp_path / "d", "tool_calls"))
+
+
+def test_a_data_set_of_another_version_is_refused(tmp_path: Path) -> None:
+    make_folder(tmp_path / "in", 1)
+    import_sessions([tmp_path / "in"], parquet=tmp_path / "d", engine="serial")
+    place = tmp_path / "d" / "_dataset.json"
+    manifest = json.loads(place.read_bytes())
+    place.write_text(json.dumps({**manifest, "schema_version": "agentv_stream.dataset.v99"}))
+    with pytest.raises(UsageError, match="v99"):
+        read_manifest(str(tmp_path / "d"))
+    place.write_text("{")
+    with pytest.raises(SourceError):
+        manifest_of(str(tmp_path / "d"))
