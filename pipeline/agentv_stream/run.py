@@ -52,8 +52,9 @@ FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 class RunOptions:
     """What `run` was told. Times are seconds; None is without limit.
 
-    `grace` is the time between the request to end and the kill; `linger` how long a pipe may stay open that children of
-    the agent hold when the agent itself has gone.
+    `patience` is the time that an agent has to end by itself after the first Ctrl-C, `grace` the time between the
+    request to end and the kill, `linger` how long a pipe may stay open that children of the agent hold when the agent
+    itself has gone.
     """
 
     command: tuple[str, ...]
@@ -66,6 +67,7 @@ class RunOptions:
     stall: float | None = None
     grace: float = 5.0
     linger: float = 5.0
+    patience: float = 10.0
     save_stream: bool = True
     dump_traces: bool = False
     include_trace: bool = False
@@ -192,6 +194,7 @@ class _Overseer:
         self.options = options
         self.signalled: int | None = None
         self._ending = anyio.Event()
+        self._interrupted = anyio.Event()
         self._done = anyio.Event()
 
     def end_it(self, why: Stopped) -> None:
@@ -209,6 +212,7 @@ class _Overseer:
             await tasks.start(self._watch_signals)
             tasks.start_soon(self._watch_end)
             tasks.start_soon(self._watch_exit)
+            tasks.start_soon(self._watch_patience)
             if self.options.timeout is not None:
                 tasks.start_soon(self._watch_time, self.options.timeout)
             if self.options.stall is not None:
@@ -284,8 +288,14 @@ class _Overseer:
                 self.signalled = int(number)
                 if self.child.started.is_set():
                     self.child.send(number)
+                self._interrupted.set()
                 if number != signal.SIGINT or not first:
                     self.end_it("signal")
+
+    async def _watch_patience(self) -> None:
+        await self._interrupted.wait()
+        await anyio.sleep(self.options.patience)
+        self.end_it("signal")
 
 
 def _finish_result(result: Result, child: Child, options: RunOptions, attempt: int) -> None:

@@ -230,6 +230,13 @@ async def test_sigterm_ends_the_group(tmp_path: Path) -> None:
     assert alive(tmp_path) == []
 
 
+async def test_an_agent_that_ignores_the_interrupt_is_ended_after_a_while(tmp_path: Path) -> None:
+    code = "signal.signal(signal.SIGINT, signal.SIG_IGN)\nsay(DATA)\nos.kill(os.getppid(), signal.SIGINT)\nhang()"
+    report = await run(tmp_path, code, init(), patience=0.2)
+    assert report.end.stopped == "signal"
+    assert alive(tmp_path) == []
+
+
 SPEC = "tests:\n  - id: fix-1\n    assertions:\n      - {type: forbid, calls: ['Edit']}\n"
 
 
