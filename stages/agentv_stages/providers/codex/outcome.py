@@ -34,6 +34,9 @@ _ERROR = re.compile(
 _SCRIPT_RUNS = "Script running with cell ID"
 _TELLING = frozenset("COPWEacepsufwvmtiMUF")  # how the texts begin that the expressions know
 _FIRST_PART = re.compile(rb'\[\{"type":"\w+","text":("(?:[^"\\]++|\\.)*+")[,}]', re.S)
+_EXIT_JSON = re.compile(
+    rb'"(?:(?:Chunk ID|Wall time):(?:[^\\"]|\\[^n])*+\\n|Output:\\n)*+(?:Process exited with code|Exit code:) (-?\d+)'
+)
 _decode_str = msgspec.json.Decoder(str).decode
 
 
@@ -54,16 +57,16 @@ def judge(output: Raw) -> Verdict:
     """Reads an output of any dialect."""
     if not given(output):
         return SILENT
-    size = len(output)
     data = bytes(memoryview(output)[: 4 * HEAD])
     head = data[:1]
     if head == b'"':
-        text = text_of(data) if size <= 4 * HEAD else _beginning(data, output)
-        if text[:1] == "{":
-            verdict = _wrapped(text if size <= 4 * HEAD else text_of(output))
-            if verdict is not None:
-                return verdict
-        return judge_text(text, output)
+        found = _EXIT_JSON.match(data)  # as `_EXIT`, of the text as it stands in JSON
+        if found is not None and found.end() < HEAD:
+            code = int(found[1])
+            return Verdict(output, "error" if code else "ok", code)
+        if data[1:2] == b"{":
+            return _wrapped(text_of(output)) or Verdict(output)
+        return judge_text(text_of(data) if len(output) <= len(data) else _beginning(data, output), output)
     if head == b"[":
         if data[1:2].isdigit():
             value = decode_json(output)
