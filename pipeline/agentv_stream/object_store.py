@@ -7,8 +7,9 @@ when a URL is met. Nothing of a write is visible before it is whole: on disk by 
 import os
 import posixpath
 import re
+import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -144,6 +145,27 @@ def put(place: str, data: bytes) -> None:
         temporary.replace(path)
     except OSError as error:
         raise SinkError(place, error) from error
+
+
+def put_lines(place: str, lines: Iterable[bytes]) -> None:
+    """Writes lines to a file that appears whole; they are not held in memory.
+
+    Raises: SinkError.
+    """
+    folder = None if is_url(place) else Path(place).parent
+    try:
+        if folder is not None:
+            prepare_folder(folder)
+        with tempfile.NamedTemporaryFile(prefix=".", suffix=".tmp", dir=folder, delete=False) as file:
+            try:
+                for line in lines:
+                    file.write(line + b"\n")
+            except BaseException:
+                Path(file.name).unlink()
+                raise
+    except OSError as error:
+        raise SinkError(place, error) from error
+    put_file(Path(file.name), place)
 
 
 def put_file(local: Path, place: str) -> None:

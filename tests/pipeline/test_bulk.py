@@ -1,4 +1,4 @@
-"""Bulk work: the same outputs on every engine, in the same order; a bad file is a row; sub-agents go with their session."""
+"""Bulk work: the same outputs on every engine, in order; a bad file is a row; sub-agents go with their session."""
 
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.dying import die_on_three
-from support.made_sessions import claude_session, make_folder, tree
 
 from agentv_stream import import_sessions, summarize, summarize_groups, summarize_many
 from agentv_stream.bulk import engine as engines
@@ -17,6 +15,8 @@ from agentv_stream.bulk.plan import make_tasks, one_by_one
 from agentv_stream.bulk.run import Outcome
 from agentv_stream.bulk.unit import Task, Unit
 from agentv_stream.errors import NotALog, SourceError, UsageError
+from support.dying import die_on_three
+from support.made_sessions import claude_session, make_folder, tree
 
 
 def _import(source: Path, out: Path, engine: str | Executor = "serial", **options: Any) -> Outcome:

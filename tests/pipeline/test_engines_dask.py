@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.made_sessions import make_folder, tree
 
 from agentv_stream import import_sessions
 from agentv_stream.bulk.unit import Report, Task
+from support.made_sessions import make_folder, tree
 
 distributed: Any = pytest.importorskip("distributed", reason="the Dask extra is not installed")
 pytest.importorskip("pyarrow", reason="the Parquet extra is not installed")

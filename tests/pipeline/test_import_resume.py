@@ -1,5 +1,6 @@
 """Interrupted and resumed at any moment: the outputs are as if done in one go, and no half file is ever visible."""
 
+import contextlib
 import json
 import multiprocessing
 import os
@@ -9,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.dying import import_all, import_and_die
-from support.made_sessions import claude_session, make_folder, tree
 
 from agentv_stream.bulk import import_sessions
 from agentv_stream.bulk import run as bulk_run
 from agentv_stream.bulk.dataset import read_manifest
+from support.dying import import_all, import_and_die
+from support.made_sessions import claude_session, make_folder, tree
 
 parquet = pytest.importorskip("pyarrow.parquet", reason="the Parquet extra is not installed")
 forked = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # forking a process with threads, on new Pythons
@@ -89,10 +90,8 @@ def test_a_death_while_publishing_leaves_the_old_data_set_or_the_new_one(
 
     for name in ("put", "put_file", "remove"):
         counted(name)
-    try:
+    with contextlib.suppress(Stop):
         import_all(source, out)
-    except Stop:
-        pass
     monkeypatch.undo()
     _check_whole(out)
     manifest = read_manifest(str(out / "d"))

@@ -7,7 +7,6 @@ from typing import Any
 from urllib.request import Request, urlopen
 
 import pytest
-from support.made_sessions import make_folder, tree
 
 from agentv_stream import object_store
 from agentv_stream.bulk import import_sessions
@@ -15,6 +14,7 @@ from agentv_stream.bulk.find import find_units
 from agentv_stream.bulk.listing import RememberingFolder
 from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.query import run_query
+from support.made_sessions import make_folder, tree
 
 moto_server: Any = pytest.importorskip("moto.server", reason="moto's server is not installed")
 fsspec: Any = pytest.importorskip("fsspec", reason="the cloud extra is not installed")
@@ -56,7 +56,7 @@ def _upload(system: Any, folder: Path) -> None:
 def test_a_bucket_in_and_out_is_as_a_folder_in_and_out(tmp_path: Path, bucket: Any) -> None:
     make_folder(tmp_path / "in", 6)
     _upload(bucket, tmp_path / "in")
-    there = {"transcripts": "s3://logs/out/t", "jsonl": "s3://logs/out/s.jsonl", "parquet": "s3://logs/out/d"}
+    there: dict[str, Any] = {"transcripts": "s3://logs/out/t", "jsonl": "s3://logs/out/s.jsonl", "parquet": "s3://logs/out/d"}
     outcome = import_sessions(["s3://logs/in"], engine="thread", workers=2, **there)
     assert (outcome.done, outcome.failures) == (6, [])
     out = tmp_path / "out"

@@ -7,13 +7,13 @@ import re
 from pathlib import Path
 
 import pytest
-from support.made_sessions import make_folder
 from typer.testing import CliRunner
 
 from agentv_stream import import_sessions
 from agentv_stream.cli import build
 from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.query import run_query
+from support.made_sessions import make_folder
 
 pytest.importorskip("duckdb", reason="the query extra is not installed")
 pytest.importorskip("pyarrow", reason="the Parquet extra is not installed")
@@ -37,7 +37,8 @@ def test_every_query_of_the_docs_runs_and_finds_something(dataset: Path, sql: st
 
 def test_the_views_agree_with_each_other(dataset: Path) -> None:
     sql = """SELECT (SELECT sum(tool_calls) FROM sessions), (SELECT count(*) FROM tool_calls),
-             (SELECT sum(tool_calls) FROM messages), (SELECT sum(faults) FROM sessions), (SELECT count(*) FROM faults)"""
+             (SELECT sum(tool_calls) FROM messages),
+             (SELECT sum(faults) FROM sessions), (SELECT count(*) FROM faults)"""
     _, rows = run_query(sql, dataset)
     sessions, calls, messages, faults, rows_of_faults = rows[0]
     assert sessions == calls == messages > 100

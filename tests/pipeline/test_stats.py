@@ -2,18 +2,18 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
-from click.testing import Result as Run
-from support.made_sessions import make_folder
 from typer.testing import CliRunner
 
 from agentv_stages.merge import DIMENSIONS
 from agentv_stream import summarize
 from agentv_stream.cli import build
+from support.made_sessions import make_folder
 
 
-def _run(*arguments: str | Path, given: str | None = None) -> Run:
+def _run(*arguments: str | Path, given: str | None = None) -> Any:
     return CliRunner().invoke(build(["stats", "import"]), [str(a) for a in arguments], input=given)
 
 

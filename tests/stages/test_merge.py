@@ -39,9 +39,9 @@ _figures = st.builds(
     faults=_counts,
     tools=st.dictionaries(_names, _tools, max_size=3),
 )
+_tool_lists = st.lists(_names, max_size=5).map(tuple)
 _sequences = st.lists(
-    st.builds(Sequence, st.sampled_from(["a", "b", "c"]), st.integers(0, 10**6), st.lists(_names, max_size=5).map(tuple)),
-    max_size=4,
+    st.builds(Sequence, st.sampled_from(["a", "b", "c"]), st.integers(0, 10**6), _tool_lists), max_size=4
 )
 _summaries = st.builds(
     Summary,
@@ -95,7 +95,7 @@ def test_merging_leaves_the_other_summary_alone() -> None:
 
 def test_money_adds_up_exactly_in_any_order() -> None:
     costs = [0.1, 0.2, 0.3, 1e-9, 123456.789]
-    sums = []
+    sums: list[float] = []
     for order in (costs, costs[::-1], sorted(costs, reverse=True)):
         total = Figures()
         for cost in order:

@@ -1,4 +1,4 @@
-"""Small sessions made for tests of bulk work: Claude's files on disk and its stream, with calls, failures, sub-agents."""
+"""Small Claude sessions made for tests of bulk work, with calls, failures, sub-agents."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ def claude_session(number: int, calls: int, *, day: int = 1, broken: bool = Fals
         given: dict[str, Any] = {"command": f"make test-{i % 3}"} if tool == "Bash" else {"file_path": f"/w/{i}.py"}
         block = {"type": "tool_use", "id": f"toolu_{number}_{i}", "name": tool, "input": given}
         lines.append(_assistant(session, number, i, [block], day))
-        result = {"type": "tool_result", "tool_use_id": f"toolu_{number}_{i}", "content": f"out {i}"}
+        result: dict[str, Any] = {"type": "tool_result", "tool_use_id": f"toolu_{number}_{i}", "content": f"out {i}"}
         if i % 3 == 2:
             result["is_error"] = True
         lines.append(_user(session, number, i + 1, [result], day))

@@ -1,7 +1,6 @@
 """Bulk work as a whole: sources in; outputs, one row per session and an outcome out. The public functions are here."""
 
 import secrets
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
@@ -143,7 +142,7 @@ def import_sessions(
             _publish(crew, work.dataset, manifest, whole, parts)
     outcome.done -= len([name for name in outcome.parts if name in {unit.name for unit in waiting}])
     if "jsonl" in places:
-        _write_lines(places["jsonl"], state.results(whole[name] for name in sorted(whole)))
+        object_store.put_lines(places["jsonl"], state.results(whole[name] for name in sorted(whole)))
     state.finish(entries, work.run)
     outcome.outputs = places
     outcome.seconds = time.monotonic() - begun
@@ -323,18 +322,3 @@ def _publish(crew: Crew, root: str, manifest: Manifest, whole: dict[str, Entry],
             raise SourceError(f"{root}: the worker that wrote a file of the data set died")
         files += msgspec.json.decode(data, type=list[DataFile])
     commit(root, manifest, shards, files, signatures, gone)
-
-
-def _write_lines(place: str, lines: Iterable[bytes]) -> None:
-    """Lines to a file that appears whole. Raises: SinkError."""
-    folder = None if object_store.is_url(place) else Path(place).parent
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(prefix=".", suffix=".tmp", dir=folder, delete=False) as file:
-        try:
-            for line in lines:
-                file.write(line + b"\n")
-        except BaseException:
-            Path(file.name).unlink()
-            raise
-    object_store.put_file(Path(file.name), place)

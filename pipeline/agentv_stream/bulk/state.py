@@ -137,8 +137,7 @@ class State:
         ordered = [entries[name] for name in sorted(entries)]
         target = object_store.join(self._done, f"{run}-all.jsonl")
         if len(names) > 1:
-            data = b"".join(line + b"\n" for _, line in self.lines(ordered))
-            object_store.put(target, data)
+            object_store.put_lines(target, (line for _, line in self.lines(ordered)))
             for name in names:
                 if name != target:
                     object_store.remove(name)
