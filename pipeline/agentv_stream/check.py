@@ -12,7 +12,17 @@ from agentv_stages.event import Status
 from agentv_stages.provider import Provider
 from agentv_stages.providers import get_provider
 from agentv_stages.trajectory import Case, CaseResult, Decision
-from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_RUN, EXIT_USAGE, EXIT_VERDICT, AgentvStreamError, SourceError
+from agentv_stream.errors import (
+    EXIT_FINE,
+    EXIT_IO,
+    EXIT_RUN,
+    EXIT_USAGE,
+    EXIT_VERDICT,
+    AgentvStreamError,
+    NotALog,
+    SourceError,
+)
+from agentv_stream.folder import companions_of
 from agentv_stream.spec import Spec, SpecCase
 from agentv_stream.summary import SessionReader, without_collector
 
@@ -65,7 +75,7 @@ def verdicts_json(results: Sequence[CaseResult]) -> list[Any]:
 
 @dataclass
 class SourceCheck:
-    """What a check of one source gave. `error` where the source could not be read."""
+    """What a check of one source gave. `companions` are files of its sub-agents; `error` where it could not be read."""
 
     source: str
     provider: str | None = None
@@ -74,6 +84,7 @@ class SourceCheck:
     cases: list[CaseResult] = field(default_factory=list[CaseResult])
     specs: list[str] = field(default_factory=list[str])
     warnings: list[str] = field(default_factory=list[str])
+    companions: list[str] = field(default_factory=list[str])
     error: AgentvStreamError | None = None
 
     @property
@@ -118,11 +129,24 @@ def check_source(
     except AgentvStreamError as error:
         check.error = error
         return check
+    if subagents:
+        check.companions = [companion.path for companion in companions_of(reader.provider, str(path))]
     check.provider = reader.provider.name
     check.session_id = result.session.id
     check.status = result.status
     check.warnings += target_warnings([one for _, one in chosen], reader.provider)
     return check
+
+
+def worth_telling(checks: Sequence[SourceCheck], named: Sequence[str]) -> list[SourceCheck]:
+    """Leaves out what was only found below a folder and is no session: files of sub-agents, which were checked with
+    their session, and files that are no agent's log."""
+    taken = {path for check in checks for path in check.companions}
+    return [
+        check
+        for check in checks
+        if check.source in named or not (check.source in taken or isinstance(check.error, NotALog))
+    ]
 
 
 def cases_for(source: str, specs: Sequence[Spec], case: str | None) -> list[tuple[Spec, SpecCase]]:

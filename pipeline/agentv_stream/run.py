@@ -173,6 +173,7 @@ async def run_agent(options: RunOptions, settings: Settings, attempt: int, live:
         "stream": f"{stem}.stream.jsonl" if child.saved else None,
         "attempt": attempt,
         "prompt": settings.prompt,
+        "agentv_stream_version": running_version(),
     }
     value |= {"task_id": options.task, "approach": options.approach, "attempt": attempt}
     if traces is not None and traces.truncated:

@@ -10,7 +10,17 @@ from xml.etree import ElementTree
 
 import pytest
 
-from agentv_stream.check import Checker, SourceCheck, cases_for, check_source, expand, report_json, report_jsonl, worst
+from agentv_stream.check import (
+    Checker,
+    SourceCheck,
+    cases_for,
+    check_source,
+    expand,
+    report_json,
+    report_jsonl,
+    worst,
+    worth_telling,
+)
 from agentv_stream.check_text import junit, table
 from agentv_stream.cli.checking import check_sources
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_RUN, EXIT_USAGE, EXIT_VERDICT, SourceError
@@ -131,6 +141,25 @@ def test_folders_stand_for_the_logs_below_them(tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     with pytest.raises(SourceError):
         expand([str(tmp_path / "b")])
+
+
+def test_sub_agents_files_below_a_folder_are_part_of_their_session(tmp_path: Path) -> None:
+    root = corpus("clients") / "claude" / "s4" / "home"
+    paths = [path for path in expand([str(root)]) if "projects" in path.parts]
+    checks = [check_source(path, [spec(tmp_path)]) for path in paths]
+    kept = worth_telling(checks, [str(root)])
+    assert len(paths) > 1
+    assert [Path(check.source).parent.name for check in kept if "subagents" in check.source] == []
+    assert len(worth_telling(checks, [check.source for check in checks])) == len(paths)
+
+
+def test_files_below_a_folder_that_are_no_logs_are_passed_over(tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    log(folder)
+    (folder / "history.jsonl").write_bytes(b'{"display":"x"}\n')
+    assert run_cli(tmp_path, case="good", sources=[str(folder)]) == EXIT_FINE
+    assert run_cli(tmp_path, case="good", sources=[str(folder / "history.jsonl")]) == EXIT_IO
 
 
 def test_json_goes_to_standard_output_alone(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -5,10 +5,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from agentv_stream.check import SourceCheck, check_source, expand, report_json, report_jsonl, worst
+from agentv_stream.check import SourceCheck, check_source, expand, report_json, report_jsonl, worst, worth_telling
 from agentv_stream.check_text import junit, table
 from agentv_stream.cli.consuming import quiet_stdout, say
-from agentv_stream.errors import EXIT_FINE, AgentvStreamError, SinkError
+from agentv_stream.errors import AgentvStreamError, NotALog, SinkError
 from agentv_stream.output_file import publish_now
 from agentv_stream.spec import Spec, load_spec
 
@@ -31,6 +31,9 @@ def check_sources(
         loaded = [load_spec(path, threshold) for path in specs]
         tell_warnings(loaded)
         checks = [check_source(path, loaded, case, provider, subagents) for path in expand(sources)]
+        checks = worth_telling(checks, sources)
+        if not checks:
+            raise NotALog(f"no agent's log was found in {', '.join(sources)}")
         if jsonl is not None:
             publish_now(jsonl, report_jsonl(checks))
         if junit_file is not None:
@@ -39,7 +42,7 @@ def check_sources(
     except AgentvStreamError as error:
         say(str(error))
         return error.exit_code
-    return worst([check.exit_code for check in checks]) if checks else EXIT_FINE
+    return worst([check.exit_code for check in checks])
 
 
 def tell_warnings(specs: Sequence[Spec]) -> None:
