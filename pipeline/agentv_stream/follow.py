@@ -294,8 +294,8 @@ class Follower:
             start = entry.signature.size if entry.signature is not None else 0
             return self.open(path, start if signature.size >= start else 0).number
         if entry.kind == "ignored":
-            if not entry.number and signature.size < 256 * 1024:
-                del self.entries[path]  # its first records may tell more by now
+            if not entry.number and self.plan.wanted(path):
+                del self.entries[path]  # its records tell more by now; the next scan finds it anew
                 return 0
             entry.signature = signature
             if entry.number and signature.size < 4 * 1024 * 1024:

@@ -1,0 +1,54 @@
+"""`agentv-stream watch`: a live view of all running sessions."""
+
+import sys
+import time
+from typing import Annotated
+
+import typer
+
+
+def watch(
+    targets: Annotated[list[str] | None, typer.Argument(help="Folders or files; else all agents' sessions.")] = None,
+    provider: Annotated[str | None, typer.Option(help="Only this agent's.")] = None,
+    root: Annotated[
+        list[str] | None, typer.Option(help="Look here instead: PATH or PROVIDER=PATH; repeatable.")
+    ] = None,
+    since: Annotated[str, typer.Option(help="Sessions that were updated so lately, like 1h.")] = "1h",
+) -> None:
+    """Watch sessions: agent, project, turn, last tool, tokens, cost, errors, what is stalled and why."""
+    from pathlib import Path
+
+    from agentv_stream.cli.sessions import duration_seconds
+    from agentv_stream.errors import AgentvStreamError
+    from agentv_stream.follow import Plan
+    from agentv_stream.places import find_roots
+
+    try:
+        from agentv_stream.watch.app import WatchApp
+        from agentv_stream.watch.feed import Feed
+    except ImportError as error:
+        sys.stderr.write("agentv-stream: watch needs Textual; pip install 'agentv-stream[watch]'\n")
+        raise typer.Exit(2) from error
+    try:
+        oldest = time.time() - duration_seconds(since)
+        files = [str(Path(t).absolute()) for t in targets or () if Path(t).is_file()]
+        folders = [t for t in targets or () if t not in files and not Path(t).is_file()]
+        roots = [] if files and not folders else find_roots([*folders, *(root or ())], provider=provider)
+    except AgentvStreamError as error:
+        sys.stderr.write(f"agentv-stream: {error}\n")
+        raise typer.Exit(error.exit_code) from error
+    if not sys.stdout.isatty():
+        sys.stderr.write("agentv-stream: watch needs a terminal; `agentv-stream tail --events` writes to a pipe\n")
+        raise typer.Exit(2)
+
+    def wanted(path: str) -> bool:
+        try:
+            return path in files or Path(path).stat().st_mtime >= oldest
+        except OSError:
+            return False
+
+    feed = Feed(Plan(roots, paths=files, wanted=wanted))
+    try:
+        WatchApp(feed).run()
+    finally:
+        feed.close()

@@ -1,0 +1,1 @@
+"""The live view of running sessions (extra `watch`)."""

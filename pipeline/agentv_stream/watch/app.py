@@ -1,0 +1,167 @@
+"""The live view in the terminal: a table of sessions, and the events of one. Works in 80 columns over ssh."""
+
+import time
+from typing import ClassVar
+
+from rich.text import Text
+from textual import work
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import Screen
+from textual.widgets import DataTable, Footer, RichLog, Static
+
+from agentv_stages.visible import visible
+from agentv_stream.watch.feed import Feed
+from agentv_stream.watch.model import Look, SessionView, age_text, count_text
+
+REFRESH_SECONDS = 0.5
+COLUMNS = (("", 1), ("agent", 8), ("project", 12), ("turn", 4), ("calls", 5), ("err", 3), ("last tool", 21), ("age", 4))
+
+
+def sign(look: Look) -> Text:
+    """One sign for the state."""
+    if look.stalled:
+        return Text("!", style="bold yellow")
+    if look.status == "running":
+        return Text("●", style="green" if look.live else "dim")
+    return Text("✓", style="dim") if look.status == "complete" else Text("✗", style="red")
+
+
+def row(look: Look) -> list[Text]:
+    """The cells of a session."""
+    tool = f"{'▸' if look.open_calls else ' '}{look.last_tool}"
+    return [
+        sign(look),
+        Text(visible(look.agent, 8)),
+        Text(visible(look.project, 12)),
+        Text(str(look.turn), justify="right"),
+        Text(count_text(look.calls), justify="right"),
+        Text(str(look.errors), justify="right", style="red" if look.errors else "dim"),
+        Text(visible(tool, 21)),
+        Text(age_text(look.last_age) if look.last_age is not None else "", justify="right"),
+    ]
+
+
+def details(look: Look) -> Text:
+    """The lines below the table, of the session under the cursor."""
+    cost = f"${look.cost:.4f}" if look.cost is not None else "?"
+    context = f"{look.context:.0%}" if look.context is not None else "?"
+    edit = f"turn {look.first_edit}" if look.first_edit is not None else "none"
+    text = Text(visible(f"{look.session}  {look.model}  {look.status}", 160) + "\n")
+    text.append(f"tokens in {count_text(look.tokens_in)} out {count_text(look.tokens_out)}  cost {cost}  ")
+    text.append(f"context {context}  open calls {look.open_calls}  first edit {edit}\n")
+    text.append(visible(look.stalled or look.last_tool, 160), style="bold yellow" if look.stalled else "")
+    return text
+
+
+class Events(Screen[None]):
+    """The events of one session, as they come."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "app.pop_screen", "back")]
+
+    def __init__(self, view: SessionView) -> None:
+        super().__init__()
+        self.view = view
+        self._version = -1
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="title", markup=False)
+        yield RichLog(id="events", wrap=False, markup=False, highlight=False, auto_scroll=True)
+        yield Footer()
+
+    def on_mount(self) -> None:
+        self.set_interval(REFRESH_SECONDS, self.refresh_events)
+        self.refresh_events()
+
+    def refresh_events(self) -> None:
+        """Shows what is new."""
+        look = self.view.look(time.time_ns() // 1_000_000)
+        if look is not None:
+            self.query_one("#title", Static).update(details(look))
+        if self.view.version == self._version:
+            return
+        self._version = self.view.version
+        log = self.query_one("#events", RichLog)
+        log.clear()
+        for line in list(self.view.lines):
+            log.write(Text(visible(line, 400)))
+
+
+class WatchApp(App[None]):
+    """All running sessions."""
+
+    CSS = """
+    DataTable { height: 1fr; }
+    #details { height: 4; padding: 0 1; border-top: solid $primary; }
+    #title { height: 3; padding: 0 1; }
+    #status { height: 1; color: $text-muted; padding: 0 1; }
+    """
+    TITLE = "agentv-stream watch"
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("q", "quit", "quit"), Binding("enter", "events", "events")]
+
+    def __init__(self, feed: Feed) -> None:
+        super().__init__()
+        self.feed = feed
+        self.table: DataTable[Text] = DataTable(cursor_type="row", zebra_stripes=True)
+        self._looks: list[Look] = []
+        self._closing = False
+
+    def compose(self) -> ComposeResult:
+        with Vertical():
+            for label, width in COLUMNS:
+                self.table.add_column(label, width=width)
+            yield self.table
+            yield Static(id="details", markup=False)
+            yield Static(id="status", markup=False)
+        yield Footer()
+
+    def on_mount(self) -> None:
+        self.set_interval(REFRESH_SECONDS, self.refresh_rows)
+        self.follow()
+
+    @work(thread=True, exclusive=True)
+    def follow(self) -> None:
+        """Looks at the files, in a thread, until the application ends."""
+        while not self._closing:
+            if not self.feed.round() and not self.feed.follower.backlog:
+                time.sleep(0.2)
+
+    def on_unmount(self) -> None:
+        self._closing = True
+
+    def refresh_rows(self) -> None:
+        """Draws the table anew; the cursor stays with its session."""
+        table = self.table
+        selected = self._selected()
+        self._looks = self.feed.looks(time.time_ns() // 1_000_000)
+        table.clear()
+        for look in self._looks:
+            table.add_row(*row(look), key=str(look.key))
+        at = next((n for n, look in enumerate(self._looks) if selected is not None and look.key == selected), 0)
+        if self._looks:
+            table.move_cursor(row=at)
+            self.query_one("#details", Static).update(details(self._looks[at]))
+        live = sum(look.live for look in self._looks)
+        stalled = sum(bool(look.stalled) for look in self._looks)
+        told = f"{len(self._looks)} sessions, {live} running, {stalled} stalled  {self.feed.troubles}"
+        self.query_one("#status", Static).update(Text(visible(told, 200)))
+
+    def on_data_table_row_highlighted(self) -> None:
+        look = next((look for look in self._looks if look.key == self._selected()), None)
+        if look is not None:
+            self.query_one("#details", Static).update(details(look))
+
+    def on_data_table_row_selected(self) -> None:
+        self.action_events()
+
+    def action_events(self) -> None:
+        """The events of the session under the cursor."""
+        view = self.feed.views.get(self._selected() or -1)
+        if view is not None:
+            self.push_screen(Events(view))
+
+    def _selected(self) -> int | None:
+        at = self.table.cursor_row
+        return self._looks[at].key if 0 <= at < len(self._looks) else None

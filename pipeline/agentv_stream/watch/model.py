@@ -1,0 +1,178 @@
+"""What the live view shows of a session: batches in, a `Look` out. No terminal, no clock of its own."""
+
+from collections import deque
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agentv_stages.batch import Batch
+from agentv_stages.event import MAIN, AnyEvent, Notification, SessionEnd, ToolCall, ToolResult
+from agentv_stages.sinks.summary_log import SummaryLog, target_of
+from agentv_stream.followed import Followed
+
+SILENT_SECONDS = 120.0
+LONG_CALL_SECONDS = 300.0
+RETRIES = 3
+MOST_LINES = 500
+RETRY_NAMES = frozenset(("api_retry", "api_error", "retry", "stream_error"))
+WAITING_NAMES = frozenset(("permission_request", "elicitation", "user_input_request"))
+
+
+@dataclass
+class Open:
+    """A call without a result, and when it was seen (wall-clock ms)."""
+
+    call: ToolCall
+    since_ms: int
+
+
+@dataclass
+class Look:
+    """One row of the view. Ages are seconds, None where nothing happened yet; `stalled` says why, "" if it is not."""
+
+    key: int
+    agent: str
+    project: str
+    session: str
+    model: str
+    status: str
+    turn: int
+    calls: int
+    errors: int
+    last_tool: str
+    last_age: float | None
+    open_calls: int
+    tokens_in: int | None
+    tokens_out: int | None
+    cost: float | None
+    context: float | None
+    first_edit: int | None
+    stalled: str
+    live: bool
+
+
+@dataclass
+class SessionView:
+    """Collects what happens in one session."""
+
+    session: Followed
+    open: dict[str, Open] = field(default_factory=dict[str, Open])
+    last_tool: str = ""
+    last_tool_ms: int | None = None
+    last_event_ms: int | None = None
+    errors: int = 0
+    repeats: int = 0  # times that the same call failed in a row
+    retries: int = 0
+    waiting: str = ""
+    ended: str = ""
+    lines: deque[str] = field(default_factory=lambda: deque[str](maxlen=MOST_LINES))
+    version: int = 0
+    _last_failed: str = ""
+    _log: SummaryLog = field(default_factory=SummaryLog)
+
+    def observe(self, batch: Batch, now_ms: int) -> None:
+        """Takes a batch behind all stages."""
+        for event in batch.events:
+            self._event(event, event.source.time_ms if event.source.time_ms is not None else now_ms)
+        text = self._log.render(batch).decode("utf-8", "replace")
+        self.lines.extend(text.splitlines())
+        self.version += 1
+
+    def _event(self, event: AnyEvent, time_ms: int) -> None:
+        self.last_event_ms = max(self.last_event_ms or 0, time_ms)
+        if isinstance(event, ToolCall):
+            self.waiting, self.ended, self.retries = "", "", 0
+            self.open[event.call_id] = Open(event, time_ms)
+            self.last_tool, self.last_tool_ms = f"{event.tool or event.name} {target_of(event)}", time_ms
+        elif isinstance(event, ToolResult):
+            self.waiting, self.retries = "", 0
+            if not event.partial:
+                self.open.pop(event.call_id, None)
+            self._result(event)
+        elif isinstance(event, Notification):
+            self.retries += event.name in RETRY_NAMES
+            if event.name in WAITING_NAMES:
+                self.waiting = event.message or event.name
+        elif isinstance(event, SessionEnd):
+            if event.source.stream == MAIN:
+                self.ended, self.waiting = event.status, ""
+        else:
+            self.waiting, self.ended, self.retries = "", "", 0
+
+    def _result(self, result: ToolResult) -> None:
+        if result.outcome in ("ok", None):
+            self.repeats, self._last_failed = 0, ""
+            return
+        self.errors += 1
+        call = result.call
+        same = f"{call.name} {bytes(call.input_json)[:2000]!r}" if call is not None else ""
+        self.repeats = self.repeats + 1 if same and same == self._last_failed else 1
+        self._last_failed = same
+
+    def stalled(self, now_ms: int) -> str:
+        """Why it does not go on; "" where it does, or where it has ended."""
+        if self.waiting:
+            return "waiting for permission"
+        if self.ended:
+            return ""
+        if self.retries >= RETRIES:
+            return f"retry loop ({self.retries} retries)"
+        if self.repeats >= RETRIES:
+            return f"same call failed {self.repeats} times"
+        oldest = min(self.open.values(), key=lambda o: o.since_ms, default=None)
+        if oldest is not None and (now_ms - oldest.since_ms) / 1000 > LONG_CALL_SECONDS:
+            return f"{oldest.call.tool or oldest.call.name} open for {age_text((now_ms - oldest.since_ms) / 1000)}"
+        if self.last_event_ms is not None and not self.open:
+            silent = (now_ms - self.last_event_ms) / 1000
+            if silent > SILENT_SECONDS:
+                return f"no events for {age_text(silent)}"
+        return ""
+
+    def look(self, now_ms: int) -> Look | None:
+        """The row; None while nothing is known of the session."""
+        chain = self.session.chain
+        if chain is None:
+            return None
+        facts, totals, stats = chain.observer.facts, chain.observer.totals, chain.observer.stats
+        tokens = totals.tokens()
+        window, used = totals.state.context_window, totals.state.last_input
+        stalled = self.stalled(now_ms)
+        silent = (now_ms - self.last_event_ms) / 1000 if self.last_event_ms is not None else None
+        return Look(
+            key=self.session.number,
+            agent=chain.provider.name,
+            project=Path(facts.cwd).name if facts.cwd else "?",
+            session=facts.session_id or Path(self.session.main).stem,
+            model=facts.model or "?",
+            status=self.ended or ("stalled" if stalled else "running"),
+            turn=stats.turns,
+            calls=stats.figures.calls,
+            errors=self.errors,
+            last_tool=self.last_tool,
+            last_age=max(0.0, (now_ms - self.last_tool_ms) / 1000) if self.last_tool_ms is not None else None,
+            open_calls=len(self.open),
+            tokens_in=tokens.input,
+            tokens_out=None if tokens.unsure else tokens.output,
+            cost=totals.cost_usd,
+            context=used / window if used is not None and window else None,
+            first_edit=stats.figures.first_edit_turn,
+            stalled=stalled,
+            live=silent is not None and silent < LONG_CALL_SECONDS and not self.ended,
+        )
+
+
+def age_text(seconds: float) -> str:
+    """An age in at most four characters."""
+    for unit, length in (("d", 86400), ("h", 3600), ("m", 60)):
+        if seconds >= length:
+            return f"{int(seconds // length)}{unit}"
+    return f"{int(seconds)}s"
+
+
+def count_text(n: int | None) -> str:
+    """A count in at most five characters."""
+    if n is None:
+        return "?"
+    for unit, length in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
+        if n >= length:
+            return f"{n / length:.1f}{unit}" if n < 10 * length else f"{n // length}{unit}"
+    return str(n)

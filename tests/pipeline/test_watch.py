@@ -1,0 +1,116 @@
+"""The live view: what it says of sessions, and how it looks in 80 columns."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agentv_stream.follow import Plan
+from agentv_stream.places import find_roots
+from agentv_stream.watch.feed import Feed
+from support.growing_logs import claude_records
+
+START = 1_767_225_600_000  # 2026-01-01, when the records of growing_logs begin
+
+
+def feed_of(folder: Path) -> Feed:
+    feed = Feed(Plan(find_roots([str(folder)])))
+    while feed.round():
+        pass
+    return feed
+
+
+def write(folder: Path, session: str, turns: int, cut: int | None = None) -> Path:
+    path = folder / f"{session}.jsonl"
+    path.write_bytes(b"\n".join(claude_records(session, turns)[:cut]) + b"\n")
+    return path
+
+
+def test_a_row_tells_turn_calls_and_the_last_tool(tmp_path: Path) -> None:
+    write(tmp_path, "aaaa-1", 3)
+    (look,) = feed_of(tmp_path).looks(START + 12_000)
+    assert (look.agent, look.project, look.turn, look.calls, look.open_calls) == ("claude", "app", 3, 3, 0)
+    assert look.last_tool == "Bash ls 2"
+    assert look.live
+
+
+def test_an_open_call_is_shown_and_stalls_after_five_minutes(tmp_path: Path) -> None:
+    write(tmp_path, "aaaa-1", 2, cut=6)
+    feed = feed_of(tmp_path)
+    (look,) = feed.looks(START + 10_000)
+    assert (look.open_calls, look.stalled) == (1, "")
+    (look,) = feed.looks(START + 400_000)
+    assert look.stalled == "Bash open for 6m"
+
+
+def test_silence_after_a_result_is_told(tmp_path: Path) -> None:
+    write(tmp_path, "aaaa-1", 2)
+    (look,) = feed_of(tmp_path).looks(START + 200_000)
+    assert look.stalled == "no events for 3m"
+
+
+def test_the_same_call_failing_again_and_again_is_told(tmp_path: Path) -> None:
+    records = [json.loads(r) for r in claude_records("aaaa-1", 4)]
+    for record in records:
+        for block in record["message"]["content"]:
+            if isinstance(block, dict) and block["type"] == "tool_use":
+                block["input"] = {"command": "make"}
+            elif isinstance(block, dict) and block["type"] == "tool_result":
+                block["is_error"] = True
+    (tmp_path / "aaaa-1.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records))
+    (look,) = feed_of(tmp_path).looks(START + 13_000)
+    assert look.stalled == "same call failed 4 times"
+    assert look.errors == 4
+
+
+def test_growth_is_seen(tmp_path: Path) -> None:
+    path = write(tmp_path, "aaaa-1", 4, cut=4)
+    feed = feed_of(tmp_path)
+    assert feed.looks(START)[0].turn == 1
+    path.write_bytes(b"\n".join(claude_records("aaaa-1", 4)) + b"\n")
+    feed.round()
+    assert feed.looks(START)[0].turn == 4
+
+
+async def test_the_application_lists_sessions_and_enters_one(tmp_path: Path) -> None:
+    pytest.importorskip("textual")
+    from agentv_stream.watch.app import Events, WatchApp
+
+    for n in range(3):
+        write(tmp_path, f"{n}aaa-1", n + 2)
+    feed = feed_of(tmp_path)
+    app = WatchApp(feed)
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.refresh_rows()
+        await pilot.pause()
+        assert app.table.row_count == 3
+        assert sum(width for _, width in _columns()) + 2 * len(_columns()) <= 80
+        await pilot.press("enter")
+        await pilot.pause()
+        assert isinstance(app.screen, Events)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert not isinstance(app.screen, Events)
+    feed.close()
+
+
+def _columns() -> tuple[tuple[str, int], ...]:
+    from agentv_stream.watch.app import COLUMNS
+
+    return COLUMNS
+
+
+async def test_hostile_text_does_not_act(tmp_path: Path) -> None:
+    pytest.importorskip("textual")
+    from agentv_stream.watch.app import WatchApp
+
+    hostile = "\x1b[red]x\u202e"
+    records = [r.replace(b"ls 1", json.dumps(hostile)[1:-1].encode()) for r in claude_records("aaaa-1", 2)]
+    (tmp_path / "aaaa-1.jsonl").write_bytes(b"\n".join(records) + b"\n")
+    app = WatchApp(feed_of(tmp_path))
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.refresh_rows()
+        await pilot.pause()
+        shown = app.export_screenshot()
+        assert "\x1b" not in shown
+        assert "[red]" in shown.replace("&#160;", " ")
