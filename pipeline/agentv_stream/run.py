@@ -39,6 +39,7 @@ from agentv_stream.prompt import prompt_of
 from agentv_stream.session import Report, StreamSession
 from agentv_stream.settings import Settings
 from agentv_stream.sink import RenderSink, Sink
+from agentv_stream.targets import running_version
 
 OUTPUT_SCHEMA = "agentv_stream.output.v1"
 """What is kept of an output that is no stream: statistics and tokens are null there, not 0."""
