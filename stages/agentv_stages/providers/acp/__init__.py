@@ -9,7 +9,8 @@ LOSSES = (
     "no times, unless the recorder added them",
     "tool names are taken from titles, kinds and arguments where the agent does not tell them",
     "the prompt is known only where the client's messages were recorded",
-    "Gemini: no arguments and no output of most calls, no sub-agents, thoughts are not in the output tokens",
+    "Gemini: no arguments, output and exit codes of most calls, none of unknown tools",
+    "Gemini: no sub-agents, thoughts are not in the output tokens",
     "OpenCode: tokens of the last step only, so none of a prompt with calls; no sub-agents",
     "Copilot: text of sub-agents is not marked and told apart by the calls around it; an error ends as a good prompt",
 )

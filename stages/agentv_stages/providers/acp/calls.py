@@ -13,7 +13,6 @@ from agentv_stages.providers.acp.state import AcpState, Answer, Call
 MOST_OPEN = 10_000
 MOST_CLOSED = 1_000
 OVER = frozenset(("completed", "failed", "cancelled"))
-BARE = (wire.EMPTY, wire.NULL)
 LAUNCHED = "started in background"
 _TOLD_BY_ARGUMENTS = ("copilot", "")
 INVALID = frozenset(("invalid", "Invalid Tool"))
@@ -61,13 +60,13 @@ def emit(at: Connection, call_id: str, call: Call, batch: Batch) -> None:
     given = naming.arguments(call.input) if unnamed or b'agent_type"' in data or b"\\u" in data else {}
     name = naming.native_name(agent, call_id, call.name, call.first_title or call.title, call.kind, given)
     arguments = call.input
-    if arguments in BARE:
-        diff = results.diff_of(results.pieces_of(call.content))
-        if agent == "gemini" or (not agent and (call.path or diff)):
-            arguments = naming.shown_arguments(name, call.title, call.kind, call.path, diff)
-        else:
-            arguments = wire.EMPTY
-    if "agent_type" in given or "subagent_type" in given:
+    if data == b"{}" or data == b"null":
+        arguments = wire.EMPTY
+        if agent == "gemini" or not agent:
+            diff = results.diff_of(results.pieces_of(call.content))
+            if agent or call.path or diff:
+                arguments = naming.shown_arguments(name, call.title, call.kind, call.path, diff)
+    if given and ("agent_type" in given or "subagent_type" in given):
         if len(at.state.tasks) >= MOST_CLOSED:
             del at.state.tasks[next(iter(at.state.tasks))]
         at.state.tasks[call_id] = ""
@@ -99,8 +98,9 @@ def cancel(at: Connection, source: Source, batch: Batch) -> None:
 
 def _begin(at: Connection, update: wire.Update, source: Source, batch: Batch) -> Call:
     state = at.state
-    stream, parent = at.stream_of(update.meta)
-    at.release(batch, stream)
+    stream, parent = at.stream_of(update.meta) if update.meta is not None else (at.stream, None)
+    if state.held:
+        at.release(batch, stream)
     if source.stream != stream:
         source = structs.replace(source, stream=stream)
     answer = _answer(at, stream, update.toolCallId, source)
@@ -116,27 +116,33 @@ def _begin(at: Connection, update: wire.Update, source: Source, batch: Batch) ->
 def _answer(at: Connection, stream: str, call_id: str, source: Source) -> Answer:
     """A call begins a new answer after a result, unless others are open or the agent marks its answers otherwise."""
     known = at.state.answers.get(stream)
-    fresh = known is not None and known.ended > 0 and known.open <= 0
-    if at.state.usage_marks or naming.part_of_answer(call_id) > 0:
-        fresh = False
-    return at.answer(stream, source, fresh)
+    if known is None:
+        return at.answer(stream, source, False)
+    fresh = known.ended > 0 and known.open <= 0
+    if fresh and not at.state.usage_marks and naming.part_of_answer(call_id) <= 0:
+        return at.answer(stream, source, True)
+    return known
 
 
 def _merge(call: Call, update: wire.Update) -> None:
     meta = update.meta
-    native = update.name or (meta.toolName if meta else None)
-    if native is None and meta is not None and meta.claudeCode is not None:
-        native = meta.claudeCode.toolName
-    call.name = native or call.name
+    native = update.name
+    if meta is not None:
+        native = native or meta.toolName
+        if native is None and meta.claudeCode is not None:
+            native = meta.claudeCode.toolName
+    if native:
+        call.name = native
     if update.title:
         call.title = update.title
         call.bad = call.bad or update.title in INVALID
-    call.kind = update.kind or call.kind
-    if update.rawInput not in wire.NOTHING:
+    if update.kind:
+        call.kind = update.kind
+    if update.rawInput is not wire.ABSENT and update.rawInput not in wire.NOTHING:
         call.input = Raw(bytes(update.rawInput))
-    if update.rawOutput not in wire.NOTHING:
+    if update.rawOutput is not wire.ABSENT and update.rawOutput not in wire.NOTHING:
         call.output = Raw(bytes(update.rawOutput))
-    if update.content not in wire.NOTHING:
+    if update.content is not wire.ABSENT and update.content not in wire.NOTHING:
         call.content = Raw(bytes(update.content))
     if update.locations:
         call.path = update.locations[0].path or call.path
@@ -163,6 +169,20 @@ def _finish(at: Connection, call_id: str, call: Call, status: str, source: Sourc
         outcome = call.verdict
     elif call.bad and state.agent == "opencode":
         outcome = "error"
+    agent_id = _settle(at, call_id, call, output, batch) if state.tasks or state.held else None
+    if source.stream != stream:
+        source = structs.replace(source, stream=stream)
+    answer = state.answers.get(stream)
+    if answer is not None and answer.id == call.message_id:
+        answer.open -= 1
+        answer.ended += 1
+    batch.events.append(ToolResult(source, "-result", call_id, output, outcome, code, None, agent_id))
+    _close(at, call_id)
+
+
+def _settle(at: Connection, call_id: str, call: Call, output: Raw | None, batch: Batch) -> str | None:
+    """What the end of a call says of sub-agents: whose the held text was, which one it started, which one is over."""
+    state = at.state
     agent_id = state.tasks.get(call_id) or None
     text = text_of(output) if output is not None and (state.held or call_id in state.tasks) else ""
     given = naming.arguments(call.input) if state.held or state.tasks else {}
@@ -184,14 +204,7 @@ def _finish(at: Connection, call_id: str, call: Call, status: str, source: Sourc
             del state.tasks[task]
     if not state.tasks:
         at.release(batch)
-    if source.stream != stream:
-        source = structs.replace(source, stream=stream)
-    answer = state.answers.get(stream)
-    if answer is not None and answer.id == call.message_id:
-        answer.open -= 1
-        answer.ended += 1
-    batch.events.append(ToolResult(source, "-result", call_id, output, outcome, code, None, agent_id))
-    _close(at, call_id)
+    return agent_id
 
 
 def _close(at: Connection, call_id: str) -> None:

@@ -252,6 +252,9 @@ class Conversation(Calls):
         state = self.state
         state.final = False
         call_id = p.call_id or p.id or f"row{source.row}"
+        if call_id in state.answered or any(script.call_id == call_id for script in state.scripts):
+            batch.ignore("script, told again")
+            return
         if len(state.scripts) >= MOST_SCRIPTS:
             self.count(state.scripts[0], batch)
             del state.scripts[0]

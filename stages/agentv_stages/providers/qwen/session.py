@@ -44,6 +44,7 @@ from agentv_stages.providers.qwen.wire import (
 from agentv_stages.times import parse_iso
 
 LOSSES = (
+    "where the session ran over ACP, its last records are missing, and reads and edits that failed are successes",
     "what sub-agents' tools gave back is not recorded",
     "thoughts of sub-agents are not recorded",
     "an answer that an API error broke off is not recorded",

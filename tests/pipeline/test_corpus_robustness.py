@@ -1,0 +1,237 @@
+"""Every recording, cut, chunked and damaged by chance: no crash, faults counted, everything else intact.
+
+What is done to a file follows from its name and ROUND alone. AGENTV_STREAM_ROUNDS sets the number of rounds over files
+of any size (a long run by hand); without it there is one, over files that are quickly read.
+"""
+
+import json
+import os
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+import pytest
+
+from agentv_stages.batch import Batch, Chunk
+from agentv_stages.decode import Decode
+from agentv_stages.event import AnyEvent, ToolCall
+from agentv_stages.fault import Fault
+from agentv_stages.lines import LineReader
+from agentv_stages.normalize import Normalize
+from agentv_stages.pair import Pair
+from agentv_stages.provider import DecodeContext, Dialect, Provider
+from agentv_stages.result import Observer
+from agentv_stream.errors import EmptyInput, NotALog
+from agentv_stream.summary import SessionReader
+from support.decoding import corpus, read
+
+ROUNDS = int(os.environ.get("AGENTV_STREAM_ROUNDS", "0"))
+LARGEST = 160_000  # bytes; larger files only in a long run
+FOLDERS = ("clients", "samples", "wild", "bobbin", "agtrace/samples", "agentv")
+
+
+class Log(NamedTuple):
+    name: str
+    data: bytes
+    provider: Provider
+    dialect: Dialect
+
+
+class Outcome(NamedTuple):
+    """What came of an input. `pushed` are the events before its end was known, `result` the result as JSON."""
+
+    pushed: list[AnyEvent]
+    events: list[AnyEvent]
+    faults: list[Fault]
+    result: bytes
+
+    def calls(self, known: Callable[[str], bool] = bool) -> Counter[tuple[str, str]]:
+        """Calls by name and input; those whose ids are `known`."""
+        found = [event for event in self.events if isinstance(event, ToolCall) and known(event.call_id)]
+        return Counter((e.name, json.dumps(e.input, sort_keys=True)) for e in found)
+
+
+def run(log: Log, pieces: Sequence[bytes]) -> Outcome:
+    """The whole chain over an input that comes in pieces; the dialect is that of the undamaged log."""
+    reader = LineReader("log")
+    decode = Decode(log.dialect, DecodeContext("log"))
+    normalize, pair = Normalize(log.provider.tools), Pair()
+    observer = Observer(log.provider, log.dialect)
+    events: list[AnyEvent] = []
+    faults: list[Fault] = []
+
+    def through(batches: Iterator[Batch] | Sequence[Batch], decoded: bool = False) -> None:
+        for batch in batches:
+            if not decoded:
+                decode.push(batch)
+            normalize.push(batch)
+            pair.push(batch)
+            take(batch)
+
+    def take(batch: Batch) -> None:
+        observer.observe(batch)
+        events.extend(batch.events)
+        faults.extend(batch.faults)
+
+    for piece in pieces:
+        through(list(reader.push(Chunk(piece))))
+    pushed = list(events)
+    through(list(reader.flush()))
+    through(decode.flush(), decoded=True)
+    for batch in pair.flush():
+        take(batch)
+    return Outcome(pushed, events, faults, observer.result(list(pair.left)).to_json())
+
+
+def logs(most: int) -> Iterator[Log]:
+    root = corpus("clients").parent
+    for folder in FOLDERS:
+        for path in sorted(p for p in (root / folder).rglob("*") if p.is_file() and p.name != "truth.json"):
+            if path.stat().st_size <= most and path.suffix not in (".md", ".csv", ".err"):
+                log = opened(path, root)
+                if log is not None:
+                    yield log
+
+
+def opened(path: Path, root: Path) -> Log | None:
+    data = read(path)
+    try:
+        reader = SessionReader([data], str(path))
+    except (NotALog, EmptyInput):
+        return None
+    return Log(str(path.relative_to(root)), data, reader.provider, reader.dialect)
+
+
+@pytest.fixture(scope="module")
+def recorded() -> list[Log]:
+    found = list(logs(10**9 if ROUNDS else LARGEST))
+    assert len(found) > 400
+    return found
+
+
+def chances(log: Log, what: str) -> Iterator[Random]:
+    """The dice of each round; the same for the same file."""
+    for number in range(max(ROUNDS, 1)):
+        yield Random(zlib.crc32(f"{what}:{log.name}:{number}".encode()))
+
+
+def cuts(data: bytes, dice: Random, most: int) -> list[bytes]:
+    places = sorted(dice.randrange(len(data) + 1) for _ in range(dice.randint(1, most)))
+    return [data[a:b] for a, b in zip([0, *places], [*places, len(data)], strict=True)]
+
+
+def test_any_chunking_gives_the_same(recorded: list[Log]) -> None:
+    for log in recorded:
+        whole = run(log, [log.data])
+        for dice in chances(log, "chunks"):
+            parts = run(log, cuts(log.data, dice, 40))
+            assert parts.events == whole.events, log.name
+            assert parts.result == whole.result, log.name
+            assert parts.faults == whole.faults, log.name
+
+
+def test_a_prefix_gives_a_prefix(recorded: list[Log]) -> None:
+    for log in recorded:
+        whole = run(log, [log.data])
+        for dice in chances(log, "prefix"):
+            end = dice.randrange(len(log.data))
+            begun = run(log, [log.data[:end]])
+            assert begun.pushed == whole.pushed[: len(begun.pushed)], (log.name, end)
+            cut_off = log.data[:end].rpartition(b"\n")[2].strip() or not is_lines(log.data)
+            assert bool(begun.faults) <= bool(whole.faults or cut_off), (log.name, end, begun.faults[-1:])
+
+
+def test_a_prefix_is_read_or_refused(recorded: list[Log]) -> None:
+    for log in recorded:
+        for dice in chances(log, "detect"):
+            end = dice.randrange(len(log.data))
+            try:
+                reader = SessionReader([log.data[:end]], log.name)
+            except (NotALog, EmptyInput):
+                continue
+            for _ in reader.batches(companions=False):
+                pass
+            assert reader.result().status
+
+
+def is_object(line: bytes) -> bool:
+    return line.strip()[:1] == b"{" and line.strip()[-1:] == b"}"
+
+
+def is_lines(data: bytes) -> bool:
+    """Whether each record has its line; else it is one document over many."""
+    return is_object(data.lstrip().partition(b"\n")[0])
+
+
+Damage = Callable[[list[bytes], int, Random], list[bytes]]
+
+
+def removed(lines: list[bytes], at: int, dice: Random) -> list[bytes]:
+    return lines[:at] + lines[at + 1 :]
+
+
+def duplicated(lines: list[bytes], at: int, dice: Random) -> list[bytes]:
+    return [*lines[: at + 1], lines[at], *lines[at + 1 :]]
+
+
+def torn(lines: list[bytes], at: int, dice: Random) -> list[bytes]:
+    line = lines[at].rstrip()
+    return [*lines[:at], line[: dice.randint(1, max(len(line) - 1, 1))], *lines[at + 1 :]]
+
+
+def welded(lines: list[bytes], at: int, dice: Random) -> list[bytes]:
+    return [*lines[:at], b"".join(line.rstrip() for line in lines[at : at + 2]), *lines[at + 2 :]]
+
+
+def bad_bytes(lines: list[bytes], at: int, dice: Random) -> list[bytes]:
+    line = lines[at]
+    place = dice.randrange(len(line) + 1)
+    return [
+        *lines[:at],
+        line[:place] + dice.choice((b"\0\0\0", b"\xff\xfe", b"\xf0\x9f")) + line[place:],
+        *lines[at + 1 :],
+    ]
+
+
+def noise(lines: list[bytes], at: int, dice: Random) -> list[bytes]:
+    return [*lines[:at], b"npm warn deprecated x@1.0", *lines[at:]]
+
+
+def damaged(log: Log, damage: Damage, dice: Random) -> tuple[bytes, bytes] | None:
+    """The log with one record damaged, and that record; None for a log of one record."""
+    lines = log.data.split(b"\n")
+    records = [i for i, line in enumerate(lines) if is_object(line)]
+    if len(records) < 3 or not is_lines(log.data):
+        return None
+    at = dice.choice(records[:-1])
+    return b"\n".join(damage(lines, at, dice)), b"\n".join(lines[at : at + 2])
+
+
+@pytest.mark.parametrize("damage", [removed, duplicated, torn, welded, bad_bytes, noise], ids=lambda d: d.__name__)
+def test_one_damaged_record_costs_no_other(recorded: list[Log], damage: Damage) -> None:
+    for log in recorded:
+        whole = run(log, [log.data])
+        for dice in chances(log, damage.__name__):
+            made = damaged(log, damage, dice)
+            if made is None:
+                continue
+            data, hit = made
+            found = run(log, [data])
+            hurt = hit if loses(damage) else b""
+
+            def untouched(call_id: str, log: Log = log, hurt: bytes = hurt) -> bool:
+                return call_id.encode() in log.data and call_id.encode() not in hurt
+
+            if b'"name":"exec"' not in hurt:  # what a script of Codex did is told through the script
+                assert whole.calls(untouched) - found.calls() == Counter(), (log.name, hit[:300])
+            if damage is duplicated:
+                assert found.calls(untouched) - whole.calls() == Counter(), (log.name, hit[:300])
+            if damage in (torn, noise):
+                assert found.faults, (log.name, hit[:300])
+
+
+def loses(damage: Damage) -> bool:
+    return damage in (removed, torn, bad_bytes)
