@@ -56,7 +56,8 @@ class AcpDecoder:
         if UPDATE in data[:120]:  # nearly every line; any other order of members takes the longer way
             message = wire.decode_message(data)
             if message.method == "session/update":
-                time_ms = from_epoch(message.timestamp or message.time or message.ts)
+                time = message.timestamp or message.time or message.ts
+                time_ms = from_epoch(time) if time is not None else None
                 source = Source(self.file, record.row, record.offset, len(data), time_ms, self.stream)
                 params, state = message.params, self.state
                 if params is None or state.session_id is None or params.update is None:
