@@ -85,7 +85,10 @@ def _checks(
         return None
     from agentv_stream.live_check import open_checks
 
-    return open_checks(specs, case, fail_fast, settings.test_id or Path(name).name, say)
+    live = open_checks(specs, case, fail_fast, settings.test_id or Path(name).name, say)
+    if live is not None:
+        live.quiet = settings.quiet
+    return live
 
 
 def _settings(options: dict[str, Any]) -> Settings:

@@ -66,6 +66,8 @@ def run_command(
                 free_attempt(run_options.folder, run_options.task, run_options.approach) if number is None else number
             )
             live = open_checks(checks, case, fail_fast, run_options.task + "_", say, threshold)
+            if live is not None:
+                live.quiet = settings.quiet
             report = anyio.run(run_agent, run_options, settings, number, live)
             codes.append(tell(report, settings.quiet))
             if report.signalled is not None:
