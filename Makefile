@@ -12,7 +12,7 @@ ifneq ($(CORPUS),)
 export AGENTV_STREAM_CORPUS ?= $(abspath $(CORPUS))
 endif
 
-.PHONY: demo test lint types docs check soak bench clean
+.PHONY: demo test lint types mypy pyright docs check soak bench clean
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "no Python 3.11 or later found; set PYTHON=/path/to/python3.11" >&2; exit 1; }
@@ -36,8 +36,12 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(VENV)/.dev
+types: mypy pyright
+
+mypy: $(VENV)/.dev
 	$(BIN)/mypy
+
+pyright: $(VENV)/.dev
 	$(BIN)/pyright
 
 docs: $(VENV)/.run  ## writes the pages that are made from the code
