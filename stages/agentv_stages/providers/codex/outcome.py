@@ -153,7 +153,7 @@ def is_bytes(value: object) -> bool:
 
 
 STATUS: dict[str, Outcome] = {"completed": "ok", "failed": "error", "declined": "denied", "errored": "error"}
-_STATUS_JSON = {f'"{status}"'.encode(): outcome for status, outcome in STATUS.items()}
+_STATUS_JSON: dict[bytes, Outcome] = {f'"{status}"'.encode(): outcome for status, outcome in STATUS.items()}
 
 
 def outcome_of(item: Item) -> Outcome | None:
