@@ -1,0 +1,247 @@
+"""Measures the decoders of all dialects on recorded sessions, with Claude's two as the yardstick.
+
+    AGENTV_STREAM_CORPUS=… python benchmarks/dialects.py   # a table and benchmarks/out/dialects.json
+    python benchmarks/dialects.py CORPUS --only codex-rollout,acp   # some dialects, the yardstick always with them
+    python benchmarks/dialects.py CORPUS --below clients/           # files whose path holds this text
+
+One round reads every file of every dialect once. Of each file the best round counts and the best of all files are
+added up, because the machine is not ours alone: a small piece of work meets a quiet moment sooner than a large one.
+What is measured is CPU time, of records that stand in memory; the collector is off, as it is in bulk workers. Files
+where more than a twentieth of the lines is noise are left out: noise costs the same in all dialects. `decode` is the
+dialect's decoder alone, `calls` the decoder, `Normalize` and `Pair`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from agentv_stages.batch import Batch, Chunk
+from agentv_stages.decode import Decode
+from agentv_stages.detect import Detector, UnknownFormat
+from agentv_stages.lines import LineReader
+from agentv_stages.normalize import Normalize
+from agentv_stages.pair import Pair
+from agentv_stages.provider import DecodeContext, Dialect, Provider
+from harness.table import markdown
+
+OUT = Path(__file__).parent / "out"
+YARDSTICK = ("claude-stream", "claude-session")
+SUFFIXES = frozenset((".jsonl", ".json", ".log", ".ndjson", ".txt"))
+CHUNK = 256 * 1024
+MOST_BYTES = 8_000_000  # of one file
+NOISE = 0.05
+
+
+@dataclass
+class Input:
+    """One recorded session, cut into records; they are read again in every round."""
+
+    path: str
+    batches: list[Batch]
+    size: int
+    records: int
+    events: int = 0
+    seconds: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
+
+
+@dataclass
+class Case:
+    """One dialect with its files, and what its rounds took."""
+
+    provider: Provider
+    dialect: Dialect
+    inputs: list[Input] = field(default_factory=list[Input])
+
+    @property
+    def size(self) -> int:
+        return sum(one.size for one in self.inputs)
+
+    @property
+    def records(self) -> int:
+        return sum(one.records for one in self.inputs)
+
+    @property
+    def events(self) -> int:
+        return sum(one.events for one in self.inputs)
+
+    def seconds(self, way: str) -> float:
+        """CPU seconds for all files, each in its best round."""
+        return sum(min(one.seconds[way]) for one in self.inputs)
+
+
+def read(path: Path) -> tuple[Provider, Dialect, list[Batch]] | None:
+    """The file's dialect and records; None for what is no agent's log."""
+    data = path.read_bytes()
+    reader, detector = LineReader(), Detector()
+    batches = [b for i in range(0, len(data), CHUNK) for b in reader.push(Chunk(data[i : i + CHUNK]))]
+    batches += reader.flush()
+    for batch in batches:
+        if detector.dialect is None:
+            detector.push(batch)
+    try:
+        provider, dialect = detector.finish()
+    except UnknownFormat:
+        return None
+    return provider, dialect, batches
+
+
+def cases(corpus: Path, below: str, only: set[str]) -> list[Case]:
+    """The dialects that were found, with their files in order of path."""
+    found: dict[str, Case] = {}
+    for path in sorted(corpus.rglob("*")):
+        name = str(path.relative_to(corpus))
+        if path.suffix not in SUFFIXES or below not in name or not path.is_file() or path.stat().st_size > MOST_BYTES:
+            continue
+        made = read(path)
+        if made is None or (only and made[1].name not in only and made[1].name not in YARDSTICK):
+            continue
+        case = found.setdefault(made[1].name, Case(made[0], made[1]))
+        size = sum(len(r.data) + 1 for b in made[2] for r in b.records)
+        one = Input(name, made[2], size, sum(len(b.records) for b in made[2]))
+        if not noisy(case, one):
+            case.inputs.append(one)
+    return [case for case in found.values() if case.inputs]
+
+
+def noisy(case: Case, one: Input) -> bool:
+    """Whether more than a twentieth of the lines cannot be used."""
+    stage, faults = Decode(case.dialect, DecodeContext("f")), 0
+    for batch in one.batches:
+        fresh = Batch("f", None, 0, batch.unterminated, batch.document, batch.records)
+        stage.push(fresh)
+        faults += len(fresh.faults)
+    return faults > one.records * NOISE
+
+
+def decode(case: Case, one: Input) -> int:
+    """The decoder alone; gives the number of events."""
+    stage, events = Decode(case.dialect, DecodeContext("f")), 0
+    for batch in one.batches:
+        fresh = Batch("f", None, 0, batch.unterminated, batch.document, batch.records)
+        stage.push(fresh)
+        events += len(fresh.events)
+    return events + sum(len(batch.events) for batch in stage.flush())
+
+
+def calls(case: Case, one: Input) -> int:
+    """The decoder, the canonical names, and results joined with their calls."""
+    stage, normalize, pair = Decode(case.dialect, DecodeContext("f")), Normalize(case.provider.tools), Pair()
+    events = 0
+    for batch in one.batches:
+        for out in stage.push(Batch("f", None, 0, batch.unterminated, batch.document, batch.records)):
+            events += len(out.events)
+            for named in normalize.push(out):
+                pair.push(named)
+    for out in stage.flush():
+        events += len(out.events)
+        for named in normalize.push(out):
+            pair.push(named)
+    return events
+
+
+WAYS: dict[str, Callable[[Case, Input], int]] = {"decode": decode, "calls": calls}
+
+
+def measure(case: Case, one: Input, way: str) -> None:
+    """Reads one file once."""
+    run = WAYS[way]
+    begun = time.thread_time()
+    one.events = run(case, one)
+    one.seconds.setdefault(way, []).append(time.thread_time() - begun)
+
+
+def rows(measured: list[Case], way: str) -> list[list[str]]:
+    """One row per dialect: live dialects against claude-stream, logs on disk against claude-session."""
+    marks = [case for case in measured if case.dialect.name in YARDSTICK]
+    rate: dict[str, Callable[[Case], float]] = {
+        "events": lambda case: case.events / case.seconds(way),
+        "records": lambda case: case.records / case.seconds(way),
+        "bytes": lambda case: case.size / case.seconds(way),
+    }
+    of = {unit: {c.dialect.name: f(c) for c in measured} for unit, f in rate.items()}
+    made: list[list[str]] = []
+    for case in measured:
+        name = case.dialect.name
+        mark = "claude-stream" if case.dialect.live else "claude-session"
+        mark = mark if any(c.dialect.name == mark for c in marks) else marks[0].dialect.name
+        events, records, size = (of[unit][name] for unit in ("events", "records", "bytes"))
+        made.append(
+            [
+                name,
+                f"{case.size / 1e6:.1f}",
+                f"{case.size / case.records:,.0f}",
+                f"{case.events / case.records:.2f}",
+                f"{events / 1000:,.0f}",
+                f"{events / of['events'][mark]:.2f}",
+                f"{records / 1000:,.0f}",
+                f"{records / of['records'][mark]:.2f}",
+                f"{size / 1e6:,.0f}",
+                f"{size / of['bytes'][mark]:.2f}",
+            ]
+        )
+    return made
+
+
+HEAD = (
+    *("dialect", "MB", "bytes a record", "events a record", "1,000 events/s", "to Claude's", "1,000 records/s"),
+    *("to Claude's", "MB/s", "to Claude's"),
+)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpus", nargs="?", default=os.environ.get("AGENTV_STREAM_CORPUS"))
+    parser.add_argument("--only", default="", help="names of dialects, with commas between")
+    parser.add_argument("--below", default="", help="only files whose path holds this text")
+    parser.add_argument("--ways", default="decode,calls")
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--out", type=Path, default=OUT / "dialects.json")
+    options = parser.parse_args()
+    if not options.corpus:
+        parser.error("no corpus: name its folder, or set AGENTV_STREAM_CORPUS")
+    ways: list[str] = options.ways.split(",")
+    measured = cases(Path(options.corpus), options.below, set(filter(None, options.only.split(","))))
+    if not any(case.dialect.name in YARDSTICK for case in measured):
+        parser.error("no session of Claude's among the files, so there is nothing to compare with")
+    gc.collect()
+    gc.disable()
+    for _ in range(options.rounds):
+        for case in measured:
+            for one in case.inputs:
+                for way in ways:
+                    measure(case, one, way)
+    for way in ways:
+        print(f"\n## {way}\n\n{markdown(HEAD, rows(measured, way))}")
+    raw = [
+        {
+            "dialect": case.dialect.name,
+            "files": [
+                {
+                    "path": one.path,
+                    "bytes": one.size,
+                    "records": one.records,
+                    "events": one.events,
+                    "seconds": one.seconds,
+                }
+                for one in case.inputs
+            ],
+        }
+        for case in measured
+    ]
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    options.out.write_text(json.dumps({"python": sys.version, "rounds": options.rounds, "dialects": raw}, indent=1))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
