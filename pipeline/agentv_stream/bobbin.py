@@ -35,8 +35,16 @@ def parse_stream_json(raw_output: str | bytes) -> tuple[dict[str, Any] | None, d
 
 
 def _single(data: bytes) -> dict[str, Any] | None:
-    """An output of one JSON object, as the old command line printed it."""
-    return _object(data) if data.strip() else None
+    """The closing record of an output that is no stream: one JSON object, as the old command line printed it, or the
+    last line that calls itself a result."""
+    whole = _object(data) if data.strip() else None
+    if whole is not None:
+        return whole
+    for line in reversed(data.split(b"\n")):
+        found = _object(line) if b'"result"' in line else None
+        if found is not None and found.get("type") == "result":
+            return found
+    return None
 
 
 def _object(data: bytes) -> dict[str, Any] | None:

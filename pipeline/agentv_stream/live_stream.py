@@ -121,27 +121,40 @@ async def open_stream(
     """
     base = settings or Settings()
     wanted = replace(base, provider=provider or base.provider, out=Path(out) if out is not None else base.out)
+    opened = make_source(source)
     send, receive = anyio.create_memory_object_stream[Batch](wanted.bound)
-    session = StreamSession(
-        make_source(source),
-        wanted,
-        [*sinks, _ChannelSink(send)],
-        watchers,
-        transcript=transcript or out is not None,
-        stages=stages,
-    )
-    stream = LiveStream(session, receive)
+    with send, receive:
+        session = StreamSession(
+            opened,
+            wanted,
+            [*sinks, _ChannelSink(send)],
+            watchers,
+            transcript=transcript or out is not None,
+            stages=stages,
+        )
+        stream = LiveStream(session, receive)
 
-    async def run() -> None:
-        with send:
-            stream.report = await session.run()
+        async def run() -> None:
+            with send:
+                stream.report = await session.run()
 
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(run)
-        with receive:
-            yield stream
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(run)
+                with receive:
+                    yield stream
+        except BaseExceptionGroup as group:
+            raise _alone(group) from None  # what the block raised, or a bug of ours: one thing, told as it is
     if stream.report is not None and stream.report.failures:
         raise stream.report.failures[0]
+
+
+def _alone(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The exception of a group of one; a group of several as it is."""
+    if len(group.exceptions) > 1:
+        return group
+    (only,) = group.exceptions
+    return _alone(only) if isinstance(only, BaseExceptionGroup) else only  # pyright: ignore[reportUnknownArgumentType] - of any exceptions
 
 
 def make_source(source: str | Path | int | bytes | AsyncIterator[bytes]) -> ByteSource:

@@ -73,7 +73,8 @@ def check(folder: Path, log: Path) -> None:
     calls = [call for message in group["messages"] for call in message.get("toolCalls", [])]
     assert dict(Counter(call["tool"] for call in calls)) == ours["tool_use_summary"]["by_tool"]
     assert theirs["trace"]["calls"] == ours["tool_use_summary"]["total_tool_calls"]
-    tokens, seen = ours["tokens"], group.get("tokenUsage") or {}
+    tokens: dict[str, Any] = ours["tokens"]
+    seen: dict[str, Any] = group.get("tokenUsage") or {}
     assert {key: seen.get(key) for key in ("input", "output", "cached")} == {
         key: tokens[key] for key in ("input", "output", "cached")
     }
