@@ -7,56 +7,19 @@ a mean.
 """
 
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from agentv_stages.payload import decode_json
-from agentv_stages.trajectory.json_values import is_list, is_object
-from agentv_stream.errors import AgentvStreamError, SourceError
-from agentv_stream.summary import summarize
+from agentv_stream.errors import SourceError
+from agentv_stream.report_runs import NO_RUN, Run, read_run, result_files
 
 SCHEMA = "agentv_stream.report.v1"
 RESAMPLES = 5_000
 CONFIDENCE = 0.95
-MOST_BYTES = 256 * 1024 * 1024
-OURS = ("agentv_stream.result.", "agentv_stream.output.")
-NO_RUN = frozenset(("workspace_error", "bobbin_setup_error"))
-
-
-@dataclass
-class Run:
-    """One run, as one result file tells of it."""
-
-    path: Path
-    task: str
-    approach: str
-    attempt: int | None = None
-    status: str | None = None
-    model: str | None = None
-    passed: bool | None = None
-    tool_calls: float | None = None
-    tool_errors: float | None = None
-    first_edit_turn: float | None = None
-    turns: float | None = None
-    input: float | None = None
-    cached: float | None = None
-    output: float | None = None
-    cost_usd: float | None = None
-    duration_s: float | None = None
-    watched: dict[str, int] = field(default_factory=dict[str, int])
-    by_tool: dict[str, int] = field(default_factory=dict[str, int])
-    historical: dict[str, Any] = field(default_factory=dict[str, Any])
-    apart: str | None = None
-
-    @property
-    def error_rate(self) -> float | None:
-        if self.tool_errors is None or not self.tool_calls:
-            return None
-        return self.tool_errors / self.tool_calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,151 +117,6 @@ def compare(
         if candidates and run.approach == baseline and run.apart is None and run.path not in partners
     ]
     return made
-
-
-def result_files(sources: Sequence[Path]) -> list[Path]:
-    """The files to read; of folders every .json below them but manifests. Raises: SourceError for what does not
-    exist."""
-    files: list[Path] = []
-    for source in sources:
-        if source.is_dir():
-            files += sorted(p for p in source.rglob("*.json") if p.is_file() and p.name != "manifest.json")
-        elif source.is_file():
-            files.append(source)
-        else:
-            raise SourceError(f"{source}: no such file or folder")
-    return files
-
-
-def read_run(path: Path, streams: bool = True) -> Run | None:
-    """Reads one result, ours or bobbin's; None for JSON that is no result. Raises: SourceError."""
-    try:
-        if path.stat().st_size > MOST_BYTES:
-            raise SourceError(f"{path}: is too large for a result")
-        value: Any = decode_json(path.read_bytes())
-    except OSError as error:
-        raise SourceError(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:
-        raise SourceError(f"{path}: is no JSON: {error}") from error
-    if not is_object(value):
-        return None
-    schema = value.get("schema_version")
-    if isinstance(schema, str) and schema.startswith(OURS):
-        return _own(path, value)
-    if "approach" in value and "task_id" in value:
-        return _bobbin(path, value, streams)
-    return None
-
-
-def _own(path: Path, value: Mapping[str, Any]) -> Run:
-    parts = path.name.removesuffix(".json").rsplit("_", 2)
-    named = parts if len(parts) == 3 else [path.stem, "", ""]
-    task = _text(value.get("task_id")) or _text(value.get("test_id")) or named[0]
-    session = _table(value.get("session"))
-    approach = _text(value.get("approach")) or _text(value.get("target")) or _text(session.get("provider")) or named[1]
-    run = Run(path, task, approach or "?", _integer(value.get("attempt")), _text(value.get("status")))
-    run.model = _text(session.get("model"))
-    tokens = _table(value.get("tokens"))
-    run.input, run.cached = _number(tokens.get("input")), _number(tokens.get("cached"))
-    run.output, run.cost_usd = _number(tokens.get("output")), _number(value.get("cost_usd"))
-    milliseconds = _number(value.get("duration_ms"))
-    ran = _table(value.get("run"))
-    run.duration_s = milliseconds / 1000 if milliseconds is not None else _number(ran.get("duration_seconds"))
-    verdicts: Any = value.get("verdicts")
-    if is_list(verdicts):
-        told = [v.get("verdict") for v in verdicts if is_object(v) and v.get("verdict") != "skipped"]
-        run.passed = all(v == "pass" for v in told) if told else None
-    _summary(run, value.get("tool_use_summary"))
-    if run.tool_calls is None:
-        run.apart = "it has no tool_use_summary: the agent printed no stream of events"
-    elif run.model is None:
-        run.apart = "its log does not say which model answered"
-    return run
-
-
-def _summary(run: Run, summary: Any) -> None:
-    """Takes the figures of a `tool_use_summary` of ours."""
-    if not is_object(summary):
-        return
-    run.by_tool = {str(k): int(v) for k, v in _table(summary.get("by_tool")).items() if _number(v) is not None}
-    total = _number(summary.get("total_tool_calls"))
-    run.tool_calls = total if total is not None else float(sum(run.by_tool.values()))
-    outcomes: Any = summary.get("by_outcome")
-    if is_object(outcomes):
-        run.tool_errors = sum(_number(outcomes.get(name)) or 0 for name in ("error", "denied", "cancelled"))
-    run.first_edit_turn = _number(summary.get("first_edit_turn"))
-    run.turns = _number(summary.get("turns"))
-    watched: Any = summary.get("watched_commands")
-    if is_object(watched):
-        run.watched = {str(name): len(calls) for name, calls in watched.items() if is_list(calls)}
-    lines = _number(summary.get("first_edit_turn_lines"))
-    if lines is not None:
-        run.historical["first_edit_turn_lines"] = lines
-
-
-def _bobbin(path: Path, value: Mapping[str, Any], streams: bool) -> Run:
-    """A result of bobbin's evaluation. Its own figures count lines and path parts; they are kept as historical."""
-    run = Run(path, str(value["task_id"]), str(value["approach"]), _integer(value.get("attempt")))
-    run.status = _text(value.get("status"))
-    agent = _table(value.get("agent_result"))
-    usage = _table(value.get("token_usage"))
-    run.duration_s = _number(agent.get("duration_seconds"))
-    run.cost_usd = _number(usage.get("total_cost_usd", agent.get("cost_usd")))
-    parts = [_number(usage.get(k)) for k in ("input_tokens", "cache_read_tokens", "cache_creation_tokens")]
-    run.input = sum(p for p in parts if p is not None) if any(p is not None for p in parts) else None
-    run.cached, run.output = parts[1], _number(usage.get("output_tokens"))
-    test: Any = value.get("test_result")
-    if is_object(test) and isinstance(test.get("passed"), bool):
-        run.passed = test["passed"]
-    run.model = _serving_model(value, usage)
-    stored: Any = value.get("tool_use_summary")
-    if is_object(stored):
-        run.by_tool = {str(k): int(v) for k, v in _table(stored.get("by_tool")).items() if _number(v) is not None}
-        run.tool_calls = float(sum(run.by_tool.values()))
-        commands: Any = stored.get("bobbin_commands")
-        run.historical = {
-            "tool_calls": run.tool_calls,
-            "first_edit_turn_lines": _number(stored.get("first_edit_turn")),
-            "bobbin_commands": len(commands) if is_list(commands) else None,
-        }
-    stream = path.with_name(path.name.removesuffix(".json") + ".stream.jsonl")
-    if streams and stream.is_file():
-        _recount(run, stream)
-    if run.status in NO_RUN:
-        run.apart = f"the agent never ran ({run.status})"
-    elif agent.get("timed_out") is True and run.tool_calls is None:
-        run.apart = "it ran out of time and left no figures"
-    elif run.model is None:
-        run.apart = "nothing says which model answered"
-    return run
-
-
-def _recount(run: Run, stream: Path) -> None:
-    try:
-        result = summarize(stream, subagents=False)
-    except AgentvStreamError:
-        return
-    kept = dict(run.historical)
-    _summary(run, result.tool_use_summary)
-    recounted = run.historical.get("first_edit_turn_lines")
-    run.historical = {**run.historical, **kept}
-    if recounted is not None:
-        run.historical["first_edit_turn_lines_recounted"] = recounted
-    for name in ("input", "cached", "output"):
-        known = _number(result.tokens.get(name))
-        if known is not None:
-            setattr(run, name, known)
-    if result.cost_usd is not None:
-        run.cost_usd = result.cost_usd
-
-
-def _serving_model(value: Mapping[str, Any], usage: Mapping[str, Any]) -> str | None:
-    """The model that answered, never the one that was asked for; small helper models do not count."""
-    if "serving_model" in value:
-        return _text(value["serving_model"])
-    table = _table(usage.get("model_usage") or _table(value.get("agent_result")).get("model_usage"))
-    names = sorted(str(name) for name in table if "haiku" not in str(name))
-    return "+".join(names) or None
 
 
 def metrics_of(runs: Sequence[Run]) -> list[Metric]:
@@ -439,22 +257,3 @@ def _plain(run: Run) -> dict[str, Any]:
 def _means(comparison: Comparison, approach: str, task: str | None = None) -> dict[str, float | None]:
     runs = comparison.of(approach, task)
     return {metric.key: mean(map(metric.value, runs)) for metric in comparison.metrics}
-
-
-def _table(value: Any) -> Mapping[str, Any]:
-    """A mapping, or an empty one in place of what is none (old results hold null there)."""
-    return value if is_object(value) else {}
-
-
-def _number(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
-        return None
-    return value
-
-
-def _integer(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None

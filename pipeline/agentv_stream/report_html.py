@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from html import escape as html_escape
 
 from agentv_stages.visible import visible
-from agentv_stream.report import Comparison, Difference, Metric, Run, mean
+from agentv_stream.report import Comparison, Difference, Metric, mean
+from agentv_stream.report_runs import Run
 from agentv_stream.report_text import ABOUT_DIFFERENCES, HISTORICAL, interval, shown
 
 STYLE = """

@@ -12,8 +12,9 @@ import pytest
 
 from agentv_stream.cli.reporting import write_report
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_USAGE, SourceError
-from agentv_stream.report import Run, bootstrap, compare, mean, metrics_of, read_run, report_json
+from agentv_stream.report import bootstrap, compare, mean, metrics_of, report_json
 from agentv_stream.report_html import html
+from agentv_stream.report_runs import Run, read_run
 from agentv_stream.report_text import escape, markdown
 from agentv_stream.summary import summarize
 from support.decoding import corpus
