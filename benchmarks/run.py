@@ -29,7 +29,7 @@ from harness.table import Budget, markdown, speeds
 from synthetic.claude import Dialect
 
 HERE = Path(__file__).resolve().parent
-SECTIONS = ("speed", "agentv", "folder", "memory", "latency", "start")
+SECTIONS = ("speed", "agentv", "many", "renderers", "memory", "latency", "start")
 
 
 class Bench:
@@ -139,21 +139,48 @@ def agentv(bench: Bench, size: int) -> None:
     bench.budget("memory against AgentV 4.42's importer", "≤ 1/10", share, lambda x: x <= 0.1, "{:.3f}")
 
 
-def folder(bench: Bench, total: int) -> None:
+def many(bench: Bench, shapes: list[tuple[int, int]]) -> None:
+    """Folders of sessions: statistics against ccusage's native binary and plain loops; transcripts of all."""
     peers = programs.peers_folder()
-    root = bench.folder(max(20, total // 1_000_000), total)
+    for sessions, total in shapes:
+        root = bench.folder(sessions, total)
+        files = list(root.rglob("*.jsonl"))
+        size = sum(path.stat().st_size for path in files)
+        other = programs.ccusage(peers, root, bench.scratch / "home") if peers else None
+        ours = programs.stats(root)
+        found = bench.compare(
+            f"{sessions:,} sessions in {len(files):,} files, {size / 1e6:,.0f} MB, all cores",
+            f"many-{sessions}",
+            [
+                *([other] if other else []),
+                ours,
+                programs.import_sessions(root, bench.scratch / "import", "--out"),
+                programs.import_sessions(root, bench.scratch / "dataset", "--parquet"),
+                programs.count_folder(root),
+                programs.cat_folder(root),
+            ],
+            size,
+            "ccusage (Rust)" if other else ours.name,
+        )
+        ratio = _ratio(found, "ccusage (Rust)", ours.name, wall)
+        what = f"statistics of {sessions:,} sessions against ccusage's native binary"
+        bench.budget(what, "≥ 1.3x its speed", ratio, lambda x: x >= 1.3, "{:.2f}x")
+
+
+def renderers(bench: Bench) -> None:
+    """A small folder, because the others are slow: every session to a transcript of the program's own kind."""
+    peers = programs.peers_folder()
+    root = bench.folder(20, 20_000_000)
     size = sum(path.stat().st_size for path in root.rglob("*.jsonl"))
-    other = programs.ccusage(peers, root, bench.scratch / "home") if peers else None
-    ours = programs.script("ours: statistics of a folder", "baselines/ours_folder.py", root)
-    found = bench.compare(
-        f"Many sessions, {size / 1e6:,.0f} MB, all cores",
-        "folder",
-        [*([other] if other else []), ours],
-        size,
-        "ccusage (Rust)",
-    )
-    ratio = _ratio(found, "ccusage (Rust)", ours.name, wall)
-    bench.budget("many files against ccusage's native binary", "≥ 1.3x its speed", ratio, lambda x: x >= 1.3, "{:.2f}x")
+    others = programs.renderers(peers, root, bench.scratch) if peers else []
+    ours = programs.import_sessions(root, bench.scratch / "rendered", "--out")
+    bench.compare(f"Transcripts of 20 sessions, {size / 1e6:,.0f} MB", "renderers", [ours, *others], size, ours.name)
+
+
+def shape(text: str) -> tuple[int, int]:
+    """`100x50MB` as sessions and bytes."""
+    sessions, _, size = text.partition("x")
+    return int(sessions), parse_size(size)
 
 
 def memory(bench: Bench, sizes: list[int]) -> None:
@@ -255,7 +282,9 @@ def environment() -> dict[str, str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", type=parse_size, default="200MB", help="size of the one session")
-    parser.add_argument("--total", type=parse_size, default="300MB", help="size of the folder of sessions")
+    parser.add_argument(
+        "--folders", default="1x100MB,100x100MB,5000x500MB", help="folders of sessions: how many, and their size"
+    )
     parser.add_argument("--memory", default="10MB,100MB,1GB", help="sizes for peak memory, smallest first")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seed", type=int, default=1)
@@ -277,8 +306,10 @@ def main() -> int:
         speed(bench, arguments.size)
     if "agentv" in wanted:
         agentv(bench, arguments.size)
-    if "folder" in wanted:
-        folder(bench, arguments.total)
+    if "many" in wanted:
+        many(bench, [shape(part) for part in arguments.folders.split(",")])
+    if "renderers" in wanted:
+        renderers(bench)
     if "memory" in wanted:
         memory(bench, sorted(parse_size(part) for part in arguments.memory.split(",")))
     if "latency" in wanted:

@@ -55,6 +55,48 @@ def statistics(source: Path) -> Program:
     return script("ours: statistics only", "baselines/ours_summarize.py", source)
 
 
+def stats(root: Path) -> Program:
+    """The command, as people call it: figures by day, as JSON."""
+    command = [_ours(), "stats", str(root), "--by", "day", "--json", "-", "--quiet"]
+    return Program("ours: stats --by day", command)
+
+
+def import_sessions(root: Path, out: Path, option: str) -> Program:
+    """The command with one output: `--out` (transcripts) or `--parquet`."""
+    command = [_ours(), "import", str(root), option, str(out), "--quiet"]
+    return Program(f"ours: import {option}", command, before=_cleared(out))
+
+
+def count_folder(root: Path) -> Program:
+    return script("json.loads loop over the folder", "baselines/count_folder.py", root)
+
+
+def cat_folder(root: Path) -> Program:
+    return Program("cat of all files", ["find", str(root), "-name", "*.jsonl", "-exec", "cat", "{}", "+"])
+
+
+def renderers(peers: Path, root: Path, scratch: Path) -> list[Program]:
+    """Those that make documents of Claude's sessions, as far as they are there; each with a copy of its own."""
+    found: list[Program] = []
+    copy = scratch / "copy"
+
+    def fresh() -> None:
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(root, copy)
+        shutil.rmtree(scratch / "html", ignore_errors=True)
+
+    environment = {"HOME": str(scratch / "home")}
+    log = peers / "python/bin/claude-code-log"
+    if log.is_file():
+        command = [str(log), "convert", str(copy), "--all-projects", "--no-cache", "--combined", "no"]
+        found.append(Program("claude-code-log (HTML)", command, before=fresh, environment=environment))
+    archive = peers / "python/bin/claude-code-transcripts"
+    if archive.is_file():
+        command = [str(archive), "all", "--source", str(copy), "--output", str(scratch / "html"), "--quiet"]
+        found.append(Program("claude-code-transcripts (HTML)", command, before=fresh, environment=environment))
+    return found
+
+
 def count_json(source: Path) -> Program:
     return script("json.loads counting loop", "baselines/count_json.py", source)
 

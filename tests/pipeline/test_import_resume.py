@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from agentv_stream import object_store
 from agentv_stream.bulk import import_sessions
-from agentv_stream.bulk import run as bulk_run
 from agentv_stream.bulk.dataset import read_manifest
 from support.dying import import_all, import_and_die
 from support.made_sessions import claude_session, make_folder, tree
@@ -77,7 +77,7 @@ def test_a_death_while_publishing_leaves_the_old_data_set_or_the_new_one(
     steps = 0
 
     def counted(name: str) -> None:
-        real = getattr(bulk_run.object_store, name)
+        real = getattr(object_store, name)
 
         def call(*args: Any) -> Any:
             nonlocal steps
@@ -86,7 +86,7 @@ def test_a_death_while_publishing_leaves_the_old_data_set_or_the_new_one(
             steps += 1
             return real(*args)
 
-        monkeypatch.setattr(bulk_run.object_store, name, call)
+        monkeypatch.setattr(object_store, name, call)
 
     for name in ("put", "put_file", "remove"):
         counted(name)

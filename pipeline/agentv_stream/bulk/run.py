@@ -129,7 +129,7 @@ def import_sessions(
     outcome.skipped = len(units) - len(waiting)
     if on_found is not None:
         on_found(len(waiting), sum(unit.size for unit in waiting))
-    with open_engine(engine, workers) as crew:
+    with open_engine(_enough(engine, waiting), workers) as crew:
         _do_all(crew, work, waiting, outcome, on_report)
         entries = state.entries()
         parts = _parts(entries)
@@ -175,7 +175,7 @@ def summarize_many(
         units.append(Unit(place, i, size))
     work = Work(provider=provider, watch=watch, subagents=subagents, prices=prices)
     decode = msgspec.json.Decoder(Result).decode
-    with open_engine(executor or engine, workers) as crew:
+    with open_engine(executor or _enough(engine, units), workers) as crew:
         for done in _in_order(crew, work, units):
             if done.error is None:
                 yield decode(bytes(done.result))
@@ -206,10 +206,15 @@ def summarize_groups(
     outcome = Outcome(found=len(units))
     if on_found is not None:
         on_found(len(units), sum(unit.size for unit in units))
-    with open_engine(engine, workers) as crew:
+    with open_engine(_enough(engine, units), workers) as crew:
         _do_all(crew, work, units, outcome, on_report)
     outcome.seconds = time.monotonic() - begun
     return outcome
+
+
+def _enough(engine: str | Executor, units: Sequence[Unit]) -> str | Executor:
+    """One session needs no pool: starting one takes longer than most sessions."""
+    return "serial" if engine == "process" and len(units) <= 1 else engine
 
 
 def error_of(done: Done) -> AgentvStreamError:
