@@ -20,7 +20,7 @@ def generate(*arguments: str | Path) -> bytes:
 
 def blocks(record: dict[str, Any]) -> list[dict[str, Any]]:
     content = record.get("message", {}).get("content")
-    return content if isinstance(content, list) else []
+    return content if isinstance(content, list) else []  # pyright: ignore[reportUnknownVariableType] - decoded JSON
 
 
 @pytest.mark.parametrize("dialect", ["stream", "session"])
