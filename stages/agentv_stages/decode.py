@@ -9,7 +9,7 @@ Faults: `not-json`, `torn`, `torn-middle`, `welded`, `nul-run`, `bad-utf8`, `not
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -39,7 +39,8 @@ class Decode:
         self.dialect = dialect
         self.context = context or DecodeContext()
         self.decoder: RecordDecoder = dialect.decoder(self.context)
-        self._strangers = 0
+        self._strangers: list[Mapping[str, Any]] = []
+        self._looked_at = 0
         self._flushed = Flushed()
 
     def push(self, batch: Batch, /) -> tuple[Batch]:
@@ -122,6 +123,8 @@ class Decode:
                 batch.fault("schema", record, str(error))
                 return
             else:
+                if batch.strangers and batch.strangers[-1] is clean:
+                    batch.strangers[-1] = record  # whose it is shows in what this dialect cannot take
                 if pruned:
                     batch.fault("schema", record, "; ".join(pruned))
                 elif isinstance(refusal, msgspec.ValidationError):
@@ -166,12 +169,19 @@ class Decode:
     def _look_at_strangers(self, batch: Batch) -> None:
         """A record of unknown type may be another agent's: two logs in one input are a fault worth telling."""
         for record in batch.strangers:
-            if self._strangers >= _MOST_STRANGERS:
+            if self._looked_at >= _MOST_STRANGERS:
                 break
-            self._strangers += 1
-            found = rank(list(objects(record)))
-            if found and found[0][0] >= CERTAIN and found[0][2].name != self.dialect.name:
-                batch.fault("foreign-record", record, f"looks like {found[0][2].name} in a {self.dialect.name} log")
+            self._looked_at += 1
+            alone = objects(record)
+            self._strangers += alone
+            # one record may not be enough to be certain: Pi's header and its entries tell each other
+            for head in (alone, self._strangers):
+                found = rank(head)
+                if found and found[0][0] >= CERTAIN and found[0][2].name != self.dialect.name:
+                    detail = f"looks like {found[0][2].name} in a {self.dialect.name} log"
+                    batch.fault("foreign-record", record, detail)
+                    self._strangers.clear()
+                    break
         batch.strangers.clear()
 
 

@@ -25,6 +25,7 @@ from agentv_stages.pair import Pair
 from agentv_stages.provider import DecodeContext, Dialect, Provider
 from agentv_stages.result import Observer
 from agentv_stream.errors import EmptyInput, NotALog
+from agentv_stream.provider_table import recordings
 from agentv_stream.summary import SessionReader
 from support.decoding import corpus, read
 
@@ -235,3 +236,29 @@ def test_one_damaged_record_costs_no_other(recorded: list[Log], damage: Damage) 
 
 def loses(damage: Damage) -> bool:
     return damage in (removed, torn, bad_bytes)
+
+
+RELATED = (
+    {"acp", "copilot-acp"},
+    {"copilot-stream", "copilot-session"},
+    {"pi-stream", "pi-session"},
+)
+"""Dialects of one agent or protocol: records of the one are read in the other."""
+
+
+def test_two_agents_in_one_input_are_noticed() -> None:
+    """A log behind another one, as two runs that write to one file leave them."""
+    root = corpus("clients")
+    found: dict[str, Log] = {}
+    for path in (path for folder in sorted(root.glob("*/s1")) for path in recordings(folder)):
+        log = opened(path, root)
+        if log is not None and path.suffix == ".jsonl":
+            found.setdefault(log.dialect.name, log)
+    assert len(found) > 12
+    for one in found.values():
+        for other in found.values():
+            names = {one.dialect.name, other.dialect.name}
+            if len(names) == 1 or names in RELATED:
+                continue
+            faults = run(one, [one.data + other.data]).faults
+            assert "foreign-record" in {fault.reason for fault in faults}, names

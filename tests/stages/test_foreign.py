@@ -6,8 +6,11 @@ from typing import Any
 import pytest
 
 from agentv_stages.batch import Batch
+from agentv_stages.decode import Decode
 from agentv_stages.detect import Detector, UnknownFormat
 from agentv_stages.foreign import foreign_agent
+from agentv_stages.provider import DecodeContext
+from agentv_stages.providers import get_provider
 from support.decoding import records
 
 AMP: dict[str, Any] = {"v": 8, "id": "T-1f", "created": 1787392800000, "messages": []}
@@ -86,6 +89,15 @@ def test_noise_of_a_wrapper_is_looked_past() -> None:
     data = noise + b"[stdout] " + json.dumps(init).encode() + b"\n"
     assert detector.push(Batch("x", records=records(data)))
     assert detector.finish()[1].name == "claude-stream"
+
+
+def test_another_agents_records_are_noticed_although_they_do_not_fit() -> None:
+    copilot = next(d for d in get_provider("copilot").dialects if d.name == "copilot-stream")
+    part = {"id": "prt_1", "sessionID": "ses_1", "messageID": "msg_1", "type": "step-start"}
+    other = {"type": "step_start", "timestamp": 1787392800000, "sessionID": "ses_1", "part": part}
+    batch = Batch("x", records=records(json.dumps(other).encode()))
+    Decode(copilot, DecodeContext("x")).push(batch)
+    assert "foreign-record" in [fault.reason for fault in batch.faults]
 
 
 def test_an_unnamed_type_is_counted_under_a_name() -> None:

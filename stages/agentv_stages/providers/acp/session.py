@@ -94,7 +94,7 @@ class AcpDecoder:
                 self._called(line, data, record, source, batch)
             elif line.error not in wire.NOTHING:
                 self._failed(line, side, source, batch)
-            elif line.id is not None:
+            elif line.id is not None and (line.jsonrpc is not None or bytes(line.result)):
                 self._answered(line, data, side, source, batch)
             else:
                 batch.unknown_type("(no method)", record)

@@ -122,6 +122,7 @@ class Line(Struct, gc=False):
     params: Raw = ABSENT
     result: Raw = ABSENT
     error: Raw = ABSENT
+    jsonrpc: str | None = None
     dir: str | None = None
     direction: str | None = None
     msg: Raw = ABSENT

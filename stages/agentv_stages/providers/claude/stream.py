@@ -177,7 +177,7 @@ class StreamDecoder:
             batch.ignore(f"system/{name}")
             return
         source = self._source(record, line.uuid, line.timestamp)
-        if name == "init":
+        if name == "init" and not line.qwen_code_version:
             self.state.session_id = line.session_id
             batch.events.append(
                 SessionInfo(source, "", line.session_id, line.model, line.claude_code_version, line.cwd)

@@ -84,6 +84,7 @@ class SystemLine(Struct, gc=False):
     model: str | None = None
     cwd: str | None = None
     claude_code_version: str | None = None
+    qwen_code_version: str | None = None
     status: str | None = None
     content: Raw = ABSENT
     error: Raw = ABSENT

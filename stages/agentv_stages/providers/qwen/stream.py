@@ -209,7 +209,7 @@ class StreamDecoder:
             state.partial_row, state.partial_offset = record.row, record.offset
 
     def _system(self, line: StreamLine, record: Record, batch: Batch) -> None:
-        if line.subtype != "init":
+        if line.subtype != "init" or line.claude_code_version:
             batch.unknown_type(f"system/{line.subtype}", record)
             return
         self._session(line, self._source(line, record), batch)

@@ -50,6 +50,7 @@ class StreamLine(Struct, gc=False):
     model: str | None = None
     cwd: str | None = None
     qwen_code_version: str | None = None
+    claude_code_version: str | None = None
     is_error: bool | None = None
     duration_ms: float | None = None
     num_turns: int | None = None
