@@ -101,6 +101,8 @@ class Follower:
         self._grown_at: dict[int, float] = {}
         self._commit_at: dict[int, float] = {}
         self._settle_at: dict[int, float] = {}
+        self._companions_at: dict[int, float] = {}
+        self._folder = RememberingFolder()
         self._next = 1
         self._backlog: set[int] = set()
         self._rotation = Rotation(self)
@@ -149,6 +151,7 @@ class Follower:
         True when something was read. Raises: nothing but bugs, and BrokenPipeError of `emit`.
         """
         self.counts.rounds += 1
+        self._folder = RememberingFolder()
         before = self.counts.bytes
         if scan:
             self._scan()
@@ -191,7 +194,7 @@ class Follower:
                 continue
         self.found = found
         self._rotation.scanned(found)
-        folder = RememberingFolder()
+        folder = self._folder
         self._missing = [root.path for root in self.plan.roots if not Path(root.path).exists()]
         new = [one for one in found.values() if one.path not in self.entries and one.main and one.signature.size]
         if new:
@@ -362,7 +365,10 @@ class Follower:
             self.last_growth = self._grown_at[number] = now
             for one in session.inputs:
                 self.warm[one.path] = now
-            self._companions(session, RememberingFolder())
+            if now >= self._companions_at.get(number, 0.0):
+                self._companions(session, self._folder)
+                took = time.monotonic() - now
+                self._companions_at[number] = now + max(2.0, took * SHARE)
 
     def _read(self, session: Followed) -> bool:
         """Every file of the session, as far as the budget goes."""
@@ -437,7 +443,7 @@ class Follower:
 
     def _drop(self, session: Followed) -> None:
         session.close()
-        for table in (self._grown_at, self._commit_at, self._settle_at):
+        for table in (self._grown_at, self._commit_at, self._settle_at, self._companions_at):
             table.pop(session.number, None)
         self.hot.pop(session.number, None)
 

@@ -63,6 +63,7 @@ class _Wake:
 
     def __init__(self) -> None:
         self._event = anyio.Event()
+        self.paths: set[str] = set()  # what changed, as far as the watcher knows
 
     def set(self) -> None:
         self._event.set()
@@ -94,7 +95,15 @@ async def _rounds(follower: Follower, running: Running, stop: anyio.Event, wake:
         if running.until_idle is not None and running.last_round - follower.last_growth >= running.until_idle:
             return
         if not running.once and await wake.wait(POLL_SECONDS):
-            next_scan = min(next_scan, time.monotonic() + 0.05)
+            paths, wake.paths = wake.paths, set()
+            new = False
+            for path in paths:
+                if path in follower.entries:
+                    follower.warm[path] = time.monotonic()
+                else:
+                    new = new or path.endswith((".jsonl", ".json", ".zst", ".gz"))
+            if new:
+                next_scan = min(next_scan, running.last_round + 0.05 + 10 * running.scan_seconds)
 
 
 async def _signals(stop: anyio.Event, wake: _Wake, say: Say, *, task_status: anyio.abc.TaskStatus[None]) -> None:
@@ -119,7 +128,8 @@ async def _watch(follower: Follower, running: Running, wake: _Wake, say: Say) ->
     running.watching = "watchfiles"
     try:
         watching: Any = watchfiles.awatch  # pyright: ignore[reportUnknownMemberType] - its stubs are incomplete
-        async for _ in watching(*folders, debounce=100, step=20, ignore_permission_denied=True):
+        async for changes in watching(*folders, debounce=100, step=20, ignore_permission_denied=True):
+            wake.paths.update(path for _, path in changes)
             wake.set()
     except (OSError, RuntimeError) as error:  # no inotify watches left, a file system without them
         running.watching = f"degraded: {error}"
