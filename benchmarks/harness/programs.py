@@ -88,7 +88,7 @@ def renderers(peers: Path, root: Path, scratch: Path) -> list[Program]:
     environment = {"HOME": str(scratch / "home")}
     log = peers / "python/bin/claude-code-log"
     if log.is_file():
-        command = [str(log), "convert", str(copy), "--all-projects", "--no-cache", "--combined", "no"]
+        command = [str(log), "convert", str(copy), "--all-projects", "--no-cache"]
         found.append(Program("claude-code-log (HTML)", command, before=fresh, environment=environment))
     archive = peers / "python/bin/claude-code-transcripts"
     if archive.is_file():

@@ -1,7 +1,6 @@
 """What `consume` does: builds the session, runs it, tells how it ended, gives the exit code."""
 
 import gc
-import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -12,6 +11,8 @@ import anyio
 
 from agentv_stages.result import Result
 from agentv_stages.visible import visible
+from agentv_stream.cli.telling import quiet_stdout as quiet_stdout
+from agentv_stream.cli.telling import say as say
 from agentv_stream.errors import (
     EXIT_FINE,
     EXIT_RUN,
@@ -212,17 +213,6 @@ def write_stats(place: str, result: Result) -> None:
         quiet_stdout()
     except OSError as error:
         raise SinkError("standard output", error) from error
-
-
-def quiet_stdout() -> None:
-    """The reader of standard output has left: what Python would flush at exit goes nowhere."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def say(text: str) -> None:
-    """One message to standard error; nothing in it acts on the terminal."""
-    lines = text.split("\n")
-    sys.stderr.write("agentv-stream: " + "\n".join(visible(line, 2000) for line in lines) + "\n")
 
 
 def closing_lines(result: Result) -> str:

@@ -8,9 +8,9 @@ from typing import Any
 from agentv_stages.merge import DIMENSIONS, By, Figures, Summary
 from agentv_stages.visible import visible
 from agentv_stream.bulk.run import Outcome, summarize_groups
-from agentv_stream.cli.consuming import quiet_stdout, say
 from agentv_stream.cli.importing import INTERRUPTED, MOST_SHOWN, exit_code, number, with_listed, write_json
 from agentv_stream.cli.progress import Progress
+from agentv_stream.cli.telling import quiet_stdout, say
 from agentv_stream.errors import AgentvStreamError, UsageError
 
 SCHEMA = "agentv_stream.stats.v1"

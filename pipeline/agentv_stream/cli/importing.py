@@ -12,8 +12,8 @@ from agentv_stages.visible import visible
 from agentv_stream.bulk.find import find_units
 from agentv_stream.bulk.run import Outcome, import_sessions
 from agentv_stream.bulk.unit import Unit
-from agentv_stream.cli.consuming import quiet_stdout, say
 from agentv_stream.cli.progress import Progress
+from agentv_stream.cli.telling import quiet_stdout, say
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_RUN, AgentvStreamError, SinkError, UsageError
 from agentv_stream.output_file import publish_now
 
