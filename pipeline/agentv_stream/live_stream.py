@@ -151,10 +151,10 @@ async def open_stream(
 
 def _alone(group: BaseExceptionGroup[BaseException]) -> BaseException:
     """The exception of a group of one; a group of several as it is."""
-    if len(group.exceptions) > 1:
+    inner: list[BaseException] = list(group.exceptions)
+    if len(inner) > 1:
         return group
-    (only,) = group.exceptions
-    return _alone(only) if isinstance(only, BaseExceptionGroup) else only  # pyright: ignore[reportUnknownArgumentType] - of any exceptions
+    return _alone(inner[0]) if isinstance(inner[0], BaseExceptionGroup) else inner[0]  # pyright: ignore[reportUnknownArgumentType] - of any exceptions
 
 
 def make_source(source: str | Path | int | bytes | AsyncIterator[bytes]) -> ByteSource:

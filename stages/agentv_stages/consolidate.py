@@ -168,11 +168,13 @@ class Consolidate:
             return
         entry = self._open.pop(event.call_id, None)
         if entry is None:
+            if event.outcome == "unpaired":
+                return  # its message left with the call still open, and says so
             message = Message(self._next, "tool", event.source, event.call_id, end_ms=event.source.time_ms, late=True)
             self._next += 1
             if event.call is not None:
                 message.calls.append(PairedCall(event.call, event))
-            elif event.output_json is not None:
+            if event.output_json is not None:
                 message.content.append(event.output_json)
             out.append(message)
             return

@@ -57,7 +57,7 @@ def _message(message: Message, parts: list[Any]) -> None:
     elif content:
         text = "".join(text_of(block) for block in content)
         parts += (b',"content":', _encode(text))
-    if message.calls:
+    if message.calls and message.role != "tool":
         parts.append(b',"toolCalls":[')
         for i, paired in enumerate(message.calls):
             if i:

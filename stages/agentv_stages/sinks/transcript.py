@@ -92,7 +92,9 @@ class TranscriptRows:
             parts.append(b',"content":""')
         calls = message.calls
         facts: list[bytes] = []
-        if calls:
+        if role == "tool":  # a late result: its call stands in the row that left before
+            facts = [_call(paired, []) for paired in calls]
+        elif calls:
             before = b',"tool_calls":['
             for paired in calls:
                 parts.append(before)

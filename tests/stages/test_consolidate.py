@@ -1,0 +1,129 @@
+"""Messages: one answer is one message, whatever its pieces; it leaves once, when its calls are answered."""
+
+import msgspec
+import pytest
+
+from agentv_stages import consolidate
+from agentv_stages.consolidate import Consolidate
+from agentv_stages.event import AnyEvent, Retract, SlashCommand
+from agentv_stages.message import Message
+from agentv_stages.pair import Pair
+from agentv_stages.sinks.transcript import Identity, TranscriptRows
+from support.events import at, batch, call, end, result, text, thought, usage, user
+
+
+def run(*events: AnyEvent) -> tuple[list[Message], list[Message]]:
+    """Messages that left on their way, and those that left at the end."""
+    pairs, stage = Pair(), Consolidate()
+    whole = batch(*events)
+    pairs.push(whole)
+    stage.push(whole)
+    late = [m for last in pairs.flush() for b in stage.push(last) for m in b.messages]
+    late += [m for last in stage.flush() for m in last.messages]
+    return whole.messages, late
+
+
+def all_of(*events: AnyEvent) -> list[Message]:
+    early, late = run(*events)
+    return sorted([*early, *late], key=lambda m: m.index)
+
+
+def said(message: Message) -> list[str]:
+    return [msgspec.json.decode(block) for block in message.content]
+
+
+def test_blocks_of_one_answer_are_one_message() -> None:
+    (message,) = all_of(thought(0, "hm"), text(1, "a"), text(2, "b"), call(3, "t"), result(4, "t"))
+    assert (said(message), len(message.thinking), len(message.calls), message.turn) == (["a", "b"], 1, 1, 1)
+
+
+def test_deltas_make_one_text() -> None:
+    pieces = [text(n, p, delta=True) for n, p in enumerate(["He", 'l"l', "o\n", "😀"])]
+    (message,) = all_of(*pieces)
+    assert said(message) == ['Hel"lo\n😀']
+
+
+def test_deltas_of_text_and_thought_in_turn_are_kept_apart() -> None:
+    (message,) = all_of(
+        thought(0, "a", delta=True), text(1, "x", delta=True), thought(2, "b", delta=True), text(3, "y", delta=True)
+    )
+    assert "".join(said(message)) == "xy"
+    assert "".join(msgspec.json.decode(t) for t in message.thinking) == "ab"
+
+
+def test_a_message_leaves_when_its_calls_are_answered() -> None:
+    early, late = run(call(0, "a", message="m1"), text(1, "x", "m2"), user(2, "y"), result(3, "a"), end(4))
+    assert [m.message_id for m in early] == ["m2", "m1", "u2"]
+    assert late == []
+
+
+def test_what_waits_leaves_at_the_end_in_order() -> None:
+    early, late = run(call(0, "a", message="m1"), text(1, "x", "m2"), text(2, "z", "m3"))
+    assert [m.message_id for m in early] == ["m2"]
+    assert [m.message_id for m in late] == ["m1", "m3"]
+
+
+def test_streams_do_not_end_each_others_messages() -> None:
+    messages = all_of(
+        text(0, "main"),
+        text(1, "sub", "s1", stream="sidechain:a"),
+        text(2, " goes on", delta=True),
+        text(3, "!", "s1", stream="sidechain:a"),
+    )
+    assert [("".join(said(m)), m.source.stream, m.turn) for m in messages] == [
+        ("main goes on", "main", 1),
+        ("sub!", "sidechain:a", None),
+    ]
+
+
+def test_turns_count_answers_of_the_main_stream() -> None:
+    messages = all_of(text(0, "a", "m1"), user(1, "u"), text(2, "b", "m2"), text(3, "c", "m3"))
+    assert [(m.role, m.turn) for m in messages] == [
+        ("assistant", 1),
+        ("user", None),
+        ("assistant", 2),
+        ("assistant", 3),
+    ]
+
+
+def test_an_answer_that_goes_on_after_anothers_lines_is_the_same_message() -> None:
+    messages = all_of(call(0, "a", message="m1"), text(1, "x", "m2"), text(2, "more", "m1"), result(3, "a"))
+    assert [(m.message_id, said(m)) for m in messages] == [("m1", ["more"]), ("m2", ["x"])]
+
+
+def test_a_slash_command_is_an_injected_user_message() -> None:
+    (message,) = all_of(SlashCommand(at(0), "", "/cost", "now"))
+    assert (message.role, message.injected, said(message)) == ("user", True, ["/cost now"])
+
+
+def test_usage_belongs_to_the_running_answer() -> None:
+    (message,) = all_of(text(0, "a"), usage(1, "m1", input=10, output=5))
+    assert message.usage is not None
+    assert message.usage.input == 10
+
+
+def test_what_is_taken_back_is_marked_while_it_is_here() -> None:
+    (message,) = all_of(text(0, "a"), Retract(at(1), "", ("m1",), "superseded"))
+    assert message.retracted
+
+
+def test_waiting_messages_are_bounded_and_a_late_result_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consolidate, "MOST_WAITING", 5)
+    many = [call(n, f"t{n}", message=f"m{n}") for n in range(12)]
+    early, late = run(*many, result(50, "t0", output="late"))
+    assert [m.message_id for m in early[:6]] == [f"m{n}" for n in range(6)]
+    (row,) = [m for m in (*early, *late) if m.role == "tool"]
+    assert row.late
+    assert said(row) == ["late"]
+    assert row.calls[0].result is not None
+    assert len({m.index for m in (*early, *late)}) == len(early) + len(late) == 13
+    # In the transcript each call stands once: in the row of its message.
+    rows = TranscriptRows(Identity("t", "x", "p", "s", "f")).render([*early, *late]).splitlines()
+    calls = [c["id"] for line in rows for c in msgspec.json.decode(line).get("tool_calls", [])]
+    assert sorted(calls) == sorted(f"t{n}" for n in range(12))
+
+
+def test_a_result_without_a_call_is_a_row_of_its_own() -> None:
+    messages = all_of(text(0, "a"), result(1, "nobody", output="lost"))
+    (row,) = [m for m in messages if m.role == "tool"]
+    assert said(row) == ["lost"]

@@ -1,0 +1,113 @@
+"""Pairing: by id, in any order, once; what stays open comes at the end as unpaired."""
+
+from random import Random
+
+import pytest
+
+from agentv_stages import pair
+from agentv_stages.batch import Batch
+from agentv_stages.event import AnyEvent, ToolCall, ToolResult
+from agentv_stages.pair import Pair
+from support.events import batch, call, result, text
+
+
+def run(*events: AnyEvent) -> tuple[list[AnyEvent], list[str], Batch]:
+    stage, whole = Pair(), batch(*events)
+    stage.push(whole)
+    out = list(whole.events)
+    faults: list[str] = [f.reason for f in whole.faults]
+    for last in stage.flush():
+        out += last.events
+        faults += [f.reason for f in last.faults]
+    return out, faults, whole
+
+
+def results(events: list[AnyEvent]) -> list[ToolResult]:
+    return [e for e in events if isinstance(e, ToolResult)]
+
+
+def test_results_are_paired_by_id_whatever_their_order() -> None:
+    ids = [f"t{n}" for n in range(50)]
+    shuffled = Random(3).sample(ids, len(ids))
+    out, faults, _ = run(
+        *(call(n, i) for n, i in enumerate(ids)), *(result(100 + n, i) for n, i in enumerate(shuffled))
+    )
+    assert [(r.call_id, r.call.call_id if r.call else None) for r in results(out)] == [(i, i) for i in shuffled]
+    assert faults == []
+
+
+def test_an_outcome_that_the_log_does_not_say_is_ok() -> None:
+    out, _, _ = run(call(0, "t"), result(1, "t", None))
+    assert results(out)[0].outcome == "ok"
+
+
+@pytest.mark.parametrize(
+    ("begun", "ended", "given", "duration"),
+    [(1000, 1500, None, 500), (1000, 1500, 7, 7), (None, 5, None, None), (5, None, None, None), (900, 100, None, None)],
+)
+def test_a_duration_is_the_logs_or_the_time_between(
+    begun: int | None, ended: int | None, given: int | None, duration: int | None
+) -> None:
+    out, _, _ = run(call(0, "t", time_ms=begun), result(1, "t", time_ms=ended, duration_ms=given))
+    assert results(out)[0].duration_ms == duration
+
+
+def test_open_calls_come_at_the_end_as_unpaired() -> None:
+    stage = Pair()
+    stage.push(batch(call(0, "a"), call(1, "b"), result(2, "a")))
+    assert list(stage.open_calls) == ["b"]
+    (last,) = stage.flush()
+    (left,) = results(last.events)
+    assert (left.call_id, left.outcome, left.output_json, stage.left) == ("b", "unpaired", None, ["b"])
+
+
+def test_a_result_without_a_call_is_a_fault_and_goes_on() -> None:
+    out, faults, _ = run(text(0, "x"), result(1, "nobody"))
+    assert faults == ["orphan-result"]
+    assert results(out)[0].call is None
+
+
+def test_a_result_before_its_call_waits_for_it() -> None:
+    out, faults, _ = run(result(0, "t"), call(1, "t"))
+    assert [type(e) for e in out] == [ToolCall, ToolResult]
+    assert results(out)[0].call is not None
+    assert faults == []
+
+
+def test_repetitions_are_dropped_and_counted() -> None:
+    out, faults, whole = run(call(0, "t"), call(1, "t"), result(2, "t"), result(3, "t"), call(4, "t"), result(5, "t"))
+    assert [type(e) for e in out] == [ToolCall, ToolResult]
+    assert whole.ignored == {"repeated-call": 2, "repeated-result": 2}
+    assert faults == []
+
+
+def test_a_partial_result_leaves_its_call_open() -> None:
+    out, _, _ = run(call(0, "t"), result(1, "t", partial=True), result(2, "t"))
+    assert [r.partial for r in results(out)] == [True, False]
+    assert all(r.call is not None for r in results(out))
+
+
+def test_a_reused_id_with_another_input_is_another_call() -> None:
+    out, faults, _ = run(call(0, "t", given={"a": 1}), result(1, "t"), call(2, "t", given={"a": 222}), result(3, "t"))
+    assert len(results(out)) == 2
+    assert [r.call.source.row for r in results(out) if r.call] == [0, 2]
+    assert faults == []
+
+
+def test_open_calls_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pair, "MOST_OPEN", 10)
+    stage = Pair()
+    stage.push(batch(*(call(n, f"t{n}") for n in range(25))))
+    assert list(stage.open_calls) == [f"t{n}" for n in range(15, 25)]
+
+
+def test_early_results_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pair, "MOST_EARLY", 4)
+    _, faults, _ = run(*(result(n, f"t{n}") for n in range(9)))
+    assert faults == ["orphan-result"] * 9
+
+
+def test_other_events_keep_their_order() -> None:
+    events = [text(0, "a"), call(1, "t"), text(2, "b"), result(3, "t"), text(4, "c")]
+    out, _, _ = run(*events)
+    assert [e.source.row for e in out] == [0, 1, 2, 3, 4]
