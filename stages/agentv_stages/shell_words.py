@@ -17,17 +17,21 @@ _BLANK = re.compile(r"(?:[ \t\r]|\\\r?\n)+")
 _REDIRECT = re.compile(r"(?:\d*(>>|>\||>&|>|<<<|<<-|<<|<&|<>|<)|(&>>|&>))")
 _TOKEN = re.compile(
     r"""
-    [ \t\r]*+(?:
-    (?!\d*[<>]|\#)((?:[^\s'"\\$`|&;<>()]++|'[^']*'|"(?:[^"\\$`]++|\$(?![({`]))*+"|\$(?![({'"`]))++)
+    [ \t\r]*+(?:\\\r?\n[ \t\r]*+)*+(?:
+    (?!\d*[<>]|\#)(
+        (?:[^\s'"\\$`|&;<>()]++|\\[^\r\n]|'[^']*'|"(?:[^"\\$`]++|\\.|\$(?![({`]))*+"|\$(?![({'"`]))++
+    )(?!\\)
     |(&&|\|\||\|&|;|\n|\||&(?!>))
     |\d*+(&>>|&>|>>|>\||>&|<&|>|<(?!<))[ \t]*+
     |(\Z)
     )""",
-    re.X,
+    re.X | re.S,
 )
 _WORD, _CONTROL, _REDIRECTION, _END = 1, 2, 3, 4
 _COPIED = re.compile(r"(?:\d+-?|-)(?=[\s|&;<>]|\Z)")
 _PIECE = re.compile(r"""'([^']*)'|"([^"]*)"|([^'"]+)""")
+_ESCAPED_PIECE = re.compile(r"""'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)|([^'"\\]+)""", re.S)
+_ESCAPE = re.compile(r"""\\(?:\n|(["\\$`]))""")
 
 
 @dataclass(slots=True)
@@ -71,7 +75,9 @@ def _split_simple(text: str) -> list[Pipeline] | None:
         group = token.lastindex
         if group == _WORD:
             value = token[1]
-            if "'" in value or '"' in value:
+            if "\\" in value:
+                value = _without_escapes(value)
+            elif "'" in value or '"' in value:
                 value = "".join([a or b or c for a, b, c in _PIECE.findall(value)])
             if target is not None:
                 target.append(value)
@@ -104,6 +110,16 @@ def _split_simple(text: str) -> list[Pipeline] | None:
         if group == _END or len(pipelines) > MAX_COMMANDS:
             return pipelines
     return None
+
+
+def _without_escapes(word: str) -> str:
+    """A word without its quotes and backslashes; in double quotes a backslash escapes only what is special there."""
+    return "".join(
+        [
+            _ESCAPE.sub(r"\1", double) if double else single or escaped or plain
+            for single, double, escaped, plain in _ESCAPED_PIECE.findall(word)
+        ]
+    )
 
 
 class _Reader:

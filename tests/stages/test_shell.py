@@ -327,7 +327,12 @@ def test_any_text_is_read_to_its_end(pieces: list[str]) -> None:
 
 
 @settings(max_examples=500, deadline=None)
-@given(st.lists(st.sampled_from([*"'\"$|&;<>\n =a1", ">&", "2>", "&&", "'a b'", '"c d"', "#"]), max_size=20))
+@given(
+    st.lists(
+        st.sampled_from([*"'\"\\$|&;<>\n\r =a1", ">&", "2>", "&&", "'a b'", '"c d"', "#", "\\\n", "\\.", '"a\\"b\\.c"']),
+        max_size=20,
+    )
+)
 def test_the_faster_path_reads_what_the_other_reads(pieces: list[str]) -> None:
     text = "".join(pieces)
     simple = shell_words._split_simple(text)  # pyright: ignore[reportPrivateUsage] - its equality is the law
