@@ -63,7 +63,9 @@ def _of_source(source: str, provider: str | None) -> Iterator[Unit]:
         yield from _of_url(place)
         return
     path = Path(os.path.abspath(Path(place).expanduser()))  # noqa: PTH100 - links are not followed
-    if path.is_dir():
+    if path.is_dir() and (path / "storage" / "session").is_dir():
+        yield from _of_store(str(path))
+    elif path.is_dir():
         yield from _of_folder(str(path))
     elif path.exists():
         yield from _of_file(str(path))
@@ -83,13 +85,18 @@ def _of_source(source: str, provider: str | None) -> Iterator[Unit]:
 def _of_file(path: str) -> Iterator[Unit]:
     size, mtime_ns = object_store.stat(path)
     if path.endswith(STORES):
-        from agentv_stream.opencode_store import list_sessions
-
-        for session in list_sessions(path):
-            if session.parent_id is None:
-                yield Unit(path, 0, size, (session.updated_ms or 0) * 1_000_000, session.id)
+        yield from _of_store(path)
         return
     yield Unit(path, 0, size, mtime_ns)
+
+
+def _of_store(path: str) -> Iterator[Unit]:
+    """The sessions of a store, child sessions with their parents. A session has no size; its time of change tells it."""
+    from agentv_stream.opencode_store import list_sessions
+
+    for session in list_sessions(path):
+        if session.parent_id is None:
+            yield Unit(path, 0, 0, (session.updated_ms or 0) * 1_000_000, session.id)
 
 
 def _of_folder(folder: str) -> Iterator[Unit]:
@@ -149,7 +156,10 @@ def _of_session_id(source: str, provider: str | None) -> Iterator[Unit]:
         raise SourceError(f"cannot read {source}: no such file or folder, and {error}") from error
     path, _, session = found.path.partition(STORE_SIGN)
     size, mtime_ns = object_store.stat(path)
-    yield Unit(path, 0, size, mtime_ns, session or None)
+    if session:
+        yield from (unit for unit in _of_store(path) if unit.session == session)
+    else:
+        yield Unit(path, 0, size, mtime_ns)
 
 
 def _without_companions(found: dict[str, Unit]) -> list[Unit]:

@@ -151,6 +151,6 @@ def unchanged(unit: Unit, entry: Entry) -> bool:
     try:
         if any((s.size, s.mtime_ns) != object_store.stat(s.path) for s in entry.companions):
             return False
-        return tail_of(unit.source, unit.size) == entry.tail
+        return unit.session is not None or tail_of(unit.source, unit.size) == entry.tail
     except (AgentvStreamError, OSError):
         return False

@@ -152,7 +152,7 @@ class _Session:
                 worker.report.summary = summary
             else:
                 worker.report.summary.merge(summary)
-        if work.state is not None:
+        if work.state is not None and unit.session is None:
             done.tail = tail_of(unit.source, unit.size)
 
     def _through(self, batches: Iterable[Batch], key: str) -> None:
