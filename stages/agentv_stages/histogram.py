@@ -1,6 +1,6 @@
 """A histogram of durations whose quantiles are right within 1 % and which merges with others; its size is bounded."""
 
-from math import exp, log
+from math import ceil, exp, log
 
 from msgspec import Struct, field
 
@@ -35,7 +35,7 @@ class Histogram(Struct):
         """The value below which the share `q` lies, in ms; None of nothing."""
         if not self.count:
             return None
-        rank = max(1, round(q * self.count))
+        rank = max(1, ceil(q * self.count - 1e-9))  # the nearest rank
         for key in sorted(self.counts):
             rank -= self.counts[key]
             if rank <= 0:

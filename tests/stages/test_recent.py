@@ -1,0 +1,27 @@
+"""The bounded memory: what was put lately is there, the size is bounded, a snapshot goes on as the original."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentv_stages.recent import Recent
+
+
+def test_what_was_put_lately_is_remembered_and_the_size_is_bounded() -> None:
+    recent = Recent[int](10)
+    for n in range(1000):
+        recent.put(str(n), n)
+        assert all(recent.get(str(m)) == m for m in range(max(0, n - 9), n + 1))
+        assert len(recent.items()) <= 20
+
+
+@given(st.lists(st.integers(0, 12), max_size=60), st.integers(0, 60))
+def test_a_restored_memory_remembers_no_less_than_its_size(keys: list[int], cut: int) -> None:
+    first = Recent[int](5)
+    for key in keys[:cut]:
+        first.put(str(key), key)
+    second = Recent[int](5)
+    second.load(first.items())
+    for key in keys[cut:]:
+        second.put(str(key), key)
+    for key in keys[-5:]:
+        assert second.get(str(key)) == key

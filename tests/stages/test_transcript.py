@@ -1,0 +1,93 @@
+"""Transcript rows: valid JSON lines whatever the payloads; the totals fit into the first row's gap."""
+
+import json
+from typing import Any
+
+import pytest
+from msgspec import Raw
+
+from agentv_stages.message import Message, PairedCall
+from agentv_stages.sinks.transcript import GAP, Identity, TranscriptRows, patch, totals_members
+from agentv_stages.totals import Tokens
+from support.events import at, call, result
+
+IDENTITY = Identity("case", "claude", "claude", "s", "claude-stream", model="m", started_ms=0)
+
+
+def row(message: Message) -> dict[str, Any]:
+    data = TranscriptRows(IDENTITY).render([message])
+    assert data.count(b"\n") == 1
+    assert data.endswith(b"}\n")
+    value: dict[str, Any] = json.loads(data)
+    return value
+
+
+def message(*content: bytes, **members: Any) -> Message:
+    return Message(0, members.pop("role", "assistant"), at(0), "m1", content=[Raw(c) for c in content], **members)
+
+
+CONTENT = [
+    ((b'"x"',), "x"),
+    ((b'"a"', b'"b"'), [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]),
+    ((b'[{"type":"image"}]',), [{"type": "image"}]),
+    ((b'"a"', b'[{"type":"image"}]'), [{"type": "text", "text": "a"}, {"type": "image"}]),
+    ((b'{"type":"image"}', b'"b"'), [{"type": "image"}, {"type": "text", "text": "b"}]),
+    ((), ""),
+]
+
+
+@pytest.mark.parametrize(("blocks", "content"), CONTENT)
+def test_content_is_text_or_blocks(blocks: tuple[bytes, ...], content: Any) -> None:
+    assert row(message(*blocks))["content"] == content
+
+
+def test_payloads_stay_byte_for_byte() -> None:
+    raw = b'{"b" : 1,"a":[ 1.0e5 ],"\\u00e9":"\\ud83d"}'
+    paired = PairedCall(call(0, "t"), result(1, "t"))
+    paired.call = type(paired.call)(at(0), "", "m1", "t", "Read", Raw(raw))
+    assert raw in TranscriptRows(IDENTITY).render([message(calls=[paired])])
+
+
+def test_broken_bytes_in_a_payload_become_readable() -> None:
+    data = TranscriptRows(IDENTITY).render([message(b'"a\xffb"')])
+    assert json.loads(data.decode())["content"] == "a\ufffdb"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "status"),
+    [("ok", "ok"), ("error", "error"), ("denied", "error"), ("cancelled", "error"), ("unpaired", "unknown")],
+)
+def test_outcomes_are_agentvs_statuses_and_ours_beside_them(outcome: Any, status: str) -> None:
+    paired = PairedCall(call(0, "t\n\x1b"), result(1, "t", outcome, exit_code=3))
+    seen = row(message(calls=[paired]))
+    assert seen["tool_calls"][0]["status"] == status
+    facts = seen["metadata"]["agentv_stream"]["calls"]["t\n\x1b"]
+    assert facts["outcome"] == outcome
+
+
+def test_an_open_call_is_unknown() -> None:
+    seen = row(message(calls=[PairedCall(call(0, "t"))]))
+    assert seen["tool_calls"][0]["status"] == "unknown"
+    assert "output" not in seen["tool_calls"][0]
+
+
+def test_the_totals_fit_into_the_gap_of_the_first_row_only() -> None:
+    rows = TranscriptRows(IDENTITY)
+    data = rows.render([message(b'"a"'), message(b'"b"')])
+    most = Tokens(10**15, 10**15, 10**15, 10**15, 10**15, 10**15)
+    members = totals_members(most, 123456.123456789, 10**15)
+    found = patch(members)
+    assert found is not None
+    offset, patched = found
+    assert len(patched) == GAP
+    whole = data[:offset] + patched + data[offset + GAP :]
+    first, second = [json.loads(line) for line in whole.splitlines()]
+    assert first["transcript_token_usage"]["input"] == 10**15
+    assert "transcript_token_usage" not in second
+    assert [json.loads(line)["content"] for line in data.splitlines()] == ["a", "b"]
+
+
+def test_totals_that_nobody_knows_are_absent_and_an_unsure_output_is_not_told() -> None:
+    assert json.loads(b"{" + totals_members(Tokens(), None, None)[:-1] + b"}") == {"transcript_cost_usd": None}
+    told = json.loads(b"{" + totals_members(Tokens(input=5, output=1, unsure=1), None, None)[:-1] + b"}")
+    assert told["transcript_token_usage"] == {"input": 5}
