@@ -177,25 +177,25 @@ def _stored(root: Root) -> list[Session]:
 def tree(sessions: Sequence[Session]) -> list[Session]:
     """The sessions without a parent in the list, the others as their `children`: forks, resumes, child sessions."""
     by_id = {session.id: session for session in sessions}
+    above: dict[int, Session] = {}
     tops: list[Session] = []
     for session in sessions:
         parent = by_id.get(session.header.parent or "")
-        if parent is None or parent is session or _above(session, parent, by_id):
+        if parent is None or _reaches(parent, session, above):
             tops.append(session)
         else:
+            above[id(session)] = parent
             parent.children.append(session)
     return tops
 
 
-def _above(session: Session, parent: Session, by_id: dict[str, Session]) -> bool:
-    """Whether `session` stands above `parent` already; logs may name each other."""
-    seen: set[str] = set()
-    at: Session | None = parent
-    while at is not None and at.id not in seen:
-        if at is session:
+def _reaches(start: Session, goal: Session, above: dict[int, Session]) -> bool:
+    """Whether `goal` stands above `start` already, or is it; logs may name each other as parents."""
+    at: Session | None = start
+    while at is not None:
+        if at is goal:
             return True
-        seen.add(at.id)
-        at = by_id.get(at.header.parent or "")
+        at = above.get(id(at))
     return False
 
 

@@ -255,6 +255,10 @@ class Follower:
         self.hot[session.number] = session
         return session
 
+    def soon(self, number: int) -> None:
+        """The session is looked at in the next round, whatever its files say."""
+        self._backlog.add(number)
+
     @staticmethod
     def entry_of(session: Followed) -> Entry:
         """A file of the session, not looked at yet."""

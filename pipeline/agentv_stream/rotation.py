@@ -120,7 +120,7 @@ class Rotation:
         follower = self._follower
         follower.commit([session], force=True)
         follower.entries.pop(one.path, None)
-        follower.open(one.path)
+        follower.soon(follower.open(one.path).number)
 
     def _drain(self, session: Followed, one: Input) -> None:
         """What was still written to the old file, as long as it is open."""

@@ -38,6 +38,7 @@ class Running:
 
 async def tail(follower: Follower, running: Running, say: Say) -> None:
     """Until stopped, idle, or with `once` caught up. Raises: CursorError before anything is read."""
+    running.last_round = time.monotonic()
     await anyio.to_thread.run_sync(follower.begin)
     stop, wake = anyio.Event(), _Wake()
     async with anyio.create_task_group() as tasks:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from support.following import Desk, catch_up
 from support.growing_logs import claude_records
 
@@ -135,7 +136,9 @@ def test_from_the_end_old_records_are_counted_but_not_told(tmp_path: Path) -> No
 def test_a_document_that_is_rewritten_gives_the_transcript_of_its_last_form(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     log = desk.logs / "session-2026-01-01T00-00-abcdef01.json"
-    head = '{\n "sessionId": "abcdef01-0000", "projectHash": "x", "startTime": "2026-01-01T00:00:00.000Z",\n "messages": ['
+    head = (
+        '{\n "sessionId": "abcdef01-0000", "projectHash": "x", "startTime": "2026-01-01T00:00:00.000Z",\n "messages": ['
+    )
     messages = [
         f'{{"id": "{n}", "timestamp": "2026-01-01T00:00:0{n}.000Z", "type": "user", "content": "prompt {n}"}}'
         for n in range(4)

@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.following import Desk, bare, catch_up
-from support.growing_logs import Writer
 
 from agentv_stream import follow_outputs
+from support.following import Desk, bare, catch_up
+from support.growing_logs import Writer
 
 
 class Crash(BaseException):

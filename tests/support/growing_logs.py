@@ -1,4 +1,4 @@
-"""Logs that are written while somebody follows them: records of Claude Code's sessions, and a writer that mistreats files."""
+"""Logs that grow while somebody follows them: records of Claude Code, and a writer that mistreats its file."""
 
 import gzip
 import json
@@ -45,7 +45,7 @@ def claude_records(session: str, turns: int, start: int = 0, seed: int = 0) -> l
 
 
 class Writer:
-    """Writes one log, in random cuts, and does to its file what happens to files. `written` is what a reader must get."""
+    """Writes one log in random cuts, and does to its file what happens to files. `written`: what a reader must get."""
 
     def __init__(self, path: Path, session: str, turns: int, rng: random.Random) -> None:
         self.path = path

@@ -1,0 +1,167 @@
+"""Sessions are found where agents keep them, read by their headers, and belong together."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agentv_stages.providers import all_providers
+from agentv_stream.discover import find_sessions, in_project, pick, tree
+from agentv_stream.errors import UsageError
+from agentv_stream.header import HeaderCache, read_header
+from agentv_stream.places import compile_patterns, find_roots, logical_name, walk
+from support.growing_logs import claude_records
+
+SESSION = "11111111-2222-3333-4444-555555555555"
+
+
+def write(path: Path, records: list[bytes]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"\n".join(records) + b"\n")
+    return path
+
+
+def rollout(folder: Path, thread: str, parent: str | None = None) -> Path:
+    meta: dict[str, object] = {"id": thread, "cwd": "/home/dev/app", "cli_version": "0.1", "originator": "codex_exec"}
+    if parent is not None:
+        spawn = {"parent_thread_id": parent, "depth": 1, "agent_nickname": "Ada"}
+        meta |= {"parent_thread_id": parent, "source": {"subagent": {"thread_spawn": spawn}}}
+    when = "2026-01-01T00:00:00.000Z"
+    text = [{"type": "input_text", "text": f"work {thread}"}]
+    records = [
+        {"timestamp": when, "type": "session_meta", "payload": meta},
+        {"timestamp": when, "type": "turn_context", "payload": {"cwd": "/home/dev/app", "model": "gpt-x"}},
+        {"timestamp": when, "type": "response_item", "payload": {"type": "message", "role": "user", "content": text}},
+    ]
+    return write(folder / f"rollout-2026-01-01T00-00-00-{thread}.jsonl", [json.dumps(r).encode() for r in records])
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "provider", "expected"),
+    [
+        ("CLAUDE_CONFIG_DIR", "/x/a,/x/b", "claude", ["/x/a/projects", "/x/b/projects"]),
+        ("CODEX_HOME", "/x/c", "codex", ["/x/c/sessions", "/x/c/archived_sessions"]),
+        ("PI_CODING_AGENT_DIR", "/x/pi", "pi", ["/x/pi/sessions"]),
+        ("COPILOT_HOME", "/x/co", "copilot", ["/x/co/session-state"]),
+        ("GEMINI_CLI_HOME", "/x/g", "gemini", ["/x/g/.gemini/tmp"]),
+        ("XDG_DATA_HOME", "/x/d", "opencode", ["/x/d/opencode"]),
+    ],
+)
+def test_an_agents_variable_moves_its_roots(variable: str, value: str, provider: str, expected: list[str]) -> None:
+    roots = [root.path for root in find_roots((), {"HOME": "/h", variable: value}, provider)]
+    assert set(expected) <= set(roots)
+
+
+def test_default_roots_lie_in_the_home_folder() -> None:
+    roots = {root.path for root in find_roots((), {"HOME": "/h"})}
+    assert {
+        "/h/.claude/projects", "/h/.config/claude/projects", "/h/.codex/sessions", "/h/.codex/archived_sessions",
+        "/h/.gemini/tmp", "/h/.copilot/session-state", "/h/.pi/agent/sessions", "/h/.qwen/projects",
+        "/h/.local/share/opencode",
+    } <= roots  # fmt: skip
+    assert all(not root.default.endswith("/") for p in all_providers() for root in p.roots)
+
+
+def test_an_unknown_provider_is_a_usage_error() -> None:
+    with pytest.raises(UsageError):
+        find_roots(["nobody=/x"])
+
+
+@pytest.mark.parametrize(
+    ("path", "plain"),
+    [("a.jsonl.zst", "a.jsonl"), ("a.jsonl.1.gz", "a.jsonl"), ("a.jsonl", "a.jsonl"), ("a.2026", "a.2026")],
+)
+def test_rotated_and_compressed_names_have_a_plain_one(path: str, plain: str) -> None:
+    assert logical_name(path) == plain
+
+
+def test_two_stars_match_any_depth_one_star_a_single_name() -> None:
+    pattern = compile_patterns(["**/rollout-*.jsonl", "*/b.json"])
+    assert pattern.fullmatch("rollout-1.jsonl")
+    assert pattern.fullmatch("2026/01/02/rollout-1.jsonl")
+    assert pattern.fullmatch("a/b.json")
+    assert not pattern.fullmatch("a/a/b.json")
+
+
+def test_folders_that_link_to_themselves_are_walked_once(tmp_path: Path) -> None:
+    write(tmp_path / "p" / "a.jsonl", claude_records("aaaa-1", 1))
+    (tmp_path / "p" / "loop").symlink_to(tmp_path / "p")
+    found = [f.path for f in walk(find_roots([str(tmp_path)])[0])]
+    assert 1 <= len(found) <= 2
+
+
+def test_the_header_tells_session_project_model_and_prompt(tmp_path: Path) -> None:
+    header = read_header(str(write(tmp_path / "a.jsonl", claude_records(SESSION, 2))))
+    assert header is not None
+    assert (header.provider, header.session_id, header.cwd) == ("claude", SESSION, "/home/dev/app")
+    assert (header.model, header.prompt) == ("claude-x", f"please work on {SESSION}")
+    assert header.started_ms == 1_767_225_600_000
+
+
+def test_a_file_of_something_else_is_no_session(tmp_path: Path) -> None:
+    (tmp_path / "notes.jsonl").write_text('{"hello": "world"}\n' * 10)
+    (tmp_path / "empty.jsonl").write_text("")
+    assert find_sessions(find_roots([str(tmp_path)])) == []
+
+
+def test_an_unchanged_log_is_not_read_again(tmp_path: Path) -> None:
+    path = write(tmp_path / "logs" / "a.jsonl", claude_records(SESSION, 1))
+    cache = tmp_path / "cache.json"
+    find_sessions(find_roots([str(tmp_path / "logs")]), HeaderCache(cache))
+
+    def never() -> None:
+        raise AssertionError("it was read")
+
+    assert HeaderCache(cache).get(str(path), path.stat(), never) is not None
+
+
+def test_sub_agents_files_belong_to_their_session_at_any_depth(tmp_path: Path) -> None:
+    main = write(tmp_path / "p" / f"{SESSION}.jsonl", claude_records(SESSION, 1))
+    below = main.with_suffix("") / "subagents"
+    agents = [write(below / "agent-a.jsonl", claude_records(SESSION, 1, 50))]
+    agents.append(write(below / "workflows" / "wf_1" / "agent-b.jsonl", claude_records(SESSION, 1, 80)))
+    agents.append(
+        write(main.with_name("agent-c.jsonl"), [r.replace(b": ", b":") for r in claude_records(SESSION, 1, 90)])
+    )
+    (session,) = find_sessions(find_roots([f"claude={tmp_path}"]))
+    assert set(session.subagents) == {str(path) for path in agents}
+    assert session.size == sum(p.stat().st_size for p in [main, *agents])
+
+
+def test_child_rollouts_belong_to_their_root(tmp_path: Path) -> None:
+    parent = rollout(tmp_path, "01-parent")
+    child = rollout(tmp_path, "02-child", "01-parent")
+    (session,) = find_sessions(find_roots([f"codex={tmp_path}"]))
+    assert (session.path, session.subagents) == (str(parent), [str(child)])
+
+
+def test_a_log_that_is_there_twice_is_one_session(tmp_path: Path) -> None:
+    live = rollout(tmp_path / "sessions", "01-a")
+    archived = tmp_path / "archived_sessions" / live.name
+    archived.parent.mkdir()
+    archived.write_bytes(live.read_bytes())
+    (session,) = find_sessions(find_roots([f"codex={tmp_path}"]))
+    assert len(session.copies) == 1
+
+
+def test_forks_stand_below_their_parent_and_circles_do_no_harm(tmp_path: Path) -> None:
+    for n in "ab":
+        write(tmp_path / f"{n}.jsonl", claude_records(f"{n}{n}{n}-1", 1))
+    sessions = find_sessions(find_roots([str(tmp_path)]))
+    one, two = sessions
+    one.header.parent, two.header.parent = two.id, one.id
+    assert len(tree(sessions)) == 1
+
+
+def test_a_prefix_names_a_session_if_it_is_the_only_one(tmp_path: Path) -> None:
+    for name in ("abc-1", "abd-2"):
+        write(tmp_path / f"{name}.jsonl", claude_records(name, 1))
+    sessions = find_sessions(find_roots([str(tmp_path)]))
+    assert pick(sessions, "abc").id == "abc-1"
+    with pytest.raises(UsageError, match="2 sessions"):
+        pick(sessions, "ab")
+    with pytest.raises(UsageError, match="no session"):
+        pick(sessions, "zz")
+    assert in_project(sessions[0], "app")
+    assert in_project(sessions[0], "/home/dev")
+    assert not in_project(sessions[0], "/home/de")

@@ -1,0 +1,213 @@
+"""Each thing that happens to a log file: it is noticed, told, and nothing is lost or taken twice."""
+
+import gzip
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from agentv_stream.follow import Follower
+from support.following import Desk, bare, catch_up
+from support.growing_logs import claude_records
+
+SESSION = "11111111-2222-3333-4444-555555555555"
+RECORDS = claude_records(SESSION, 14)
+FIRST, LAST = RECORDS[:25], RECORDS[25:]
+
+
+def lines(records: list[bytes]) -> bytes:
+    return b"\n".join(records) + b"\n"
+
+
+def begun(tmp_path: Path) -> tuple[Desk, Path]:
+    desk = Desk(tmp_path / "live")
+    log = desk.logs / f"{SESSION}.jsonl"
+    log.write_bytes(lines(FIRST))
+    return desk, log
+
+
+def check(desk: Desk, tmp_path: Path, follower: Follower, records: list[bytes] = RECORDS) -> None:
+    """Everything is there once, as after one clean reading."""
+    catch_up(follower)
+    follower.settle_all()
+    follower.close()
+    clean = Desk(tmp_path / "clean")
+    (clean.logs / f"{SESSION}.jsonl").write_bytes(lines(records))
+    clean.catch_up()
+    assert {s: bare(r) for s, r in desk.transcripts().items()} == {s: bare(r) for s, r in clean.transcripts().items()}
+    ids = desk.event_ids()
+    assert set(ids) == set(clean.event_ids())
+    assert max(ids.values()) == 1
+    desk.close()
+
+
+@pytest.fixture(params=["running", "restarted"])
+def restart(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param == "restarted")
+
+
+def start(desk: Desk, restart: bool) -> Follower:
+    """A follower that has read what there is; `restart` ends it well, so that a new one begins."""
+    follower = desk.follower()
+    catch_up(follower)
+    follower.settle_all()
+    if restart:
+        follower.close()
+        follower = desk.follower()
+    return follower
+
+
+def go_on(desk: Desk, follower: Follower, restart: bool) -> Follower:
+    if restart:
+        follower.close()
+        return desk.follower()
+    return follower
+
+
+def test_truncated_and_written_anew(tmp_path: Path, restart: bool) -> None:
+    desk, log = begun(tmp_path)
+    follower = start(desk, restart)
+    log.write_bytes(lines(RECORDS[:5]))
+    catch_up(follower)
+    with log.open("ab") as file:
+        file.write(lines(RECORDS[5:]))
+    check(desk, tmp_path, follower)
+    assert any(said.startswith("truncated") for said in desk.said)
+
+
+def test_truncated_and_new_records(tmp_path: Path, restart: bool) -> None:
+    desk, log = begun(tmp_path)
+    follower = start(desk, restart)
+    log.write_bytes(lines(LAST))
+    check(desk, tmp_path, follower)
+
+
+def test_rewritten_in_place_with_size_and_time_kept(tmp_path: Path, restart: bool) -> None:
+    desk, log = begun(tmp_path)
+    follower = start(desk, restart)
+    stat = log.stat()
+    changed = [*FIRST[:-1], FIRST[-1].replace(b'"uuid": "', b'"uuid": "f')[: len(FIRST[-1]) - 3] + b'Z"}']
+    data = lines(changed)[: stat.st_size]
+    with log.open("r+b") as file:
+        file.write(data)
+    os.utime(log, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    assert log.stat().st_size == stat.st_size
+    catch_up(follower)
+    assert any(said.startswith("rewritten") for said in desk.said)
+    follower.close()
+    desk.close()
+
+
+def test_renamed(tmp_path: Path, restart: bool) -> None:
+    desk, log = begun(tmp_path)
+    follower = start(desk, restart)
+    moved = log.rename(desk.logs / "other-name.jsonl")
+    with moved.open("ab") as file:
+        file.write(lines(LAST))
+    check(desk, tmp_path, follower)
+    assert "renamed" in desk.said
+
+
+def test_rotated_with_a_rest_in_the_old_file(tmp_path: Path, restart: bool) -> None:
+    desk, log = begun(tmp_path)
+    follower = start(desk, restart)
+    with log.open("ab") as file:
+        file.write(lines(LAST[:4]))
+    log.rename(log.with_name(log.name + ".1"))
+    log.write_bytes(lines(LAST[4:]))
+    check(desk, tmp_path, follower)
+    assert "rotated" in desk.said or "renamed" in desk.said
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
+def test_compressed(tmp_path: Path, restart: bool, suffix: str) -> None:
+    desk, log = begun(tmp_path)
+    follower = start(desk, restart)
+    with log.open("ab") as file:
+        file.write(lines(LAST))
+    data = log.read_bytes()
+    packed = gzip.compress(data) if suffix == ".gz" else zstandard.ZstdCompressor().compress(data)
+    log.with_name(log.name + suffix).write_bytes(packed)
+    log.unlink()
+    check(desk, tmp_path, follower)
+    assert "compressed" in desk.said
+
+
+def test_compressed_while_the_log_is_still_there(tmp_path: Path, restart: bool) -> None:
+    desk, log = begun(tmp_path)
+    follower = start(desk, restart)
+    log.with_name(log.name + ".gz").write_bytes(gzip.compress(log.read_bytes()))
+    catch_up(follower)
+    assert "a copy of a log that is followed" in desk.said
+    follower = go_on(desk, follower, restart)
+    log.unlink()
+    check(desk, tmp_path, follower, FIRST)
+
+
+def test_moved_to_an_archive_folder_by_copying(tmp_path: Path, restart: bool) -> None:
+    desk, log = begun(tmp_path)
+    follower = start(desk, restart)
+    archive = desk.logs / "archived"
+    archive.mkdir()
+    with log.open("ab") as file:
+        file.write(lines(LAST))
+    shutil.copy2(log, archive / log.name)
+    log.unlink()
+    check(desk, tmp_path, follower)
+    assert "moved" in desk.said
+
+
+def test_both_copies_present_are_one_log(tmp_path: Path, restart: bool) -> None:
+    desk, log = begun(tmp_path)
+    follower = start(desk, restart)
+    archive = desk.logs / "archived"
+    archive.mkdir()
+    shutil.copy2(log, archive / log.name)
+    catch_up(follower)
+    follower = go_on(desk, follower, restart)
+    with log.open("ab") as file:
+        file.write(lines(LAST))
+    check(desk, tmp_path, follower)
+
+
+def test_deleted_and_made_again(tmp_path: Path, restart: bool) -> None:
+    desk, log = begun(tmp_path)
+    follower = start(desk, restart)
+    log.unlink()
+    log.write_bytes(lines(RECORDS))
+    check(desk, tmp_path, follower)
+
+
+def test_deleted_with_another_session_at_its_place(tmp_path: Path, restart: bool) -> None:
+    desk, log = begun(tmp_path)
+    follower = start(desk, restart)
+    other = claude_records("99999999-aaaa", 3)
+    log.unlink()
+    log.write_bytes(lines(other))
+    catch_up(follower)
+    follower.settle_all()
+    follower.close()
+    desk.close()
+    rows = desk.transcripts()
+    assert rows.keys() == {SESSION, "99999999-aaaa"}
+    assert len(rows["99999999-aaaa"]) == 4
+
+
+def test_replaced_by_a_longer_copy_as_editors_do(tmp_path: Path, restart: bool) -> None:
+    desk, log = begun(tmp_path)
+    follower = start(desk, restart)
+    new = log.with_name("new.tmp")
+    new.write_bytes(lines(RECORDS))
+    new.rename(log)
+    check(desk, tmp_path, follower)
+    assert not any(said.startswith(("rewritten", "replaced")) for said in desk.said)
+
+
+def test_a_deleted_log_keeps_its_transcript(tmp_path: Path, restart: bool) -> None:
+    desk, log = begun(tmp_path)
+    follower = start(desk, restart)
+    log.unlink()
+    check(desk, tmp_path, follower, FIRST)
+    assert "deleted" in desk.said

@@ -1,0 +1,89 @@
+"""Metrics and health over HTTP, from a tail that runs."""
+
+import contextlib
+import json
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.growing_logs import claude_records
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[tuple[str, "subprocess.Popen[bytes]", Path]]:
+    """A tail with metrics on a free port; gives its address."""
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (logs / "aaaa-1.jsonl").write_bytes(b"\n".join(claude_records("aaaa-1", 5)) + b"\nnot json\n")
+    command = [
+        sys.executable,
+        "-m",
+        "agentv_stream",
+        "tail",
+        str(logs),
+        "--out",
+        str(tmp_path / "out"),
+        "--settle",
+        "0",
+    ]
+    command += ["--state", str(tmp_path / "state"), "--metrics", "0", "--log-json"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE)
+    assert process.stderr is not None
+    address = ""
+    for line in process.stderr:
+        said = json.loads(line)
+        if said["event"] == "metrics are served":
+            address = said["address"].removesuffix("/metrics")
+            break
+    yield address, process, tmp_path
+    process.kill()
+    process.wait()
+    process.stderr.close()
+
+
+def get(address: str) -> tuple[int, str]:
+    with contextlib.closing(urllib.request.build_opener().open(address, timeout=5)) as reply:
+        return reply.status, reply.read().decode()
+
+
+def metric(address: str, name: str) -> float:
+    _, text = get(f"{address}/metrics")
+    return sum(float(line.rpartition(" ")[2]) for line in text.splitlines() if line.startswith(f"agentv_stream_{name}"))
+
+
+def test_what_was_read_is_counted(running: tuple[str, "subprocess.Popen[bytes]", Path]) -> None:
+    address, _, _ = running
+    for _ in range(200):
+        if metric(address, "tool_calls_total") == 5:
+            break
+    assert metric(address, "records_total") == 17
+    assert metric(address, 'faults_total{reason="not-json"}') == 1
+    assert metric(address, "sessions ") == 1
+    assert metric(address, "lag_bytes") == 0
+    assert metric(address, "resident_memory_bytes") > 1e7
+    assert 0 < metric(address, "open_files") < 100
+
+
+def test_health_reads_and_other_paths_are_refused(running: tuple[str, "subprocess.Popen[bytes]", Path]) -> None:
+    address, _, _ = running
+    status, text = get(f"{address}/health")
+    assert (status, json.loads(text)["status"]) == (200, "ok")
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        get(f"{address}/etc/passwd")
+
+
+def test_sigterm_ends_it_well(running: tuple[str, "subprocess.Popen[bytes]", Path]) -> None:
+    address, process, folder = running
+    for _ in range(200):
+        if metric(address, "records_total") == 17:
+            break
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(20) == 0
+    (transcript,) = (folder / "out").glob("*.transcript.jsonl")
+    assert len(transcript.read_bytes().splitlines()) == 6

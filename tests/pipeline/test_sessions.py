@@ -1,0 +1,119 @@
+"""The commands that look at sessions, cursors and faults, as somebody calls them."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.growing_logs import claude_records
+
+SESSION = "11111111-2222-3333-4444-555555555555"
+
+
+def call(*arguments: str, cwd: Path) -> "subprocess.CompletedProcess[str]":
+    environment = {"HOME": str(cwd), "PATH": "/usr/bin:/bin", "XDG_CACHE_HOME": str(cwd / "cache"), "COLUMNS": "100"}
+    command = [sys.executable, "-m", "agentv_stream", *arguments]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, env=environment, check=False)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home folder with one session of Claude Code."""
+    place = tmp_path / ".claude" / "projects" / "-home-dev-app"
+    place.mkdir(parents=True)
+    (place / f"{SESSION}.jsonl").write_bytes(b"\n".join(claude_records(SESSION, 3)) + b"\nnot json\n")
+    return tmp_path
+
+
+def test_sessions_are_listed_for_people_and_programs(home: Path) -> None:
+    assert SESSION[:12] in call("sessions", cwd=home).stdout
+    (row,) = [json.loads(line) for line in call("sessions", "--json", cwd=home).stdout.splitlines()]
+    assert (row["session_id"], row["provider"], row["project"]) == (SESSION, "claude", "/home/dev/app")
+    assert "no sessions" in call("sessions", "--project", "elsewhere", cwd=home).stdout
+    assert "no sessions" in call("sessions", "--provider", "codex", cwd=home).stdout
+    assert call("sessions", "--since", "yesterday-ish", cwd=home).returncode == 2
+
+
+def test_show_takes_a_prefix_and_tells_turns_calls_and_context(home: Path) -> None:
+    shown = call("show", "1111", cwd=home).stdout
+    assert "turn 3" in shown
+    assert "✓ Bash 1.0s  ls 2" in shown
+    assert "context 10" in shown
+    assert call("show", "2222", cwd=home).returncode == 2
+
+
+def test_show_makes_hostile_text_visible(home: Path) -> None:
+    log = home / "hostile.jsonl"
+    text = json.dumps("\x1b[2J\u202eowned")[1:-1].encode()
+    log.write_bytes(b"\n".join(r.replace(b"please work", text) for r in claude_records("aaaa-1", 1)) + b"\n")
+    shown = call("show", str(log), cwd=home).stdout
+    assert "\x1b" not in shown
+    assert "\\x1b[2J\\u202eowned" in shown
+
+
+def test_cursors_are_listed_shown_and_reset(home: Path) -> None:
+    assert call("cursors", "list", cwd=home).returncode == 4
+    assert call("tail", "--all", "--once", "--out", "out", cwd=home).returncode == 0
+    listed = call("cursors", "list", "--json", cwd=home).stdout
+    (row,) = [json.loads(line) for line in listed.splitlines()]
+    size = (home / ".claude" / "projects" / "-home-dev-app" / f"{SESSION}.jsonl").stat().st_size
+    assert (row["session_id"], row["inputs"][0]["offset"]) == (SESSION, size)
+    details = json.loads(call("cursors", "show", "1111", cwd=home).stdout)
+    assert details["state"]["facts"]["session_id"] == SESSION
+    assert call("cursors", "reset", cwd=home).returncode == 2
+    assert "1 sessions" in call("cursors", "reset", "1111", cwd=home).stdout
+    before = next((home / "out").glob("*.transcript.jsonl")).read_bytes()
+    assert call("tail", "--all", "--once", "--out", "out", cwd=home).returncode == 0
+    (transcript,) = (home / "out").glob("*.transcript.jsonl")
+    assert transcript.read_bytes() == before
+
+
+def test_faults_are_listed_shown_and_retried(home: Path) -> None:
+    call("tail", "--all", "--once", "--out", "out", cwd=home)
+    listed = call("faults", "list", "out", cwd=home).stdout
+    assert listed.startswith("not-json")
+    (row,) = [json.loads(line) for line in call("faults", "list", "out", "--json", cwd=home).stdout.splitlines()]
+    assert call("faults", "show", row["letter"], cwd=home).stdout == "not json\n"
+    assert "0 of 1" in call("faults", "retry", "out", cwd=home).stderr
+    letters = Path(home / row["letter"].rpartition(":")[0])
+    fixed = claude_records(SESSION, 4)[-1].decode()
+    letters.write_text(json.dumps(json.loads(letters.read_text()) | {"text": fixed}) + "\n")
+    retried = call("faults", "retry", "out", cwd=home)
+    assert "1 of 1" in retried.stderr
+    types = [json.loads(line)["type"] for line in retried.stdout.splitlines()]
+    assert "tool_result" in types
+
+
+def test_a_blob_that_leads_out_of_its_folder_is_not_read(home: Path) -> None:
+    (home / "secret").write_text("secret")
+    letters = home / "out" / "x.dead-letters.jsonl"
+    letters.parent.mkdir()
+    letter = {"reason": "bad-utf8", "file": "x", "row": 0, "offset": 0, "length": 6, "detail": "", "blob": "../secret"}
+    letters.write_text(json.dumps(letter) + "\n")
+    assert "secret" not in call("faults", "show", f"{letters}:0", cwd=home).stdout
+
+
+def test_merged_events_are_json_lines(home: Path) -> None:
+    done = call("tail", "--all", "--once", "--events", "-q", cwd=home)
+    events = [json.loads(line) for line in done.stdout.split("\n") if line]  # texts hold U+2028
+    assert done.returncode == 0
+    assert [e["type"] for e in events].count("tool_call") == 3
+    assert call("tail", "--all", "--once", "--events", "-q", cwd=home).stdout == ""
+
+
+def test_two_followers_of_one_place_do_not_run_together(home: Path) -> None:
+    from agentv_stream.cursors import CursorStore
+
+    state = home / "state"
+    store = CursorStore(state, f"files:{home / 'out'}")
+    refused = call("tail", "--all", "--once", "--out", "out", "--state", str(state), cwd=home)
+    store.close()
+    assert refused.returncode == 4
+    assert "another follower" in refused.stderr
+
+
+def test_wrong_options_are_usage_errors(home: Path) -> None:
+    for options in (["--from", "middle"], ["--keep", "some"], ["--metrics", "nowhere"], ["--until-idle", "long"]):
+        assert call("tail", "--all", "--once", *options, cwd=home).returncode == 2
