@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from agentv_stream import import_sessions, summarize, summarize_groups, summarize_many
 from agentv_stream.bulk import engine as engines
@@ -14,6 +15,7 @@ from agentv_stream.bulk.find import find_units
 from agentv_stream.bulk.plan import make_tasks, one_by_one
 from agentv_stream.bulk.run import Outcome
 from agentv_stream.bulk.unit import Task, Unit
+from agentv_stream.cli import build
 from agentv_stream.errors import NotALog, SourceError, UsageError
 from support.dying import die_on_three
 from support.made_sessions import claude_session, make_folder, tree
@@ -193,3 +195,18 @@ def test_hostile_names_make_harmless_paths(tmp_path: Path) -> None:
     assert len(names) == 1
     assert ".." not in names[0]
     assert not (tmp_path / "etc").exists()
+
+
+def test_a_transcript_is_the_one_that_consume_writes(tmp_path: Path) -> None:
+    paths = make_folder(tmp_path / "in", 6)
+    import_sessions([tmp_path / "in"], transcripts=tmp_path / "t", engine="serial")
+    imported = {path.name.rpartition("_")[0]: path.read_bytes() for path in (tmp_path / "t").glob("*.transcript.jsonl")}
+    for path in paths:
+        command = ["consume", str(path), "--out", str(tmp_path / "c"), "--quiet"]
+        CliRunner().invoke(build(["consume"]), command)
+    consumed = {
+        path.name.removesuffix(".transcript.jsonl"): path.read_bytes()
+        for path in (tmp_path / "c").glob("*.transcript.jsonl")
+    }
+    assert len(consumed) == 6
+    assert imported == consumed

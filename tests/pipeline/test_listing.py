@@ -1,0 +1,52 @@
+"""The remembered folder gives what the plain one gives, and asks the disk once."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentv_stages.providers import all_providers
+from agentv_stream.bulk.listing import RememberingFolder
+from agentv_stream.folder import LocalFolder
+from support.made_sessions import make_folder
+
+
+def test_companions_are_those_of_the_plain_folder(tmp_path: Path) -> None:
+    paths = make_folder(tmp_path, 6)
+    folder = RememberingFolder()
+    for provider in all_providers():
+        for path in paths:
+            assert provider.companions(str(path), folder) == provider.companions(str(path), LocalFolder())
+    assert len(all_providers()[0].companions(str(paths[0]), folder)) == 1
+
+
+def test_a_folder_with_glob_signs_in_its_name_is_taken_literally(tmp_path: Path) -> None:
+    folder = tmp_path / "a[1]*"
+    folder.mkdir()
+    (folder / "rollout-1.jsonl").write_text("x")
+    escaped = str(folder).replace("[", "[[]").replace("*", "[*]")
+    assert RememberingFolder().glob(f"{escaped}/rollout-*.jsonl*") == [str(folder / "rollout-1.jsonl")]
+
+
+def test_a_folder_is_listed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = make_folder(tmp_path, 3)
+    listed: list[str] = []
+    real = os.scandir
+
+    def scandir(path: str) -> Any:
+        listed.append(path)
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    folder = RememberingFolder()
+    for _ in range(3):
+        for path in paths:
+            folder.glob(f"{path.parent}/agent-*.jsonl")
+    assert len(listed) == len(set(listed)) == 3
+
+
+def test_what_cannot_be_read_is_empty(tmp_path: Path) -> None:
+    folder = RememberingFolder()
+    assert folder.glob(f"{tmp_path}/nowhere/*.jsonl") == []
+    assert folder.read(str(tmp_path / "nothing"), 10) == b""
