@@ -329,7 +329,9 @@ def test_any_text_is_read_to_its_end(pieces: list[str]) -> None:
 @settings(max_examples=500, deadline=None)
 @given(
     st.lists(
-        st.sampled_from([*"'\"\\$|&;<>\n\r =a1", ">&", "2>", "&&", "'a b'", '"c d"', "#", "\\\n", "\\.", '"a\\"b\\.c"']),
+        st.sampled_from(
+            [*"'\"\\$|&;<>\n\r =a1", ">&", "2>", "&&", "'a b'", '"c d"', "#", "\\\n", "\\.", '"a\\"b\\.c"']
+        ),
         max_size=20,
     )
 )
