@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from agentv_stream import follow_outputs
 from support.following import Desk, bare, catch_up
 from support.growing_logs import Writer
 
@@ -44,7 +43,7 @@ def crash_at_random(monkeypatch: pytest.MonkeyPatch, rng: random.Random, share: 
             raise Crash
         return real(descriptor, data, offset)
 
-    monkeypatch.setattr(follow_outputs.os, "pwrite", pwrite)
+    monkeypatch.setattr(os, "pwrite", pwrite)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -69,7 +68,7 @@ def test_nothing_is_lost_or_doubled_whatever_happens_to_the_files(
         except Crash:
             follower.close()
             follower = desk.follower()
-    monkeypatch.setattr(follow_outputs.os, "pwrite", clean_writes)
+    monkeypatch.setattr(os, "pwrite", clean_writes)
     follower.close()
     follower = desk.follower()
     for writer in writers:

@@ -3,6 +3,7 @@
 import gzip
 import json
 import random
+from collections.abc import Mapping
 from pathlib import Path
 from uuid import UUID
 
@@ -12,7 +13,7 @@ def claude_records(session: str, turns: int, start: int = 0, seed: int = 0) -> l
     rng = random.Random(f"{session}-{seed}")
     lines: list[dict[str, object]] = []
 
-    def add(kind: str, message: dict[str, object]) -> None:
+    def add(kind: str, message: Mapping[str, object]) -> None:
         n = start + len(lines)
         lines.append(
             {
