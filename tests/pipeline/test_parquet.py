@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentv_stream import import_sessions, summarize
+from agentv_stream import import_sessions, object_store, summarize
 from agentv_stream.bulk import dataset
 from agentv_stream.bulk.dataset import read_manifest
 from agentv_stream.bulk.tables import COLUMNS, SCHEMA, TABLES
@@ -126,3 +126,26 @@ def test_a_data_set_of_another_version_is_refused(tmp_path: Path) -> None:
     place.write_text("{")
     with pytest.raises(SourceError):
         manifest_of(str(tmp_path / "d"))
+
+
+def test_a_data_set_that_is_written_anew_keeps_the_old_files_until_it_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_folder(tmp_path / "in", 3)
+    import_sessions([tmp_path / "in"], parquet=tmp_path / "d", engine="serial")
+    before = (tmp_path / "d" / "_dataset.json").read_bytes()
+    old = manifest_of(str(tmp_path / "d"))
+    real = object_store.put
+
+    def watched(place: str, data: bytes) -> None:
+        if place.endswith("_dataset.json"):
+            assert (tmp_path / "d" / "_dataset.json").read_bytes() == before
+            assert all((tmp_path / "d" / file.path).stat().st_size == file.size for file in old.files)
+        real(place, data)
+
+    monkeypatch.setattr(object_store, "put", watched)
+    import_sessions([tmp_path / "in"], parquet=tmp_path / "d", engine="serial", text_chars=5)
+    new = manifest_of(str(tmp_path / "d"))
+    assert new.generation == 2
+    assert not {file.path for file in new.files} & {file.path for file in old.files}
+    assert len(list((tmp_path / "d").rglob("*.parquet"))) == len(new.files)

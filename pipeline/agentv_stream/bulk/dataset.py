@@ -91,6 +91,24 @@ def read_manifest(root: str) -> Manifest | None:
     return manifest
 
 
+def first_manifest(root: str, resume: bool) -> Manifest:
+    """What a run begins with: the data set as it is, or an empty one.
+
+    An empty one goes on counting generations, so that new files never take the names of those that still count.
+
+    Raises: SourceError, UsageError for a data set of another version that is to be added to.
+    """
+    try:
+        known = read_manifest(root)
+    except (SourceError, UsageError):
+        if resume:
+            raise
+        return Manifest(generation=1000)  # of another version, or damaged: far from any name that it may use
+    if known is None or resume:
+        return known or Manifest()
+    return Manifest(generation=known.generation)
+
+
 def make_shards(root: str, manifest: Manifest, entries: Iterable[Entry], gone: frozenset[str]) -> list[Shard]:
     """What there is to write, big shards first. `entries` are the new sessions, `gone` keys whose old rows go."""
     generation = manifest.generation + 1

@@ -14,7 +14,7 @@ import msgspec
 from agentv_stages.merge import By, Summary
 from agentv_stages.result import Result
 from agentv_stream import object_store
-from agentv_stream.bulk.dataset import DataFile, Manifest, commit, make_shards, read_manifest, sweep, write_shard
+from agentv_stream.bulk.dataset import DataFile, Manifest, commit, first_manifest, make_shards, sweep, write_shard
 from agentv_stream.bulk.engine import Crew, open_engine
 from agentv_stream.bulk.find import find_units
 from agentv_stream.bulk.plan import make_tasks, one_by_one
@@ -122,7 +122,7 @@ def import_sessions(
     assert work.state is not None
     state = State(work.state)
     outcome = Outcome(found=len(units))
-    manifest = (read_manifest(work.dataset) if resume else None) or Manifest() if work.dataset is not None else None
+    manifest = first_manifest(work.dataset, resume) if work.dataset is not None else None
     going_on = state.begin(work, resume)
     known = state.entries() if going_on else {}
     waiting = [unit for unit in units if not _is_done(unit, known.get(unit.name), work, manifest)]
