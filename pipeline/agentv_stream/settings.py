@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 from agentv_stages.lines import DEFAULT_CAP
 from agentv_stream.errors import UsageError
@@ -50,7 +50,11 @@ def resolve(options: Mapping[str, Any], environment: Mapping[str, str], folder: 
         for name, value in values.items():
             settings = _with(settings, name, value, where)
     given = {name: value for name, value in options.items() if value is not None}
-    return replace(settings, **given)
+    settings = replace(settings, **given)
+    for name in ("max_record", "bound"):
+        if getattr(settings, name) < 1:
+            raise UsageError(f"{name} = {getattr(settings, name)}: expected a number above 0")
+    return settings
 
 
 def _environment(environment: Mapping[str, str]) -> dict[str, Any]:
@@ -68,11 +72,16 @@ def _project(folder: Path) -> dict[str, Any]:
         path = place / "pyproject.toml"
         if path.is_file():
             try:
-                table = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {}).get("agentv-stream", {})
+                tools: Any = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {})
             except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError):
                 return {}  # somebody else's file; its own tools will complain
+            table: Any = tools.get("agentv-stream", {}) if isinstance(tools, dict) else {}  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - TOML
+            if not isinstance(table, dict):
+                raise UsageError(f"{path}: tool.agentv-stream is no table of settings")
             known = {f.name for f in fields(Settings)}
-            values = {str(key).replace("-", "_"): value for key, value in table.items()}
+            values: dict[str, Any] = {
+                str(key).replace("-", "_"): value for key, value in cast(dict[str, Any], table).items()
+            }
             unknown = sorted(set(values) - known)
             if unknown:
                 raise UsageError(
@@ -85,7 +94,7 @@ def _project(folder: Path) -> dict[str, Any]:
 def _with(settings: Settings, name: str, value: Any, where: str) -> Settings:
     try:
         return replace(settings, **{name: _convert(name, value)})
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         raise UsageError(f"{where}: {name} = {value!r}: {error}") from error
 
 

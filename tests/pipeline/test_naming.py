@@ -1,0 +1,47 @@
+"""Names of outputs: whatever a session id or target holds, the file lies in its folder under a plain name."""
+
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentv_stream.naming import free_name, log_folder, prepare_folder, safe_part, stem
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_one_safe_part(text: str) -> None:
+    part = safe_part(text)
+    assert part
+    assert len(part) <= 80
+    assert part.isascii()
+    assert part.isprintable()
+    assert not set(part) & set("/\\: \n\x00")
+    assert not part.startswith((".", "-"))
+
+
+def test_parts_stay_readable() -> None:
+    assert safe_part("../../x") == "x"
+    assert safe_part("openai/gpt-5.1 codex") == "openai-gpt-5.1-codex"
+    assert safe_part("\x00\x1b") == safe_part("") == safe_part("..") == "unnamed"
+
+
+def test_a_name_is_time_target_case_and_attempt() -> None:
+    assert stem(1_769_851_800_250, "claude", "s") == "2026-01-31T09-30-00-250Z_claude_s"
+    assert stem(1_769_851_800_250, "claude", "s", 2) == "2026-01-31T09-30-00-250Z_claude_s_2"
+    assert log_folder(None, "claude") == Path(".agentv/logs/claude")
+
+
+def test_a_name_that_is_taken_gets_a_number(tmp_path: Path) -> None:
+    for n in ("", "-2", "-3"):
+        (tmp_path / f"x{n}.jsonl").write_bytes(b"")
+    assert free_name(tmp_path, "x", ".jsonl").name == "x-4.jsonl"
+
+
+def test_only_a_new_agentv_folder_gets_a_gitignore(tmp_path: Path) -> None:
+    prepare_folder(tmp_path / "a" / ".agentv" / "logs" / "claude")
+    assert (tmp_path / "a" / ".agentv" / ".gitignore").read_text() == "*\n"
+    (tmp_path / "b" / ".agentv").mkdir(parents=True)
+    prepare_folder(tmp_path / "b" / ".agentv" / "logs")
+    prepare_folder(tmp_path / "c" / "logs")
+    assert not list((tmp_path / "b").rglob(".gitignore"))
+    assert not list((tmp_path / "c").rglob(".gitignore"))
