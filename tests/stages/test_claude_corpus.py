@@ -78,7 +78,7 @@ def test_every_call_is_there_once_by_its_name_and_in_order(scenario: str, form: 
     assert [c.tool for c in got] == [c["tool"] or c["native"] for c in want]
     assert [c.kind for c in got if c.kind] == [w["kind"] or c.kind for c, w in zip(got, want, strict=True)]
     for call, given in zip(got, want, strict=True):
-        sent: dict[str, Any] = call.input if call.input_json[:1] == b"{" else {}
+        sent: dict[str, Any] = call.input if bytes(call.input_json)[:1] == b"{" else {}
         for key, value in given["args"].items():
             if isinstance(value, str) and key in sent:
                 assert sent[key] == value
