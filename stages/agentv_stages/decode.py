@@ -104,22 +104,23 @@ class Decode:
             batch.fault("not-object", record, f"a JSON {type(value).__name__}")
             return
         pruned: list[str] = []
+        before = len(batch.events)  # of several objects on one line a refused one costs no other
         while True:
             try:
                 clean = Record(bytes(to_raw(value)), record.offset, record.row)
                 self.decoder.decode(clean, batch)
             except msgspec.ValidationError as error:
-                _take_back(record, batch)
+                del batch.events[before:]
                 if len(pruned) == _MOST_PRUNED or not _prune(value, str(error)):
                     batch.fault("schema", record, str(error))
                     return
                 pruned.append(str(error))
             except RecursionError:
-                _take_back(record, batch)
+                del batch.events[before:]
                 batch.fault("too-deep", record, "nested too deeply to be decoded")
                 return
             except REFUSED as error:
-                _take_back(record, batch)
+                del batch.events[before:]
                 batch.fault("schema", record, str(error))
                 return
             else:

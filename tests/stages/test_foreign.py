@@ -8,6 +8,7 @@ import pytest
 from agentv_stages.batch import Batch
 from agentv_stages.decode import Decode
 from agentv_stages.detect import Detector, UnknownFormat
+from agentv_stages.event import ToolCall
 from agentv_stages.foreign import foreign_agent
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers import get_provider
@@ -106,3 +107,18 @@ def test_an_unnamed_type_is_counted_under_a_name() -> None:
     batch.unknown_type("", record)
     batch.unknown_type("item:", record)
     assert batch.unknown == {"(no type)": 1, "item:(no type)": 1}
+
+
+def test_two_parts_welded_on_one_line_are_both_told() -> None:
+    stream = next(d for d in get_provider("opencode").dialects if d.name == "opencode-stream")
+
+    def call(name: str) -> bytes:
+        state = {"status": "completed", "input": {"filePath": name}, "output": "x"}
+        part = {"type": "tool", "tool": "read", "callID": name, "messageID": "msg_1", "id": name, "state": state}
+        return json.dumps({"type": "tool_use", "timestamp": 1, "sessionID": "ses_1", "part": part}).encode()
+
+    batch = Batch("x", records=records(call("a.py") + call("b.py")))
+    decode = Decode(stream, DecodeContext("x"))
+    decode.push(batch)
+    events = [*batch.events, *(event for rest in decode.flush() for event in rest.events)]
+    assert [event.call_id for event in events if isinstance(event, ToolCall)] == ["a.py", "b.py"]

@@ -62,8 +62,8 @@ class StreamDecoder:
             state.finishes = 0
         kind = part.type
         if kind in CONTENT:
+            self._lines[len(state.held)] = line  # by its place: records that were welded share their row
             state.held.append(Held(record.data, record.row, record.offset))
-            self._lines[record.row] = line
             if len(state.held) >= _MOST_HELD:
                 self._release(batch)
         elif kind == "step-finish":
@@ -107,7 +107,7 @@ class StreamDecoder:
         held = self.state.held
         if not held:
             return
-        lines = [(self._lines.get(h.row) or decode_line(h.data), h) for h in held]
+        lines = [(self._lines.get(i) or decode_line(h.data), h) for i, h in enumerate(held)]
         if len(lines) > 1:
             lines.sort(key=_model_order)
         for line, h in lines:
