@@ -12,7 +12,6 @@ from msgspec import Struct
 from agentv_stages.batch import Batch, Record
 from agentv_stages.decode import Decode
 from agentv_stages.normalize import Normalize
-from agentv_stages.pair import Pair
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers import get_provider
 from agentv_stages.sinks.event_lines import EventLines
@@ -138,6 +137,5 @@ def _again(letter: Letter, data: bytes, header: Header | None) -> list[bytes]:
     batch = Batch(letter.file, records=[Record(data, letter.offset, letter.row)])
     Decode(dialect, DecodeContext(letter.file, session_id=header.session_id)).push(batch)
     Normalize(provider.tools).push(batch)
-    Pair().push(batch)
     lines = EventLines(header.session_id or "")
     return [lines.line(event) for event in batch.events]

@@ -19,9 +19,11 @@ from agentv_stages.batch import Batch
 from agentv_stages.provider import Provider
 from agentv_stages.result import Observer
 from agentv_stages.sinks.transcript import Identity
+from agentv_stages.trajectory import Case
 from agentv_stream.cursors import CursorError, CursorStore
 from agentv_stream.discover import RememberingFolder
 from agentv_stream.errors import AgentvStreamError, SinkError
+from agentv_stream.follow_chain import MakeCases
 from agentv_stream.follow_outputs import FollowOutputs, ShortOutput
 from agentv_stream.followed import Followed, Makes
 from agentv_stream.growing import OpenFiles
@@ -49,6 +51,7 @@ class Plan:
     wanted: Callable[[str], bool] = lambda path: True  # of a new main file
     settle_seconds: float = 1.0
     paths: list[str] = field(default_factory=list[str])  # single files, beside the roots
+    cases: MakeCases = list[Case]  # fresh ones for each session; their verdicts go into its result
 
 
 @dataclass(slots=True)
@@ -109,7 +112,7 @@ class Follower:
         self.observers: list[Callable[[Followed, Batch], None]] = [self._count]
         self.makes = Makes(
             self.files, self._make_outputs, self._make_merged, self._seen, plan.settings.watch,
-            plan.settings.max_record, plan.only, self.observers,
+            plan.settings.max_record, plan.only, plan.cases, self.observers,
         )  # fmt: skip
 
     # --- rounds

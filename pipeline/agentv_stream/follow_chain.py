@@ -4,7 +4,8 @@ In: batches of records, each of one of the session's files. Out: the same batche
 gives what a flush would give without flushing: it works on a copy, so that the session can go on growing.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import Raw, Struct, field
@@ -22,6 +23,9 @@ from agentv_stages.provider import DecodeContext, Dialect, Provider
 from agentv_stages.result import Counters, Observer
 from agentv_stages.stats import Statistics
 from agentv_stages.totals import TotalsState
+from agentv_stages.trajectory import Case, CaseState
+
+MakeCases: TypeAlias = Callable[[], list[Case]]
 
 
 class Kept(Struct):
@@ -57,6 +61,7 @@ class ChainState(Struct):
     totals: TotalsState
     counters: Counters
     decoders: dict[str, Raw] = field(default_factory=dict[str, Raw])
+    cases: list[CaseState] = field(default_factory=list[CaseState])
 
 
 _encode = msgspec.json.Encoder().encode
@@ -66,8 +71,12 @@ _decode = msgspec.json.Decoder(ChainState).decode
 class FollowChain:
     """Decode, normalize, pair, consolidate, observe; synchronous."""
 
-    def __init__(self, provider: Provider, dialect: Dialect, watch: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, provider: Provider, dialect: Dialect, watch: tuple[str, ...] = (), make_cases: MakeCases = list[Case]
+    ) -> None:
         self.provider = provider
+        self.make_cases = make_cases
+        self.cases = make_cases()
         self.dialect = dialect
         self.watch = watch
         self.normalize = Normalize(provider.tools)
@@ -97,6 +106,8 @@ class FollowChain:
         self.pair.push(batch)
         self.consolidate.push(batch)
         self.observer.observe(batch)
+        for case in self.cases:
+            case.on_batch(batch)
         return batch
 
     def snapshot(self) -> bytes:
@@ -124,6 +135,7 @@ class FollowChain:
             observer.totals.snapshot(),
             observer.counters,
             {file: Raw(_encode(decode.decoder.state)) for file, decode in self.decoders.items()},
+            [case.snapshot() for case in self.cases],
         )
         return _encode(state)
 
@@ -144,6 +156,9 @@ class FollowChain:
         observer.stats.restore(state.statistics)
         observer.totals.restore(state.totals)
         observer.counters = state.counters
+        if len(state.cases) == len(self.cases):  # else the specs have changed: verdicts count from here
+            for case, saved in zip(self.cases, state.cases, strict=True):
+                case.restore(saved)
         for file, raw in state.decoders.items():
             decode = Decode(self.dialect, contexts.get(file) or DecodeContext(file))
             kind: Any = decode.decoder.state.__class__
@@ -155,7 +170,7 @@ class FollowChain:
 
         `unfinished` holds the last lines without a line end, one batch per file.
         """
-        copy = FollowChain(self.provider, self.dialect, self.watch)
+        copy = FollowChain(self.provider, self.dialect, self.watch, self.make_cases)
         copy.restore(self.snapshot(), {file: decode.context for file, decode in self.decoders.items()})
         out: list[Batch] = []
         for batch in unfinished:
@@ -165,7 +180,11 @@ class FollowChain:
         for batch in copy.pair.flush():
             copy.consolidate.push(batch)
             copy.observer.observe(batch)
+            for case in copy.cases:
+                case.on_batch(batch)
             out.append(batch)
+        for case in copy.cases:
+            case.flush()
         for batch in copy.consolidate.flush():
             copy.observer.observe(batch)
             out.append(batch)

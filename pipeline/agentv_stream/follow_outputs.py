@@ -6,7 +6,7 @@ are cut back to the length that the cursor knows.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from agentv_stages.result import Observer, Outputs
 from agentv_stages.sinks import dead_letters, raw_log
 from agentv_stages.sinks.summary_log import SummaryLog
 from agentv_stages.sinks.transcript import Identity, TranscriptRows, patch, totals_members
+from agentv_stages.trajectory import CaseResult
 from agentv_stream.errors import SinkError
 from agentv_stream.naming import prepare_folder
 from agentv_stream.output_file import PRIVATE, publish_now
@@ -205,7 +206,9 @@ class FollowOutputs:
                 self.state, self.provisional = None, False
         self.settled = False
 
-    def settle(self, batches: list[Batch], observer: Observer, left: list[str]) -> Outputs | None:
+    def settle(
+        self, batches: list[Batch], observer: Observer, left: list[str], verdicts: Sequence[CaseResult] = ()
+    ) -> Outputs | None:
         """Writes what would follow if the input ended now, the totals and the result. Raises: SinkError."""
         self.go_on()
         if self.state is None:
@@ -234,7 +237,12 @@ class FollowOutputs:
             if self._letters.path.exists():
                 outputs.dead_letters = str(self._letters.path)
             if self._result:
-                publish_now(state.path(RESULT), observer.result(left, outputs).to_json())
+                result = observer.result(left, outputs)
+                if verdicts:
+                    from agentv_stream.check import verdicts_json
+
+                    result.verdicts = verdicts_json(verdicts)
+                publish_now(state.path(RESULT), result.to_json())
             self.settled_length = self._transcript.path.stat().st_size if self._transcript.path.exists() else 0
         except OSError as error:
             raise SinkError(str(self._transcript.path), error) from error

@@ -15,9 +15,10 @@ from agentv_stages.batch import Batch, Record
 from agentv_stages.detect import Detector, UnknownFormat
 from agentv_stages.provider import DecodeContext, Dialect, Folder, Provider
 from agentv_stages.providers import get_provider
+from agentv_stages.trajectory import Case
 from agentv_stream.cursors import HASH_BYTES, InputRow, SessionRow
 from agentv_stream.files import CHUNK_BYTES
-from agentv_stream.follow_chain import FollowChain
+from agentv_stream.follow_chain import FollowChain, MakeCases
 from agentv_stream.follow_outputs import FollowOutputs
 from agentv_stream.growing import GrowingFile, OpenFiles
 from agentv_stream.merged import MergedEvents
@@ -58,6 +59,7 @@ class Makes:
     watch: tuple[str, ...] = ()
     cap: int = 64 * 1024 * 1024
     only: Provider | None = None
+    cases: MakeCases = list[Case]
     observers: list[Callable[["Followed", Batch], None]] = field(
         default_factory=lambda: list[Callable[["Followed", Batch], None]]()
     )
@@ -197,7 +199,7 @@ class Followed:
 
     def start(self, provider: Provider, dialect: Dialect) -> FollowChain:
         """The dialect is known."""
-        chain = self.chain = FollowChain(provider, dialect, self.makes.watch)
+        chain = self.chain = FollowChain(provider, dialect, self.makes.watch, self.makes.cases)
         for one in self.inputs:
             chain.open(one.path, one.context)
         return chain
@@ -275,7 +277,8 @@ class Followed:
             if last is not None:
                 unfinished.append(Batch(one.path, records=[last], unterminated=True))
         batches, after = chain.flushed(unfinished)
-        self.outputs.settle(batches, after.observer, list(after.pair.left))
+        verdicts = [case.result() for case in after.cases]
+        self.outputs.settle(batches, after.observer, list(after.pair.left), verdicts)
         self.dirty = True
 
     def _finish_detection(self) -> bool:

@@ -128,7 +128,7 @@ async def _watch(follower: Follower, running: Running, wake: _Wake, say: Say) ->
         return
     running.watching = "watchfiles"
     try:
-        watching: Any = watchfiles.awatch  # pyright: ignore[reportUnknownMemberType] - its stubs are incomplete
+        watching: Any = watchfiles.awatch  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - incomplete stubs
         async for changes in watching(*folders, debounce=100, step=20, ignore_permission_denied=True):
             wake.paths.update(path for _, path in changes)
             wake.set()

@@ -119,6 +119,13 @@ def _plan(options: TailOptions, settings: Settings) -> Plan:
     provider = known_provider(options.provider) if options.provider else None
     files = not options.events or options.out is not None
     plan = Plan([], settings, begin, files, provider, settle_seconds=options.settle)
+    if options.checks:
+        from agentv_stream.spec import load_spec
+
+        specs = [load_spec(path) for path in options.checks]
+        for warning in (warning for spec in specs for warning in spec.warnings):
+            say(f"warning: {warning}")
+        plan.cases = lambda: [case.build() for spec in specs for case in spec.cases]
     folders = [t for t in options.targets if Path(t).is_dir()]
     if folders:
         plan.roots = find_roots(folders, provider=options.provider)
