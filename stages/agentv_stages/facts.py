@@ -33,7 +33,7 @@ class Facts(Struct):
     open_end: bool = False  # the main stream went on after its last end record
     records: int = 0
     events: int = 0
-    last_event: str | None = None
+    last_event: str | None = None  # of the main stream
     last_offset: int | None = None
 
 
@@ -63,9 +63,11 @@ class FactsObserver:
                 assert isinstance(event, UserText)
                 facts.prompt_seen = not event.injected and event.source.stream == MAIN
                 facts.activity = True
-        last = events[-1]
-        facts.last_event = last.__struct_config__.tag  # type: ignore[assignment]  # a str for our events
-        facts.last_offset = last.source.offset
+        for event in reversed(events):
+            if event.source.stream == MAIN:
+                facts.last_event = str(event.__struct_config__.tag)
+                facts.last_offset = event.source.offset
+                break
 
     def _session(self, event: SessionInfo | SessionEnd | Summary) -> None:
         facts = self.facts
