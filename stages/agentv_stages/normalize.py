@@ -204,8 +204,22 @@ def _made(
     shell_edit: bool,
 ) -> ToolCall:
     return ToolCall(
-        *(call.source, call.part, call.message_id, call.call_id, call.name, raw, call.parent_call, call.model),
-        *(tool, kind, "system", None, command, files or call.files, edit, shell_edit),
+        call.source,
+        call.part,
+        call.message_id,
+        call.call_id,
+        call.name,
+        raw,
+        call.parent_call,
+        call.model,
+        tool,
+        kind,
+        "system",
+        None,
+        command,
+        files or call.files,
+        edit,
+        shell_edit,
     )
 
 
