@@ -174,26 +174,45 @@ def sweep(root: str, manifest: Manifest) -> None:
 
 
 def _batches(rows: Iterable[tuple[str, Rows]]) -> Iterator[tuple[str, Any]]:
-    """The staged record batches, unit by unit; one staging file is open at a time, or a few."""
-    pa = arrow()
-    opened: dict[str, tuple[Any, Any]] = {}
+    """The staged rows, unit by unit, as record batches; a few staging files are open at a time."""
+    opened: dict[str, _Staged] = {}
     try:
         for key, part in rows:
             if part.path not in opened:
                 if len(opened) >= 16:
-                    _, file = opened.pop(next(iter(opened)))
-                    file.close()
-                if object_store.is_url(part.path):
-                    file = object_store.open_input(part.path)
-                else:
-                    file = pa.OSFile(part.path)
-                opened[part.path] = (pa.ipc.open_file(file), file)
-            reader = opened[part.path][0]
-            for i in range(part.first, part.last):
-                yield key, reader.get_batch(i)
+                    opened.pop(next(iter(opened))).close()
+                opened[part.path] = _Staged(part.path)
+            for batch in opened[part.path].take(part):
+                yield key, batch
     finally:
-        for _, file in opened.values():
-            file.close()
+        for staged in opened.values():
+            staged.close()
+
+
+class _Staged:
+    """A staging file; the batch that was read last is kept, because small units share one."""
+
+    def __init__(self, path: str) -> None:
+        pa = arrow()
+        self._file = object_store.open_input(path) if object_store.is_url(path) else pa.OSFile(path)
+        options = pa.ipc.IpcReadOptions(use_threads=False)  # each core has its worker
+        self._reader = pa.ipc.open_file(self._file, options=options)
+        self._number = -1
+        self._batch: Any = None
+
+    def take(self, part: Rows) -> Iterator[Any]:
+        """The rows of a unit, in slices of the batches that hold them."""
+        number, offset, left = part.batch, part.offset, part.rows
+        while left:
+            if number != self._number:
+                self._batch, self._number = self._reader.get_batch(number), number
+            piece = self._batch.slice(offset, left)
+            yield piece
+            left -= piece.num_rows
+            number, offset = number + 1, 0
+
+    def close(self) -> None:
+        self._file.close()
 
 
 def _copy_old(shard: Shard, old: DataFile, writer: "_Writer") -> None:

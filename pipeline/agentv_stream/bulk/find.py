@@ -91,7 +91,7 @@ def _of_file(path: str) -> Iterator[Unit]:
 
 
 def _of_store(path: str) -> Iterator[Unit]:
-    """The sessions of a store, child sessions with their parents. A session has no size; its time of change tells it."""
+    """The sessions of a store, children with their parents. They have no size; their time of change tells them."""
     from agentv_stream.opencode_store import list_sessions
 
     for session in list_sessions(path):

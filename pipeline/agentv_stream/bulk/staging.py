@@ -1,7 +1,8 @@
-"""The rows of a task on their way into the data set: one Arrow file per table, in which each unit has its own batches.
+"""The rows of a task on their way into the data set: one Arrow file per table, the rows of each unit in one piece.
 
 A staging file lies below `_state/`, where no reader of the data set looks; it appears whole. `dataset.py` takes the
-batches of each unit from it, in the order of the units' names.
+rows of each unit from it, in the order of the units' names. Small units share a record batch: making one costs as much
+as reading a small session.
 """
 
 import tempfile
@@ -30,8 +31,9 @@ class Staging:
         self._folder = Path(tempfile.mkdtemp(prefix=".task-", dir=folder))
 
     def begin(self) -> None:
+        """A unit begins."""
         for table in self._tables.values():
-            table.first = table.batches
+            table.begin()
 
     def add(self, table: str, row: tuple[Any, ...], size: int = 0) -> None:
         """One row; `size` is about how many bytes of text it has."""
@@ -41,18 +43,15 @@ class Staging:
         """Where the unit's rows lie, by table."""
         out: dict[str, Rows] = {}
         for name, table in self._tables.items():
-            table.write(self._folder)
-            if table.batches > table.first:
+            if table.unit_rows:
                 path = object_store.join(self._state, "rows", f"{self._name}.{name}.arrow")
-                out[name] = Rows(path, table.first, table.batches, table.unit_rows)
-            table.unit_rows = 0
+                out[name] = Rows(path, table.batch, table.offset, table.unit_rows)
         return out
 
     def abandon(self) -> None:
         """A unit failed in its middle: what it wrote belongs to nobody."""
         for table in self._tables.values():
-            table.rows.clear()
-            table.size = table.unit_rows = 0
+            table.forget()
 
     def publish(self) -> None:
         """All files to their places. Raises: SinkError."""
@@ -77,10 +76,19 @@ class _Table:
         self.rows: list[tuple[Any, ...]] = []
         self.size = 0
         self.batches = 0
-        self.first = 0
+        self.batch = 0  # where the running unit began
+        self.offset = 0
         self.unit_rows = 0
         self._writer: Any = None
         self._schema: Any = None
+
+    def begin(self) -> None:
+        self.batch, self.offset, self.unit_rows = self.batches, len(self.rows), 0
+
+    def forget(self) -> None:
+        """Drops the running unit's rows; those that are in the file already lie there unnamed."""
+        del self.rows[self.offset if self.batch == self.batches else 0 :]
+        self.unit_rows = 0
 
     def add(self, row: tuple[Any, ...], size: int, folder: Path) -> None:
         self.rows.append(row)
@@ -96,7 +104,7 @@ class _Table:
             if self._writer is None:
                 pa = arrow("pyarrow.ipc")
                 self._schema = arrow_schema(self.name)
-                options = pa.IpcWriteOptions(compression="lz4")
+                options = pa.IpcWriteOptions(compression="lz4", use_threads=False)  # each core has its worker
                 self._writer = pa.new_file(str(folder / self.name), self._schema, options=options)
             self._writer.write_batch(to_batch(self.name, self.rows, self._schema))
         except OSError as error:
@@ -105,6 +113,7 @@ class _Table:
         self.batches += 1
 
     def close(self, folder: Path) -> Path | None:
+        self.write(folder)
         if self._writer is None:
             return None
         self._writer.close()

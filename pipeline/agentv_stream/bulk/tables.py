@@ -16,7 +16,7 @@ from agentv_stream.extras import arrow
 
 SCHEMA = "agentv_stream.dataset.v1"
 TABLES = ("sessions", "messages", "tool_calls", "faults")
-BATCH_ROWS = 4096
+BATCH_ROWS = 1024
 MOST_ERROR = 500
 
 # Name and type of each column, in order; `list` is a list of strings.

@@ -73,11 +73,11 @@ class Seen(Struct, frozen=True):
 
 
 class Rows(Struct, frozen=True):
-    """Where a unit's rows of one table lie: record batches `first` to `last` (excluded) of a staging file."""
+    """A unit's rows of one table in a staging file: `rows` of them, from row `offset` of record batch `batch` on."""
 
     path: str
-    first: int
-    last: int
+    batch: int
+    offset: int
     rows: int
 
 
