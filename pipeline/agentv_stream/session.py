@@ -237,7 +237,7 @@ class StreamSession:
             decided = False
             for batch in lines.push(chunk):
                 decided = detector.push(batch) or decided
-            if decided:
+            if decided or detector.given_up:
                 break
         if detector.dialect is None:
             last = lines.reader.peek()

@@ -57,7 +57,7 @@ def detect(batches: Iterator[Batch], only: Provider | None, file: str) -> tuple[
     """
     detector = Detector(only)
     for batch in batches:
-        if detector.push(batch):
+        if detector.push(batch) or detector.given_up:
             break
     if not detector.seen_records:
         raise EmptyInput(f"{file}: the input is empty")

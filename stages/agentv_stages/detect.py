@@ -97,6 +97,12 @@ class Detector:
         return False
 
     @property
+    def given_up(self) -> bool:
+        """Whether so much was seen without a clue that reading on, and holding it all, is of no use."""
+        searched = self._records - self._noise >= MOST_RECORDS or self._noise >= MOST_NOISE
+        return self.dialect is None and searched
+
+    @property
     def seen_records(self) -> int:
         """How many records were looked at."""
         return self._records

@@ -150,3 +150,14 @@ def test_the_path_says_nothing() -> None:
     for batch in (*reader.push(Chunk(CLAUDE)), *reader.flush()):
         detector.push(batch)
     assert detector.finish()[0].name == "claude"
+
+
+def test_endless_noise_is_given_up_and_a_known_log_is_not() -> None:
+    detector = Detector()
+    noise = Batch("f", records=[Record(b"no agent here", i * 14, i) for i in range(1000)])
+    for _ in range(20):
+        detector.push(noise)
+    assert detector.given_up
+    known = Detector()
+    known.push(Batch("f", records=[Record(line, 0, i) for i, line in enumerate(CLAUDE.splitlines())]))
+    assert not known.given_up
