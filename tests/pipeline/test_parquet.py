@@ -1,6 +1,8 @@
 """The Parquet data set: schema as documented, rows as in the session, partitions, texts cut, hostile text harmless."""
 
+import gzip
 import json
+import random
 import re
 from pathlib import Path
 from typing import Any
@@ -8,7 +10,7 @@ from typing import Any
 import pytest
 
 from agentv_stream import import_sessions, object_store, summarize
-from agentv_stream.bulk import dataset
+from agentv_stream.bulk import dataset, plan, staging
 from agentv_stream.bulk.dataset import read_manifest
 from agentv_stream.bulk.tables import COLUMNS, SCHEMA, TABLES
 from agentv_stream.errors import SourceError, UsageError
@@ -149,3 +151,29 @@ def test_a_data_set_that_is_written_anew_keeps_the_old_files_until_it_counts(
     assert new.generation == 2
     assert not {file.path for file in new.files} & {file.path for file in old.files}
     assert len(list((tmp_path / "d").rglob("*.parquet"))) == len(new.files)
+
+
+@pytest.mark.parametrize("rows_per_batch", [1, 7, 1024])
+def test_rows_of_a_source_that_broke_off_are_not_taken_for_its_neighbours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows_per_batch: int
+) -> None:
+    monkeypatch.setattr(staging, "BATCH_ROWS", rows_per_batch)
+    monkeypatch.setattr(plan, "SHARE", 1)  # one task for all
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for i in range(5):
+        (folder / f"s{i}.jsonl").write_bytes(claude_session(i, 4 + i))
+    lines = claude_session(9, 4000).splitlines(keepends=True)
+    random.Random(3).shuffle(lines)  # so that it does not pack too well
+    packed = gzip.compress(b"".join(lines))
+    (folder / "s2-broken.jsonl.gz").write_bytes(packed[: len(packed) * 3 // 4])
+    outcome = import_sessions([folder], parquet=tmp_path / "d", engine="serial")
+    assert (outcome.done, len(outcome.failures)) == (5, 1)
+    calls = _rows(tmp_path / "d", "tool_calls")
+    sessions = _rows(tmp_path / "d", "sessions")
+    assert sorted(row["tool_calls"] for row in sessions) == [4, 5, 6, 7, 8]
+    for row in sessions:
+        mine = [call for call in calls if call["session_key"] == row["session_key"]]
+        assert [call["message_index"] for call in mine] == sorted(call["message_index"] for call in mine)
+        assert len(mine) == row["tool_calls"]
+    assert len(calls) == 30
