@@ -130,10 +130,15 @@ def growth(folder: Path, state: Path, growing: list[Path], seconds: float) -> di
     return figures
 
 
+def quiet(event: str, **facts: object) -> None:
+    """Tells nothing."""
+
+
 def append_cost(folder: Path, records: int, appends: int = 100) -> float:
     """Processor milliseconds per append to a session that has `records` records already; in this process."""
     from agentv_stream.cursors import CursorStore
-    from agentv_stream.follow import Follower, Plan
+    from agentv_stream.follow import Follower
+    from agentv_stream.follow_plan import Plan
     from agentv_stream.places import find_roots
     from agentv_stream.settings import Settings
 
@@ -146,7 +151,7 @@ def append_cost(folder: Path, records: int, appends: int = 100) -> float:
             file.write(record(session, "assistant" if n % 2 else "user", n))
     store = CursorStore(folder / "state", "bench")
     plan = Plan(find_roots([f"claude={folder / 'projects'}"]), Settings(out=folder / "out"))
-    follower = Follower(plan, store, lambda event, **facts: None)
+    follower = Follower(plan, store, quiet)
     follower.begin()
     while follower.round() or follower.backlog:
         pass

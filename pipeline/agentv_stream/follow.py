@@ -9,74 +9,29 @@ import os
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from agentv_stages.batch import Batch
-from agentv_stages.provider import Provider
 from agentv_stages.result import Observer
 from agentv_stages.sinks.transcript import Identity
-from agentv_stages.trajectory import Case
 from agentv_stream.cursors import CursorError, CursorStore
 from agentv_stream.discover import RememberingFolder
 from agentv_stream.errors import AgentvStreamError, SinkError
-from agentv_stream.follow_chain import MakeCases
 from agentv_stream.follow_outputs import FollowOutputs, ShortOutput
+from agentv_stream.follow_plan import Counts, Entry, Plan, oldest_first, parents_first, place_of
 from agentv_stream.followed import Followed, Makes
 from agentv_stream.growing import OpenFiles
 from agentv_stream.merged import MergedEvents
-from agentv_stream.naming import log_folder, stem
-from agentv_stream.places import Found, Root, Signature, logical_name, signature_of, walk
+from agentv_stream.places import Found, Root, signature_of, walk
 from agentv_stream.rotation import Rotation
-from agentv_stream.settings import Settings
 
 Say = Callable[..., None]
 BUDGET = 8 * 1024 * 1024  # bytes of one session per round, so that a huge one does not hold up the others
 SHARE = 50  # a commit or a settle that took a second is not repeated for so many
 MOST_HOT = 128
-
-
-@dataclass
-class Plan:
-    """What is followed and what is written. `begin` says where files begin that have no cursor."""
-
-    roots: list[Root]
-    settings: Settings = field(default_factory=Settings)
-    begin: Literal["start", "end", "cursor"] = "cursor"
-    files: bool = True  # transcript and its company, per session
-    only: Provider | None = None
-    wanted: Callable[[str], bool] = lambda path: True  # of a new main file
-    settle_seconds: float = 1.0
-    paths: list[str] = field(default_factory=list[str])  # single files, beside the roots
-    cases: MakeCases = list[Case]  # fresh ones for each session; their verdicts go into its result
-
-
-@dataclass(slots=True)
-class Entry:
-    """What is remembered of a file: its signature when it was last looked at, and its session."""
-
-    signature: Signature | None
-    number: int
-    kind: Literal["input", "copy", "ignored", "end"] = "input"
-    gone: bool = False
-
-
-@dataclass
-class Counts:
-    """Figures of the follower since it started."""
-
-    rounds: int = 0
-    records: int = 0
-    events: int = 0
-    bytes: int = 0
-    commits: int = 0
-    commit_seconds: float = 0.0
-    faults: dict[str, int] = field(default_factory=dict[str, int])
-    calls: dict[tuple[str, str], int] = field(default_factory=dict[tuple[str, str], int])
-    changes: dict[str, int] = field(default_factory=dict[str, int])
 
 
 class Follower:
@@ -203,7 +158,7 @@ class Follower:
         if new:
             self._rotation.index()
         # Names tell the time for most agents: so parents come before the sub-agents that they start.
-        new.sort(key=_oldest_first if self._began or self.taken else _parents_first)
+        new.sort(key=oldest_first if self._began or self.taken else parents_first)
         for one in new:  # what was renamed, before what took its place
             self._rotation.renamed(one)
         for n, one in enumerate(new):
@@ -553,7 +508,7 @@ class Follower:
             return None
 
         def place(observer: Observer) -> tuple[Path, str, Identity]:
-            return self._place(observer, session.main)
+            return place_of(observer, session.main, self.plan.settings)
 
         def taken(path: Path) -> bool:
             return self.taken.get(str(path), session.number) != session.number
@@ -565,29 +520,6 @@ class Follower:
 
     def _make_merged(self) -> MergedEvents | None:
         return MergedEvents(self.emit) if self.emit is not None else None
-
-    def _place(self, observer: Observer, main: str) -> tuple[Path, str, Identity]:
-        """Folder, name and identity as `consume` gives them."""
-        facts, settings = observer.facts, self.plan.settings
-        session_id = facts.session_id or f"unknown-{Path(main).stem}"
-        target = settings.target or observer.provider.name
-        test_id = settings.test_id or session_id
-        started = facts.started_ms if facts.started_ms is not None else 0
-        identity = Identity(
-            test_id=test_id,
-            target=target,
-            provider=observer.provider.name,
-            session_id=session_id,
-            format=observer.dialect.name,
-            kind="agentv_run" if observer.dialect.live else "imported_transcript",
-            path=main,
-            model=facts.model,
-            started_ms=started,
-            git_branch=facts.git_branch,
-            cwd=facts.cwd,
-            version=facts.version,
-        )
-        return log_folder(settings.out, observer.provider.name), stem(started, target, test_id), identity
 
     def _count(self, session: Followed, batch: Batch) -> None:
         counts = self.counts
@@ -601,15 +533,3 @@ class Follower:
                 key = (paired.call.tool or paired.call.name, (paired.result and paired.result.outcome) or "unpaired")
                 if key in counts.calls or len(counts.calls) < 1000:
                     counts.calls[key] = counts.calls.get(key, 0) + 1
-
-
-def _oldest_first(found: Found) -> tuple[bool, int, str]:
-    """Parts of a log that came while nobody looked, in the order of their writing."""
-    return (_parents_first(found)[0], found.signature.mtime_ns, found.path)
-
-
-def _parents_first(found: Found) -> tuple[bool, str, int]:
-    """Parts of one log that was rotated: the oldest first."""
-    plain = logical_name(found.path)
-    agent = os.path.basename(plain).startswith("agent-")  # noqa: PTH119 - for each of thousands
-    return (agent, plain, found.signature.mtime_ns)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agentv_stream.follow import Plan
+from agentv_stream.follow_plan import Plan
 from agentv_stream.places import find_roots
 from agentv_stream.watch.feed import Feed
 from support.growing_logs import claude_records

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from agentv_stream.cursors import CursorStore
-from agentv_stream.follow import Follower, Plan
+from agentv_stream.follow import Follower
+from agentv_stream.follow_plan import Plan
 from agentv_stream.places import find_roots
 from agentv_stream.settings import Settings
 

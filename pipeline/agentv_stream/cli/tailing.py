@@ -12,7 +12,8 @@ from agentv_stream.cli.sessions import duration_seconds
 from agentv_stream.cursors import CursorStore, state_folder
 from agentv_stream.discover import STORE_SIGN, Session, cache_file, find_sessions, in_project, only, pick
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, AgentvStreamError, UsageError
-from agentv_stream.follow import Follower, Plan
+from agentv_stream.follow import Follower
+from agentv_stream.follow_plan import Plan
 from agentv_stream.header import HeaderCache, read_header
 from agentv_stream.keep import keep_rule
 from agentv_stream.naming import DEFAULT_ROOT

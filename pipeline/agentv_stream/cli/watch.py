@@ -20,7 +20,7 @@ def watch(
 
     from agentv_stream.cli.sessions import duration_seconds
     from agentv_stream.errors import AgentvStreamError
-    from agentv_stream.follow import Plan
+    from agentv_stream.follow_plan import Plan
     from agentv_stream.places import find_roots
 
     try:

@@ -1,0 +1,92 @@
+"""What a follower is told, what it remembers of files, what it counts; where a session's outputs go."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from agentv_stages.provider import Provider
+from agentv_stages.result import Observer
+from agentv_stages.sinks.transcript import Identity
+from agentv_stages.trajectory import Case
+from agentv_stream.follow_chain import MakeCases
+from agentv_stream.naming import log_folder, stem
+from agentv_stream.places import Found, Root, Signature, logical_name
+from agentv_stream.settings import Settings
+
+
+@dataclass
+class Plan:
+    """What is followed and what is written. `begin` says where files begin that have no cursor."""
+
+    roots: list[Root]
+    settings: Settings = field(default_factory=Settings)
+    begin: Literal["start", "end", "cursor"] = "cursor"
+    files: bool = True  # transcript and its company, per session
+    only: Provider | None = None
+    wanted: Callable[[str], bool] = lambda path: True  # of a new main file
+    settle_seconds: float = 1.0
+    paths: list[str] = field(default_factory=list[str])  # single files, beside the roots
+    cases: MakeCases = list[Case]  # fresh ones for each session; their verdicts go into its result
+
+
+@dataclass(slots=True)
+class Entry:
+    """What is remembered of a file: its signature when it was last looked at, and its session."""
+
+    signature: Signature | None
+    number: int
+    kind: Literal["input", "copy", "ignored", "end"] = "input"
+    gone: bool = False
+
+
+@dataclass
+class Counts:
+    """Figures of the follower since it started."""
+
+    rounds: int = 0
+    records: int = 0
+    events: int = 0
+    bytes: int = 0
+    commits: int = 0
+    commit_seconds: float = 0.0
+    faults: dict[str, int] = field(default_factory=dict[str, int])
+    calls: dict[tuple[str, str], int] = field(default_factory=dict[tuple[str, str], int])
+    changes: dict[str, int] = field(default_factory=dict[str, int])
+
+
+def place_of(observer: Observer, main: str, settings: Settings) -> tuple[Path, str, Identity]:
+    """Folder, name and identity as `consume` gives them."""
+    facts = observer.facts
+    session_id = facts.session_id or f"unknown-{Path(main).stem}"
+    target = settings.target or observer.provider.name
+    test_id = settings.test_id or session_id
+    started = facts.started_ms if facts.started_ms is not None else 0
+    identity = Identity(
+        test_id=test_id,
+        target=target,
+        provider=observer.provider.name,
+        session_id=session_id,
+        format=observer.dialect.name,
+        kind="agentv_run" if observer.dialect.live else "imported_transcript",
+        path=main,
+        model=facts.model,
+        started_ms=started,
+        git_branch=facts.git_branch,
+        cwd=facts.cwd,
+        version=facts.version,
+    )
+    return log_folder(settings.out, observer.provider.name), stem(started, target, test_id), identity
+
+
+def oldest_first(found: Found) -> tuple[bool, int, str]:
+    """Parts of a log that came while nobody looked, in the order of their writing."""
+    return (parents_first(found)[0], found.signature.mtime_ns, found.path)
+
+
+def parents_first(found: Found) -> tuple[bool, str, int]:
+    """Parts of one log that was rotated: the oldest first."""
+    plain = logical_name(found.path)
+    agent = os.path.basename(plain).startswith("agent-")  # noqa: PTH119 - for each of thousands
+    return (agent, plain, found.signature.mtime_ns)
