@@ -72,7 +72,7 @@ def count_folder(root: Path) -> Program:
 
 
 def cat_folder(root: Path) -> Program:
-    return Program("cat of all files", ["find", str(root), "-name", "*.jsonl", "-exec", "cat", "{}", "+"])
+    return Program("cat of all files", ["find", f"{root}/", "-name", "*.jsonl", "-exec", "cat", "{}", "+"])
 
 
 def renderers(peers: Path, root: Path, scratch: Path) -> list[Program]:
