@@ -1,7 +1,7 @@
 """SQL over a data set, with DuckDB (an extra): views `sessions`, `messages`, `tool_calls`, `faults`.
 
-Every view also has `provider` and `day` (a DATE, null where the log has no times); times are TIMESTAMPs in UTC. The files are those of the manifest,
-so a data set that is being written looks as it was before. Docs: docs/queries.md.
+Every view also has `provider` and `day` (a DATE, null where the log has no times); times are TIMESTAMPs in UTC. The
+files are those of the manifest, so a data set that is being written looks as it was before. Docs: docs/queries.md.
 """
 
 from collections.abc import Sequence
