@@ -51,7 +51,7 @@ class DescriptorSource:
         _widen(descriptor)
         while True:
             await anyio.wait_readable(descriptor)
-            data = os.read(descriptor, PIPE_BYTES)
+            data = os.read(descriptor, CHUNK_BYTES)
             if not data:
                 return
             yield Chunk(data, now_ms(), self.name)

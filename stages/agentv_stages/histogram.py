@@ -19,7 +19,7 @@ class Histogram(Struct):
         key = _KEYS.get(value_ms)
         if key is None:
             key = -1 if value_ms < 1 else int(log(value_ms) / _STEP)
-            if len(_KEYS) < 65536:
+            if value_ms < 4096:
                 _KEYS[value_ms] = key
         self.counts[key] = self.counts.get(key, 0) + 1
         self.count += 1

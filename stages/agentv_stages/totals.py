@@ -9,10 +9,10 @@ from typing import Any
 from msgspec import Struct, convert, field
 
 from agentv_stages.batch import Batch
-from agentv_stages.event import MAIN, SessionEnd, SessionInfo, TokenUsage
+from agentv_stages.event import MAIN, SessionEnd, SessionInfo, Source, TokenUsage
 from agentv_stages.recent import Recent
 
-DEFAULT_WINDOW = 16_384
+DEFAULT_WINDOW = 4_096
 FIELDS = ("input", "cached", "cache_write", "cache_write_1h", "output", "reasoning")
 
 
@@ -86,6 +86,7 @@ class Totals:
         self.state = TotalsState()
         self._calls = Recent[TokenUsage](window // 2)
         self._sums: dict[tuple[str, str | None], Tokens] = {}
+        self._places: dict[str, Source] = {}
 
     def observe(self, batch: Batch) -> None:
         state = self.state
@@ -140,8 +141,33 @@ class Totals:
         else:
             self._sum(known).add(known, -1)
             usage = _better(known, usage)
-        self._calls.put(usage.key, usage)
+        self._calls.put(usage.key, self._kept(usage))
         self._sum(usage).add(usage)
+
+    def _kept(self, usage: TokenUsage) -> TokenUsage:
+        """What is remembered of a call: its figures and its stream, not where each one stood in the file."""
+        stream = usage.source.stream
+        place = self._places.get(stream)
+        if place is None:
+            if len(self._places) >= 1024:
+                self._places.clear()
+            place = self._places[stream] = Source("", 0, 0, 0, None, stream)
+        return TokenUsage(
+            place,
+            "",
+            usage.key,
+            "call",
+            usage.model,
+            usage.input,
+            usage.cached,
+            usage.cache_write,
+            usage.cache_write_1h,
+            usage.output,
+            usage.reasoning,
+            usage.output_final,
+            False,
+            usage.cost_usd,
+        )
 
     def _sum(self, usage: TokenUsage) -> Tokens:
         key = (usage.source.stream, usage.model)
