@@ -37,10 +37,12 @@ class LineReader:
         self._held = 0  # bytes in _pieces
         self._giant = 0  # bytes of the running over-size record that have gone on already
         self._document = False
+        self._fresh = True  # nothing was read yet but perhaps a part of a byte order mark, kept in _start
+        self._start = b""
         self._flushed = Flushed()
 
     def push(self, chunk: Chunk, /) -> tuple[Batch, ...]:
-        data = chunk.data
+        data = self._without_mark(chunk.data) if self._fresh else chunk.data
         if not data:
             return ()
         if self._document or b"\n" not in data:
@@ -60,6 +62,18 @@ class LineReader:
         if tail:
             return (batch, *self._hold(tail, chunk.arrived_ms))
         return (batch,)
+
+    def _without_mark(self, data: bytes) -> bytes:
+        """The first bytes of the input without a byte order mark; held back while they may be one."""
+        data = self._start + data
+        if len(data) < len(BOM) and BOM.startswith(data):
+            self._start = data
+            return b""
+        self._start, self._fresh = b"", False
+        if data.startswith(BOM):
+            self.offset = len(BOM)
+            return data[len(BOM) :]
+        return data
 
     def _cut(self, data: bytes, start: int, batch: Batch) -> None:
         """The whole lines of `data` from `start`. Finding line ends one by one is twice as fast as `bytes.split`."""
@@ -85,8 +99,6 @@ class LineReader:
         line = b"".join((*self._pieces, data))
         start, length = self.offset, len(line)
         self._pieces, self._held = [], 0
-        if self.row == 0 and start == 0 and line.startswith(BOM):
-            line, start = line[len(BOM) :], len(BOM)
         text = line[:-1] if line.endswith(b"\r") else line
         if self.row == 0 and text.strip() in _OPENERS:
             self._hold(line + b"\n", None)
@@ -105,10 +117,7 @@ class LineReader:
         if self._giant:
             self._spill(b"", batch, last=True)
             return (batch,)
-        data = b"".join(self._pieces)
-        if self.row == 0 and data.startswith(BOM):
-            data = data[len(BOM) :]
-            self.offset += len(BOM)
+        data = b"".join((*self._pieces, self._start))
         if not data.strip():
             return ()
         self._pieces, self._held = [], 0
@@ -125,12 +134,11 @@ class LineReader:
     def restore(self, snapshot: object, /) -> None:
         position = convert(snapshot, LinePosition, from_attributes=True)
         self.offset, self.row = position.offset, position.row
+        self._fresh = position.offset == 0
 
     def peek(self) -> Record | None:
         """The unfinished last line as a record, without taking it; None where there is none."""
-        data = b"".join(self._pieces)
-        if self.row == 0 and data.startswith(BOM):
-            data = data[len(BOM) :]
+        data = b"".join((*self._pieces, self._start))
         return Record(data, self.offset, self.row) if data.strip() else None
 
     @property
@@ -139,15 +147,12 @@ class LineReader:
         return self._held
 
     def _begin(self, data: bytes, start: int) -> int:
-        """Looks at the beginning: byte order mark, blank lines, and whether the input is one pretty-printed document.
+        """Looks at the beginning: blank lines, and whether the input is one pretty-printed document.
 
         Gives where the first record begins.
         """
         if self._document:
             return start
-        if self.offset == 0 and start == 0 and data.startswith(BOM):
-            start = len(BOM)
-            self.offset = start
         end = data.find(b"\n", start)
         while end >= 0 and not data[start:end].strip():
             self.offset += end + 1 - start

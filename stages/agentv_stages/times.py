@@ -35,7 +35,7 @@ def parse_iso(text: str | None) -> int | None:
 
 
 def from_epoch(value: float | int | str | None) -> int | None:
-    """Epoch seconds, milliseconds, microseconds or nanoseconds (told by size), or an ISO text, to UTC ms; None out of range."""
+    """Epoch seconds, ms, µs or ns (told by size), or an ISO text, to UTC ms; None out of range."""
     if value is None or isinstance(value, bool):
         return None
     if isinstance(value, str):

@@ -56,7 +56,11 @@ def _upload(system: Any, folder: Path) -> None:
 def test_a_bucket_in_and_out_is_as_a_folder_in_and_out(tmp_path: Path, bucket: Any) -> None:
     make_folder(tmp_path / "in", 6)
     _upload(bucket, tmp_path / "in")
-    there: dict[str, Any] = {"transcripts": "s3://logs/out/t", "jsonl": "s3://logs/out/s.jsonl", "parquet": "s3://logs/out/d"}
+    there: dict[str, Any] = {
+        "transcripts": "s3://logs/out/t",
+        "jsonl": "s3://logs/out/s.jsonl",
+        "parquet": "s3://logs/out/d",
+    }
     outcome = import_sessions(["s3://logs/in"], engine="thread", workers=2, **there)
     assert (outcome.done, outcome.failures) == (6, [])
     out = tmp_path / "out"

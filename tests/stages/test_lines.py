@@ -9,12 +9,15 @@ from agentv_stages.lines import LineReader
 Row = tuple[bytes, int, int]
 
 
-def read(pieces: list[bytes], cap: int = 1 << 20) -> tuple[list[Row], list[tuple[str, int, str]]]:
+Told = tuple[str, int, str]
+
+
+def read(pieces: list[bytes], cap: int = 1 << 20) -> tuple[list[Row], list[Told]]:
     reader = LineReader("f", cap)
     batches = [batch for piece in pieces for batch in reader.push(Chunk(piece))]
     batches += reader.flush()
     rows = [(r.data, r.offset, r.row) for batch in batches for r in batch.records]
-    faults = [(f.reason, f.offset, f.part) for batch in batches for f in batch.faults]
+    faults: list[Told] = [(f.reason, f.offset, f.part) for batch in batches for f in batch.faults]
     return rows, faults
 
 
@@ -69,6 +72,13 @@ def test_a_record_over_the_cap_goes_on_in_pieces_and_the_next_one_is_read() -> N
         assert (faults[0].part, faults[-1].part, faults[0].offset) == ("begin", "end", 8)
 
 
+def test_a_byte_order_mark_before_a_record_over_the_cap_is_no_part_of_it_either() -> None:
+    data = b"\xef\xbb\xbf" + b"abc" * 9 + b"\n"
+    for at in range(len(data)):
+        _, faults = read([data[:at], data[at:]], cap=24)
+        assert [f for f in faults if f[2] == "begin"] == [("too-large", 3, "begin")], at
+
+
 def test_a_giant_record_never_stands_in_memory() -> None:
     reader = LineReader("f", 1000)
     for _ in range(1000):
@@ -86,7 +96,9 @@ def test_flush_twice_is_refused() -> None:
     raise AssertionError("a second flush was accepted")
 
 
-ALPHABET = st.sampled_from([b"\n", b"\r\n", b"{", b'{"a":1}', b'"', b" ", b"\xef\xbb\xbf", b"\0", b"abc" * 9, "é".encode()])
+ALPHABET = st.sampled_from(
+    [b"\n", b"\r\n", b"{", b'{"a":1}', b'"', b" ", b"\xef\xbb\xbf", b"\0", b"abc" * 9, "é".encode()]
+)
 
 
 @given(st.lists(ALPHABET, max_size=40), st.lists(st.integers(0, 200), max_size=12))
@@ -109,6 +121,6 @@ def test_a_reader_goes_on_from_its_snapshot(parts: list[bytes], at: list[int]) -
     position = reader.snapshot()
     other = LineReader("f", 1 << 20)
     other.restore(position)
-    rest = [b for b in other.push(Chunk(data[position.offset :]))] + list(other.flush())
+    rest = [*other.push(Chunk(data[position.offset :])), *other.flush()]
     rows += [(r.data, r.offset, r.row) for b in rest for r in b.records]
     assert rows == whole

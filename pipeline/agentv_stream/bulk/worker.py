@@ -237,5 +237,3 @@ def read_report(data: bytes) -> Report:
 
 
 _decode = msgspec.json.Decoder(Report).decode
-
-

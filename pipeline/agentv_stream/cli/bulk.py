@@ -21,9 +21,7 @@ def import_(
     workers: Annotated[int | None, typer.Option(min=1, help="How many; all cores if not given.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Leave out what is done and unchanged; add to it.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="List what would be read, and read nothing.")] = False,
-    subagents: Annotated[
-        bool, typer.Option("--subagents/--no-subagents", help="Take sub-agents' files along.")
-    ] = True,
+    subagents: Annotated[bool, typer.Option("--subagents/--no-subagents", help="Take sub-agents' files along.")] = True,
     watch: Annotated[list[str] | None, typer.Option(help="A program whose runs are listed; can be repeated.")] = None,
     prices: Annotated[bool, typer.Option("--prices", help="Estimate the cost where the agent does not say.")] = False,
     text_chars: Annotated[int, typer.Option(min=0, help="How much of a text the data set keeps.")] = 2000,

@@ -16,9 +16,7 @@ def stats(
     provider: Annotated[str | None, typer.Option(help="Whose logs they are; detected by content if not given.")] = None,
     engine: Annotated[str, typer.Option(help="process, thread, serial or dask://HOST:PORT.")] = "process",
     workers: Annotated[int | None, typer.Option(min=1, help="How many; all cores if not given.")] = None,
-    subagents: Annotated[
-        bool, typer.Option("--subagents/--no-subagents", help="Take sub-agents' files along.")
-    ] = True,
+    subagents: Annotated[bool, typer.Option("--subagents/--no-subagents", help="Take sub-agents' files along.")] = True,
     prices: Annotated[bool, typer.Option("--prices", help="Estimate the cost where the agent does not say.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no table.")] = False,
 ) -> None:
