@@ -136,10 +136,10 @@ def quiet(event: str, **facts: object) -> None:
 
 def append_cost(folder: Path, records: int, appends: int = 100) -> float:
     """Processor milliseconds per append to a session that has `records` records already; in this process."""
-    from agentv_stream.cursors import CursorStore
-    from agentv_stream.follow import Follower
-    from agentv_stream.follow_plan import Plan
-    from agentv_stream.places import find_roots
+    from agentv_stream.discovery.places import find_roots
+    from agentv_stream.following.cursors import CursorStore
+    from agentv_stream.following.follow import Follower
+    from agentv_stream.following.follow_plan import Plan
     from agentv_stream.settings import Settings
 
     session = str(uuid4())

@@ -16,8 +16,8 @@ from agentv_stages.provider import DecodeContext
 from agentv_stages.providers import get_provider
 from agentv_stages.sinks.event_lines import EventLines
 from agentv_stages.visible import visible
+from agentv_stream.discovery.header import Header, read_header
 from agentv_stream.errors import SourceError, UsageError
-from agentv_stream.header import Header, read_header
 from agentv_stream.naming import DEFAULT_ROOT
 
 SUFFIX = ".dead-letters.jsonl"

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from agentv_stream.check import (
+from agentv_stream.checks.check import (
     Checker,
     SourceCheck,
     cases_for,
@@ -21,11 +21,11 @@ from agentv_stream.check import (
     worst,
     worth_telling,
 )
-from agentv_stream.check_text import junit, table
+from agentv_stream.checks.check_text import junit, table
+from agentv_stream.checks.spec import Spec, load_spec
+from agentv_stream.checks.yaml_lines import SpecError
 from agentv_stream.cli.checking import check_sources
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_RUN, EXIT_USAGE, EXIT_VERDICT, SourceError
-from agentv_stream.spec import Spec, load_spec
-from agentv_stream.yaml_lines import SpecError
 from support.decoding import corpus
 from support.fake_agents import READ_EDIT, init, stream
 

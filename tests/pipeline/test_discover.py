@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from agentv_stages.providers import all_providers
-from agentv_stream.discover import find_sessions, in_project, pick, tree
+from agentv_stream.discovery.discover import find_sessions, in_project, pick, tree
+from agentv_stream.discovery.header import HeaderCache, read_header
+from agentv_stream.discovery.places import compile_patterns, find_roots, logical_name, walk
 from agentv_stream.errors import UsageError
-from agentv_stream.header import HeaderCache, read_header
-from agentv_stream.places import compile_patterns, find_roots, logical_name, walk
 from support.growing_logs import claude_records
 
 SESSION = "11111111-2222-3333-4444-555555555555"

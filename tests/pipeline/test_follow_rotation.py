@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from agentv_stream.follow import Follower
+from agentv_stream.following.follow import Follower
 from support.following import Desk, bare, catch_up
 from support.growing_logs import claude_records
 

@@ -8,12 +8,11 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from agentv_stream import object_store
-from agentv_stream.bulk import import_sessions
+from agentv_stream.bulk import import_sessions, object_store
 from agentv_stream.bulk.find import find_units
 from agentv_stream.bulk.listing import RememberingFolder
+from agentv_stream.bulk.query import run_query
 from agentv_stream.errors import SourceError, UsageError
-from agentv_stream.query import run_query
 from support.made_sessions import make_folder, tree
 
 moto_server: Any = pytest.importorskip("moto.server", reason="moto's server is not installed")

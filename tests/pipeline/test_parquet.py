@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from agentv_stream import import_sessions, object_store, summarize
-from agentv_stream.bulk import dataset, plan, staging
+from agentv_stream import import_sessions, summarize
+from agentv_stream.bulk import dataset, object_store, plan, staging
 from agentv_stream.bulk.dataset import read_manifest
+from agentv_stream.bulk.parquet import manifest_of, open_dataset
 from agentv_stream.bulk.tables import COLUMNS, SCHEMA, TABLES
 from agentv_stream.errors import SourceError, UsageError
-from agentv_stream.parquet import manifest_of, open_dataset
 from support.made_sessions import claude_session, make_folder
 
 pq: Any = pytest.importorskip("pyarrow.parquet", reason="the Parquet extra is not installed")

@@ -10,9 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from agentv_stream import import_sessions
+from agentv_stream.bulk.query import run_query
 from agentv_stream.cli import build
 from agentv_stream.errors import SourceError, UsageError
-from agentv_stream.query import run_query
 from support.made_sessions import make_folder
 
 pytest.importorskip("duckdb", reason="the query extra is not installed")

@@ -12,10 +12,10 @@ import pytest
 
 from agentv_stream.cli.reporting import write_report
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_USAGE, SourceError
-from agentv_stream.report import bootstrap, compare, mean, metrics_of, report_json
-from agentv_stream.report_html import html
-from agentv_stream.report_runs import Run, read_run
-from agentv_stream.report_text import escape, markdown
+from agentv_stream.reports.report import bootstrap, compare, mean, metrics_of, report_json
+from agentv_stream.reports.report_html import html
+from agentv_stream.reports.report_runs import Run, read_run
+from agentv_stream.reports.report_text import escape, markdown
 from agentv_stream.summary import summarize
 from support.decoding import corpus
 from support.fake_agents import READ_EDIT, stream
@@ -177,7 +177,7 @@ def test_the_interval_is_the_same_each_time_and_none_for_a_single_run() -> None:
 
 
 def test_the_interval_holds_the_true_difference_about_as_often_as_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agentv_stream.report.RESAMPLES", 300)
+    monkeypatch.setattr("agentv_stream.reports.report.RESAMPLES", 300)
     source = random.Random(7)
     inside = 0
     for _ in range(60):

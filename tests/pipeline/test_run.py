@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from agentv_stream.checks.live_check import open_checks
 from agentv_stream.errors import EXIT_FINE, EXIT_RUN, EXIT_VERDICT, UsageError
-from agentv_stream.live_check import open_checks
-from agentv_stream.prompt import prompt_of
-from agentv_stream.run import RunOptions, RunReport, free_attempt, run_agent
+from agentv_stream.running.prompt import prompt_of
+from agentv_stream.running.run import RunOptions, RunReport, free_attempt, run_agent
 from agentv_stream.settings import Settings
 from support.fake_agents import READ_EDIT, agent, alive, init, stream
 

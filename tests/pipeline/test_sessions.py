@@ -104,7 +104,7 @@ def test_merged_events_are_json_lines(home: Path) -> None:
 
 
 def test_two_followers_of_one_place_do_not_run_together(home: Path) -> None:
-    from agentv_stream.cursors import CursorStore
+    from agentv_stream.following.cursors import CursorStore
 
     state = home / "state"
     store = CursorStore(state, f"files:{home / 'out'}")

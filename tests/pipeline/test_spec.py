@@ -7,10 +7,10 @@ import pytest
 
 from agentv_stages.trajectory.case import Skipped
 from agentv_stages.trajectory.evaluator import Evaluator
+from agentv_stream.checks.spec import Spec, load_spec
+from agentv_stream.checks.validate import validate_file
+from agentv_stream.checks.yaml_lines import SpecError
 from agentv_stream.errors import EXIT_USAGE
-from agentv_stream.spec import Spec, load_spec
-from agentv_stream.validate import validate_file
-from agentv_stream.yaml_lines import SpecError
 
 
 def spec(tmp_path: Path, text: str, name: str = "s.yaml") -> Spec:

@@ -11,7 +11,7 @@ import pytest
 from agentv_stream.cli.sessions import duration_seconds
 from agentv_stream.cli.tailing import address
 from agentv_stream.errors import UsageError
-from agentv_stream.keep import keep_rule
+from agentv_stream.following.keep import keep_rule
 from support.following import Desk, catch_up
 from support.growing_logs import claude_records
 

@@ -4,8 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from agentv_stream.targets import REMOVED_IN, Target, Targets, find_targets, load_targets, release, running_version
-from agentv_stream.yaml_lines import SpecError
+from agentv_stream.checks.targets import (
+    REMOVED_IN,
+    Target,
+    Targets,
+    find_targets,
+    load_targets,
+    release,
+    running_version,
+)
+from agentv_stream.checks.yaml_lines import SpecError
 
 
 def load(tmp_path: Path, text: str, current: str = "0.1.0", environment: dict[str, str] | None = None) -> Targets:

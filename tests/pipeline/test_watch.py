@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from agentv_stream.follow_plan import Plan
-from agentv_stream.places import find_roots
+from agentv_stream.discovery.places import find_roots
+from agentv_stream.following.follow_plan import Plan
 from agentv_stream.watch.feed import Feed
 from support.growing_logs import claude_records
 

@@ -5,10 +5,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from agentv_stream.cursors import CursorStore
-from agentv_stream.follow import Follower
-from agentv_stream.follow_plan import Plan
-from agentv_stream.places import find_roots
+from agentv_stream.discovery.places import find_roots
+from agentv_stream.following.cursors import CursorStore
+from agentv_stream.following.follow import Follower
+from agentv_stream.following.follow_plan import Plan
 from agentv_stream.settings import Settings
 
 

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct, field
 
 from agentv_stages.merge import UNKNOWN
-from agentv_stream import object_store
+from agentv_stream.bulk import object_store
 from agentv_stream.bulk.state import Entry
 from agentv_stream.bulk.tables import SCHEMA, TABLES, arrow_schema
 from agentv_stream.bulk.unit import Rows

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from agentv_stream import object_store
+from agentv_stream.bulk import object_store
 from agentv_stream.bulk.unit import Unit
 from agentv_stream.errors import SourceError, UsageError
 
@@ -145,9 +145,9 @@ def _of_url(url: str) -> Iterator[Unit]:
 def _of_session_id(source: str, provider: str | None) -> Iterator[Unit]:
     if not _SESSION_ID.match(source):
         raise SourceError(f"cannot read {source}: no such file or folder")
-    from agentv_stream.discover import STORE_SIGN, cache_file, find_sessions, pick
-    from agentv_stream.header import HeaderCache
-    from agentv_stream.places import find_roots
+    from agentv_stream.discovery.discover import STORE_SIGN, cache_file, find_sessions, pick
+    from agentv_stream.discovery.header import HeaderCache
+    from agentv_stream.discovery.places import find_roots
 
     sessions = find_sessions(find_roots(provider=provider), HeaderCache(cache_file()))
     try:

@@ -12,7 +12,7 @@ from pathlib import Path
 from re import compile
 from typing import TypeVar
 
-from agentv_stream import object_store
+from agentv_stream.bulk import object_store
 from agentv_stream.errors import SourceError
 from agentv_stream.folder import LocalFolder
 

@@ -13,7 +13,7 @@ import msgspec
 
 from agentv_stages.merge import By, Summary
 from agentv_stages.result import Result
-from agentv_stream import object_store
+from agentv_stream.bulk import object_store
 from agentv_stream.bulk.dataset import DataFile, Manifest, commit, first_manifest, make_shards, sweep, write_shard
 from agentv_stream.bulk.engine import Crew, open_engine
 from agentv_stream.bulk.find import find_units

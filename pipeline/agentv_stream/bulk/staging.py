@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from agentv_stream import object_store
+from agentv_stream.bulk import object_store
 from agentv_stream.bulk.tables import BATCH_ROWS, TABLES, arrow_schema, to_batch
 from agentv_stream.bulk.unit import Rows
 from agentv_stream.errors import SinkError

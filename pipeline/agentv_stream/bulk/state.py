@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 from msgspec import Struct, field
 
-from agentv_stream import object_store
+from agentv_stream.bulk import object_store
 from agentv_stream.bulk.unit import Rows, Seen, Unit, Work
 from agentv_stream.bulk.worker import tail_of
 from agentv_stream.errors import AgentvStreamError

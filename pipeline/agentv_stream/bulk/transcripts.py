@@ -14,7 +14,7 @@ from agentv_stages.message import Message
 from agentv_stages.result import Observer
 from agentv_stages.sinks import dead_letters
 from agentv_stages.sinks.transcript import Identity, TranscriptRows, patch, totals_members
-from agentv_stream import object_store
+from agentv_stream.bulk import object_store
 from agentv_stream.errors import SinkError
 from agentv_stream.naming import prepare_folder, safe_part, stem
 

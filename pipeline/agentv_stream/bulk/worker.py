@@ -18,8 +18,7 @@ from agentv_stages.event import NULL
 from agentv_stages.merge import day_of, summary_of
 from agentv_stages.provider import no_companions
 from agentv_stages.result import Result
-from agentv_stream import object_store
-from agentv_stream.bulk import tables
+from agentv_stream.bulk import object_store, tables
 from agentv_stream.bulk.listing import RememberingFolder
 from agentv_stream.bulk.staging import Staging
 from agentv_stream.bulk.transcripts import Transcript

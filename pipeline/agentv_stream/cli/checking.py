@@ -5,12 +5,20 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from agentv_stream.check import SourceCheck, check_source, expand, report_json, report_jsonl, worst, worth_telling
-from agentv_stream.check_text import junit, table
+from agentv_stream.checks.check import (
+    SourceCheck,
+    check_source,
+    expand,
+    report_json,
+    report_jsonl,
+    worst,
+    worth_telling,
+)
+from agentv_stream.checks.check_text import junit, table
+from agentv_stream.checks.spec import Spec, load_spec
 from agentv_stream.cli.consuming import quiet_stdout, say
 from agentv_stream.errors import AgentvStreamError, NotALog, SinkError
 from agentv_stream.output_file import publish_now
-from agentv_stream.spec import Spec, load_spec
 
 
 def check_sources(

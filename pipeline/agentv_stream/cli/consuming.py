@@ -31,7 +31,7 @@ from agentv_stream.settings import Settings, from_process, stream_log
 from agentv_stream.source import ByteSource, FileSource, standard_input
 
 if TYPE_CHECKING:
-    from agentv_stream.live_check import LiveCheck
+    from agentv_stream.checks.live_check import LiveCheck
 
 HINT = (
     "an agent's event stream was expected; run the agent so:\n"
@@ -84,7 +84,7 @@ def _checks(
     """The specs of `--check`, read before anything else; their module is loaded only where it is used."""
     if not specs and case is None and fail_fast is None:
         return None
-    from agentv_stream.live_check import open_checks
+    from agentv_stream.checks.live_check import open_checks
 
     live = open_checks(specs, case, fail_fast, settings.test_id or Path(name).name, say)
     if live is not None:

@@ -7,8 +7,8 @@ import msgspec
 
 from agentv_stages.times import iso
 from agentv_stages.visible import visible
-from agentv_stream.cursors import FILE, CursorError, CursorStore, SessionRow, state_folder
 from agentv_stream.errors import UsageError
+from agentv_stream.following.cursors import FILE, CursorError, CursorStore, SessionRow, state_folder
 
 
 def _open(state: Path | None, consumer: str = "", read_only: bool = True) -> CursorStore:

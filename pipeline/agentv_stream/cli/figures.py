@@ -27,7 +27,7 @@ def show_figures(
 
             check_installed()
         if plot is not None:
-            from agentv_stream.plots import check_plot
+            from agentv_stream.bulk.plots import check_plot
 
             check_plot(plot)
         with Progress(quiet) as progress:
@@ -37,7 +37,7 @@ def show_figures(
         if json is not None:
             write_json(json, stats_json(outcome, dimension))
         if plot is not None:
-            from agentv_stream.plots import draw
+            from agentv_stream.bulk.plots import draw
 
             draw(plot, outcome.summary, dimension)
     except AgentvStreamError as error:

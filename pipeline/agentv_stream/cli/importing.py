@@ -51,7 +51,7 @@ def import_all(sources: Sequence[str], wanted: Wanted, *, dry_run: bool, json: P
 
             check_installed()
         if wanted.parquet is not None:
-            from agentv_stream.parquet import check_installed as check_parquet
+            from agentv_stream.bulk.parquet import check_installed as check_parquet
 
             check_parquet()
         options = asdict(wanted)

@@ -8,10 +8,10 @@ from pathlib import Path
 import msgspec
 
 from agentv_stages.visible import visible
-from agentv_stream.discover import Session, cache_file, find_sessions, in_project, only
-from agentv_stream.discover import tree as as_tree
-from agentv_stream.header import HeaderCache
-from agentv_stream.places import find_roots
+from agentv_stream.discovery.discover import Session, cache_file, find_sessions, in_project, only
+from agentv_stream.discovery.discover import tree as as_tree
+from agentv_stream.discovery.header import HeaderCache
+from agentv_stream.discovery.places import find_roots
 
 
 def list_sessions(

@@ -14,10 +14,10 @@ def query(
     limit: Annotated[int, typer.Option(min=0, help="Rows of the table at most; 0 for all.")] = 1000,
 ) -> None:
     """Ask a data set that `import --parquet` wrote. Useful queries: docs/queries.md."""
+    from agentv_stream.bulk.query import run_query
     from agentv_stream.cli.rows import as_csv, as_json, as_table
     from agentv_stream.cli.telling import quiet_stdout, say
     from agentv_stream.errors import AgentvStreamError
-    from agentv_stream.query import run_query
 
     try:
         if sql.startswith("@"):

@@ -8,7 +8,7 @@ from pathlib import Path
 from agentv_stream.cli.consuming import quiet_stdout, say
 from agentv_stream.errors import EXIT_FINE, AgentvStreamError, SinkError, UsageError
 from agentv_stream.output_file import publish_now
-from agentv_stream.report import compare, report_json
+from agentv_stream.reports.report import compare, report_json
 
 FORMATS = {"md": "md", "markdown": "md", "html": "html", "htm": "html", "json": "json"}
 
@@ -34,11 +34,11 @@ def write_report(
         if chosen == "json":
             data = report_json(comparison)
         elif chosen == "html":
-            from agentv_stream.report_html import html
+            from agentv_stream.reports.report_html import html
 
             data = html(comparison, now).encode("utf-8", "replace")
         else:
-            from agentv_stream.report_text import markdown
+            from agentv_stream.reports.report_text import markdown
 
             data = markdown(comparison, now).encode("utf-8", "replace")
         if output is not None:

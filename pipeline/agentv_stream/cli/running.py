@@ -9,13 +9,13 @@ from typing import Any
 import anyio
 
 from agentv_stages.visible import visible
-from agentv_stream.check import worst
+from agentv_stream.checks.check import worst
+from agentv_stream.checks.live_check import open_checks
+from agentv_stream.checks.targets import Target, find_targets, load_targets
 from agentv_stream.cli.consuming import closing_lines, say, tune_collector
 from agentv_stream.errors import AgentvStreamError, EmptyInput, NotALog, UsageError
-from agentv_stream.live_check import open_checks
-from agentv_stream.run import DEFAULT_FOLDER, RunOptions, RunReport, free_attempt, run_agent
+from agentv_stream.running.run import DEFAULT_FOLDER, RunOptions, RunReport, free_attempt, run_agent
 from agentv_stream.settings import Settings, from_process, stream_log
-from agentv_stream.targets import Target, find_targets, load_targets
 
 
 def run_command(

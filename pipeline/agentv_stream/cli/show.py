@@ -16,8 +16,8 @@ def show(
     full: Annotated[bool, typer.Option("--full", help="Do not shorten texts and outputs.")] = False,
 ) -> None:
     """Show a session: turns, texts, calls with outcome and duration, context use."""
+    from agentv_stream.discovery.show import show_session
     from agentv_stream.errors import AgentvStreamError
-    from agentv_stream.show import show_session
 
     try:
         for line in show_session(session, provider, root or (), width, full):

@@ -9,17 +9,17 @@ import anyio
 
 from agentv_stream.cli.consuming import quiet_stdout, say, tune_collector
 from agentv_stream.cli.sessions import duration_seconds
-from agentv_stream.cursors import CursorStore, state_folder
-from agentv_stream.discover import STORE_SIGN, Session, cache_file, find_sessions, in_project, only, pick
+from agentv_stream.discovery.discover import STORE_SIGN, Session, cache_file, find_sessions, in_project, only, pick
+from agentv_stream.discovery.header import HeaderCache, read_header
+from agentv_stream.discovery.places import Root, find_roots, known_provider
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, AgentvStreamError, UsageError
-from agentv_stream.follow import Follower
-from agentv_stream.follow_plan import Plan
-from agentv_stream.header import HeaderCache, read_header
-from agentv_stream.keep import keep_rule
+from agentv_stream.following.cursors import CursorStore, state_folder
+from agentv_stream.following.follow import Follower
+from agentv_stream.following.follow_plan import Plan
+from agentv_stream.following.keep import keep_rule
+from agentv_stream.following.tail import Running, make_say, standard_output, tail
 from agentv_stream.naming import DEFAULT_ROOT
-from agentv_stream.places import Root, find_roots, known_provider
 from agentv_stream.settings import Settings, from_process, stream_log
-from agentv_stream.tail import Running, make_say, standard_output, tail
 
 
 @dataclass
@@ -121,7 +121,7 @@ def _plan(options: TailOptions, settings: Settings) -> Plan:
     files = not options.events or options.out is not None
     plan = Plan([], settings, begin, files, provider, settle_seconds=options.settle)
     if options.checks:
-        from agentv_stream.spec import load_spec
+        from agentv_stream.checks.spec import load_spec
 
         specs = [load_spec(path) for path in options.checks]
         for warning in (warning for spec in specs for warning in spec.warnings):

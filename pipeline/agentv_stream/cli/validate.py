@@ -14,10 +14,10 @@ def validate(
     import sys
 
     from agentv_stages.visible import visible
+    from agentv_stream.checks.validate import validate_file
+    from agentv_stream.checks.yaml_lines import SpecError
     from agentv_stream.cli.consuming import say
     from agentv_stream.errors import EXIT_FINE, EXIT_USAGE
-    from agentv_stream.validate import validate_file
-    from agentv_stream.yaml_lines import SpecError
 
     code = EXIT_FINE
     for path in files:

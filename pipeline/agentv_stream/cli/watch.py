@@ -19,9 +19,9 @@ def watch(
     from pathlib import Path
 
     from agentv_stream.cli.sessions import duration_seconds
+    from agentv_stream.discovery.places import find_roots
     from agentv_stream.errors import AgentvStreamError
-    from agentv_stream.follow_plan import Plan
-    from agentv_stream.places import find_roots
+    from agentv_stream.following.follow_plan import Plan
 
     try:
         from agentv_stream.watch.app import WatchApp

@@ -4,9 +4,9 @@ import threading
 import time
 
 from agentv_stages.batch import Batch
-from agentv_stream.follow import Follower
-from agentv_stream.follow_plan import Plan
-from agentv_stream.followed import Followed
+from agentv_stream.following.follow import Follower
+from agentv_stream.following.follow_plan import Plan
+from agentv_stream.following.followed import Followed
 from agentv_stream.watch.model import Look, SessionView
 
 MOST_SHOWN = 100

@@ -7,7 +7,7 @@ from pathlib import Path
 from agentv_stages.batch import Batch
 from agentv_stages.event import MAIN, AnyEvent, Notification, SessionEnd, ToolCall, ToolResult
 from agentv_stages.sinks.summary_log import SummaryLog, target_of
-from agentv_stream.followed import Followed
+from agentv_stream.following.followed import Followed
 
 SILENT_SECONDS = 120.0
 LONG_CALL_SECONDS = 300.0

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from agentv_stages.visible import visible
-from agentv_stream.report import Comparison, Difference, Metric, mean
-from agentv_stream.report_runs import Run
+from agentv_stream.reports.report import Comparison, Difference, Metric, mean
+from agentv_stream.reports.report_runs import Run
 
 SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
 ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}

@@ -8,10 +8,10 @@ from agentv_stages.provider import Provider
 from agentv_stages.result import Result
 from agentv_stages.trajectory import Case, Decision
 from agentv_stages.visible import visible
-from agentv_stream.check import Checker, cases_for, target_warnings, verdicts_json
-from agentv_stream.check_text import case_lines, decided
+from agentv_stream.checks.check import Checker, cases_for, target_warnings, verdicts_json
+from agentv_stream.checks.check_text import case_lines, decided
+from agentv_stream.checks.spec import SpecCase, load_spec
 from agentv_stream.errors import UsageError
-from agentv_stream.spec import SpecCase, load_spec
 
 FailFast: TypeAlias = Literal["report", "close"]
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from agentv_stages.provider import Provider
 from agentv_stages.providers import get_provider
 from agentv_stages.times import iso
+from agentv_stream.discovery.header import Header, HeaderCache, header_json, read_header
+from agentv_stream.discovery.places import Found, Root, logical_name, walk
 from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.folder import LocalFolder
-from agentv_stream.header import Header, HeaderCache, header_json, read_header
-from agentv_stream.places import Found, Root, logical_name, walk
 
 STORE_SIGN = "::"  # stands between the path of a store and the session in it
 

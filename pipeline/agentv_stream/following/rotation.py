@@ -8,14 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentv_stream.cursors import CursorError
-from agentv_stream.followed import Followed, Input
-from agentv_stream.growing import Change, GrowingFile, Mark
-from agentv_stream.header import first_bytes, read_header
-from agentv_stream.places import Found, logical_name, signature_of
+from agentv_stream.discovery.header import first_bytes, read_header
+from agentv_stream.discovery.places import Found, logical_name, signature_of
+from agentv_stream.following.cursors import CursorError
+from agentv_stream.following.followed import Followed, Input
+from agentv_stream.following.growing import Change, GrowingFile, Mark
 
 if TYPE_CHECKING:
-    from agentv_stream.follow import Follower
+    from agentv_stream.following.follow import Follower
 
 MOST_ALIKE = 64  # files of one name that are compared with a new one
 HEAD = 256

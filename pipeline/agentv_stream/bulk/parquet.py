@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from agentv_stream import object_store
+from agentv_stream.bulk import object_store
 from agentv_stream.errors import SourceError
 from agentv_stream.extras import arrow
 

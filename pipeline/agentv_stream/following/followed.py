@@ -16,12 +16,12 @@ from agentv_stages.detect import Detector, UnknownFormat
 from agentv_stages.provider import DecodeContext, Dialect, Folder, Provider
 from agentv_stages.providers import get_provider
 from agentv_stages.trajectory import Case
-from agentv_stream.cursors import HASH_BYTES, InputRow, SessionRow
 from agentv_stream.files import CHUNK_BYTES
-from agentv_stream.follow_chain import FollowChain, MakeCases
-from agentv_stream.follow_outputs import FollowOutputs
-from agentv_stream.growing import GrowingFile, OpenFiles
-from agentv_stream.merged import MergedEvents
+from agentv_stream.following.cursors import HASH_BYTES, InputRow, SessionRow
+from agentv_stream.following.follow_chain import FollowChain, MakeCases
+from agentv_stream.following.follow_outputs import FollowOutputs
+from agentv_stream.following.growing import GrowingFile, OpenFiles
+from agentv_stream.following.merged import MergedEvents
 
 LONG = 100
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from agentv_stream.errors import UsageError
-from agentv_stream.follow import Follower
+from agentv_stream.following.follow import Follower
 
 _RULE = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw]|[KMGT])B?")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}

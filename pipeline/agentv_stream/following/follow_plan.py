@@ -10,9 +10,9 @@ from agentv_stages.provider import Provider
 from agentv_stages.result import Observer
 from agentv_stages.sinks.transcript import Identity
 from agentv_stages.trajectory import Case
-from agentv_stream.follow_chain import MakeCases
+from agentv_stream.discovery.places import Found, Root, Signature, logical_name
+from agentv_stream.following.follow_chain import MakeCases
 from agentv_stream.naming import log_folder, stem
-from agentv_stream.places import Found, Root, Signature, logical_name
 from agentv_stream.settings import Settings
 
 

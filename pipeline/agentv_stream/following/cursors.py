@@ -16,12 +16,12 @@ import zstandard
 from msgspec import Struct, field
 
 from agentv_stages.provider import DecodeContext
+from agentv_stream.discovery.places import Signature
 from agentv_stream.errors import AgentvStreamError
-from agentv_stream.follow_outputs import OutputState
-from agentv_stream.growing import Mark
-from agentv_stream.merged import MergedState
+from agentv_stream.following.follow_outputs import OutputState
+from agentv_stream.following.growing import Mark
+from agentv_stream.following.merged import MergedState
 from agentv_stream.naming import prepare_folder
-from agentv_stream.places import Signature
 
 VERSION = 1
 FILE = "cursors.db"

@@ -12,10 +12,10 @@ from agentv_stages.result import Result
 from agentv_stages.sinks.summary_log import target_of
 from agentv_stages.times import iso
 from agentv_stages.visible import visible
-from agentv_stream.discover import STORE_SIGN, cache_file, find_sessions, pick
+from agentv_stream.discovery.discover import STORE_SIGN, cache_file, find_sessions, pick
+from agentv_stream.discovery.header import HeaderCache
+from agentv_stream.discovery.places import find_roots
 from agentv_stream.files import check_readable, read_pieces
-from agentv_stream.header import HeaderCache
-from agentv_stream.places import find_roots
 from agentv_stream.summary import SessionReader
 
 SIGNS = {"ok": "✓", "error": "✗", "denied": "⊘", "cancelled": "⊗", "unpaired": "?"}

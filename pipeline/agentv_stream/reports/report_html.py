@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from html import escape as html_escape
 
 from agentv_stages.visible import visible
-from agentv_stream.report import Comparison, Difference, Metric, mean
-from agentv_stream.report_runs import Run
-from agentv_stream.report_text import ABOUT_DIFFERENCES, HISTORICAL, interval, shown
+from agentv_stream.reports.report import Comparison, Difference, Metric, mean
+from agentv_stream.reports.report_runs import Run
+from agentv_stream.reports.report_text import ABOUT_DIFFERENCES, HISTORICAL, interval, shown
 
 STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem;color:#1c2733;background:#fff}

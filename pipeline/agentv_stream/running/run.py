@@ -22,7 +22,8 @@ from agentv_stages.result import Result
 from agentv_stages.trajectory import trace_events
 from agentv_stages.trajectory.json_values import is_object
 from agentv_stages.trajectory.trace_events import TraceList
-from agentv_stream.child import Child, ChildEnd, Stopped
+from agentv_stream.checks.live_check import LiveCheck
+from agentv_stream.checks.targets import running_version
 from agentv_stream.errors import (
     EXIT_FINE,
     EXIT_RUN,
@@ -32,14 +33,13 @@ from agentv_stream.errors import (
     NotALog,
     SinkError,
 )
-from agentv_stream.live_check import LiveCheck
 from agentv_stream.naming import prepare_folder, safe_part
 from agentv_stream.output_file import publish
-from agentv_stream.prompt import prompt_of
+from agentv_stream.running.child import Child, ChildEnd, Stopped
+from agentv_stream.running.prompt import prompt_of
 from agentv_stream.session import Report, StreamSession
 from agentv_stream.settings import Settings
 from agentv_stream.sink import RenderSink, Sink
-from agentv_stream.targets import running_version
 
 OUTPUT_SCHEMA = "agentv_stream.output.v1"
 """What is kept of an output that is no stream: statistics and tokens are null there, not 0."""
@@ -90,7 +90,7 @@ class RunReport:
 
     @property
     def exit_code(self) -> int:
-        from agentv_stream.check import worst
+        from agentv_stream.checks.check import worst
 
         codes = [EXIT_VERDICT if self.failed else EXIT_FINE]
         codes += [e.exit_code for e in self.report.failures if isinstance(e, AgentvStreamError) and not _no_stream(e)]

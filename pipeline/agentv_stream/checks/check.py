@@ -12,6 +12,7 @@ from agentv_stages.event import Status
 from agentv_stages.provider import Provider
 from agentv_stages.providers import get_provider
 from agentv_stages.trajectory import Case, CaseResult, Decision
+from agentv_stream.checks.spec import Spec, SpecCase
 from agentv_stream.errors import (
     EXIT_FINE,
     EXIT_IO,
@@ -23,7 +24,6 @@ from agentv_stream.errors import (
     SourceError,
 )
 from agentv_stream.folder import companions_of
-from agentv_stream.spec import Spec, SpecCase
 from agentv_stream.summary import SessionReader, without_collector
 
 SCHEMA = "agentv_stream.check.v1"

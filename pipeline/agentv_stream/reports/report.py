@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from agentv_stream.errors import SourceError
-from agentv_stream.report_runs import NO_RUN, Run, read_run, result_files
+from agentv_stream.reports.report_runs import NO_RUN, Run, read_run, result_files
 
 SCHEMA = "agentv_stream.report.v1"
 RESAMPLES = 5_000

@@ -16,8 +16,8 @@ import msgspec
 from anyio.abc import ByteStream, TaskStatus
 
 from agentv_stream.errors import AgentvStreamError, UsageError
-from agentv_stream.follow import Follower, Say
-from agentv_stream.tail import Running
+from agentv_stream.following.follow import Follower, Say
+from agentv_stream.following.tail import Running
 
 PREFIX = "agentv_stream_"
 MOST_REQUEST = 8192

@@ -17,16 +17,16 @@ import msgspec
 from agentv_stages.batch import Batch
 from agentv_stages.result import Observer
 from agentv_stages.sinks.transcript import Identity
-from agentv_stream.cursors import CursorError, CursorStore
-from agentv_stream.discover import RememberingFolder
+from agentv_stream.discovery.discover import RememberingFolder
+from agentv_stream.discovery.places import Found, Root, signature_of, walk
 from agentv_stream.errors import AgentvStreamError, SinkError
-from agentv_stream.follow_outputs import FollowOutputs, ShortOutput
-from agentv_stream.follow_plan import Counts, Entry, Plan, oldest_first, parents_first, place_of
-from agentv_stream.followed import Followed, Makes
-from agentv_stream.growing import OpenFiles
-from agentv_stream.merged import MergedEvents
-from agentv_stream.places import Found, Root, signature_of, walk
-from agentv_stream.rotation import Rotation
+from agentv_stream.following.cursors import CursorError, CursorStore
+from agentv_stream.following.follow_outputs import FollowOutputs, ShortOutput
+from agentv_stream.following.follow_plan import Counts, Entry, Plan, oldest_first, parents_first, place_of
+from agentv_stream.following.followed import Followed, Makes
+from agentv_stream.following.growing import OpenFiles
+from agentv_stream.following.merged import MergedEvents
+from agentv_stream.following.rotation import Rotation
 
 Say = Callable[..., None]
 BUDGET = 8 * 1024 * 1024  # bytes of one session per round, so that a huge one does not hold up the others

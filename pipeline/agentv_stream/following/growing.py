@@ -14,9 +14,9 @@ from msgspec import Struct
 
 from agentv_stages.batch import Batch, Chunk
 from agentv_stages.lines import BOM, DEFAULT_CAP, LinePosition, LineReader
+from agentv_stream.discovery.header import damages
+from agentv_stream.discovery.places import Signature, signature_of
 from agentv_stream.files import CHUNK_BYTES, compression, open_plain
-from agentv_stream.header import damages
-from agentv_stream.places import Signature, signature_of
 
 WINDOW = 4096
 Change: TypeAlias = Literal[

@@ -15,8 +15,8 @@ from agentv_stages.trajectory.build import SCRIPT, SKIPPED
 from agentv_stages.trajectory.case import Skipped
 from agentv_stages.trajectory.evaluator import Terms
 from agentv_stages.trajectory.json_values import is_list, is_object
-from agentv_stream.spec_names import CASE, EXECUTION, STEP, TOP, TYPES, keys_of, snake, type_name
-from agentv_stream.yaml_lines import At, Document, SpecError, read_jsonl, read_yaml
+from agentv_stream.checks.spec_names import CASE, EXECUTION, STEP, TOP, TYPES, keys_of, snake, type_name
+from agentv_stream.checks.yaml_lines import At, Document, SpecError, read_jsonl, read_yaml
 
 MAX_INCLUDES = 3
 LISTS = ("assertions", "assert", "evaluators")

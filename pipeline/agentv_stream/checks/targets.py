@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from agentv_stages.trajectory.json_values import is_list, is_object
+from agentv_stream.checks.yaml_lines import At, Document, SpecError, read_yaml
 from agentv_stream.settings import StreamLog, stream_log
-from agentv_stream.yaml_lines import At, Document, SpecError, read_yaml
 
 REMOVED_IN = "0.2.0"
 """The release from which on the old names are refused."""

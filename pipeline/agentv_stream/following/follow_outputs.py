@@ -239,7 +239,7 @@ class FollowOutputs:
             if self._result:
                 result = observer.result(left, outputs)
                 if verdicts:
-                    from agentv_stream.check import verdicts_json
+                    from agentv_stream.checks.check import verdicts_json
 
                     result.verdicts = verdicts_json(verdicts)
                 publish_now(state.path(RESULT), result.to_json())

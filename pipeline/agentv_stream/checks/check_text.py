@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 from agentv_stages.trajectory import Assertion, CaseResult, Decision, Evidence, Result
 from agentv_stages.visible import visible
-from agentv_stream.check import SourceCheck, summary_of
+from agentv_stream.checks.check import SourceCheck, summary_of
 
 NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 MARKS = {"pass": "PASS", "fail": "FAIL", "skipped": "skip"}

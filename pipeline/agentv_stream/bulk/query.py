@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from agentv_stream import object_store
+from agentv_stream.bulk import object_store
+from agentv_stream.bulk.parquet import manifest_of
 from agentv_stream.bulk.tables import COLUMNS, TABLES
 from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.extras import extra
-from agentv_stream.parquet import manifest_of
 
 _TYPES = {
     "string": "VARCHAR",

@@ -14,7 +14,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
-from agentv_stream.follow import Follower, Say
+from agentv_stream.following.follow import Follower, Say
 
 POLL_SECONDS = 0.2  # between looks at files that grew lately
 SCAN_SECONDS = 2.0  # at least so long between looks at all files; longer where a scan takes long
@@ -44,7 +44,7 @@ async def tail(follower: Follower, running: Running, say: Say) -> None:
     async with anyio.create_task_group() as tasks:
         await tasks.start(_signals, stop, wake, say)
         if running.metrics is not None:
-            from agentv_stream.metrics_server import serve
+            from agentv_stream.following.metrics_server import serve
 
             await tasks.start(serve, follower, running, say)
         if not running.once:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from agentv_stages.trajectory.case import Skipped
 from agentv_stages.trajectory.json_values import is_list, is_object
-from agentv_stream.spec import load_spec
-from agentv_stream.targets import load_targets
-from agentv_stream.yaml_lines import read_yaml
+from agentv_stream.checks.spec import load_spec
+from agentv_stream.checks.targets import load_targets
+from agentv_stream.checks.yaml_lines import read_yaml
 
 
 def validate_file(path: Path) -> tuple[str, list[str]]:

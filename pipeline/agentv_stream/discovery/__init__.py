@@ -1,0 +1,1 @@
+"""Finding sessions: where each agent keeps its logs, and what the head of a log says."""

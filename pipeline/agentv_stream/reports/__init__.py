@@ -1,0 +1,1 @@
+"""Results of many runs compared: figures, text, HTML."""

@@ -1,0 +1,1 @@
+"""Starting an agent, reading its stream, ending it."""
