@@ -12,6 +12,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 
 from agentv_stages.batch import Batch
 from agentv_stream.errors import SinkError
+from agentv_stream.pump import hand_on, items_of
 from agentv_stream.sink import Sink
 
 
@@ -33,10 +34,10 @@ async def fan_out(
             tasks.start_soon(_feed, sink, of_sink, failed)
         with receive:
             try:
-                async for batch in receive:
+                async for batch in items_of(receive):
                     for send in sends:
                         try:
-                            await send.send(batch)
+                            await hand_on(send, batch)
                         except anyio.BrokenResourceError:
                             continue  # the sink has failed, and said so
             finally:
@@ -50,7 +51,7 @@ async def _feed(
     whole = False
     with receive:
         try:
-            async for batch in receive:
+            async for batch in items_of(receive):
                 await sink.write(batch)
             whole = True
         except SinkError as error:

@@ -29,19 +29,40 @@ async def _open(path: Path, mode: str) -> AsyncFileIO:
 
 
 class OutputFile:
-    """A private file that grows by whole lines; opened at the first write. `size` counts bytes handed to the kernel."""
+    """A private file that grows by whole lines; opened at the first write. `size` counts bytes handed to the kernel.
 
-    def __init__(self, path: Path, *, exclusive: bool = False) -> None:
+    `gather`: so many bytes are collected before they are written. Only for inputs that are finished: behind a pipe
+    everything goes to the kernel at once, so that nothing is lost when we are killed.
+    """
+
+    def __init__(self, path: Path, *, exclusive: bool = False, gather: int = 0) -> None:
         self.path = path
+        self.gather = gather
+        self._gathered: list[bytes] = []
+        self._gathered_bytes = 0
         self.size: int = 0
         self._mode = "xb" if exclusive else "wb"
         self._file: AsyncFileIO | None = None
 
     async def write(self, data: bytes) -> None:
-        """Appends `data` and hands it to the kernel before it returns.
+        """Appends `data`; without `gather` it is with the kernel when this returns.
 
         Raises: SinkError.
         """
+        if self.gather:
+            self._gathered.append(data)
+            self._gathered_bytes += len(data)
+            if self._gathered_bytes < self.gather:
+                return
+            data = self._take_gathered()
+        await self._write(data)
+
+    def _take_gathered(self) -> bytes:
+        data = b"".join(self._gathered)
+        self._gathered, self._gathered_bytes = [], 0
+        return data
+
+    async def _write(self, data: bytes) -> None:
         try:
             if self._file is None:
                 await anyio.to_thread.run_sync(prepare_folder, self.path.parent)
@@ -61,6 +82,8 @@ class OutputFile:
 
         Raises: SinkError.
         """
+        if self._gathered:
+            await self._write(self._take_gathered())
         if self._file is None:
             return
         descriptor = self._file.fileno()
@@ -70,7 +93,14 @@ class OutputFile:
             raise SinkError(str(self.path), error) from error
 
     async def close(self) -> None:
-        """Raises: SinkError (some file systems tell of a full disk only now)."""
+        """Writes what was gathered. Raises: SinkError (some file systems tell of a full disk only now)."""
+        try:
+            if self._gathered:
+                await self._write(self._take_gathered())
+        finally:
+            await self._close()
+
+    async def _close(self) -> None:
         if self._file is None:
             return
         file, self._file = self._file, None

@@ -38,7 +38,7 @@ from agentv_stream.errors import EmptyInput, NotALog, SinkError, SourceError, Us
 from agentv_stream.fan_out import fan_out
 from agentv_stream.folder import companions_of
 from agentv_stream.naming import log_folder, stem
-from agentv_stream.pump import pump
+from agentv_stream.pump import hand_on, items_of, pump
 from agentv_stream.settings import Settings
 from agentv_stream.sink import RenderSink, Sink
 from agentv_stream.source import ByteSource, FileSource, now_ms
@@ -268,12 +268,12 @@ class StreamSession:
         observer = self.observer
         assert observer is not None
         with receive, send:
-            async for batch in receive:
+            async for batch in items_of(receive):
                 observer.observe(batch)
                 for watcher in self.watchers:
                     watcher.observe(batch)
                 self.batches += 1
-                await send.send(batch)
+                await hand_on(send, batch)
 
     # --- sinks and result
 
@@ -381,7 +381,7 @@ async def _pump_from(
 ) -> None:
     """The reader's pump, which begins with the batches that detection has read."""
     for batch in held:
-        await send.send(batch)
+        await hand_on(send, batch)
     held.clear()
     await pump(lines, receive, send)
 
@@ -389,7 +389,7 @@ async def _pump_from(
 async def _forward(send: MemoryObjectSendStream[Chunk], chunk: Chunk) -> bool:
     """Hands a chunk on; False when nobody takes it any more."""
     try:
-        await send.send(chunk)
+        await hand_on(send, chunk)
     except (anyio.BrokenResourceError, anyio.ClosedResourceError):
         return False
     return True

@@ -20,6 +20,7 @@ from agentv_stream.errors import SourceError
 from agentv_stream.files import CHUNK_BYTES, check_readable, compression, read_pieces
 
 PIPE_BYTES = 1024 * 1024
+READ_BYTES = 1024 * 1024  # of a file at a time: each read is a trip to a thread and back
 _SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ, Linux
 
 
@@ -78,8 +79,9 @@ class FileSource:
         else:
             try:
                 async with aiofiles.open(self.path, "rb", buffering=0) as file:
-                    while data := await file.read(CHUNK_BYTES):
-                        yield Chunk(data, None, self.name)
+                    while data := await file.read(READ_BYTES):
+                        for at in range(0, len(data), CHUNK_BYTES):
+                            yield Chunk(data[at : at + CHUNK_BYTES], None, self.name)
             except OSError as error:
                 raise SourceError(f"cannot read {self.path}: {error.strerror or error}") from error
 

@@ -17,6 +17,8 @@ from agentv_stream.errors import SinkError
 from agentv_stream.naming import free_name
 from agentv_stream.output_file import OutputFile
 
+GATHER_BYTES = 512 * 1024
+
 
 class TranscriptSink:
     """The transcript. Its first row waits until the session is known, or for 64 records, because every row names it.
@@ -66,10 +68,10 @@ class TranscriptSink:
         taken = await anyio.to_thread.run_sync(wanted.exists)
         if taken and self._finished and await anyio.to_thread.run_sync(is_of_session, wanted, identity.session_id):
             self._final = self.path = wanted
-            self._file = OutputFile(wanted.with_name(f".{wanted.name}.{os.getpid()}.tmp"))
+            self._file = OutputFile(wanted.with_name(f".{wanted.name}.{os.getpid()}.tmp"), gather=GATHER_BYTES)
         else:
             self.path = await anyio.to_thread.run_sync(free_name, folder, name, suffix) if taken else wanted
-            self._file = OutputFile(self.path, exclusive=True)
+            self._file = OutputFile(self.path, exclusive=True, gather=GATHER_BYTES if self._finished else 0)
         self._rows = TranscriptRows(identity)
 
     async def close(self, whole: bool) -> None:
