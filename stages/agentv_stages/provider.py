@@ -100,7 +100,7 @@ class Folder(Protocol):
     """What `Provider.companions` may ask of the file system."""
 
     def glob(self, pattern: str) -> list[str]:
-        """Paths of files that match, sorted."""
+        """Paths of files that match, sorted; the folders before the first `*` are taken literally."""
         ...
 
     def read(self, path: str, limit: int) -> bytes:

@@ -38,10 +38,7 @@ class RememberingFolder:
         folder, _, _ = head.rpartition("/")
         rest = pattern[len(folder) + 1 :] if folder else pattern
         if not self._exists(folder):
-            plain = unescape(folder)
-            if plain == folder or not self._exists(plain):
-                return []
-            folder = plain
+            return []
         if "/" not in rest:
             return self._matching(folder, rest)
         return _remember(self._globs, pattern, lambda: self._search(folder, rest), MOST_ENTRIES)
@@ -125,8 +122,3 @@ def _remember(store: dict[K, V], key: K, make: Callable[[], V], most: int) -> V:
             store.clear()
         known = store[key] = make()
     return known
-
-
-def unescape(text: str) -> str:
-    """A path whose glob signs were escaped, as it is on disk."""
-    return text.replace("[*]", "*").replace("[?]", "?").replace("[[]", "[")

@@ -1,7 +1,5 @@
 """Finds the recordings of a Gemini session's sub-agents: `chats/<session id>/<agent's session id>.jsonl`."""
 
-from glob import escape
-
 import msgspec
 
 from agentv_stages.provider import Companion, DecodeContext, Folder
@@ -17,8 +15,8 @@ def companions(path: str, folder: Folder) -> list[Companion]:
     short = name.rpartition(".")[0].rpartition("-")[2]
     if not name.startswith("session-") or len(short) < 8:
         return []
-    base = f"{escape(folder_path)}/" if folder_path else ""
-    found = folder.glob(f"{base}{escape(short)}*/*.jsonl")
+    base = f"{folder_path}/" if folder_path else ""
+    found = folder.glob(f"{base}{short}*/*.jsonl")
     if not found:
         return []
     session_id, started = _started(folder.read(path, MOST_BYTES))
