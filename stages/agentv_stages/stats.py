@@ -110,14 +110,15 @@ class Stats:
             elif kind is ToolResult:
                 self._result(event)  # type: ignore[arg-type]  # as above
             elif kind is AssistantText or kind is Reasoning:
-                self._turn(event)  # type: ignore[arg-type]  # as above
+                if event.source is not self._source or event.message_id != self._message_id:  # type: ignore[union-attr]  # as above
+                    self._turn(event)  # type: ignore[arg-type]  # as above
 
     def _turn(self, event: AssistantText | Reasoning | ToolCall) -> int | None:
         figures = self.figures
         source = event.source
-        if self.lines and source is not self._source:
+        if source is not self._source:
             self._source = source
-            if figures.last_row != (source.file, source.row):
+            if self.lines and figures.last_row != (source.file, source.row):
                 figures.last_row = (source.file, source.row)
                 figures.assistant_lines += 1
         stream = source.stream

@@ -93,6 +93,7 @@ class Totals:
         events = batch.events
         if not events:
             return
+        last: Source | None = None
         for event in events:
             kind = type(event)
             if kind is TokenUsage:
@@ -102,7 +103,10 @@ class Totals:
             elif kind is SessionInfo:
                 assert isinstance(event, SessionInfo)
                 state.context_window = event.context_window or state.context_window
-            time_ms = event.source.time_ms
+            if event.source is last:  # the events of one record share it
+                continue
+            last = event.source
+            time_ms = last.time_ms
             if time_ms is not None:
                 if state.first_ms is None or time_ms < state.first_ms:
                     state.first_ms = time_ms

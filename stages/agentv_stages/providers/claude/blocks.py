@@ -89,14 +89,14 @@ def assistant_blocks(
     for i, block in enumerate(content or ()):
         kind = block.type
         at = PARTS[i] if i < 64 else part(i)
-        if kind == "tool_use":
-            events.append(_call(source, at, message_id, block, parent_call, model))
+        if kind == "tool_use" or kind.endswith("tool_use"):  # server_tool_use, mcp_tool_use
+            call_id = block.id or f"{source.base_id}{at}"
+            given = block.input or EMPTY_OBJECT
+            events.append(ToolCall(source, at, message_id, call_id, block.name or "unknown", given, parent_call, model))
         elif kind == "text":
             events.append(AssistantText(source, at, message_id, _string(block.text), False, synthetic, model))
         elif kind in ("thinking", "redacted_thinking"):
             events.append(Reasoning(source, at, message_id, _string(block.thinking), False, model))
-        elif kind.endswith("tool_use"):  # server_tool_use, mcp_tool_use
-            events.append(_call(source, at, message_id, block, parent_call, model))
         elif kind.endswith("tool_result"):
             events.append(_result(source, at, block, None, False))
         else:
@@ -106,12 +106,6 @@ def assistant_blocks(
 def _string(raw: Raw) -> Raw:
     """The text of a block; what is absent or null is the empty one. Looking at its first byte would copy it."""
     return raw if raw and raw != NULL else EMPTY_STRING
-
-
-def _call(source: Source, at: str, message_id: str, block: Block, parent: str | None, model: str | None) -> ToolCall:
-    given = block.input
-    call_id = block.id or f"{source.base_id}{at}"
-    return ToolCall(source, at, message_id, call_id, block.name or "unknown", given or EMPTY_OBJECT, parent, model)
 
 
 def user_blocks(
@@ -125,12 +119,10 @@ def user_blocks(
 ) -> None:
     """Appends the events of a user line whose content is a list of blocks."""
     events = batch.events
-    texts = 0
     for i, block in enumerate(content):
         if block.type == "tool_result":
             events.append(_result(source, PARTS[i] if i < 64 else part(i), block, structured, headless))
         elif block.type == "text":
-            texts += 1
             events.append(_user_text(source, part(i), _string(block.text), message_id, injected))
         elif block.type in ("image", "document"):
             body = to_raw([{"type": block.type, "source": block.source or None}])

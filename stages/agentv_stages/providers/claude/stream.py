@@ -57,7 +57,6 @@ class StreamState(Struct):
 
     session_id: str | None = None
     partial_id: str = ""
-    partial_usage: bool = False
     main: Seen = field(default_factory=Seen)
     others: Seen = field(default_factory=Seen)
 
@@ -111,7 +110,16 @@ class StreamDecoder:
     def _assistant(self, line: StreamLine, record: Record, batch: Batch) -> None:
         message, parent = line.message, line.parent_tool_use_id
         assert message is not None
-        source = self._source(record, line.uuid, line.timestamp, parent)
+        time = line.timestamp
+        source = Source(  # in place: this is the hottest line of the decoder
+            self.file,
+            record.row,
+            record.offset,
+            len(record.data),
+            parse_iso(time) if time else None,
+            f"sidechain:{parent}" if parent else "main",
+            line.uuid or "",
+        )
         synthetic = message.model == SYNTHETIC_MODEL
         message_id = message.id or line.uuid or f"m{record.row}"
         usage = None
@@ -155,7 +163,6 @@ class StreamDecoder:
         event = line.event
         if event.type == "message_start" and event.message is not None:
             self.state.partial_id = event.message.id or ""
-            self.state.partial_usage = False
         elif event.type == "message_delta" and event.usage is not None and self.state.partial_id:
             source = self._source(record, line.uuid, None, line.parent_tool_use_id)
             key, usage = self.state.partial_id, event.usage
