@@ -10,6 +10,7 @@ from msgspec import Struct, convert, field
 
 from agentv_stages.batch import Batch
 from agentv_stages.event import (
+    MAIN,
     AssistantText,
     Reasoning,
     Retract,
@@ -27,6 +28,8 @@ from agentv_stages.stage import Flushed
 from agentv_stages.turns import Turns, TurnState
 
 MOST_WAITING = 10_000
+MOST_LAST = 256
+MOST_STREAMS = 64  # with a running message; of more, the sub-agent that began its message first has ended
 
 
 class ConsolidateState(Struct):
@@ -126,6 +129,8 @@ class Consolidate:
             self._close(stream, out)
         message = Message(self._next, role, source, message_id, end_ms=source.time_ms)
         self._next += 1
+        if len(self._current) >= MOST_STREAMS:
+            self._close(next(name for name in self._current if name != MAIN), out)
         self._current[stream] = message
         return message
 
@@ -201,6 +206,8 @@ class Consolidate:
 
     def _leave(self, message: Message, out: list[Message]) -> None:
         if message.role == "assistant":
+            if len(self._last_ids) >= MOST_LAST:
+                del self._last_ids[next(iter(self._last_ids))]
             self._last_ids[message.source.stream] = message.message_id
         message.seal()
         out.append(message)

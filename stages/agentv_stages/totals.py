@@ -13,6 +13,8 @@ from agentv_stages.event import MAIN, SessionEnd, SessionInfo, Source, TokenUsag
 from agentv_stages.recent import Recent
 
 DEFAULT_WINDOW = 4_096
+MOST_SUMS = 1_000  # streams whose tokens are told apart; those of later sub-agents are summed up under one name
+OTHER_STREAMS = "(other)"
 FIELDS = ("input", "cached", "cache_write", "cache_write_1h", "output", "reasoning")
 
 
@@ -176,6 +178,9 @@ class Totals:
     def _sum(self, usage: TokenUsage) -> Tokens:
         key = (usage.source.stream, usage.model)
         tokens = self._sums.get(key)
+        if tokens is None and len(self._sums) >= MOST_SUMS:
+            key = (OTHER_STREAMS, usage.model)
+            tokens = self._sums.get(key)
         if tokens is None:
             tokens = self._sums[key] = Tokens()
             self.state.sums.append(StreamModel(*key, tokens))
