@@ -113,7 +113,7 @@ class FollowChain:
     def snapshot(self) -> bytes:
         """The state as JSON."""
         observer = self.observer
-        pair, messages, facts = self.pair.state, self.consolidate.snapshot(), observer.facts
+        pair, messages, facts = self.pair.snapshot(), self.consolidate.snapshot(), observer.facts
         early = [Kept.of(result) for result in pair.early.values()]
         if early:
             pair = replace(pair, early={})
@@ -143,7 +143,7 @@ class FollowChain:
         """Puts a state back. Raises: msgspec.MsgspecError when it is of another version."""
         state = _decode(data)
         state.pair.early = {kept.result.call_id: kept.back() for kept in state.early}
-        self.pair.state = state.pair
+        self.pair.restore(state.pair)
         waiting = {m.index: m for m in (*state.messages.current.values(), *state.messages.waiting.values())}
         for kept in state.results:
             waiting[kept.index].calls[kept.place].result = kept.back()
