@@ -27,7 +27,6 @@ from agentv_stages.normalize import Normalize
 from agentv_stages.pair import Pair
 from agentv_stages.payload import to_raw
 from agentv_stages.provider import DecodeContext, Dialect, Provider
-from agentv_stages.providers import get_provider
 from agentv_stages.result import Observer, Outputs, Result
 from agentv_stages.sinks import raw_log
 from agentv_stages.sinks.summary_log import SummaryLog
@@ -42,6 +41,7 @@ from agentv_stream.pump import hand_on, items_of, pump
 from agentv_stream.settings import Settings
 from agentv_stream.sink import RenderSink, Sink
 from agentv_stream.source import ByteSource, FileSource, now_ms
+from agentv_stream.summary import named_provider
 from agentv_stream.transcript_sink import CaseSink, TranscriptSink
 
 GRACE_SECONDS = 10.0  # how long an agent may go on writing after Ctrl-C
@@ -81,7 +81,7 @@ class StreamSession:
         self.settings = settings
         self.watchers = list(watchers)
         self.report = Report()
-        self.provider: Provider | None = None
+        self.provider: Provider | None = named_provider(settings.provider)
         self.dialect: Dialect | None = None
         self.observer: Observer | None = None
         self.pair = Pair()
@@ -99,11 +99,6 @@ class StreamSession:
         self._reading = anyio.CancelScope()
         self._contexts: dict[str, DecodeContext] = {}
         self._tee: int | None = 1 if settings.tee else None
-        if settings.provider is not None:
-            try:
-                self.provider = get_provider(settings.provider)
-            except KeyError:
-                raise UsageError(f"no provider is called {settings.provider!r}") from None
 
     async def run(self) -> Report:
         """Reads the source to its end. Failures are in the report, bugs are raised."""

@@ -78,6 +78,14 @@ def plain_text(value: Any) -> str:
     return ""
 
 
+def text_json(raw: Raw) -> Raw:
+    """A text as a JSON string, whatever stands in its place; `""` for nothing (absent or null)."""
+    data = bytes(raw)
+    if data[:1] == b'"':
+        return raw
+    return to_raw(text_of(raw)) if data not in (b"", b"null") else EMPTY_STRING
+
+
 def join_strings(parts: Iterable[Raw]) -> Raw:
     """Joins JSON strings into one, without decoding them: `"ab"` and `"c"` give `"abc"`."""
     return Raw(b'"' + b"".join([bytes(p)[1:-1] for p in parts]) + b'"')

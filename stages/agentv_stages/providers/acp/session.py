@@ -21,7 +21,7 @@ from agentv_stages.event import (
     Source,
     UserText,
 )
-from agentv_stages.payload import EMPTY_STRING, text_of, to_raw
+from agentv_stages.payload import EMPTY_STRING, text_json, text_of, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.acp import calls, usage, wire
 from agentv_stages.providers.acp.catalogue import (
@@ -122,7 +122,7 @@ class AcpDecoder:
             self.state.prompting, self.state.called, self.state.failure = True, False, None
             self.state.answers.clear()
             if params is not None and params.prompt not in wire.NOTHING:
-                body = params.prompt if bytes(params.prompt)[:1] == b"[" else wire.text_json(params.prompt)
+                body = params.prompt if bytes(params.prompt)[:1] == b"[" else text_json(params.prompt)
                 batch.events.append(UserText(source, "", body, f"p{source.row}"))
         elif method == "session/cancel":
             batch.events.append(Notification(source, "", method, "", "warning"))
@@ -288,7 +288,7 @@ class AcpDecoder:
                     return
         marker = meta is not None and meta.usage is not None
         block = wire.decode_text(update.content) if bytes(update.content)[:1] == b"{" else wire.Text("empty")
-        text = wire.text_json(block.text)
+        text = text_json(block.text)
         if text == EMPTY_STRING:
             if not marker:
                 batch.ignore(update.sessionUpdate + ("/empty" if block.type in ("text", "empty") else "/media"))
@@ -362,7 +362,7 @@ class AcpDecoder:
             self.state.user_id = update.messageId or f"u{source.row}"
         block = wire.decode_text(update.content) if bytes(update.content)[:1] == b"{" else None
         text = block is not None and block.type == "text"
-        body = wire.text_json(block.text) if text and block is not None else Raw(b"[" + bytes(update.content) + b"]")
+        body = text_json(block.text) if text and block is not None else Raw(b"[" + bytes(update.content) + b"]")
         batch.events.append(UserText(source, "", body, self.state.user_id, False, text))
 
     def _plan(self, update: wire.Update, source: Source, batch: Batch) -> None:

@@ -24,7 +24,7 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.payload import EMPTY_STRING, decode_json, text_of, to_raw
+from agentv_stages.payload import EMPTY_STRING, decode_json, text_json, text_of, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.copilot import wire
 from agentv_stages.providers.copilot.catalogue import IGNORED, NOTICES
@@ -123,7 +123,7 @@ class EventsDecoder:
         self.state.failure, self.state.aborted = None, False
         origin = data.source
         injected = not (origin in HUMAN or origin.startswith("agent-")) or bool(data.isAutopilotContinuation)
-        body = data.content if bytes(data.content)[:1] == b"[" else wire.text_json(data.content)
+        body = data.content if bytes(data.content)[:1] == b"[" else text_json(data.content)
         batch.events.append(UserText(source, "", body, data.messageId or source.base_id, injected))
 
     def _system(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
@@ -131,7 +131,7 @@ class EventsDecoder:
         if data.content in wire.NOTHING:
             batch.ignore("system.notification/empty")
             return
-        batch.events.append(UserText(source, "", wire.text_json(data.content), source.base_id, True))
+        batch.events.append(UserText(source, "", text_json(data.content), source.base_id, True))
 
     def _message(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
         data = wire.decode_assistant(line.data)
@@ -144,7 +144,7 @@ class EventsDecoder:
         if model and self.state.model is None and parent is None:
             self.state.model = model
             events.append(SessionInfo(source, "", model=model))
-        thought, text = wire.text_json(data.reasoningText), wire.text_json(data.content)
+        thought, text = text_json(data.reasoningText), text_json(data.content)
         if thought == EMPTY_STRING:
             thought = to_raw("".join(pending.thought))
         if thought != EMPTY_STRING:

@@ -5,8 +5,6 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Raw, Struct
 
-from agentv_stages.payload import EMPTY_STRING, text_of, to_raw
-
 T = TypeVar("T")
 
 EMPTY = Raw(b"{}")
@@ -207,13 +205,6 @@ class Result(Struct, gc=False):
     sessionId: str | None = None
     exitCode: int | None = None
     usage: ResultUsage | None = None
-
-
-def text_json(raw: Raw) -> Raw:
-    """A text as a JSON string, whatever stands in its place; `""` for nothing."""
-    if bytes(raw)[:1] == b'"':
-        return raw
-    return to_raw(text_of(raw)) if raw not in NOTHING else EMPTY_STRING
 
 
 def decoder(kind: type[T]) -> msgspec.json.Decoder[T]:

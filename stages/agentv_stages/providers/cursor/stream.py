@@ -23,7 +23,7 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.payload import EMPTY_STRING, decode_json, text_of, to_raw
+from agentv_stages.payload import EMPTY_STRING, decode_json, text_json, text_of, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.cursor import wire
 from agentv_stages.times import from_epoch
@@ -113,11 +113,11 @@ class StreamDecoder:
         if message.content in wire.NOTHING:
             batch.ignore("user/empty")
             return
-        body = message.content if bytes(message.content)[:1] == b"[" else wire.text_json(message.content)
+        body = message.content if bytes(message.content)[:1] == b"[" else text_json(message.content)
         batch.events.append(UserText(source, "", body, f"u{source.row}"))
 
     def _thinking(self, line: wire.Line, source: Source, batch: Batch) -> None:
-        text = wire.text_json(line.text)
+        text = text_json(line.text)
         if line.subtype != "delta" or text == EMPTY_STRING:
             batch.ignore(f"thinking/{line.subtype}")
             return
@@ -131,7 +131,7 @@ class StreamDecoder:
         if bytes(text)[:1] == b"[":
             texts = [b.text for b in wire.decode_blocks(text) if b.text not in wire.NOTHING]
             text = texts[0] if len(texts) == 1 else to_raw("".join(map(text_of, texts)))
-        text = wire.text_json(text)
+        text = text_json(text)
         if text == EMPTY_STRING:
             batch.ignore("assistant/empty")
             return

@@ -7,7 +7,7 @@ from msgspec import Raw, Struct
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import AssistantText, Outcome, Reasoning, Source, ToolCall, ToolResult, UserText
-from agentv_stages.payload import EMPTY_STRING
+from agentv_stages.payload import EMPTY_STRING, text_json
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.cursor import wire
 
@@ -53,7 +53,7 @@ class TranscriptDecoder:
     def _text(
         self, role: str, content: Raw, source: Source, entry: wire.Entry, message: wire.Message, batch: Batch
     ) -> None:
-        text = wire.text_json(content)
+        text = text_json(content)
         if text == EMPTY_STRING:
             batch.ignore(f"{role}/empty")
         elif role == "assistant":
@@ -74,7 +74,7 @@ class TranscriptDecoder:
         message_id, model, before = entry.id or f"m{source.row}", message.model, len(batch.events)
         for i, block in enumerate(blocks):
             part, kind = f"-{i}", block.type
-            text = wire.text_json(block.text)
+            text = text_json(block.text)
             if kind == "text" and text != EMPTY_STRING:
                 batch.events.append(AssistantText(source, part, message_id, text, model=model))
             elif kind == "tool_use":
@@ -82,7 +82,7 @@ class TranscriptDecoder:
                 given = block.input if block.input not in wire.NOTHING else wire.EMPTY
                 batch.events.append(ToolCall(source, part, message_id, call_id, block.name, given, None, model))
             elif kind in ("thinking", "reasoning"):
-                text = wire.text_json(block.thinking if block.thinking not in wire.NOTHING else block.text)
+                text = text_json(block.thinking if block.thinking not in wire.NOTHING else block.text)
                 if text != EMPTY_STRING:
                     batch.events.append(Reasoning(source, part, message_id, text, model=model))
             elif kind == "tool_result":

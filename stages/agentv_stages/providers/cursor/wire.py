@@ -5,8 +5,6 @@ from typing import TypeVar
 import msgspec
 from msgspec import Raw, Struct
 
-from agentv_stages.payload import EMPTY_STRING, text_of, to_raw
-
 T = TypeVar("T")
 
 ABSENT = Raw()
@@ -96,13 +94,6 @@ class Entry(Struct, gc=False):
     role: str = ""
     id: str | None = None
     message: Message | None = None
-
-
-def text_json(raw: Raw) -> Raw:
-    """A text as a JSON string, whatever stands in its place; `""` for nothing."""
-    if bytes(raw)[:1] == b'"':
-        return raw
-    return to_raw(text_of(raw)) if raw not in NOTHING else EMPTY_STRING
 
 
 def decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
