@@ -426,3 +426,29 @@ def test_any_single_record_may_be_lost_or_come_twice() -> None:
             events = events_of(STREAM, renumbered)
             assert len(texts(events)) >= 2
             assert {r.call_id for r in results(events)} <= {"c1", "c2", "c3", "c4"}
+
+
+@pytest.mark.parametrize("kind", sorted(KNOWN))
+def test_the_type_of_a_line_may_stand_anywhere_in_it(kind: str) -> None:
+    line = event(kind, {"toolCallId": "c1", "messageId": "m1"})
+    last = {key: line[key] for key in ("data", "id", "timestamp", "parentId", "type")}
+    one, other = (decoded(STREAM, lines(each)) for each in (line, last))
+    assert [type(e) for e in one.events] == [type(e) for e in other.events]
+    assert (one.ignored, one.unknown, one.faults) == (other.ignored, other.unknown, [])
+
+
+def test_data_of_another_shape_costs_only_itself() -> None:
+    given = lines(event("assistant.message") | {"data": None}, message("Hi."))
+    (found,) = Decode(STREAM).push(Batch("log", records=given))
+    assert [(f.reason, f.row) for f in found.faults] == [("schema", 0)]
+    assert texts(found.events) == ["Hi."]
+
+
+def test_a_delta_of_a_sub_agent_is_told_in_its_stream_where_the_answer_never_comes() -> None:
+    part = event("assistant.message_delta", {"messageId": "m1", "deltaContent": "Half"}, agentId="a1")
+    found = decoded(STREAM, lines(part))
+    (text,) = found.events
+    assert texts(found.events) == ["Half"]
+    assert text.source.stream == "subagent:a1"
+    assert text.source.base_id == part["id"]
+    assert text.source.time_ms is not None

@@ -27,7 +27,7 @@ from agentv_stages.event import (
 from agentv_stages.payload import EMPTY_STRING, decode_json, text_json, text_of, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.copilot import wire
-from agentv_stages.providers.copilot.catalogue import IGNORED, NOTICES
+from agentv_stages.providers.copilot.catalogue import KNOWN, NOTICES
 from agentv_stages.providers.copilot.results import Scope, arguments, ended, known_sum, mcp_name, token_usage
 from agentv_stages.providers.copilot.state import EventsState, Pending
 from agentv_stages.times import parse_iso
@@ -35,6 +35,7 @@ from agentv_stages.times import parse_iso
 MOST_OPEN = 10_000
 MOST_AGENTS = 1_000
 MOST_KEYS = 64
+PARTS = tuple(f"-{i}" for i in range(64))
 HUMAN = (None, "", "user")
 
 
@@ -45,17 +46,22 @@ class EventsDecoder:
         self.file = context.file
         self.stream = context.stream
         self.state = EventsState()
-        self._handlers: dict[str, Callable[[wire.Envelope, Source, Batch], None]] = {
-            "assistant.message": self._message,
-            "assistant.message_delta": self._delta,
-            "assistant.reasoning_delta": self._thought,
-            "assistant.reasoning": self._thought,
-            "tool.execution_start": self._start,
-            "tool.execution_complete": self._complete,
+        known = wire.lines()
+        self._read = known.read
+        self._quiet = known.quiet
+        self._hot: dict[type, Callable[..., None]] = {  # each takes the line of its class
+            wire.CompleteLine: self._complete,
+            wire.StartLine: self._start,
+            wire.MessageLine: self._message,
+            wire.CallStart: self._attempt,
+            wire.TurnRetry: self._attempt,
+            wire.ThoughtDelta: self._thought,
+            wire.ThoughtWhole: self._thought,
+            wire.ResultLine: self._result,
+        }
+        self._rare: dict[str, Callable[[wire.Rare, Source, Batch], None]] = {
             "user.message": self._user,
             "system.notification": self._system,
-            "model.call_start": self._attempt,
-            "assistant.turn_retry": self._attempt,
             "session.usage_record": self._usage_record,
             "assistant.usage": self._usage,
             "session.start": self._session,
@@ -78,35 +84,59 @@ class EventsDecoder:
         }
 
     def decode(self, record: Record, batch: Batch) -> None:
-        line = wire.decode_envelope(record.data)
-        kind = line.type
-        if kind in IGNORED:
-            batch.ignore(kind)
-            return
-        handler = self._handlers.get(kind)
-        if handler is None and kind not in NOTICES and kind != "result":
+        try:
+            line = self._read(record.data)
+        except msgspec.ValidationError:
+            kind = wire.decode_head(record.data).type
+            if kind in KNOWN:
+                raise
             batch.unknown_type(kind or "(no type)", record)
             return
+        of = line.__class__
+        quiet = self._quiet.get(of)
+        if quiet is not None:  # six of seven lines of a stream
+            ignored = batch.ignored
+            ignored[quiet] = ignored.get(quiet, 0) + 1
+        elif isinstance(line, wire.DeltaLine):  # in place: most of the other lines
+            data = line.data
+            agent = line.agentId or data.parentToolCallId or ""
+            pending = self.state.pending.get(agent) or self._pending(agent)
+            if pending.text_id != data.messageId:
+                pending.text_id = data.messageId
+                pending.text.clear()  # those of an attempt that died and was made again
+            pending.text.append(data.deltaContent)
+            pending.record = record
+            batch.ignore("assistant.message_delta")
+        else:
+            self._hot.get(of, self._other)(line, record, batch)
+
+    def _other(self, line: wire.Rare, record: Record, batch: Batch) -> None:
+        source = self._source(line, record)
+        handler = self._rare.get(line.kind, self._notice)
+        try:
+            handler(line, source, batch)
+        except msgspec.ValidationError as error:  # the path that it names begins in `data`; `Decode` prunes by it
+            raise msgspec.ValidationError(str(error).replace("`$", "`$.data", 1)) from None
+
+    def _source(self, line: wire.Line | wire.Piece, record: Record, call: str | None = None) -> Source:
+        """Where a line stands; older versions mark a sub-agent's events by the call that started it alone."""
         agent = line.agentId
-        source = Source(
+        if agent:
+            stream = f"subagent:{agent}"
+        elif call:
+            stream = f"subagent:{self.state.agents.get(call, call)}"
+        else:
+            stream = self.stream
+        time = line.timestamp
+        return Source(
             self.file,
             record.row,
             record.offset,
             len(record.data),
-            parse_iso(line.timestamp),
-            f"subagent:{agent}" if agent else self.stream,
+            parse_iso(time) if time else None,
+            stream,
             line.id or "",
         )
-        if kind == "result":
-            self._result(record, source, batch)
-            return
-        try:
-            if handler is not None:
-                handler(line, source, batch)
-            else:
-                self._notice(line, source, batch)
-        except msgspec.ValidationError as error:  # the path that it names begins in `data`; `Decode` prunes by it
-            raise msgspec.ValidationError(str(error).replace("`$", "`$.data", 1)) from None
 
     def flush(self, batch: Batch) -> None:
         """Answers that were never printed whole end as their deltas left them."""
@@ -115,7 +145,7 @@ class EventsDecoder:
 
     # what an agent says
 
-    def _user(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
+    def _user(self, line: wire.Rare, source: Source, batch: Batch) -> None:
         data = wire.decode_user(line.data)
         if data.content in wire.NOTHING:
             batch.ignore("user.message/empty")
@@ -126,86 +156,82 @@ class EventsDecoder:
         body = data.content if bytes(data.content)[:1] == b"[" else text_json(data.content)
         batch.events.append(UserText(source, "", body, data.messageId or source.base_id, injected))
 
-    def _system(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
+    def _system(self, line: wire.Rare, source: Source, batch: Batch) -> None:
         data = wire.decode_failure(line.data)
         if data.content in wire.NOTHING:
             batch.ignore("system.notification/empty")
             return
         batch.events.append(UserText(source, "", text_json(data.content), source.base_id, True))
 
-    def _message(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
-        data = wire.decode_assistant(line.data)
-        source, parent = self._placed(source, line.agentId, data.parentToolCallId)
-        pending = self._pending(line.agentId or data.parentToolCallId)
+    def _message(self, line: wire.MessageLine, record: Record, batch: Batch) -> None:
+        data, state = line.data, self.state
+        agent, started_by = line.agentId, data.parentToolCallId
+        source = self._source(line, record, started_by)
+        parent = self._parent(agent, started_by) if agent or started_by else None
+        pending = state.pending.get(agent or started_by or "") or self._pending(agent or started_by)
         message_id = data.messageId or data.apiCallId or source.base_id or f"m{source.row}"
         model, events, part = data.model, batch.events, 0
         pending.answer_id = message_id
-        self.state.failure, self.state.aborted = None, False
-        if model and self.state.model is None and parent is None:
-            self.state.model = model
+        state.failure, state.aborted = None, False
+        if model and state.model is None and parent is None:
+            state.model = model
             events.append(SessionInfo(source, "", model=model))
-        thought, text = text_json(data.reasoningText), text_json(data.content)
-        if thought == EMPTY_STRING:
+        thought, text = data.reasoningText, data.content
+        thought = EMPTY_STRING if thought is wire.ABSENT else text_json(thought)
+        if pending.thought and thought == EMPTY_STRING:
             thought = to_raw("".join(pending.thought))
-        if thought != EMPTY_STRING:
+        if thought is not EMPTY_STRING and thought != EMPTY_STRING:
             events.append(Reasoning(source, "-0", message_id, thought, False, model))
             part = 1
-        if text != EMPTY_STRING:
-            more = bool(data.chunkIndex)
-            events.append(AssistantText(source, f"-{part}", message_id, text, more, False, model))
-            part += 1
-        pending.clear()
-        opened = self.state.open
-        for call in data.toolRequests or ():
-            if call.toolCallId in opened:
-                continue
-            name = mcp_name(call.mcpServerName, call.mcpToolName) or call.name
-            events.append(
-                ToolCall(
-                    source, f"-{part}", message_id, call.toolCallId, name, arguments(call.arguments), parent, model
-                )
-            )
-            part += 1
-            if len(opened) >= MOST_OPEN:
-                del opened[next(iter(opened))]
-            opened[call.toolCallId] = None
+        if len(text) != 2:  # `""`
+            text = text_json(text)
+            if text != EMPTY_STRING:
+                more = bool(data.chunkIndex)
+                events.append(AssistantText(source, PARTS[part], message_id, text, more, False, model))
+                part += 1
+        if pending.record is not None:
+            pending.clear()
+        if data.toolRequests:
+            opened = state.open
+            for call in data.toolRequests:
+                call_id = call.toolCallId
+                if call_id in opened:
+                    continue
+                name = (mcp_name(call.mcpServerName, call.mcpToolName) if call.mcpServerName else None) or call.name
+                at = PARTS[part] if part < len(PARTS) else f"-{part}"
+                events.append(ToolCall(source, at, message_id, call_id, name, arguments(call.arguments), parent, model))
+                part += 1
+                if len(opened) >= MOST_OPEN:
+                    del opened[next(iter(opened))]
+                opened[call_id] = None
         if part == 0:
             batch.ignore("assistant.message/empty")
-        if data.outputTokens and data.apiCallId not in self.state.usage_keys:
+        if data.outputTokens and data.apiCallId not in state.usage_keys:
             key = data.apiCallId or message_id
             events.append(TokenUsage(source, "", key, "call", model, output=data.outputTokens))
 
-    def _delta(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
-        data = wire.decode_delta(line.data)
-        source, _ = self._placed(source, line.agentId, data.parentToolCallId)
-        pending = self._pending(line.agentId or data.parentToolCallId)
-        if pending.text_id != data.messageId:
-            pending.text_id = data.messageId
-            pending.text.clear()  # those of an attempt that died and was made again
-        pending.text.append(data.deltaContent)
-        pending.source = source
-        batch.ignore("assistant.message_delta")
-
-    def _thought(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
-        data = wire.decode_reasoning(line.data)
-        source, _ = self._placed(source, line.agentId, data.parentToolCallId)
+    def _thought(self, line: wire.ThoughtLine, record: Record, batch: Batch) -> None:
+        data = line.data
         pending = self._pending(line.agentId or data.parentToolCallId)
         if pending.thought_id != data.reasoningId or data.content:
             pending.thought_id = data.reasoningId
             pending.thought.clear()
         pending.thought.append(data.content or data.deltaContent)
-        pending.source = source
-        batch.ignore(line.type)
+        pending.record = record
+        batch.ignore(line.kind)
 
-    def _attempt(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
+    def _attempt(self, line: wire.Attempt, record: Record, batch: Batch) -> None:
         """A new attempt: what the one before it printed is void."""
-        self._pending(line.agentId).clear()
-        batch.ignore(line.type)
+        pending = self.state.pending.get(line.agentId or "")
+        if pending is not None and pending.record is not None:
+            pending.clear()
+        batch.ignore(line.kind)
 
     def _give_up(self, agent: str, batch: Batch) -> None:
         pending = self.state.pending[agent]
-        source = pending.source
-        if source is not None:
+        if pending.record is not None:
+            line = wire.decode_piece(pending.record.data)
+            source = self._source(line, pending.record, line.data.parentToolCallId)
             message_id = pending.text_id or pending.thought_id or f"m{source.row}"
             if any(pending.thought):
                 text = to_raw("".join(pending.thought))
@@ -217,49 +243,62 @@ class EventsDecoder:
 
     # calls
 
-    def _start(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
-        data = wire.decode_start(line.data)
+    def _start(self, line: wire.StartLine, record: Record, batch: Batch) -> None:
+        data = line.data
         call_id, opened = data.toolCallId, self.state.open
         if call_id in self.state.by_user:
             batch.ignore("tool.execution_start/user")
             return
         if call_id in opened:
-            opened[call_id] = source.time_ms
+            opened[call_id] = parse_iso(line.timestamp)
             batch.ignore("tool.execution_start")
             return
-        source, parent = self._placed(source, line.agentId, data.parentToolCallId)
-        message_id = self._pending(line.agentId or data.parentToolCallId).answer_id or f"m{source.row}"
+        agent, started_by = line.agentId, data.parentToolCallId
+        source, parent = self._source(line, record, started_by), self._parent(agent, started_by)
+        message_id = self._pending(agent or started_by).answer_id or f"m{source.row}"
         name = mcp_name(data.mcpServerName, data.mcpToolName) or data.toolName
         opened[call_id] = source.time_ms
         batch.events.append(
             ToolCall(source, "", message_id, call_id, name, arguments(data.arguments), parent, data.model)
         )
 
-    def _complete(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
-        data = wire.decode_complete(line.data)
+    def _complete(self, line: wire.CompleteLine, record: Record, batch: Batch) -> None:
+        data, state = line.data, self.state
         call_id = data.toolCallId
-        if self.state.by_user.pop(call_id, False) or data.isUserRequested:
+        if (state.by_user and state.by_user.pop(call_id, False)) or data.isUserRequested:
             batch.ignore("tool.execution_complete/user")
             return
-        source, _ = self._placed(source, line.agentId, data.parentToolCallId)
+        if data.parentToolCallId:
+            source = self._source(line, record, data.parentToolCallId)
+        else:
+            agent = line.agentId
+            source = Source(  # in place: this is the hottest line of the decoder
+                self.file,
+                record.row,
+                record.offset,
+                len(record.data),
+                parse_iso(line.timestamp),
+                f"subagent:{agent}" if agent else self.stream,
+                line.id or "",
+            )
         output, exit_code, outcome = ended(data)
-        started = self.state.open.pop(call_id, None)
+        started = state.open.pop(call_id, None)
         took = source.time_ms - started if started is not None and source.time_ms is not None else None
         if took is not None and took < 0:
             took = None
-        agent = self.state.agents.get(call_id)
-        batch.events.append(ToolResult(source, "", call_id, output, outcome, exit_code, took, agent))
+        started_agent = state.agents.get(call_id) if state.agents else None
+        batch.events.append(ToolResult(source, "", call_id, output, outcome, exit_code, took, started_agent))
 
-    def _by_user(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
+    def _by_user(self, line: wire.Rare, source: Source, batch: Batch) -> None:
         data = wire.decode_failure(line.data)
         if data.toolCallId:
             if len(self.state.by_user) >= MOST_AGENTS:
                 del self.state.by_user[next(iter(self.state.by_user))]
             self.state.by_user[data.toolCallId] = True
         text = data.toolName or ""
-        batch.events.append(Notification(source, "", line.type, text, "info", data.toolCallId))
+        batch.events.append(Notification(source, "", line.kind, text, "info", data.toolCallId))
 
-    def _subagent(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
+    def _subagent(self, line: wire.Rare, source: Source, batch: Batch) -> None:
         data = wire.decode_subagent(line.data)
         call_id, agent = data.toolCallId, line.agentId
         if call_id:
@@ -269,36 +308,36 @@ class EventsDecoder:
             self.state.agents[call_id] = agent or call_id
             self.state.parents[agent or call_id] = call_id
         name = data.agentDisplayName or data.agentName or ""
-        batch.events.append(Notification(source, "", line.type, name, "info", call_id))
+        batch.events.append(Notification(source, "", line.kind, name, "info", call_id))
 
-    def _asked(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
+    def _asked(self, line: wire.Rare, source: Source, batch: Batch) -> None:
         asked = wire.decode_permission(line.data).permissionRequest or wire.PermissionAsked()
         text = ": ".join(filter(None, (asked.kind, asked.fullCommandText or asked.intention)))
         batch.events.append(Notification(source, "", "permission_request", text, "info", asked.toolCallId))
 
-    def _answered(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
+    def _answered(self, line: wire.Rare, source: Source, batch: Batch) -> None:
         data = wire.decode_permitted(line.data)
         kind = data.result.kind if data.result else ""
         if not kind.startswith(("denied", "cancelled")):
             batch.ignore("permission.completed")
             return
-        batch.events.append(Notification(source, "", line.type, kind, "warning", data.toolCallId))
+        batch.events.append(Notification(source, "", line.kind, kind, "warning", data.toolCallId))
 
-    def _hook(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
+    def _hook(self, line: wire.Rare, source: Source, batch: Batch) -> None:
         data = wire.decode_hook(line.data)
         if data.success is not False:
             batch.ignore("hook.end")
             return
         text = ": ".join(filter(None, (data.hookType, data.error.message if data.error else None)))
-        batch.events.append(Notification(source, "", line.type, text, "warning"))
+        batch.events.append(Notification(source, "", line.kind, text, "warning"))
 
     # the session
 
-    def _session(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
+    def _session(self, line: wire.Rare, source: Source, batch: Batch) -> None:
         data = wire.decode_session(line.data)
         model = data.newModel or data.chosenModel or data.selectedModel or data.model
         if line.agentId:
-            batch.ignore(line.type + "/sub-agent")
+            batch.ignore(line.kind + "/sub-agent")
             return
         place = data.context or wire.Place(data.cwd, data.branch)
         parent = data.parentSessionId or data.detachedFromSpawningParentSessionId
@@ -306,27 +345,29 @@ class EventsDecoder:
         self.state.model = model or self.state.model
         facts = (data.sessionId, model, data.copilotVersion, place.cwd, place.branch, parent, data.title)
         if not any(facts):
-            batch.ignore(line.type)
+            batch.ignore(line.kind)
             return
         batch.events.append(SessionInfo(source, "", *facts))
 
-    def _usage_record(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
+    def _usage_record(self, line: wire.Rare, source: Source, batch: Batch) -> None:
         self._tokens(line, source, wire.decode_record(line.data).usage, batch)
 
-    def _usage(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
+    def _usage(self, line: wire.Rare, source: Source, batch: Batch) -> None:
         self._tokens(line, source, wire.decode_usage(line.data), batch)
 
-    def _tokens(self, line: wire.Envelope, source: Source, usage: wire.Usage | None, batch: Batch) -> None:
+    def _tokens(self, line: wire.Rare, source: Source, usage: wire.Usage | None, batch: Batch) -> None:
         if usage is None:
-            batch.ignore(line.type + "/empty")
+            batch.ignore(line.kind + "/empty")
             return
-        source, _ = self._placed(source, line.agentId, usage.parentToolCallId)
+        if usage.parentToolCallId and not line.agentId:
+            stream = f"subagent:{self.state.agents.get(usage.parentToolCallId, usage.parentToolCallId)}"
+            source = msgspec.structs.replace(source, stream=stream)
         key = usage.apiCallId or source.base_id or f"u{source.row}"
         self.state.usage_keys.append(key)
         del self.state.usage_keys[:-MOST_KEYS]
         batch.events.append(token_usage(source, key, "call", usage.model, usage))
 
-    def _shutdown(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
+    def _shutdown(self, line: wire.Rare, source: Source, batch: Batch) -> None:
         data = wire.decode_shutdown(line.data)
         self._give_up_all(batch)
         parts = [m.usage for m in (data.modelMetrics or {}).values() if m.usage is not None]
@@ -348,8 +389,8 @@ class EventsDecoder:
             status, reason = "error", data.errorReason
         batch.events.append(SessionEnd(source, "", status, reason, result_json=line.data))
 
-    def _result(self, record: Record, source: Source, batch: Batch) -> None:
-        data = wire.decode_result(record.data)
+    def _result(self, data: wire.ResultLine, record: Record, batch: Batch) -> None:
+        source = self._source(data, record)
         self._give_up_all(batch)
         if data.sessionId and data.sessionId != self.state.session_id:
             self.state.session_id = data.sessionId
@@ -378,22 +419,22 @@ class EventsDecoder:
             return "error", self.state.failure
         return "complete", None
 
-    def _error(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
+    def _error(self, line: wire.Rare, source: Source, batch: Batch) -> None:
         data = wire.decode_failure(line.data)
         self._give_up_all(batch, line.agentId)
         text = ": ".join(filter(None, (data.errorType, data.message)))
         if not line.agentId:
             self.state.failure = text
-        batch.events.append(Notification(source, "", line.type, text, "error"))
+        batch.events.append(Notification(source, "", line.kind, text, "error"))
 
-    def _abort(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
+    def _abort(self, line: wire.Rare, source: Source, batch: Batch) -> None:
         data = wire.decode_failure(line.data)
         self._give_up_all(batch, line.agentId)
         if not line.agentId:
             self.state.aborted = True
-        batch.events.append(Notification(source, "", line.type, data.reason or data.message or "", "warning"))
+        batch.events.append(Notification(source, "", line.kind, data.reason or data.message or "", "warning"))
 
-    def _idle(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
+    def _idle(self, line: wire.Rare, source: Source, batch: Batch) -> None:
         """The end of a prompt for a program that uses the SDK, which prints no `result`."""
         data = wire.decode_failure(line.data)
         self._give_up_all(batch, line.agentId)
@@ -402,14 +443,14 @@ class EventsDecoder:
             status = "interrupted"
         batch.events.append(SessionEnd(source, "", status, reason))
 
-    def _notice(self, line: wire.Envelope, source: Source, batch: Batch) -> None:
-        notice = NOTICES[line.type]
+    def _notice(self, line: wire.Rare, source: Source, batch: Batch) -> None:
+        notice = NOTICES[line.kind]
         data = decode_json(line.data)
         texts = [text_of(to_raw(data.get(key))) for key in notice.keys] if isinstance(data, dict) else []  # pyright: ignore[reportUnknownMemberType] - decoded JSON
         call = data.get("toolCallId") if isinstance(data, dict) else None  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
         text = ": ".join(filter(None, texts))
         call_id = call if isinstance(call, str) else None
-        batch.events.append(Notification(source, "", notice.name or line.type, text, notice.level, call_id))
+        batch.events.append(Notification(source, "", notice.name or line.kind, text, notice.level, call_id))
 
     # places
 
@@ -427,14 +468,6 @@ class EventsDecoder:
             found = known[agent or ""] = Pending()
         return found
 
-    def _placed(self, source: Source, agent: str | None, parent_call: str | None) -> tuple[Source, str | None]:
-        """The source in its stream, and the call that started that stream.
-
-        Older versions mark a sub-agent's events by the call alone.
-        """
-        if agent:
-            return source, parent_call or self.state.parents.get(agent)
-        if not parent_call:
-            return source, None
-        stream = f"subagent:{self.state.agents.get(parent_call, parent_call)}"
-        return msgspec.structs.replace(source, stream=stream), parent_call
+    def _parent(self, agent: str | None, call: str | None) -> str | None:
+        """The call that started a line's stream."""
+        return call or self.state.parents.get(agent) if agent else call or None

@@ -41,7 +41,7 @@ def arguments(raw: Raw) -> Raw:
 def ended(data: wire.ToolComplete) -> tuple[Raw | None, int | None, Outcome | None]:
     """Output, exit code and outcome. A shell command that fails is a success to Copilot, its code stands aside."""
     code: int | None = None
-    if data.error not in wire.NOTHING:
+    if data.error is not wire.ABSENT and data.error not in wire.NOTHING:
         try:
             error = wire.decode_error(data.error)
         except msgspec.MsgspecError:
@@ -51,19 +51,20 @@ def ended(data: wire.ToolComplete) -> tuple[Raw | None, int | None, Outcome | No
         message = error.message if error.message not in wire.NOTHING else data.error
         return message, data.shellExecution.exitCode if data.shellExecution else None, outcome
     output = data.result if data.result not in wire.NOTHING else None
-    exits: list[wire.ShellExit] = []
+    exits: list[wire.ShellExit] | None = None
     if output is not None:
         try:
             result = wire.decode_output(output)
-            output = result.content if result.content not in wire.NOTHING else output
-            exits = result.contents or []
+            if len(result.content) > 4 or result.content not in wire.NOTHING:
+                output = result.content
+            exits = result.contents
         except msgspec.MsgspecError:
             pass  # a result of another shape is passed on as it is
     if data.shellExecution is not None:
         code = data.shellExecution.exitCode
-    if code is None:
+    if code is None and exits:
         code = next((one.exitCode for one in exits if one.exitCode is not None), None)
-    if code is None and output is not None and b" code" in bytes(output)[-48:]:
+    if code is None and output is not None and b" code" in bytes(memoryview(output)[-48:]):
         found = EXIT_CODE.search(text_of(output)[-200:])
         code = int(found[1]) if found else None
     if data.success is False or code:

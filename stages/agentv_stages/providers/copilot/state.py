@@ -2,25 +2,25 @@
 
 from msgspec import Struct, field
 
-from agentv_stages.event import Source
+from agentv_stages.batch import Record
 
 
 class Pending(Struct):
-    """What the deltas of one agent gave so far, and the id of its last answer."""
+    """What the deltas of one agent gave so far, the last of their records, and the id of its last answer."""
 
     answer_id: str = ""
     text_id: str = ""
     text: list[str] = field(default_factory=list[str])
     thought_id: str = ""
     thought: list[str] = field(default_factory=list[str])
-    source: Source | None = None
+    record: Record | None = None
 
     def clear(self) -> None:
         """The answer came whole, or its attempt died."""
         self.text_id = self.thought_id = ""
         self.text.clear()
         self.thought.clear()
-        self.source = None
+        self.record = None
 
 
 class EventsState(Struct):
