@@ -2,7 +2,8 @@
 
 The ladder for one record: the dialect's typed decoding; the record cleaned by the standard library's JSON reader
 (duplicate keys, NaN, lone surrogates, 1e400, control characters); the same without the members whose shape does not
-fit; the objects that can be cut out of it (`}{` welded, noise before them); the dead letters.
+fit; what is whole of a document that was cut off; the objects that can be cut out of it (`}{` welded, noise before
+them); the dead letters.
 Faults: `not-json`, `torn`, `torn-middle`, `welded`, `nul-run`, `bad-utf8`, `not-object`, `too-deep`, `schema`,
 `foreign-record`.
 """
@@ -17,10 +18,11 @@ from msgspec import Raw, Struct
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.detect import CERTAIN, objects, rank
-from agentv_stages.fault import Reason
+from agentv_stages.fault import Fault, Reason
 from agentv_stages.payload import to_raw
 from agentv_stages.provider import DecodeContext, Dialect, RecordDecoder
 from agentv_stages.stage import Flushed
+from agentv_stages.torn_document import whole_part
 
 REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 _STEP = re.compile(r"\.([^.\[\]`]+)|\[(\d+|\.\.\.)\]")
@@ -93,7 +95,7 @@ class Decode:
         except RecursionError:
             batch.fault("too-deep", record, "nested too deeply to be read")
             return
-        except ValueError as error:
+        except json.JSONDecodeError as error:
             self._salvage(text, record, batch, error)
             return
         self._typed(value, record, batch, refusal)
@@ -149,8 +151,10 @@ class Decode:
                 self._repair(one, batch, refusal)
         return True
 
-    def _salvage(self, text: str, record: Record, batch: Batch, error: ValueError) -> None:
+    def _salvage(self, text: str, record: Record, batch: Batch, error: json.JSONDecodeError) -> None:
         """Cuts whole objects out of a line that is no JSON as a whole."""
+        if record.row == 0 and self._torn_document(text, record, batch, error):
+            return
         found, rest = _cut(text)
         torn = batch.unterminated and record is batch.records[-1]
         for value in found:
@@ -166,6 +170,25 @@ class Decode:
             batch.fault(reason, record, f"{len(found)} objects salvaged, {len(rest)} characters left")
         else:
             batch.fault("welded", record, f"{len(found)} objects on one line")
+
+    def _torn_document(self, text: str, record: Record, batch: Batch, error: json.JSONDecodeError) -> bool:
+        """Decodes what is whole of a document that was cut off; the torn part is the fault."""
+        mended = whole_part(text)
+        if mended is None:
+            return False
+        values, at = mended
+        reason: Reason = "torn" if _at_end(text, error) else "torn-middle"
+        if reason == "torn-middle" and len(values) > 1 and len(_cut(text)[0]) >= len(values):
+            return False  # records stand behind the break too
+        for i, value in enumerate(values):
+            self._typed(value, Record(bytes(to_raw(value)), record.offset, record.row + i), batch, error)
+        whole = text[:at].encode("utf-8", "replace")
+        if not record.data.startswith(whole):
+            whole = b""  # the text was repaired, so that its places are not those of the file
+        rest = record.data[len(whole) :]
+        fault = Fault(reason, batch.file, record.row, record.offset + len(whole), len(rest), str(error), rest)
+        batch.faults.append(fault)
+        return True
 
     def _look_at_strangers(self, batch: Batch) -> None:
         """A record of unknown type may be another agent's: two logs in one input are a fault worth telling."""
@@ -259,6 +282,11 @@ def _cut(text: str) -> tuple[list[dict[str, Any]], str]:
         start = text.find('{"', at)
     rest.append(text[at:])
     return found, "".join(rest).strip()
+
+
+def _at_end(text: str, error: json.JSONDecodeError) -> bool:
+    """Whether a text is no JSON because it ends too early."""
+    return error.msg.startswith("Unterminated string") or error.pos + _LONGEST_STUMBLE >= len(text.rstrip())
 
 
 def _next_start(text: str, start: int, error: json.JSONDecodeError) -> int:

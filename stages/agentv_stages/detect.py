@@ -8,6 +8,7 @@ from agentv_stages.foreign import foreign_agent
 from agentv_stages.payload import decode_json
 from agentv_stages.provider import Dialect, Provider
 from agentv_stages.providers import NAMES, get_provider, plugins
+from agentv_stages.torn_document import whole_part
 
 MOST_RECORDS = 64
 MOST_NOISE = 8_192  # records without any JSON object that are looked at (a wrapper's output before the agent's)
@@ -126,10 +127,16 @@ class Detector:
 
 
 def objects(record: Record) -> list[Mapping[str, Any]]:
-    """The JSON objects of a record: itself, or the first elements of an array; none for anything else."""
+    """The JSON objects of a record: itself, or the first elements of an array; none for anything else.
+
+    Of a document that was cut off, what is whole of it.
+    """
     try:
         value = decode_json(record.data)
     except (ValueError, RecursionError):
+        torn = whole_part(record.data.decode("utf-8", "replace")) if record.row == 0 else None
+        if torn is not None:
+            return list(torn[0][:MOST_RECORDS])
         start = record.data.find(b'{"')
         if start <= 0:
             return []

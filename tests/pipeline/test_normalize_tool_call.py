@@ -14,7 +14,7 @@ from agentv_stream.adapter import normalize_tool_call
 
 Case = tuple[str, str, Any, str, Any]
 
-FIXTURE = Path(__file__).parents[1] / "fixtures" / "agentv" / "normalization.jsonl"
+FIXTURE = Path(__file__).parent / "recorded" / "agentv_normalization.jsonl"
 GROUPS = {"claude": 15, "copilot": 55, "codex": 3, "pi": 4, "input": 3, "pass-through": 2, "members": 1}
 
 
