@@ -436,3 +436,10 @@ def test_wild_logs_decode_without_unknown_types(kind: str) -> None:
         answered = {r.call_id for r in results(batch.events)}
         assert len(answered) == len(results(batch.events)), path
         assert isinstance(next(e for e in batch.events if isinstance(e, ToolResult | UserText)), ToolResult | UserText)
+
+
+def test_a_member_of_another_shape_costs_only_itself() -> None:
+    odd = end({**answer([text("Hello.")]), "errorMessage": ["no text"]})
+    (found,) = Decode(STREAM).push(Batch("log", records=lines(HEADER, odd)))
+    assert [(f.reason, f.row) for f in found.faults] == [("schema", 1)]
+    assert texts(found.events) == ["Hello."]

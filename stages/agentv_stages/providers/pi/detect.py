@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from agentv_stages.provider import Head
 from agentv_stages.providers.pi.session import ENTRIES
-from agentv_stages.providers.pi.stream import TYPES
+from agentv_stages.providers.pi.wire import TYPES
 
 ROLES = frozenset(
     {"user", "assistant", "toolResult", "bashExecution", "custom", "hookMessage", "branchSummary", "compactionSummary"}

@@ -3,7 +3,9 @@
 Source: pi-mono 0.2x to 0.73 (sessions v1 to v3, `--mode json`, `--mode rpc`).
 """
 
-from msgspec import Raw, Struct, field
+from typing import TYPE_CHECKING, TypeAlias, Union
+
+from msgspec import Raw, Struct, defstruct, field
 from msgspec.json import Decoder
 
 ABSENT = Raw(b"")
@@ -88,16 +90,65 @@ class Compaction(Struct, gc=False, rename="camel"):
     tokens_before: int | None = None
 
 
-class Line(Struct, gc=False, rename="camel"):
-    """A line of `--mode json` or `--mode rpc`. `result` has another shape in each type that bears it."""
+IGNORED = frozenset(
+    {
+        "agent_settled",
+        "agent_start",
+        "message_start",
+        "message_update",
+        "session_action_update",
+        "thinking_level_changed",
+        "tool_execution_update",
+        "turn_end",
+        "turn_start",
+    }
+)
+TYPES = IGNORED | {
+    "agent_end",
+    "auto_compaction_end",
+    "auto_compaction_start",
+    "auto_retry_end",
+    "auto_retry_start",
+    "compaction_end",
+    "compaction_start",
+    "extension_error",
+    "extension_ui_request",
+    "message_end",
+    "queue_update",
+    "response",
+    "session_info_changed",
+    "tool_execution_end",
+    "tool_execution_start",
+}
+
+
+class Head(Struct, gc=False):
+    """The type of a line that is none of the known ones."""
 
     type: str = ""
-    message: Raw = ABSENT
+
+
+class MessageEnd(Struct, gc=False, tag_field="type", tag="message_end"):
+    message: PiMessage | None = None
+
+
+class ToolStart(Struct, gc=False, rename="camel", tag_field="type", tag="tool_execution_start"):
     tool_call_id: str | None = None
     tool_name: str | None = None
     args: Raw = ABSENT
+
+
+class ToolEnd(Struct, gc=False, rename="camel", tag_field="type", tag="tool_execution_end"):
+    tool_call_id: str | None = None
     result: Raw = ABSENT
     is_error: bool | None = None
+
+
+class Line(Struct, gc=False, rename="camel", tag_field="type"):
+    """A line of `--mode json` or `--mode rpc` of a rarer type. `result` has another shape in each that bears it."""
+
+    message: Raw = ABSENT
+    result: Raw = ABSENT
     will_retry: bool | None = None
     attempt: int | None = None
     max_attempts: int | None = None
@@ -146,13 +197,31 @@ class TranscriptRow(Struct, gc=False, rename="camel"):
 
 
 decode_entry = Decoder(Entry).decode
-decode_line = Decoder(Line).decode
-decode_message = Decoder(PiMessage).decode
+decode_head = Decoder(Head).decode
 decode_blocks = Decoder(list[Block]).decode
 decode_output = Decoder(ToolOutput).decode
 decode_compaction = Decoder(Compaction).decode
 decode_update = Decoder(Update).decode
 decode_row = Decoder(TranscriptRow).decode
+
+
+_HOT = (MessageEnd, ToolStart, ToolEnd)
+_silent = {name: defstruct("Quiet", [], tag_field="type", tag=name, gc=False) for name in sorted(IGNORED)}
+_hot = {str(kind.__struct_config__.tag): kind for kind in _HOT}
+_rare = {
+    name: defstruct("Rare", [], bases=(Line,), tag=name, rename="camel", gc=False)
+    for name in sorted((TYPES | {"session"}) - IGNORED - _hot.keys())
+}
+QUIET: dict[type, str] = {kind: name for name, kind in _silent.items()}
+"""The Structs of lines that carry nothing: of them not even the members are read."""
+NAMES: dict[type, str] = {kind: name for name, kind in _rare.items()}
+"""The types of the rarer lines."""
+if TYPE_CHECKING:
+    AnyLine: TypeAlias = MessageEnd | ToolStart | ToolEnd | Line
+_every: tuple[type[Struct], ...] = (*_HOT, *_rare.values(), *_silent.values())
+# msgspec finds the Struct by the type, so that each line is gone through once
+_lines: Decoder["AnyLine"] = Decoder(Union[_every])  # noqa: UP007 - made of a tuple
+decode_line = _lines.decode
 
 
 def given(raw: Raw) -> bool:
