@@ -31,7 +31,7 @@ from agentv_stages.result import Observer, Outputs, Result
 from agentv_stages.sinks import raw_log
 from agentv_stages.sinks.summary_log import SummaryLog
 from agentv_stages.sinks.transcript import Identity
-from agentv_stages.stage import Stage
+from agentv_stages.stage import Chain, Stage
 from agentv_stream.dead_letter_sink import DeadLetterSink
 from agentv_stream.errors import EmptyInput, NotALog, SinkError, SourceError, UsageError
 from agentv_stream.fan_out import fan_out
@@ -212,6 +212,8 @@ class StreamSession:
         sinks = self._make_sinks(observer)
         decode = DecodeInputs(self.dialect, self.source.name, self._contexts)
         stages: list[Any] = [decode, Normalize(self.provider.tools), self.pair, Consolidate(), *self._stages]
+        if self.source.finished:
+            stages = [Chain(*stages)]  # nothing is live: a task each would only cost turns of the event loop
         async with anyio.create_task_group() as tasks:
             send, of_lines = anyio.create_memory_object_stream[Batch](bound)
             tasks.start_soon(_pump_from, held, lines, receive, send)

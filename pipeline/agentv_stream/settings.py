@@ -35,7 +35,7 @@ class Settings:
     subagents: bool = True
     watch: tuple[str, ...] = ()
     max_record: int = DEFAULT_CAP
-    bound: int = 2
+    bound: int = 1
     quiet: bool = False
     live: bool | None = None
 

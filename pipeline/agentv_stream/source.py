@@ -4,6 +4,7 @@ A source gives `Chunk`s with their time of arrival and never waits to fill one. 
 """
 
 import os
+import select
 import stat
 import sys
 import time
@@ -51,7 +52,8 @@ class DescriptorSource:
         descriptor = self.descriptor
         _widen(descriptor)
         while True:
-            await anyio.wait_readable(descriptor)
+            if not _readable(descriptor):  # asked first: to wait takes two system calls and a turn of the event loop
+                await anyio.wait_readable(descriptor)
             data = os.read(descriptor, CHUNK_BYTES)
             if not data:
                 return
@@ -115,6 +117,14 @@ class RedirectedSource:
             if not data:
                 return
             yield Chunk(data, None, self.name)
+
+
+def _readable(descriptor: int) -> bool:
+    """Whether a read would not wait. `select` rather than `poll`, which knows no terminals on macOS."""
+    try:
+        return bool(select.select((descriptor,), (), (), 0)[0])
+    except ValueError:  # a descriptor past those that `select` can watch
+        return False
 
 
 def _widen(descriptor: int) -> None:

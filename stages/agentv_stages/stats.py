@@ -1,7 +1,8 @@
 """Tool statistics, live: events in, `tool_use_summary` (docs/metrics.md) at any time.
 
-A call counts when it is requested. One table of cells is kept, a cell for each tool, kind, origin, server and stream;
-every breakdown is a sum over it. Lists and maps are capped, each with a `*_truncated` flag; totals stay exact.
+A call counts when it is requested. One table of cells is kept, a cell for each tool, kind, origin and server; every
+breakdown but that by stream is a sum over it. Lists and maps are capped, each with a `*_truncated` flag; totals stay
+exact.
 """
 
 from typing import Any
@@ -11,28 +12,29 @@ from msgspec import Struct, convert, field
 from agentv_stages.batch import Batch
 from agentv_stages.event import MAIN, AssistantText, Reasoning, Source, ToolCall, ToolResult
 from agentv_stages.histogram import Histogram
+from agentv_stages.recent import Recent
 from agentv_stages.shell import run_commands
 from agentv_stages.turns import Turns, TurnState
 
 SCHEMA = "agentv_stream.tool_use_summary.v1"
 MOST_SEQUENCE = 100_000
 MOST_ENTRIES = 10_000
+_RECENT_STREAMS = 1_024  # whose last message is remembered: of more at once, one may count a turn twice
 KINDS = ("read", "write", "execute", "search", "plan", "ask", "other")
 OUTCOMES = ("ok", "error", "denied", "cancelled", "unpaired")
-OVERFLOW = ("(other)", "other", "system", None, MAIN)
+OVERFLOW = ("(other)", "other", "system", None)
 _EDIT_NAMES = ("Edit", "Write")
 
-Key = tuple[str, str, str, str | None, str]
+Key = tuple[str, str, str, str | None]
 
 
 class Cell(Struct):
-    """The calls of one tool, kind, origin, MCP server and stream. Bytes are of the raw arguments and outputs."""
+    """The calls of one tool, kind, origin and MCP server. Bytes are of the raw arguments and outputs."""
 
     tool: str
     kind: str
     origin: str
     server: str | None
-    stream: str
     calls: int = 0
     edits: int = 0
     shell_edits: int = 0
@@ -40,6 +42,14 @@ class Cell(Struct):
     bytes_out: int = 0
     outcomes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(OUTCOMES, 0))
     durations: Histogram = field(default_factory=Histogram)
+
+
+class StreamSums(Struct):
+    """What one stream came to. The turns of the main stream are counted by `Turns`."""
+
+    turns: int = 0
+    tool_calls: int = 0
+    edits: int = 0
 
 
 class Run(Struct):
@@ -58,7 +68,7 @@ class Statistics(Struct):
     kind_sequence: list[str] = field(default_factory=list[str])
     main_calls: int = 0
     turns: TurnState = field(default_factory=TurnState)
-    stream_turns: dict[str, int] = field(default_factory=dict[str, int])
+    streams: dict[str, StreamSums] = field(default_factory=lambda: {MAIN: StreamSums()})
     stream_messages: dict[str, str] = field(default_factory=dict[str, str])
     first_time_ms: int | None = None
     first_edit_turn: int | None = None
@@ -94,6 +104,7 @@ class Stats:
         self.figures = Statistics(watched={name: [] for name in self.watch})
         self._cells: dict[Key, Cell] = {}
         self._turns = Turns()
+        self._messages = Recent[str](_RECENT_STREAMS)
         self._source: Source | None = None  # of the last assistant event, to tell lines apart
         self._message_id: str | None = None  # of the last event of the main stream, and its turn
         self._turn_now: int | None = None
@@ -127,18 +138,25 @@ class Stats:
                 self._turn_now = self._turns.turn_of(event)
                 self._message_id = event.message_id
             return self._turn_now
-        seen = figures.stream_messages
-        if seen.get(stream) != event.message_id:
-            if stream not in seen and len(seen) >= MOST_ENTRIES:
-                figures.truncated.add("by_stream")
-                return None
-            seen[stream] = event.message_id
-            figures.stream_turns[stream] = figures.stream_turns.get(stream, 0) + 1
+        if self._messages.get(stream) != event.message_id:
+            self._messages.put(stream, event.message_id)
+            self._sums(stream).turns += 1
         return None
+
+    def _sums(self, stream: str) -> StreamSums:
+        streams = self.figures.streams
+        sums = streams.get(stream)
+        if sums is None:
+            sums = StreamSums()
+            if len(streams) < MOST_ENTRIES:
+                streams[stream] = sums
+            else:
+                self.figures.truncated.add("by_stream")
+        return sums
 
     def _new_cell(self, key: Key) -> Cell:
         if len(self._cells) >= MOST_ENTRIES:
-            self.figures.truncated.update(("by_tool", "tools", "by_stream", "by_mcp_server"))
+            self.figures.truncated.update(("by_tool", "tools", "by_mcp_server"))
             key = OVERFLOW
             if key in self._cells:
                 return self._cells[key]
@@ -151,14 +169,17 @@ class Stats:
         figures = self.figures
         turn = self._turn(call)
         tool, stream = call.tool or call.name, call.source.stream
-        key = (tool, call.kind, call.origin, call.server, stream)
+        key = (tool, call.kind, call.origin, call.server)
         cell = self._cells.get(key) or self._new_cell(key)
+        sums = figures.streams.get(stream) or self._sums(stream)
+        sums.tool_calls += 1
         cell.calls += 1
         cell.bytes_in += len(call.input_json)
         if call.shell_edit:
             cell.shell_edits += 1
         if call.edit:
             cell.edits += 1
+            sums.edits += 1
         if call.command is not None:
             for name in self.watch:
                 if name in call.command:
@@ -196,7 +217,7 @@ class Stats:
         call = result.call
         if call is None or result.partial:
             return
-        key = (call.tool or call.name, call.kind, call.origin, call.server, call.source.stream)
+        key = (call.tool or call.name, call.kind, call.origin, call.server)
         cell = self._cells.get(key) or self._new_cell(key)
         outcome = result.outcome or "ok"
         cell.outcomes[outcome] += 1
@@ -219,12 +240,15 @@ class Stats:
 
     def snapshot(self) -> Statistics:
         self.figures.turns = self._turns.snapshot()
+        self.figures.stream_messages = self._messages.items()
         return self.figures
 
     def restore(self, snapshot: object, /) -> None:
         self.figures = convert(snapshot, Statistics, from_attributes=True)
-        self._cells = {(c.tool, c.kind, c.origin, c.server, c.stream): c for c in self.figures.cells}
+        self._cells = {(c.tool, c.kind, c.origin, c.server): c for c in self.figures.cells}
         self._turns.restore(self.figures.turns)
+        self._messages.load(self.figures.stream_messages)
+        self.figures.stream_messages = {}
 
     def summary(self) -> dict[str, Any]:
         """The `tool_use_summary` so far, keys as docs/metrics.md has them; open calls count as `unpaired`."""
@@ -237,9 +261,6 @@ def summarize(figures: Statistics, turns: int) -> dict[str, Any]:
     by_origin = {"system": 0, "mcp": 0}
     by_server: dict[str, int] = {}
     by_outcome: dict[str, int] = dict.fromkeys(OUTCOMES, 0)
-    by_stream = {MAIN: {"turns": turns, "tool_calls": 0, "edits": 0}}
-    for stream, count in figures.stream_turns.items():
-        by_stream[stream] = {"turns": count, "tool_calls": 0, "edits": 0}
     tools: dict[str, list[Cell]] = {}
     for cell in figures.cells:
         by_kind[cell.kind] += cell.calls
@@ -248,15 +269,16 @@ def summarize(figures: Statistics, turns: int) -> dict[str, Any]:
             by_server[cell.server] = by_server.get(cell.server, 0) + cell.calls
         for outcome in OUTCOMES[:-1]:
             by_outcome[outcome] += cell.outcomes.get(outcome, 0)
-        row = by_stream.setdefault(cell.stream, {"turns": 0, "tool_calls": 0, "edits": 0})
-        row["tool_calls"] += cell.calls
-        row["edits"] += cell.edits
         tools.setdefault(cell.tool, []).append(cell)
     total = figures.calls
     by_outcome["unpaired"] = total - sum(by_outcome.values())
     seconds = None
     if figures.first_edit_ms is not None and figures.first_time_ms is not None:
         seconds = (figures.first_edit_ms - figures.first_time_ms) / 1000
+    by_stream = {
+        stream: {"turns": turns if stream == MAIN else sums.turns, "tool_calls": sums.tool_calls, "edits": sums.edits}
+        for stream, sums in figures.streams.items()
+    }
     bobbin = figures.watched.get("bobbin", [])
     return {
         "schema_version": SCHEMA,

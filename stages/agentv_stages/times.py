@@ -3,6 +3,8 @@
 from datetime import UTC, datetime
 
 _minutes: dict[str, int] = {}
+_SECONDS = {f"{second:02d}.": second * 1000 for second in range(60)}
+_MILLISECONDS = {f"{ms:03d}Z": ms for ms in range(1000)}
 _prefixes: dict[int, bytes] = {}
 _KEEP = 4096
 _FIRST = -62_135_596_800_000  # 0001-01-01, the first and the last ms that a date can name
@@ -12,14 +14,18 @@ _LAST = 253_402_300_799_999
 def parse_iso(text: str | None) -> int | None:
     """ISO 8601 to UTC ms; a time without zone is taken as UTC. None for what is no time.
 
-    Log times are near each other, so the minute is looked up and only the seconds are read anew.
+    Log times are near each other and of one form (`2026-01-31T09:30:00.250Z`), so their parts are looked up.
     """
     if not text:
         return None
-    base = _minutes.get(text[:17])
-    if base is not None and len(text) == 24 and text[23] == "Z" and text[19] == ".":
-        digits = text[17:19] + text[20:23]
-        return base + int(digits) if digits < "60" and digits.isdecimal() else None
+    try:
+        return _minutes[text[:17]] + _SECONDS[text[17:20]] + _MILLISECONDS[text[20:]]
+    except KeyError:
+        return _parse(text)
+
+
+def _parse(text: str) -> int | None:
+    """A time of any form; its minute is known from now on."""
     try:
         when = datetime.fromisoformat(text)
     except ValueError:

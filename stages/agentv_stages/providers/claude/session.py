@@ -74,6 +74,7 @@ class SessionDecoder:
     def __init__(self, context: DecodeContext) -> None:
         self.context = context
         self.state = SessionState()
+        self._stream = context.stream if context.stream != "main" else None  # that of a sub-agent's own file
 
     def decode(self, record: Record, batch: Batch) -> None:
         line = decode_session(record.data)
@@ -90,19 +91,14 @@ class SessionDecoder:
     def flush(self, batch: Batch) -> None:
         """Nothing is held back."""
 
-    def _stream(self, sidechain: bool | None, agent: str | None) -> str:
-        if self.context.stream != "main":
-            return self.context.stream
-        return f"sidechain:{agent or 'unknown'}" if sidechain else "main"
-
     def _source(self, line: SessionLine | MetaLine, record: Record) -> Source:
         return Source(
             self.context.file,
             record.row,
             record.offset,
             len(record.data),
-            parse_iso(line.timestamp) if line.timestamp else None,
-            self._stream(line.isSidechain, line.agentId),
+            parse_iso(line.timestamp),
+            self._stream or (f"sidechain:{line.agentId or 'unknown'}" if line.isSidechain else "main"),
             line.uuid or "",
         )
 
@@ -163,7 +159,7 @@ class SessionDecoder:
         elif content:
             before = len(batch.events)
             user_blocks(content, source, line.toolUseResult, batch, message_id, injected, self.state.headless)
-            if source.stream == "main" and any(map(_interrupts, batch.events[before:])):
+            if content[-1].type == "text" and source.stream == "main" and any(map(_interrupts, batch.events[before:])):
                 batch.events.append(SessionEnd(source, "", "interrupted", "interrupted by the user"))
         else:
             batch.ignore("user/empty")

@@ -102,7 +102,7 @@ class StreamDecoder:
             record.row,
             record.offset,
             len(record.data),
-            parse_iso(time) if time else None,
+            parse_iso(time),
             f"sidechain:{parent}" if parent else "main",
             uuid or "",
         )
@@ -110,13 +110,12 @@ class StreamDecoder:
     def _assistant(self, line: StreamLine, record: Record, batch: Batch) -> None:
         message, parent = line.message, line.parent_tool_use_id
         assert message is not None
-        time = line.timestamp
         source = Source(  # in place: this is the hottest line of the decoder
             self.file,
             record.row,
             record.offset,
             len(record.data),
-            parse_iso(time) if time else None,
+            parse_iso(line.timestamp),
             f"sidechain:{parent}" if parent else "main",
             line.uuid or "",
         )
