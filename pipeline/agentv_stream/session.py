@@ -15,7 +15,6 @@ from typing import Any, Protocol
 
 import anyio
 import anyio.to_thread
-from anyio.abc import TaskStatus
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from agentv_stages.batch import Batch, Chunk
@@ -43,6 +42,7 @@ from agentv_stream.sink import RenderSink, Sink
 from agentv_stream.source import ByteSource, FileSource, now_ms
 from agentv_stream.summary import named_provider
 from agentv_stream.transcript_sink import CaseSink, TranscriptSink
+from agentv_stream.transcript_stream import TranscriptStream, make_transcript, transcript_file
 
 GRACE_SECONDS = 10.0  # how long an agent may go on writing after Ctrl-C
 
@@ -74,7 +74,6 @@ class StreamSession:
         watchers: Sequence[Watcher] = (),
         *,
         transcript: bool = True,
-        signals: bool = False,
         stages: Sequence[Stage[Batch, Batch]] = (),
     ) -> None:
         self.source = source
@@ -91,12 +90,13 @@ class StreamSession:
         self._extra = list(sinks)
         self._stages = list(stages)
         self._transcript = transcript
-        self._signals = signals
+        self._named = transcript_file(settings.transcript)
         self._transcript_sink: TranscriptSink | None = None
         self._dead_letters: DeadLetterSink | None = None
         self._log: RenderSink | None = None
         self._decided = anyio.Event()
         self._reading = anyio.CancelScope()
+        self._stopped = False
         self._contexts: dict[str, DecodeContext] = {}
         self._tee: int | None = 1 if settings.tee else None
 
@@ -105,9 +105,7 @@ class StreamSession:
         bug: BaseException | None = None
         async with anyio.create_task_group() as outer:
             send, receive = anyio.create_memory_object_stream[Chunk](self.settings.bound)
-            if self._signals:
-                await outer.start(self._watch_signals)
-            outer.start_soon(self._read, send, outer if self._signals else None)
+            outer.start_soon(self._read, send)
             try:
                 with receive:
                     await self._pipeline(receive)
@@ -124,11 +122,28 @@ class StreamSession:
 
     def stop(self) -> None:
         """Ends the reading; what has come is worked off."""
+        self._stopped = not self._reading.cancel_called
         self._reading.cancel()
+
+    def interrupt(self, number: int) -> None:
+        """A signal. The first SIGINT is noted and reading goes on for a while, a second one or SIGTERM ends it.
+
+        What comes after that ends nothing: what has been read is written. Only who reads a pipe of ours has no more
+        than that while to do so.
+        """
+        if number == signal.SIGINT and self.report.signalled is None and not self._reading.cancel_called:
+            self.report.signalled = number
+            self._reading.deadline = anyio.current_time() + GRACE_SECONDS
+            return
+        if not self._reading.cancel_called:
+            self.report.signalled = number
+            self._reading.cancel()
+        if isinstance(self._transcript_sink, TranscriptStream):
+            self._transcript_sink.output.hurry(GRACE_SECONDS)
 
     # --- reading
 
-    async def _read(self, send: MemoryObjectSendStream[Chunk], outer: anyio.abc.TaskGroup | None) -> None:
+    async def _read(self, send: MemoryObjectSendStream[Chunk]) -> None:
         """Reads and tees to the end, whatever happens behind; then the files of sub-agents."""
         forward = True
         with send, self._reading:
@@ -143,8 +158,6 @@ class StreamSession:
                 self.report.failures.append(error)
             if forward and self.source.finished and self.settings.subagents:
                 await self._read_companions(send)
-        if outer is not None:
-            self._signal_scope.cancel()
 
     async def _read_companions(self, send: MemoryObjectSendStream[Chunk]) -> None:
         if not await _forward(send, Chunk(b"", None, self.source.name)):
@@ -178,23 +191,10 @@ class StreamSession:
                 return
             view = view[written:]
 
-    async def _watch_signals(self, *, task_status: TaskStatus[None]) -> None:
-        """The first SIGINT is noted and reading goes on for a while, a second one or SIGTERM ends it."""
-        self._signal_scope = anyio.CancelScope()
-        with self._signal_scope, anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
-            task_status.started()
-            async for number in received:
-                if number == signal.SIGINT and self.report.signalled is None and not self._reading.cancel_called:
-                    self.report.signalled = int(signal.SIGINT)
-                    self._reading.deadline = anyio.current_time() + GRACE_SECONDS
-                    continue
-                self.report.signalled = int(number)
-                self._reading.cancel()
-
     @property
     def cut_short(self) -> bool:
         """Whether a signal ended the reading before the input did."""
-        return self._reading.cancelled_caught
+        return self._reading.cancelled_caught and not self._stopped
 
     # --- the chain
 
@@ -277,7 +277,9 @@ class StreamSession:
     def _make_sinks(self, observer: Observer) -> list[Sink]:
         sinks = list(self._extra)
         if self._transcript:
-            self._transcript_sink = TranscriptSink(self._place, observer, self.source.finished)
+            self._transcript_sink = make_transcript(
+                self.settings.transcript, self._place, observer, self.source.finished
+            )
             self._dead_letters = DeadLetterSink(self._place_beside)
             sinks += (self._transcript_sink, self._dead_letters)
             if self.settings.transcript_shape == "case":
@@ -328,13 +330,15 @@ class StreamSession:
             cwd=facts.cwd,
             version=facts.version,
         )
+        if self._named is not None:
+            return self._named.parent, self._named.name.removesuffix(".jsonl").removesuffix(".transcript"), identity
         folder = log_folder(settings.out, self.provider.name)
         return folder, stem(started, target, test_id, settings.attempt), identity
 
     def _place_beside(self) -> tuple[Path, str]:
         """Folder and name for outputs beside the transcript."""
         sink = self._transcript_sink
-        if sink is not None and sink.path is not None:
+        if sink is not None and sink.path is not None and self._named is None:
             return sink.path.parent, sink.path.name.removesuffix(".transcript.jsonl")
         folder, name, _ = self._place()
         return folder, name  # the transcript is not opened yet; its name is made of the same facts
@@ -366,7 +370,9 @@ class StreamSession:
 
 
 def _written(sink: TranscriptSink | RenderSink | DeadLetterSink | None) -> str | None:
-    """The path of a sink's file, if it came into being."""
+    """The path of a sink's file, if it came into being; for a transcript through a pipe the name that was asked for."""
+    if isinstance(sink, TranscriptStream):
+        return sink.written
     return str(sink.path) if sink is not None and sink.path is not None and sink.path.exists() else None
 
 

@@ -20,10 +20,14 @@ PREFIX = "AGENTV_STREAM_"
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How one stream is consumed. `max_record` is the cap of a record in bytes; `bound` counts batches per channel."""
+    """How one stream is consumed. `max_record` is the cap of a record in bytes; `bound` counts batches per channel.
+
+    `transcript` is a file, or `-` for standard output; else the transcript gets its usual name in `out`.
+    """
 
     provider: str | None = None
     out: Path | None = None
+    transcript: str | None = None
     target: str | None = None
     test_id: str | None = None
     attempt: int | None = None

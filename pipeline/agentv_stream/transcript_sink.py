@@ -4,9 +4,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-import anyio
-import anyio.to_thread
 import msgspec
+from anyio.to_thread import run_sync
 
 from agentv_stages.batch import Batch
 from agentv_stages.message import Message
@@ -23,14 +22,22 @@ GATHER_BYTES = 512 * 1024
 class TranscriptSink:
     """The transcript. Its first row waits until the session is known, or for 64 records, because every row names it.
 
-    A session that is read again replaces its own file atomically; somebody else's file of that name is left alone.
+    A session that is read again replaces its own file atomically; somebody else's file of that name is left alone. A
+    file that was asked for by its name (`named`) is written anew, whatever stood there.
     """
 
     name = "transcript"
     required = True
     patience = 64
 
-    def __init__(self, place: Callable[[], tuple[Path, str, Identity]], observer: Observer, finished: bool) -> None:
+    def __init__(
+        self,
+        place: Callable[[], tuple[Path, str, Identity]],
+        observer: Observer,
+        finished: bool,
+        named: Path | None = None,
+    ) -> None:
+        self._named = named
         self._place = place
         self._observer = observer
         self._finished = finished
@@ -64,14 +71,15 @@ class TranscriptSink:
     async def _open(self) -> None:
         folder, name, identity = self._place()
         suffix = ".transcript.jsonl"
-        wanted = folder / f"{name}{suffix}"
-        taken = await anyio.to_thread.run_sync(wanted.exists)
-        if taken and self._finished and await anyio.to_thread.run_sync(is_of_session, wanted, identity.session_id):
+        wanted = self._named or folder / f"{name}{suffix}"
+        taken = await run_sync(wanted.exists)
+        if taken and self._finished and (self._named or await run_sync(is_of_session, wanted, identity.session_id)):
             self._final = self.path = wanted
             self._file = OutputFile(wanted.with_name(f".{wanted.name}.{os.getpid()}.tmp"), gather=GATHER_BYTES)
         else:
-            self.path = await anyio.to_thread.run_sync(free_name, folder, name, suffix) if taken else wanted
-            self._file = OutputFile(self.path, exclusive=True, gather=GATHER_BYTES if self._finished else 0)
+            named = self._named is not None
+            self.path = wanted if named or not taken else await run_sync(free_name, folder, name, suffix)
+            self._file = OutputFile(self.path, exclusive=not named, gather=GATHER_BYTES if self._finished else 0)
         self._rows = TranscriptRows(identity)
 
     async def close(self, whole: bool) -> None:
@@ -92,8 +100,9 @@ class TranscriptSink:
             await file.close()
         if self._final is not None and file.size:
             try:
-                await anyio.to_thread.run_sync(file.path.replace, self._final)
+                await run_sync(file.path.replace, self._final)
             except OSError as error:
+                file.path.unlink(missing_ok=True)
                 raise SinkError(str(self._final), error) from error
 
 
@@ -150,6 +159,7 @@ class CaseSink:
             await file.close()
         assert self.path is not None
         try:
-            await anyio.to_thread.run_sync(file.path.replace, self.path)
+            await run_sync(file.path.replace, self.path)
         except OSError as error:
+            file.path.unlink(missing_ok=True)
             raise SinkError(str(self.path), error) from error

@@ -1,4 +1,7 @@
-"""Signals: the first Ctrl-C is noted and reading goes on, a second one or SIGTERM writes what is there and ends."""
+"""Signals: the first Ctrl-C is noted and reading goes on, a second one or SIGTERM writes what is there and ends.
+
+What comes after that ends nothing.
+"""
 
 import json
 import os
@@ -7,8 +10,13 @@ import sys
 from pathlib import Path
 from subprocess import Popen
 
+import anyio
+import anyio.lowlevel
 import pytest
 
+from agentv_stream.session import Report, StreamSession
+from agentv_stream.settings import Settings
+from agentv_stream.source import FileSource
 from support.consuming import LIMIT_SECONDS, STREAM, rows_of, start
 
 LOG = STREAM.read_bytes()
@@ -16,9 +24,9 @@ LINES = LOG.splitlines(keepends=True)
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are Unix")
 
 
-def begun(folder: Path) -> "Popen[bytes]":
+def begun(folder: Path, *more: str) -> "Popen[bytes]":
     """A run that has read half of the stream: what it passes on says how far it is."""
-    process = start(folder, "--tee", "--stats", "s.json")
+    process = start(folder, "--tee", "--stats", "s.json", *more)
     assert process.stdin is not None
     assert process.stdout is not None
     half = b"".join(LINES[: len(LINES) // 2])
@@ -28,6 +36,17 @@ def begun(folder: Path) -> "Popen[bytes]":
     while len(seen) < len(half):
         seen += os.read(process.stdout.fileno(), 1 << 16)
     return process
+
+
+def told_to_end(process: "Popen[bytes]") -> None:
+    """Two interrupts, the second when the first one has been noted."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.send_signal(signal.SIGINT)
+    process.stdin.write(LINES[len(LINES) // 2])
+    process.stdin.flush()
+    assert os.read(process.stdout.fileno(), 1 << 16)
+    process.send_signal(signal.SIGINT)
 
 
 def ended(process: "Popen[bytes]", rest: bytes | None = b"") -> tuple[int, str]:
@@ -57,13 +76,9 @@ def test_a_stream_that_ends_after_an_interrupt_is_told_as_it_ended(tmp_path: Pat
 def test_the_last_signal_writes_what_is_there_and_is_the_exit_code(tmp_path: Path, number: signal.Signals) -> None:
     process = begun(tmp_path)
     assert process.stderr is not None
-    process.send_signal(number)
     if number == signal.SIGINT:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(LINES[len(LINES) // 2])
-        process.stdin.flush()
-        assert os.read(process.stdout.fileno(), 1 << 16)  # the first one has been noted, and reading goes on
+        told_to_end(process)
+    else:
         process.send_signal(number)
     process.wait(LIMIT_SECONDS)
     err = process.stderr.read().decode()
@@ -77,3 +92,66 @@ def test_the_last_signal_writes_what_is_there_and_is_the_exit_code(tmp_path: Pat
     assert "transcript_cost_usd" in rows[0]
     assert json.loads((tmp_path / "s.json").read_bytes())["status"] == "incomplete"
     assert {c["id"] for r in rows for c in r.get("tool_calls", [])} >= {"t_read", "t_grep", "t_edit"}
+
+
+def test_further_signals_end_no_final_writing(tmp_path: Path) -> None:
+    """The outputs wait for the reader of the transcript, so that the third signal is sure to meet the final writing."""
+    pipe = tmp_path / "rows.pipe"
+    os.mkfifo(pipe)
+    process = begun(tmp_path, "--transcript", str(pipe), "--stream-log", "raw")
+    told_to_end(process)
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGTERM)
+    with pipe.open("rb") as file:
+        data = file.readline()
+        process.send_signal(signal.SIGINT)
+        data += file.read()
+    code, err = ended(process)
+    rows = [json.loads(line) for line in data.splitlines()]
+    assert "transcript_cost_usd" in rows[-1]
+    assert {c["id"] for r in rows for c in r.get("tool_calls", [])} >= {"t_read", "t_grep", "t_edit"}
+    assert json.loads((tmp_path / "s.json").read_bytes())["outputs"]["transcript"] == str(pipe)
+    (log,) = tmp_path.rglob("*.stream.jsonl")
+    assert len(log.read_bytes().splitlines()) == len(LINES) // 2 + 1
+    assert not list(tmp_path.rglob("*.tmp"))
+    assert "was given up" not in err
+    assert code in (128 + signal.SIGINT, 128 + signal.SIGTERM)  # signals of two kinds come in no certain order
+
+
+def test_signals_while_the_statistics_are_written_leave_no_half_file(tmp_path: Path) -> None:
+    pipe = tmp_path / "stats.pipe"
+    os.mkfifo(pipe)
+    process = start(tmp_path, "--stats", str(pipe))
+    assert process.stdin is not None
+    assert process.stderr is not None
+    process.stdin.write(LOG)
+    process.stdin.close()
+    process.stdin = None
+    reader = os.open(pipe, os.O_RDONLY)  # opens when the statistics are being written
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGTERM)
+    with os.fdopen(reader, "rb") as file:
+        result = json.loads(file.read())
+    code, err = ended(process, None)
+    assert result["status"] == "complete"
+    assert (code, err.count("\n")) == (0, 3)
+
+
+def test_nobody_waits_for_ever_for_a_reader_that_does_not_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agentv_stream.session.GRACE_SECONDS", 0.05)
+    pipe = tmp_path / "rows.pipe"
+    os.mkfifo(pipe)
+
+    async def run() -> Report:
+        session = StreamSession(FileSource(STREAM), Settings(out=tmp_path, transcript=str(pipe)))
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(session.run)
+            while session.observer is None or session.observer.facts.records < len(LINES):
+                await anyio.lowlevel.checkpoint()
+            session.interrupt(signal.SIGINT)
+            session.interrupt(signal.SIGINT)
+        return session.report
+
+    report = anyio.run(run)
+    assert [str(failure) for failure in report.failures] == [f"cannot write {pipe}: nobody reads it"]
+    assert report.result is not None

@@ -11,7 +11,10 @@ from agentv_stream.settings import StreamLog
 def consume(
     source: Annotated[str, typer.Argument(help="A file, or - for standard input.", show_default="-")] = "-",
     provider: Annotated[str | None, typer.Option(help="Whose log it is; detected by content if not given.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for the transcript; else .agentv/logs/PROVIDER.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for outputs; else .agentv/logs/PROVIDER.")] = None,
+    transcript: Annotated[
+        str | None, typer.Option(help="File or named pipe for the transcript, or - for standard output.")
+    ] = None,
     target: Annotated[str | None, typer.Option(help="Name of what was run; stands in rows and file names.")] = None,
     test_id: Annotated[str | None, typer.Option(help="Name of the test case; else the session id.")] = None,
     attempt: Annotated[int | None, typer.Option(help="Which attempt this is.")] = None,
@@ -44,6 +47,7 @@ def consume(
     options = {
         "provider": provider,
         "out": out,
+        "transcript": transcript,
         "target": target,
         "test_id": test_id,
         "attempt": attempt,

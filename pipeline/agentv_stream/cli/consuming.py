@@ -28,6 +28,7 @@ from agentv_stream.live_line import LiveLine
 from agentv_stream.output_file import publish, publish_now
 from agentv_stream.session import Report, StreamSession
 from agentv_stream.settings import Settings, from_process, stream_log
+from agentv_stream.signals import heeded
 from agentv_stream.source import ByteSource, FileSource, standard_input
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def consume_source(
             from agentv_stream.prices import check_installed
 
             check_installed()
+        _check_outputs(settings, name)
         live = _checks(checks, case, fail_fast, settings, name)
         source = open_source(name, session_id)
     except AgentvStreamError as error:
@@ -67,15 +69,10 @@ def consume_source(
         return error.exit_code
     tune_collector()
     try:
-        session, report = anyio.run(_run, source, settings, live)
+        return anyio.run(_run, source, settings, live, prices)
     except AgentvStreamError as error:
         say(str(error))
         return error.exit_code
-    if prices and report.result is not None:
-        from agentv_stream.prices import estimate_cost
-
-        estimate_cost(report.result)
-    return finish(session, report, settings, live)
 
 
 def _checks(
@@ -100,10 +97,25 @@ def _settings(options: dict[str, Any]) -> Settings:
             raise UsageError(f"--stream-log: {error}") from error
     if options.get("transcript_shape") not in (None, "message", "case"):
         raise UsageError("--transcript-shape: expected message or case")
-    settings = from_process(options)
-    if settings.tee and settings.stats == "-":
-        raise UsageError("--tee and --stats - both want standard output; give --stats a file")
-    return settings
+    return from_process(options)
+
+
+def _check_outputs(settings: Settings, source: str) -> None:
+    """Standard output has one user, and the input is nobody's output."""
+    wanted = (("--tee", settings.tee), ("--stats -", settings.stats == "-"))
+    users = [name for name, wants in (*wanted, ("--transcript -", settings.transcript == "-")) if wants]
+    if len(users) > 1:
+        raise UsageError(f"{users[0]} and {users[1]} both want standard output; give {users[1].split()[0]} a file")
+    for option, place in (("--transcript", settings.transcript), ("--stats", settings.stats)):
+        if place is not None and "-" not in (place, source) and _same_file(place, source):
+            raise UsageError(f"{option} {place} is the input itself")
+
+
+def _same_file(one: str, other: str) -> bool:
+    try:
+        return Path(one).is_file() and Path(one).samefile(other)
+    except OSError:
+        return False
 
 
 def open_source(name: str, session_id: str | None = None) -> ByteSource:
@@ -127,19 +139,25 @@ def tune_collector() -> None:
     gc.set_threshold(100_000, 50, 1000)
 
 
-async def _run(source: ByteSource, settings: Settings, live: "LiveCheck | None") -> tuple[StreamSession, Report]:
-    session = StreamSession(source, settings, watchers=[live.checker] if live is not None else [], signals=True)
+async def _run(source: ByteSource, settings: Settings, live: "LiveCheck | None", prices: bool) -> int:
+    """Reads, writes and tells; no signal ends it before the last output is written."""
+    session = StreamSession(source, settings, watchers=[live.checker] if live is not None else [])
     if live is not None and live.fail_fast == "close":
         live.stop = session.stop
     wanted = settings.live if settings.live is not None else sys.stderr.isatty() and not settings.quiet
-    async with anyio.create_task_group() as tasks:
-        if wanted:
-            tasks.start_soon(LiveLine(session, sys.stderr).run)
-        if settings.stats not in (None, "-"):
-            tasks.start_soon(_keep_stats, session, Path(str(settings.stats)))
-        await session.run()
-        tasks.cancel_scope.cancel()
-    return session, session.report
+    async with heeded(session.interrupt):
+        async with anyio.create_task_group() as tasks:
+            if wanted:
+                tasks.start_soon(LiveLine(session, sys.stderr).run)
+            if settings.stats not in (None, "-"):
+                tasks.start_soon(_keep_stats, session, Path(str(settings.stats)))
+            await session.run()
+            tasks.cancel_scope.cancel()
+        if prices and session.report.result is not None:
+            from agentv_stream.prices import estimate_cost
+
+            estimate_cost(session.report.result)
+        return finish(session, session.report, settings, live)
 
 
 async def _keep_stats(session: StreamSession, place: Path) -> None:
@@ -234,11 +252,15 @@ def closing_lines(result: Result) -> str:
     who = f"{result.session.provider} {result.session.model or ''}".strip()
     return (
         f"status      {result.status}{reason}  [{visible(who, 60)}]{trouble}\n"
-        f"transcript  {visible(result.outputs.transcript or 'none')}\n"
+        f"transcript  {_where(result.outputs.transcript)}\n"
         f"turns {summary['turns']}, calls {summary['total_tool_calls']}{_top(summary['by_tool'])}, "
         f"first edit {'turn ' + str(first_edit) if first_edit is not None else 'none'}, "
         f"tokens in {_number(tokens['input'])} out {shown_out}{cost}\n"
     )
+
+
+def _where(transcript: str | None) -> str:
+    return "standard output" if transcript == "-" else visible(transcript or "none")
 
 
 def _top(by_tool: dict[str, int]) -> str:

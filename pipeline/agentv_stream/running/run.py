@@ -15,7 +15,6 @@ from typing import Any
 
 import anyio
 import msgspec
-from anyio.abc import TaskStatus
 
 from agentv_stages.payload import decode_json
 from agentv_stages.result import Result
@@ -39,6 +38,7 @@ from agentv_stream.running.child import Child, ChildEnd, Stopped
 from agentv_stream.running.prompt import prompt_of
 from agentv_stream.session import Report, StreamSession
 from agentv_stream.settings import Settings
+from agentv_stream.signals import heeded
 from agentv_stream.sink import RenderSink, Sink
 
 OUTPUT_SCHEMA = "agentv_stream.output.v1"
@@ -136,6 +136,7 @@ async def run_agent(options: RunOptions, settings: Settings, attempt: int, live:
         test_id=options.task,
         attempt=attempt,
         prompt=settings.prompt if settings.prompt is not None else prompt_of(options.command),
+        transcript=None,
         stats=None,
         tee=False,
     )
@@ -149,42 +150,44 @@ async def run_agent(options: RunOptions, settings: Settings, attempt: int, live:
     overseer = _Overseer(child, session, options)
     if live is not None and live.fail_fast is not None:
         live.stop = lambda: overseer.end_it("fail-fast")
-    begun = datetime.now(UTC)
-    started = anyio.current_time()
-    report = await overseer.run()
-    seconds = anyio.current_time() - started
-    result = report.result
-    failed = live.finish(result, session.provider, settings.quiet) if live is not None else False
-    if result is not None:
-        _finish_result(result, child, options, attempt)
-        if traces is not None:
-            result.traces = traces.events
-    value = _value(result, child, live)
-    value["run"] = {
-        "command": list(options.command),
-        "started_at": begun.isoformat().replace("+00:00", "Z"),
-        "duration_seconds": round(seconds, 3),
-        "exit_code": child.end.exit_code,
-        "signal": child.end.signal,
-        "stopped": child.end.stopped,
-        "timed_out": child.end.stopped == "timeout",
-        "stderr_tail": child.error_tail(),
-        "stream_bytes": child.received,
-        "saved_bytes": child.saved,
-        "stream": f"{stem}.stream.jsonl" if child.saved else None,
-        "attempt": attempt,
-        "prompt": settings.prompt,
-        "agentv_stream_version": running_version(),
-    }
-    value |= {"task_id": options.task, "approach": options.approach, "attempt": attempt}
-    if traces is not None and traces.truncated:
-        value["traces_truncated"] = True
-    path = options.folder / f"{stem}.json"
-    await publish(path, msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
-    made = RunReport(path, value, child.end, report, session, child, failed, signalled=overseer.signalled)
-    made.warnings = [*report.warnings, *child.warnings]
-    child.drop_empty_files()
-    return made
+    # Signals are heeded until the result is written: one that comes late must not leave a run without it.
+    async with heeded(overseer.interrupt, FORWARDED):
+        begun = datetime.now(UTC)
+        started = anyio.current_time()
+        report = await overseer.run()
+        seconds = anyio.current_time() - started
+        result = report.result
+        failed = live.finish(result, session.provider, settings.quiet) if live is not None else False
+        if result is not None:
+            _finish_result(result, child, options, attempt)
+            if traces is not None:
+                result.traces = traces.events
+        value = _value(result, child, live)
+        value["run"] = {
+            "command": list(options.command),
+            "started_at": begun.isoformat().replace("+00:00", "Z"),
+            "duration_seconds": round(seconds, 3),
+            "exit_code": child.end.exit_code,
+            "signal": child.end.signal,
+            "stopped": child.end.stopped,
+            "timed_out": child.end.stopped == "timeout",
+            "stderr_tail": child.error_tail(),
+            "stream_bytes": child.received,
+            "saved_bytes": child.saved,
+            "stream": f"{stem}.stream.jsonl" if child.saved else None,
+            "attempt": attempt,
+            "prompt": settings.prompt,
+            "agentv_stream_version": running_version(),
+        }
+        value |= {"task_id": options.task, "approach": options.approach, "attempt": attempt}
+        if traces is not None and traces.truncated:
+            value["traces_truncated"] = True
+        path = options.folder / f"{stem}.json"
+        await publish(path, msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+        made = RunReport(path, value, child.end, report, session, child, failed, signalled=overseer.signalled)
+        made.warnings = [*report.warnings, *child.warnings]
+        child.drop_empty_files()
+        return made
 
 
 class _Overseer:
@@ -211,7 +214,6 @@ class _Overseer:
         # Started before the tasks, so that a command that cannot be started is an error of its own, in no group.
         await child.start(self.options.environment)
         async with anyio.create_task_group() as tasks:
-            await tasks.start(self._watch_signals)
             tasks.start_soon(self._watch_end)
             tasks.start_soon(self._watch_exit)
             tasks.start_soon(self._watch_patience)
@@ -281,18 +283,17 @@ class _Overseer:
                 return
             await anyio.sleep(seconds if since is None else max(0.001, since + seconds - now))
 
-    async def _watch_signals(self, *, task_status: TaskStatus[None]) -> None:
-        """Passes signals on to the group; a second one, and any SIGTERM or SIGHUP, ends it for certain."""
-        with anyio.open_signal_receiver(*FORWARDED) as received:
-            task_status.started()
-            async for number in received:
-                first = self.signalled is None
-                self.signalled = int(number)
-                if self.child.started.is_set():
-                    self.child.send(number)
-                self._interrupted.set()
-                if number != signal.SIGINT or not first:
-                    self.end_it("signal")
+    def interrupt(self, number: int) -> None:
+        """Passes a signal on to the group; a second one, and any SIGTERM or SIGHUP, ends it for certain."""
+        if self._done.is_set():
+            return  # the agent has gone; what is left is to write down what it did
+        first = self.signalled is None
+        self.signalled = number
+        if self.child.started.is_set():
+            self.child.send(number)
+        self._interrupted.set()
+        if number != signal.SIGINT or not first:
+            self.end_it("signal")
 
     async def _watch_patience(self) -> None:
         await self._interrupted.wait()

@@ -1,0 +1,100 @@
+"""Standard output and named pipes: outputs that cannot seek, and whose reader may be slow, or leave."""
+
+import errno
+import math
+import os
+import select
+import stat
+from pathlib import Path
+
+import anyio
+
+from agentv_stream.errors import SinkError
+
+OPEN_SECONDS = 0.05  # how often a named pipe without a reader is tried again
+STANDARD_OUTPUT = "-"
+
+
+def cannot_seek(target: str) -> bool:
+    """Whether a name means standard output, or something that exists and is neither a file nor a folder."""
+    if target == STANDARD_OUTPUT:
+        return True
+    try:
+        mode = Path(target).stat().st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+class PipeOutput:
+    """Writes to standard output (`-`) or to a named pipe or device.
+
+    Waiting blocks no thread: it is written when there is room, in pieces that fit (a pipe that has room takes
+    `PIPE_BUF` bytes at once), because the mode of a descriptor that we share with others is not ours to change.
+    `left` says that the reader has gone.
+    """
+
+    def __init__(self, target: str) -> None:
+        self.name = "standard output" if target == STANDARD_OUTPUT else target
+        self.left = False
+        self._target = target
+        self._descriptor: int | None = None
+        self._deadline = math.inf
+        self._scope: anyio.CancelScope | None = None
+
+    async def write(self, data: bytes) -> None:
+        """Hands all of `data` to the kernel; waits for a reader, and for room.
+
+        Raises: SinkError; when the reader has left, and when the patience of `hurry` is over, too.
+        """
+        with anyio.CancelScope(deadline=self._deadline) as scope:
+            self._scope = scope
+            try:
+                if self._descriptor is None:
+                    self._descriptor = await self._open()
+                await self._write(self._descriptor, data)
+            except BrokenPipeError as error:
+                self.left = True
+                raise SinkError(self.name, error) from error
+            except OSError as error:
+                raise SinkError(self.name, error) from error
+        self._scope = None
+        if scope.cancelled_caught:
+            raise SinkError(self.name, TimeoutError(errno.ETIMEDOUT, "nobody reads it"))
+
+    def hurry(self, seconds: float) -> None:
+        """From now on nobody is waited for longer than until `seconds` from now; the first call counts."""
+        if self._deadline == math.inf:
+            self._deadline = anyio.current_time() + seconds
+            if self._scope is not None:
+                self._scope.deadline = self._deadline
+
+    def close(self) -> None:
+        """Closes what was opened here; standard output stays open."""
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None and self._target != STANDARD_OUTPUT:
+            os.close(descriptor)
+
+    async def _open(self) -> int:
+        if self._target == STANDARD_OUTPUT:
+            return 1
+        while True:
+            try:
+                return os.open(self._target, os.O_WRONLY | os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 0))
+            except OSError as error:
+                if error.errno != errno.ENXIO:  # nobody has opened the other end yet
+                    raise
+            await anyio.sleep(OPEN_SECONDS)
+
+    async def _write(self, descriptor: int, data: bytes) -> None:
+        poll = select.poll()
+        poll.register(descriptor, select.POLLOUT)
+        view = memoryview(data)
+        while view:
+            if not poll.poll(0):
+                await anyio.wait_writable(descriptor)
+                continue
+            try:
+                view = view[os.write(descriptor, view[: select.PIPE_BUF]) :]
+            except BlockingIOError:
+                await anyio.wait_writable(descriptor)

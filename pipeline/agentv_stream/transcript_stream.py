@@ -1,0 +1,71 @@
+"""The transcript where it cannot be patched: standard output, a named pipe. The totals stand in its last row."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from agentv_stages.result import Observer
+from agentv_stages.sinks.transcript import Identity, TranscriptRows, totals_members
+from agentv_stream.errors import SinkError
+from agentv_stream.pipe_output import PipeOutput, cannot_seek
+from agentv_stream.transcript_sink import TranscriptSink
+
+
+class TranscriptStream(TranscriptSink):
+    """Rows as they are complete, all but the newest, which waits: it may be the last, and bear the totals.
+
+    A reader that leaves ends the transcript, not the run. There is no `path`; `written` says where the rows went, once
+    there are any.
+    """
+
+    def __init__(self, target: str, place: Callable[[], tuple[Path, str, Identity]], observer: Observer) -> None:
+        super().__init__(place, observer, finished=False)
+        self.output = PipeOutput(target)
+        self.written: str | None = None
+        self._target = target
+        self._broken = False
+
+    async def _write(self) -> None:
+        ready, self._held = self._held[:-1], self._held[-1:]
+        data = self._rendered().render(ready)
+        if data:
+            await self._send(data)
+
+    async def close(self, whole: bool) -> None:
+        try:
+            if self._held and not self._broken:
+                rows, totals = self._rendered(), self._observer.totals
+                *before, last = self._held
+                self._held = []
+                members = totals_members(totals.tokens(), totals.cost_usd, totals.duration_ms)
+                await self._send(rows.render(before) + rows.row(last, members))
+        finally:
+            self.output.close()
+
+    def _rendered(self) -> TranscriptRows:
+        if self._rows is None:
+            _, _, identity = self._place()
+            self._rows = TranscriptRows(identity, gap=False)
+        return self._rows
+
+    async def _send(self, data: bytes) -> None:
+        try:
+            await self.output.write(data)
+        except SinkError:
+            self._broken = True
+            self.required = not self.output.left
+            raise
+        self.written = self._target
+
+
+def transcript_file(target: str | None) -> Path | None:
+    """The file that `--transcript` names, None where it names none."""
+    return None if target is None or cannot_seek(target) else Path(target)
+
+
+def make_transcript(
+    target: str | None, place: Callable[[], tuple[Path, str, Identity]], observer: Observer, finished: bool
+) -> TranscriptSink:
+    """The transcript's sink: in a file of the usual name, in the file `target`, or through the pipe `target`."""
+    if target is not None and cannot_seek(target):
+        return TranscriptStream(target, place, observer)
+    return TranscriptSink(place, observer, finished, transcript_file(target))
