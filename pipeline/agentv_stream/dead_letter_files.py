@@ -89,7 +89,9 @@ def fault_lines(places: list[Path] | None, as_json: bool) -> str:
                 continue
             where = f"{visible(letter.file, 80)} row {letter.row} offset {letter.offset} ({letter.length} bytes)"
             out.append(f"{letter.reason:14} {where}  {visible(letter.detail, 80)}  [{visible(str(path), 120)}:{n}]")
-    return "\n".join(out) + "\n" if out else "no faults\n"
+    if not out:
+        return "" if as_json else "no faults\n"
+    return "\n".join(out) + "\n"
 
 
 def fault_bytes(place: str) -> str:

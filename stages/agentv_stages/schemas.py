@@ -1,9 +1,10 @@
-"""The shapes of every output as Structs, and the JSON Schemas made from them. Documentation that is checked.
+"""The shapes of a session's outputs as Structs, and the JSON Schemas made from them. Documentation that is checked.
 
 The writers render bytes directly; tests hold what they write against these.
 """
 
-from typing import Any, Literal
+from types import UnionType
+from typing import Any, Literal, get_args, get_origin
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
@@ -11,6 +12,8 @@ from msgspec import UNSET, Struct, UnsetType
 from agentv_stages.event import Kind, Origin, Outcome, Status
 from agentv_stages.fault import Reason
 from agentv_stages.result import Evidence, Outputs, SessionFacts
+from agentv_stages.trajectory import CaseResult
+from agentv_stages.trajectory.trace_events import TraceEvent
 
 
 class CallFacts(Struct):
@@ -247,8 +250,8 @@ class ResultFile(Struct):
     estimated_cost_usd: float | UnsetType | None = UNSET
     price_table_date: str | UnsetType = UNSET
     agent_num_turns: int | UnsetType = UNSET
-    verdicts: list[Any] | UnsetType = UNSET
-    traces: list[Any] | UnsetType = UNSET
+    verdicts: list[CaseResult] | UnsetType = UNSET
+    traces: list[TraceEvent] | UnsetType = UNSET
     target: str | UnsetType = UNSET
     test_id: str | UnsetType = UNSET
     attempt: int | UnsetType = UNSET
@@ -326,9 +329,16 @@ VERSIONS = {
 
 
 def schema(name: str) -> dict[str, Any]:
-    """The JSON Schema (2020-12) of an output.
+    """The JSON Schema (2020-12) of an output of a session; `agentv_stream.schemas` has those of commands, too.
 
     Raises: KeyError for a name that there is none of.
     """
-    made = msgspec.json.schema(SHAPES[name])
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": VERSIONS[name], **made}
+    return titled(SHAPES[name], VERSIONS[name])
+
+
+def titled(shape: Any, version: str) -> dict[str, Any]:
+    """The JSON Schema of a type, or of a union of Structs of which one fits, with the version as its title."""
+    # msgspec makes no schema of a union of Structs without tags, so they are told one by one.
+    forms, parts = msgspec.json.schema_components(get_args(shape) if get_origin(shape) is UnionType else (shape,))
+    made = forms[0] if len(forms) == 1 else {"anyOf": list(forms)}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": version, **made, "$defs": parts}

@@ -1,11 +1,10 @@
-"""Everything that is written, held against its schema: real outputs of every agent's fixtures."""
+"""What a session leaves behind, held against its schemas: real outputs of every agent's fixtures."""
 
 import json
 import re
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any
 
 import anyio
 import pytest
@@ -13,50 +12,19 @@ from jsonschema import Draft202012Validator
 
 from agentv_stages.providers import NAMES
 from agentv_stages.result import Result
-from agentv_stages.schemas import SHAPES, VERSIONS, schema
 from agentv_stages.sinks.event_lines import EventLines
+from agentv_stream.schemas import SHAPES, VERSIONS, about, schema
 from agentv_stream.session import Report, StreamSession
 from agentv_stream.settings import Settings, StreamLog
 from agentv_stream.source import FileSource
 from agentv_stream.summary import SessionReader
 from support.decoding import FIXTURES
+from support.schemas import fits, validator
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 OF_AGENTS = [path for name in NAMES for path in (FIXTURES / name).rglob("*.json*")]
 LOGS = sorted(path for path in (*EXAMPLES.glob("*.jsonl"), *OF_AGENTS) if not path.name.endswith(".meta.json"))
 DAMAGED = b"""Warning: no configuration\n{"type":"assistant","message":{"id":"m\n{"type":"tool_u\xff\n"""
-
-
-class Validator(Protocol):
-    """What is used of jsonschema's validators, whose stubs are typed in part only."""
-
-    def iter_errors(self, instance: Any) -> Iterator[Any]: ...
-
-    def is_valid(self, instance: Any) -> bool: ...
-
-
-@cache
-def validator(name: str) -> Validator:
-    made = schema(name)
-    Draft202012Validator.check_schema(made)
-    return cast("Validator", Draft202012Validator(closed(made)))
-
-
-def closed(made: Any) -> Any:
-    """A schema in which an object with named members has no others: a new member has to be written down."""
-    if isinstance(made, list):
-        return [closed(inner) for inner in made]  # pyright: ignore[reportUnknownVariableType] - JSON
-    if not isinstance(made, dict):
-        return made
-    inner: dict[str, Any] = {str(key): closed(value) for key, value in made.items()}  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType] - JSON
-    if inner.get("type") == "object" and isinstance(inner.get("properties"), dict):
-        inner.setdefault("additionalProperties", False)
-    return inner
-
-
-def fits(name: str, value: Any) -> None:
-    errors = [f"{error.json_path}: {error.message[:200]}" for error in validator(name).iter_errors(value)]
-    assert not errors, (name, errors[:3])
 
 
 def lines(path: Path) -> Iterator[Any]:
@@ -135,6 +103,7 @@ def test_every_schema_is_versioned_and_sound(name: str) -> None:
     assert made["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     assert made["title"] == VERSIONS[name]
     assert re.fullmatch(r"agentv(_stream)?\.[a-z_]+\.(v\d+|case)", VERSIONS[name])
+    assert re.fullmatch(r"[A-Z`].+\.", about(name))
 
 
 def test_a_schema_refuses_what_it_should() -> None:

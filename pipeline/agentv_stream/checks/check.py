@@ -27,6 +27,7 @@ from agentv_stream.folder import companions_of
 from agentv_stream.summary import SessionReader, without_collector
 
 SCHEMA = "agentv_stream.check.v1"
+LINE_SCHEMA = "agentv_stream.check_line.v1"
 FAILED: frozenset[Status] = frozenset(("error", "incomplete", "interrupted", "stalled", "killed"))
 
 OnDecision = Callable[[Case, Decision], None]
@@ -231,9 +232,10 @@ def report_jsonl(checks: Sequence[SourceCheck]) -> bytes:
     lines: list[bytes] = []
     for check in checks:
         head = {key: value for key, value in check.to_json().items() if key not in ("cases", "specs")}
-        if not check.cases:
-            lines.append(msgspec.json.encode({"schema_version": SCHEMA, **head}))
+        if not check.cases:  # it could not be read: its specs have no outcome
+            lines.append(msgspec.json.encode({"schema_version": LINE_SCHEMA, **head}))
+            continue
         for spec, case in zip(check.specs, check.cases, strict=True):
-            row = {"schema_version": SCHEMA, **head, "spec": spec, **msgspec.to_builtins(case)}
+            row = {"schema_version": LINE_SCHEMA, **head, "spec": spec, **msgspec.to_builtins(case)}
             lines.append(msgspec.json.encode(row))
     return b"".join(line + b"\n" for line in lines)

@@ -43,7 +43,9 @@ def cursor_lines(state: Path | None, as_json: bool) -> str:
                 f"{sum(one.mark.offset for one in row.inputs):>12} bytes in {len(row.inputs)} files  "
                 f"{facts['committed_at']}  {visible(row.main, 120)}  [{visible(str(facts['consumer']), 60)}]"
             )
-        return "\n".join(lines) + "\n" if lines else "no cursors\n"
+        if not lines:
+            return "" if as_json else "no cursors\n"
+        return "\n".join(lines) + "\n"
     finally:
         store.close()
 

@@ -18,6 +18,7 @@ from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_RUN, AgentvStreamError
 from agentv_stream.output_file import publish_now
 
 SCHEMA = "agentv_stream.import_report.v1"
+PLAN_SCHEMA = "agentv_stream.import_plan.v1"
 MOST_SHOWN = 20
 INTERRUPTED = 130
 
@@ -139,7 +140,7 @@ def write_json(place: Path, value: Any) -> None:
 def _tell_units(units: Sequence[Unit], json: Path | None) -> int:
     if json is not None:
         rows = [{"source": u.name, "size": u.size} for u in units]
-        write_json(json, {"schema_version": SCHEMA, "found": len(units), "sources": rows})
+        write_json(json, {"schema_version": PLAN_SCHEMA, "found": len(units), "sources": rows})
         return EXIT_FINE if units else EXIT_RUN
     try:
         for unit in units:

@@ -12,14 +12,13 @@ def schema(
     """Print the versioned JSON Schema of an output, or the list of outputs."""
     import msgspec
 
-    from agentv_stages.schemas import SHAPES, VERSIONS
-    from agentv_stages.schemas import schema as make
-    from agentv_stream.cli.consuming import say
+    from agentv_stream.cli.telling import say
+    from agentv_stream.schemas import SHAPES, VERSIONS, about
+    from agentv_stream.schemas import schema as make
 
     if name is None:
         for key, version in VERSIONS.items():
-            doc = (SHAPES[key].__doc__ or "").splitlines()[0]
-            sys.stdout.write(f"{key:18} {version:36} {doc}\n")
+            sys.stdout.write(f"{key:16}  {version:34}  {about(key)}\n")
         return
     if name not in SHAPES:
         say(f"no output is called {name!r}; there are: {', '.join(SHAPES)}")

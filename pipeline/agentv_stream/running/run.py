@@ -15,9 +15,10 @@ from typing import Any
 
 import anyio
 import msgspec
+from msgspec import UNSET
 
 from agentv_stages.payload import decode_json
-from agentv_stages.result import Result
+from agentv_stages.result import Evidence, Result
 from agentv_stages.trajectory import trace_events
 from agentv_stages.trajectory.json_values import is_object
 from agentv_stages.trajectory.trace_events import TraceList
@@ -350,7 +351,13 @@ def _value(result: Result | None, child: Child, live: LiveCheck | None) -> dict[
         "schema_version": OUTPUT_SCHEMA,
         "session": {"id": None, "provider": "unknown", "dialect": "none", "model": None, "version": None},
         "status": status or ("unknown" if child.received else "incomplete"),
-        "evidence": {"reason": reason, "exit_code": child.end.exit_code, "signal": child.end.signal},
+        "evidence": msgspec.to_builtins(
+            Evidence(
+                reason=reason,
+                exit_code=UNSET if child.end.exit_code is None else child.end.exit_code,
+                signal=UNSET if child.end.signal is None else child.end.signal,
+            )
+        ),
         "tool_use_summary": None,
         "tokens": None,
         "cost_usd": None,
