@@ -12,7 +12,14 @@ ifneq ($(CORPUS),)
 export AGENTV_STREAM_CORPUS ?= $(abspath $(CORPUS))
 endif
 
-.PHONY: demo test lint types mypy pyright docs check soak bench clean
+# AgentV itself, the judge of our transcripts and verdicts: installed by `make judge`; then `make test` asks it, too.
+AGENTV := agentv@4.42.4
+JUDGE := .cache/judge
+ifneq ($(wildcard $(JUDGE)/node_modules/agentv),)
+export AGENTV_STREAM_AGENTV ?= $(abspath $(JUDGE))/node_modules/agentv
+endif
+
+.PHONY: demo test judge lint types mypy pyright docs check soak bench clean
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "no Python 3.11 or later found; set PYTHON=/path/to/python3.11" >&2; exit 1; }
@@ -31,6 +38,16 @@ demo: $(VENV)/.run  ## the main job on examples/
 
 test: $(VENV)/.dev  ## every test; TESTS="tests/stages -k pair" for some
 	$(BIN)/python -m pytest $(TESTS)
+
+$(JUDGE)/$(AGENTV):
+	@command -v node >/dev/null && command -v npm >/dev/null || { echo "the judge needs Node and npm" >&2; exit 1; }
+	@mkdir -p $(JUDGE)
+	npm install --prefix $(JUDGE) --ignore-scripts --omit=optional --omit=peer --no-audit --no-fund $(AGENTV)
+	@touch $@
+
+judge: $(VENV)/.dev $(JUDGE)/$(AGENTV)  ## AgentV reads our transcripts, and gives the verdicts that we give
+	AGENTV_STREAM_AGENTV=$${AGENTV_STREAM_AGENTV:-$(abspath $(JUDGE))/node_modules/agentv} \
+		$(BIN)/python -m pytest tests/pipeline/test_agentv_readback.py tests/stages/test_trajectory_against_agentv.py
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -56,4 +73,4 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/run.py
 
 clean:
-	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .cache dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

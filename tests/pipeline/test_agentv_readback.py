@@ -1,6 +1,6 @@
 """AgentV itself reads our transcripts back: its messages, calls and totals are ours.
 
-Needs Node and AgentV's package (`npm i agentv@4.42.4` in any folder); AGENTV_STREAM_AGENTV names `node_modules/agentv`.
+Needs Node and AgentV's package: `make judge` installs it; AGENTV_STREAM_AGENTV names its folder.
 """
 
 import json
@@ -46,7 +46,7 @@ def reader() -> Path:
     """The module of AgentV's package that reads transcripts."""
     package = os.environ.get("AGENTV_STREAM_AGENTV")
     if not package or shutil.which("node") is None:
-        pytest.skip("needs node, and AGENTV_STREAM_AGENTV to name AgentV's package")
+        pytest.skip("needs node, and AGENTV_STREAM_AGENTV to name AgentV's package (make judge)")
     found = [p for p in sorted(Path(package, "dist").glob("dist-*.js")) if "readTranscriptJsonl" in p.read_text()]
     return found[0] if found else Path(package, "dist", "index.js")
 
@@ -100,6 +100,22 @@ def test_agentv_reads_transcripts_of_recordings(tmp_path: Path, client: str, sce
     if not log.is_file():
         pytest.skip("this agent has no such scenario")
     check(tmp_path, log)
+
+
+@pytest.mark.parametrize("log", [STREAM, SESSION], ids=["stream", "session"])
+def test_agentv_takes_the_totals_of_a_piped_transcript_when_its_last_row_comes_first(tmp_path: Path, log: Path) -> None:
+    """It takes them from the first row that it reads, whatever its index, and sorts the messages by their indexes."""
+    reader()
+    rows = consume(tmp_path, log, "--transcript", "-", "--stats", "s.json").out.splitlines(keepends=True)
+    piped, turned = tmp_path / "piped.jsonl", tmp_path / "turned.jsonl"
+    piped.write_bytes(b"".join(rows))
+    turned.write_bytes(b"".join(reversed(rows)))
+    ours = json.loads((tmp_path / "s.json").read_bytes())
+    straight, backwards = [one["groups"][0] for one in read_back(tmp_path, piped, turned)]
+    assert straight["messages"] == backwards["messages"]
+    assert "durationMs" not in straight  # nothing wrong is taken for a total
+    assert backwards["tokenUsage"]["input"] == ours["tokens"]["input"] is not None
+    assert (backwards.get("costUsd"), backwards.get("durationMs")) == (ours["cost_usd"], ours["duration_ms"])
 
 
 def test_a_transcript_of_a_killed_run_is_read_too(tmp_path: Path) -> None:

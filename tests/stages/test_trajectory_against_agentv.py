@@ -1,6 +1,6 @@
 """Random cases judged by AgentV's own graders (4.42, from npm) and by ours with `compat: agentv`: the same scores.
 
-Runs where `AGENTV_DIST` names the `dist` folder of an installed `agentv` 4.42 package and node is there.
+Needs Node and AgentV's package: `make judge` installs it; AGENTV_STREAM_AGENTV names its folder.
 """
 
 import json
@@ -138,11 +138,12 @@ class Maker:
 
 
 def test_compat_gives_the_scores_of_agentvs_own_graders(tmp_path: Path) -> None:
-    dist = os.environ.get("AGENTV_DIST")
+    package = os.environ.get("AGENTV_STREAM_AGENTV")
     node = shutil.which("node")
-    found = sorted(Path(dist).glob("dist-*.js")) if dist else []
-    if not found or node is None:
-        pytest.skip("AGENTV_DIST names no dist folder of agentv 4.42, or node is missing")
+    if not package or node is None:
+        pytest.skip("needs node, and AGENTV_STREAM_AGENTV to name AgentV's package (make judge)")
+    found = sorted(Path(package, "dist").glob("dist-*.js"))
+    assert found, f"{package} is no package of AgentV 4.42"
     maker = Maker(1)
     cases = [maker.case() for _ in range(CASES)]
     (tmp_path / "grade.mjs").write_text(GRADE, encoding="utf-8")
