@@ -29,17 +29,17 @@ class Connection(Protocol):
     def release(self, batch: Batch, stream: str | None = None) -> None: ...
 
 
-def upsert(at: Connection, update: wire.Update, source: Source, batch: Batch) -> None:
-    """A `tool_call`, a `tool_call_update` or the call of a permission request, known or not."""
+def upsert(at: Connection, kind: str, update: wire.Update | wire.CallUpdate, source: Source, batch: Batch) -> None:
+    """A `tool_call`, a `tool_call_update` (`kind`) or the call of a permission request, known or not."""
     state, call_id = at.state, update.toolCallId
     call = state.calls.get(call_id)
     if call is None:
         if not call_id or call_id in state.closed:
-            batch.ignore(f"{update.sessionUpdate}/late")
+            batch.ignore(f"{kind}/late")
             return
         call = _begin(at, update, source, batch)
     else:
-        batch.ignore(f"{update.sessionUpdate}/progress")
+        batch.ignore("tool_call_update/progress" if kind == "tool_call_update" else f"{kind}/progress")
     _merge(call, update)
     state.failure, status = None, update.status or ""
     over = status in OVER
@@ -96,7 +96,7 @@ def cancel(at: Connection, source: Source, batch: Batch) -> None:
         _close(at, call_id)
 
 
-def _begin(at: Connection, update: wire.Update, source: Source, batch: Batch) -> Call:
+def _begin(at: Connection, update: wire.Update | wire.CallUpdate, source: Source, batch: Batch) -> Call:
     state = at.state
     stream, parent = at.stream_of(update.meta) if update.meta is not None else (at.stream, None)
     if state.held:
@@ -124,7 +124,7 @@ def _answer(at: Connection, stream: str, call_id: str, source: Source) -> Answer
     return known
 
 
-def _merge(call: Call, update: wire.Update) -> None:
+def _merge(call: Call, update: wire.Update | wire.CallUpdate) -> None:
     meta = update.meta
     native = update.name
     if meta is not None:
@@ -133,17 +133,22 @@ def _merge(call: Call, update: wire.Update) -> None:
             native = meta.claudeCode.toolName
     if native:
         call.name = native
-    if update.title:
-        call.title = update.title
-        call.bad = call.bad or update.title in INVALID
+    title = update.title
+    if title:
+        call.title = title
+        call.bad = call.bad or title in INVALID
     if update.kind:
         call.kind = update.kind
-    if update.rawInput is not wire.ABSENT and update.rawInput not in wire.NOTHING:
-        call.input = Raw(bytes(update.rawInput))
-    if update.rawOutput is not wire.ABSENT and update.rawOutput not in wire.NOTHING:
-        call.output = Raw(bytes(update.rawOutput))
-    if update.content is not wire.ABSENT and update.content not in wire.NOTHING:
-        call.content = Raw(bytes(update.content))
+    # they keep their record in memory until the call has ended; a copy of each takes longer than their decoding
+    raw = update.rawInput
+    if raw is not wire.ABSENT and (len(raw) != 4 or raw != wire.NULL):
+        call.input = raw
+    raw = update.rawOutput
+    if raw is not wire.ABSENT and (len(raw) != 4 or raw != wire.NULL):
+        call.output = raw
+    raw = update.content
+    if raw is not wire.ABSENT and (len(raw) != 4 or raw != wire.NULL):
+        call.content = raw
     if update.locations:
         call.path = update.locations[0].path or call.path
 
@@ -153,13 +158,16 @@ def _complete(call: Call, call_id: str, status: str) -> bool:
 
     Gemini shows the content of a written file only with the result.
     """
-    data = bytes(call.input)
-    bare = data == b"{}" or data == b"null"
+    size = len(call.input)
+    bare = size == 2 or (size == 4 and call.input == wire.NULL)  # `{}` or null
     if bare and call_id.startswith("write_file"):
         return False
     if status == "in_progress" or status == "running":
         return True
-    return not bare and (data[:7] != b'{"cwd":' or b"," in data)
+    if bare:
+        return False
+    data = bytes(call.input)
+    return data[:7] != b'{"cwd":' or b"," in data
 
 
 def _finish(at: Connection, call_id: str, call: Call, status: str, source: Source, batch: Batch) -> None:

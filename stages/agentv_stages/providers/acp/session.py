@@ -41,6 +41,7 @@ from agentv_stages.times import from_epoch
 T = TypeVar("T")
 MOST = 10_000
 UPDATE = b'"method":"session/update"'
+FIRST = b'{"jsonrpc":"2.0",' + UPDATE
 
 
 class AcpDecoder:
@@ -53,24 +54,13 @@ class AcpDecoder:
 
     def decode(self, record: Record, batch: Batch) -> None:
         data = record.data
-        if UPDATE in data[:120]:  # nearly every line; any other order of members takes the longer way
+        # Nearly every line; any other order of members takes the longer way.
+        if data.startswith(FIRST) or UPDATE in data[:120]:
+            if self._hot(data, record, batch):
+                return
             message = wire.decode_message(data)
             if message.method == "session/update":
-                time = message.timestamp or message.time or message.ts
-                time_ms = from_epoch(time) if time is not None else None
-                source = Source(self.file, record.row, record.offset, len(data), time_ms, self.stream)
-                params, state = message.params, self.state
-                if params is None or state.session_id is None or params.update is None:
-                    self._updated(params, record, source, batch)
-                    return
-                update = params.update
-                kind = update.sessionUpdate
-                if kind == "agent_message_chunk":
-                    self._chunk(update, False, source, batch)
-                elif kind == "tool_call_update" or kind == "tool_call":
-                    calls.upsert(self, update, source, batch)
-                else:
-                    self._update(update, record, source, batch)
+                self._updated(message.params, record, self._source(message, record), batch)
                 return
         line = wire.decode_line(data)
         path = "`$"
@@ -100,6 +90,47 @@ class AcpDecoder:
                 batch.unknown_type("(no method)", record)
         except msgspec.ValidationError as error:  # the path must name the member as it stands in the record
             raise msgspec.ValidationError(str(error).replace("`$", path, 1)) from None
+
+    def _hot(self, data: bytes, record: Record, batch: Batch) -> bool:
+        """An update of a frequent kind, in one pass; False for all that has to be looked at more closely."""
+        try:
+            message = wire.decode_hot(data)
+        except msgspec.ValidationError:
+            return False
+        params, state = message.params, self.state
+        if message.method != "session/update" or params is None or state.session_id is None:
+            return False
+        update = params.update
+        if isinstance(update, wire.CallUpdate):
+            name = "tool_call" if isinstance(update, wire.CallBegun) else "tool_call_update"
+            calls.upsert(self, name, update, self._source(message, record), batch)
+        elif isinstance(update, wire.Chunk):
+            text, meta = update.content.text, update.meta
+            if state.tasks or state.held or (state.calls and state.agent == "copilot"):
+                return False
+            if len(text) > 2 and meta is None and bytes(text)[:1] == b'"':  # text of the main agent
+                thought = isinstance(update, wire.Thought)
+                self.say(text, thought, update.messageId, self._source(message, record), batch)
+            elif len(text) == 2 and meta is not None and meta.usage is not None:  # Qwen: the end of an answer
+                self._marked(meta, self._source(message, record), batch)
+            else:
+                return False
+        elif isinstance(update, wire.Window):
+            self._window(update, self._source(message, record), batch)
+        elif isinstance(update, wire.Title):
+            self._titled(update.title, self._source(message, record), batch)
+        elif isinstance(update, wire.Plan):
+            self._plan("plan", update.entries, self._source(message, record), batch)
+        elif update is None:
+            return False
+        else:
+            batch.ignore(wire.QUIET[type(update)])
+        return True
+
+    def _source(self, line: wire.Line | wire.Message | wire.HotMessage, record: Record) -> Source:
+        time = line.timestamp or line.time or line.ts
+        time_ms = None if time is None else from_epoch(time)
+        return Source(self.file, record.row, record.offset, len(record.data), time_ms, self.stream)
 
     def flush(self, batch: Batch) -> None:
         """Text of unknown origin is the main agent's; calls whose arguments never came are told as they are."""
@@ -158,7 +189,7 @@ class AcpDecoder:
             batch.ignore("session/request_permission/empty")
             return
         if asked.toolCallId and asked.toolCallId not in self.state.calls:
-            calls.upsert(self, asked, source, batch)
+            calls.upsert(self, asked.sessionUpdate, asked, source, batch)
         call = self.state.calls.get(asked.toolCallId)
         if call is not None:
             calls.emit(self, asked.toolCallId, call, batch)
@@ -248,7 +279,7 @@ class AcpDecoder:
         if kind == "agent_message_chunk":
             self._chunk(update, False, source, batch)
         elif kind == "tool_call_update" or kind == "tool_call":
-            calls.upsert(self, update, source, batch)
+            calls.upsert(self, kind, update, source, batch)
         elif kind == "agent_thought_chunk":
             self._chunk(update, True, source, batch)
         elif kind == "usage_update":
@@ -256,13 +287,9 @@ class AcpDecoder:
         elif kind == "user_message_chunk":
             self._user(update, source, batch)
         elif kind == "plan" or kind == "plan_update":
-            self._plan(update, source, batch)
+            self._plan(kind, update.entries, source, batch)
         elif kind == "session_info_update":
-            if update.title and update.title != self.state.title:
-                self.state.title = update.title
-                self._session(source, batch, title=update.title)
-            else:
-                batch.ignore(kind)
+            self._titled(update.title, source, batch)
         elif kind == "agent_message":
             self._whole(update, source, batch)
         elif kind == "notice":
@@ -306,28 +333,40 @@ class AcpDecoder:
             self.say(text, thought, update.messageId, _on(source, stream), batch)
         if marker:
             assert meta is not None
-            stream = self.stream_of(meta)[0]
-            self.release(batch, stream)
-            state.usage_marks = True
-            answer = self.answer(stream, source, bool(state.answers.get(stream, Answer()).marked))
-            batch.events.append(usage.of_call(state, meta, answer.id, _on(source, stream)))
-            answer.marked = True
+            self._marked(meta, source, batch)
+
+    def _marked(self, meta: wire.Meta, source: Source, batch: Batch) -> None:
+        """Qwen: the tokens of an answer, which ends with them."""
+        state = self.state
+        stream = self.stream_of(meta)[0]
+        self.release(batch, stream)
+        state.usage_marks = True
+        known = state.answers.get(stream)
+        answer = self.answer(stream, source, known is not None and known.marked)
+        batch.events.append(usage.of_call(state, meta, answer.id, _on(source, stream)))
+        answer.marked = True
 
     def say(self, text: Raw, thought: bool, native: str | None, source: Source, batch: Batch) -> None:
         """Appends a piece of an answer's text or reasoning."""
-        answer, state = self._speaking(thought, native, source), self.state
-        model = state.model
+        state = self.state
+        answer = state.answers.get(source.stream)
+        if answer is None or answer.ended > 0 or answer.marked or (native and native != answer.native):
+            answer = self._speaking(thought, native, source)
         if thought:
             state.thoughts = True
-            batch.events.append(Reasoning(source, "", answer.id, text, True, model))
+            batch.events.append(Reasoning(source, "", answer.id, text, True, state.model))
             return
-        failure = None
-        if state.agent == "copilot" and not answer.spoke and source.stream == self.stream:
-            found = FAILURE_TEXT.match(text_of(text))
-            failure = found.string if found else None
-        state.failure = failure
-        answer.spoke = True
-        batch.events.append(AssistantText(source, "", answer.id, text, True, failure is not None, model))
+        failed = False
+        if not answer.spoke:
+            answer.spoke = True
+            found = None
+            if state.agent == "copilot" and source.stream == self.stream:
+                found = FAILURE_TEXT.match(text_of(text)) if bytes(text)[1:8] == b"Error: " else None
+            failed = found is not None
+            state.failure = None if found is None else found.string
+        elif state.failure is not None:
+            state.failure = None
+        batch.events.append(AssistantText(source, "", answer.id, text, True, failed, state.model))
 
     def _speaking(self, thought: bool, native: str | None, source: Source) -> Answer:
         known = self.state.answers.get(source.stream)
@@ -365,14 +404,21 @@ class AcpDecoder:
         body = text_json(block.text) if text and block is not None else Raw(b"[" + bytes(update.content) + b"]")
         batch.events.append(UserText(source, "", body, self.state.user_id, False, text))
 
-    def _plan(self, update: wire.Update, source: Source, batch: Batch) -> None:
+    def _plan(self, kind: str, entries: Raw, source: Source, batch: Batch) -> None:
         tool = PLAN_TOOLS.get(self.state.agent)
-        if tool is None or bytes(update.entries)[:1] != b"[":
-            batch.ignore(update.sessionUpdate)  # the tool call beside it tells the same
+        if tool is None or bytes(entries)[:1] != b"[":
+            batch.ignore(kind)  # the tool call beside it tells the same
             return
-        calls.planned(self, tool, update.entries, source, batch)
+        calls.planned(self, tool, entries, source, batch)
 
-    def _window(self, update: wire.Update, source: Source, batch: Batch) -> None:
+    def _titled(self, title: str | None, source: Source, batch: Batch) -> None:
+        if title and title != self.state.title:
+            self.state.title = title
+            self._session(source, batch, title=title)
+        else:
+            batch.ignore("session_info_update")
+
+    def _window(self, update: wire.Update | wire.Window, source: Source, batch: Batch) -> None:
         if update.cost is not None and update.cost.amount is not None and update.cost.currency in (None, "USD"):
             self.state.cost = update.cost.amount
         if update.size and update.size != self.state.window:

@@ -13,10 +13,12 @@ The protocol has no native tool names. `naming.py` gives the best name that a me
                `execute`, `think`, `fetch`, `switch_mode`, `other`)
 """
 
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, Union
 
 import msgspec
-from msgspec import Raw, Struct, field
+from msgspec import Raw, Struct, defstruct, field
+
+from agentv_stages.providers.acp.catalogue import QUIET_UPDATES
 
 T = TypeVar("T")
 
@@ -142,6 +144,83 @@ class Message(Struct, gc=False):
     ts: str | int | float | None = None
 
 
+class Text(Struct, gc=False):
+    """A content block."""
+
+    type: str = "text"
+    text: Raw = ABSENT
+
+
+class Chunk(Struct, gc=False, tag_field="sessionUpdate", tag="agent_message_chunk"):
+    """A piece of an answer; what is not a single block is taken by `Update`."""
+
+    content: Text
+    messageId: str | None = None
+    meta: Meta | None = field(name="_meta", default=None)
+
+
+class Thought(Chunk, tag="agent_thought_chunk"):
+    pass
+
+
+class CallUpdate(Struct, gc=False, tag_field="sessionUpdate", tag="tool_call_update"):
+    """The members of `Update` that a call has."""
+
+    toolCallId: str = ""
+    title: str | None = None
+    name: str | None = None
+    kind: str | None = None
+    status: str | None = None
+    rawInput: Raw = ABSENT
+    rawOutput: Raw = ABSENT
+    content: Raw = ABSENT
+    locations: list[Location] | None = None
+    meta: Meta | None = field(name="_meta", default=None)
+
+
+class CallBegun(CallUpdate, tag="tool_call"):
+    pass
+
+
+class Plan(Struct, gc=False, tag_field="sessionUpdate", tag="plan"):
+    entries: Raw = ABSENT
+
+
+class Title(Struct, gc=False, tag_field="sessionUpdate", tag="session_info_update"):
+    title: str | None = None
+
+
+class Window(Struct, gc=False, tag_field="sessionUpdate", tag="usage_update"):
+    size: int | None = None
+    cost: Cost | None = None
+
+
+_silent = {
+    name: defstruct("Quiet", [], tag_field="sessionUpdate", tag=name, gc=False) for name in sorted(QUIET_UPDATES)
+}
+QUIET: dict[type, str] = {kind: name for name, kind in _silent.items()}
+"""The Structs of updates that carry nothing: of them not even the members are read."""
+if TYPE_CHECKING:
+    HotUpdate: TypeAlias = Chunk | Thought | CallUpdate | CallBegun | Plan | Title | Window
+else:
+    HotUpdate = Union[(Chunk, Thought, CallUpdate, CallBegun, Plan, Title, Window, *QUIET)]
+
+
+class HotParams(Struct, gc=False):
+    sessionId: str | None = None
+    update: HotUpdate | None = None
+
+
+class HotMessage(Struct, gc=False):
+    """A `session/update` of the frequent kinds, each in a Struct of its own: msgspec finds it by its name."""
+
+    method: str | None = None
+    params: HotParams | None = None
+    timestamp: str | int | float | None = None
+    time: str | int | float | None = None
+    ts: str | int | float | None = None
+
+
 class AgentInfo(Struct, gc=False):
     name: str | None = None
     version: str | None = None
@@ -193,13 +272,6 @@ class Details(Struct, gc=False):
     details: str | None = None
 
 
-class Text(Struct, gc=False):
-    """A content block."""
-
-    type: str = "text"
-    text: Raw = ABSENT
-
-
 class Piece(Struct, gc=False):
     """An element of a call's `content`: `content` holds a block, `diff` the change of a file."""
 
@@ -237,6 +309,7 @@ def decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
 
 
 decode_line = decoder(Line).decode
+decode_hot = decoder(HotMessage).decode
 decode_message = decoder(Message).decode
 decode_answer = decoder(Answer).decode
 decode_error = decoder(RpcError).decode
