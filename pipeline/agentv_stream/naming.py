@@ -5,6 +5,7 @@ Every part comes from outside, a session id from the agent too: it may hold sepa
 
 import re
 from datetime import UTC, datetime
+from hashlib import blake2b
 from pathlib import Path
 
 DEFAULT_ROOT = Path(".agentv")
@@ -23,6 +24,29 @@ def stem(started_ms: int, target: str, case: str, attempt: int | None = None) ->
     when = datetime.fromtimestamp(started_ms / 1000, UTC).strftime("%Y-%m-%dT%H-%M-%S-") + f"{started_ms % 1000:03d}Z"
     tail = f"_{attempt}" if attempt is not None else ""
     return f"{when}_{safe_part(target)}_{safe_part(case)}{tail}"
+
+
+def stem_start(name: str) -> int | None:
+    """The time (UTC ms) at the beginning of an output's name; None where there is none."""
+    try:
+        when = datetime.strptime(name.partition("_")[0], "%Y-%m-%dT%H-%M-%S-%fZ").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+    return int(when.timestamp()) * 1000 + when.microsecond // 1000
+
+
+def stand_in_id(path: str) -> str:
+    """The session id for a log that tells none: its file's name, and what tells it from another file of that name."""
+    place = Path(path).absolute()
+    return f"unknown-{place.stem}-{blake2b(str(place).encode(errors='surrogateescape'), digest_size=4).hexdigest()}"
+
+
+def stand_in_start(path: str, else_ms: int = 0) -> int:
+    """The start (UTC ms) for a log that tells no time: when its file was last changed; `else_ms` where it has gone."""
+    try:
+        return Path(path).stat().st_mtime_ns // 1_000_000
+    except OSError:
+        return else_ms
 
 
 def log_folder(out: Path | None, provider: str) -> Path:

@@ -35,7 +35,7 @@ from agentv_stream.dead_letter_sink import DeadLetterSink
 from agentv_stream.errors import EmptyInput, NotALog, SinkError, SourceError, UsageError
 from agentv_stream.fan_out import fan_out
 from agentv_stream.folder import companions_of
-from agentv_stream.naming import log_folder, stem
+from agentv_stream.naming import log_folder, stand_in_id, stand_in_start, stem
 from agentv_stream.pump import hand_on, items_of, pump
 from agentv_stream.settings import Settings
 from agentv_stream.sink import RenderSink, Sink
@@ -312,10 +312,14 @@ class StreamSession:
         """Folder, name and identity of the transcript, from what is known of the session by now."""
         assert self.observer is not None and self.provider is not None and self.dialect is not None
         facts, settings = self.observer.facts, self.settings
-        session_id = facts.session_id or f"unknown-{self.started_ms}"
+        log = self.source.name if self.source.finished and not self.source.name.startswith("<") else None
+        session_id = facts.session_id or (stand_in_id(log) if log else f"unknown-{self.started_ms}")
         target = settings.target or self.provider.name
         test_id = settings.test_id or session_id
-        started = facts.started_ms if facts.started_ms is not None else self.started_ms
+        started = facts.started_ms
+        if started is None:
+            started = stand_in_start(log, self.started_ms) if log else self.started_ms
+        opening = facts.opening
         identity = Identity(
             test_id=test_id,
             target=target,
@@ -324,11 +328,11 @@ class StreamSession:
             format=self.dialect.name,
             kind="agentv_run" if self.dialect.live else "imported_transcript",
             path=None if self.source.name.startswith("<") else self.source.name,
-            model=facts.model,
+            model=opening.model,
             started_ms=started,
-            git_branch=facts.git_branch,
-            cwd=facts.cwd,
-            version=facts.version,
+            git_branch=opening.git_branch,
+            cwd=opening.cwd,
+            version=opening.version,
         )
         if self._named is not None:
             return self._named.parent, self._named.name.removesuffix(".jsonl").removesuffix(".transcript"), identity

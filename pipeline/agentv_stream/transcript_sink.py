@@ -17,10 +17,13 @@ from agentv_stream.naming import free_name
 from agentv_stream.output_file import OutputFile
 
 GATHER_BYTES = 512 * 1024
+LIVE_PATIENCE = 64
+FINISHED_PATIENCE = 4096  # Copilot's stream tells its session's id in its last record
 
 
 class TranscriptSink:
-    """The transcript. Its first row waits until the session is known, or for 64 records, because every row names it.
+    """The transcript. Its first row waits until the session is known, because every row names it: for 64 records of a
+    stream that an agent writes just now, for 4,096 of a finished one.
 
     A session that is read again replaces its own file atomically; somebody else's file of that name is left alone. A
     file that was asked for by its name (`named`) is written anew, whatever stood there.
@@ -28,7 +31,6 @@ class TranscriptSink:
 
     name = "transcript"
     required = True
-    patience = 64
 
     def __init__(
         self,
@@ -41,6 +43,7 @@ class TranscriptSink:
         self._place = place
         self._observer = observer
         self._finished = finished
+        self.patience = FINISHED_PATIENCE if finished else LIVE_PATIENCE  # in records
         self._held: list[Message] = []
         self._rows: TranscriptRows | None = None
         self._file: OutputFile | None = None

@@ -16,8 +16,20 @@ from agentv_stages.event import (
 )
 
 
+class Opening(Struct, frozen=True):
+    """What the session was when its id and its model were first known; a prefix of the log decides it, not a cut."""
+
+    model: str | None = None
+    version: str | None = None
+    cwd: str | None = None
+    git_branch: str | None = None
+
+
 class Facts(Struct):
-    """Facts of one session; None where the log does not say. `started_ms` is the time of its first event."""
+    """Facts of one session; None where the log does not say. `started_ms` is the time of its first event.
+
+    `model` and `version` are the last ones that were told, `opening` holds the first ones.
+    """
 
     session_id: str | None = None
     model: str | None = None
@@ -35,6 +47,12 @@ class Facts(Struct):
     events: int = 0
     last_event: str | None = None  # of the main stream
     last_offset: int | None = None
+    first: Opening | None = None
+
+    @property
+    def opening(self) -> Opening:
+        """Model, version and folder as every row of a transcript names them: those that were known first."""
+        return self.first or Opening(self.model, self.version, self.cwd, self.git_branch)
 
 
 class FactsObserver:
@@ -85,6 +103,8 @@ class FactsObserver:
             facts.git_branch = facts.git_branch or event.git_branch
             facts.parent_session_id = facts.parent_session_id or event.parent_session_id
             facts.title = event.title or facts.title
+            if facts.first is None and facts.session_id is not None and facts.model is not None:
+                facts.first = Opening(facts.model, facts.version, facts.cwd, facts.git_branch)
 
     def snapshot(self) -> Facts:
         return self.facts

@@ -141,6 +141,14 @@ class LineReader:
         data = b"".join((*self._pieces, self._start))
         return Record(data, self.offset, self.row) if data.strip() else None
 
+    def rest(self) -> Batch | None:
+        """What `flush` would give, without taking it; None where there is nothing."""
+        record = self.peek()
+        if record is None:
+            return None
+        document = self._document
+        return Batch(self.file, end=self.offset, unterminated=not document, document=document, records=[record])
+
     @property
     def held_bytes(self) -> int:
         """How much of an unfinished line is in memory."""

@@ -156,8 +156,11 @@ class CursorStore:
         except sqlite3.Error as error:
             raise CursorError(f"cannot write the cursors in {self.path}: {error}") from error
 
-    def put(self, row: SessionRow, hashes: bytes = b"") -> None:
-        """Writes a session, its inputs, and the hashes of records that are new; within a transaction."""
+    def put(self, row: SessionRow, hashes: bytes = b"", anew: bool = False) -> None:
+        """Writes a session, its inputs, and the hashes of records that are new; within a transaction.
+
+        With `anew` they are all that there are: the session was read again.
+        """
         state = None if row.state is None else _compress.compress(row.state)
         outputs = None if row.outputs is None else msgspec.json.encode(row.outputs)
         merged = None if row.merged is None else msgspec.json.encode(row.merged)
@@ -168,6 +171,8 @@ class CursorStore:
         )  # fmt: skip
         self._db.execute("DELETE FROM input WHERE session=?", (row.id,))
         self._db.executemany(f"INSERT INTO input VALUES({','.join('?' * 20)})", _input_values(row))
+        if anew:
+            self._db.execute("DELETE FROM seen WHERE session=?", (row.id,))
         if hashes:
             self._db.execute("INSERT INTO seen VALUES(?,?)", (row.id, hashes))
 

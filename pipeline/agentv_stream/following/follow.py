@@ -21,7 +21,7 @@ from agentv_stream.discovery.discover import RememberingFolder
 from agentv_stream.discovery.places import Found, Root, signature_of, walk
 from agentv_stream.errors import AgentvStreamError, SinkError
 from agentv_stream.following.cursors import CursorError, CursorStore
-from agentv_stream.following.follow_outputs import FollowOutputs, ShortOutput
+from agentv_stream.following.follow_outputs import TRANSCRIPT, FollowOutputs, ShortOutput
 from agentv_stream.following.follow_plan import Counts, Entry, Plan, oldest_first, parents_first, place_of
 from agentv_stream.following.followed import Followed, Makes
 from agentv_stream.following.growing import OpenFiles
@@ -80,7 +80,7 @@ class Follower:
             whole = row.settled
             self._rotation.native(row.main, row.dialect, row.native, row.id)
             if row.outputs is not None:
-                path = row.outputs.path(".transcript.jsonl")
+                path = row.outputs.path(TRANSCRIPT)
                 self.taken[str(path)] = row.id
                 try:
                     whole = whole and path.stat().st_size == row.outputs.settled
@@ -172,7 +172,8 @@ class Follower:
                 self._rest()
         if any(one.path not in self.entries and not one.main for one in found.values()):
             for session in list(self.hot.values()):
-                self._companions(session, folder)
+                if session.number in self.hot:  # the one before may have taken it over
+                    self._companions(session, folder)
         self._began = True
 
     def _new(self, one: Found, folder: RememberingFolder) -> int:
@@ -227,20 +228,40 @@ class Follower:
         try:
             for one in session.companions(folder):
                 entry = self.entries.get(one.path)
-                other = self.hot.get(entry.number) if entry is not None else None
                 if entry is not None and entry.kind == "end" and entry.signature is not None:
                     one.mute_until = entry.signature.size
-                elif entry is not None and other is None:
-                    session.inputs.remove(one)  # it is followed as a session of its own since an earlier run
-                    continue
-                if other is not None:
-                    self._drop(other)
+                elif entry is not None and entry.number:
+                    self._hand_over(entry.number, one.path)
                 self.entries[one.path] = Entry(None, session.number)
                 self._backlog.add(session.number)
                 added = True
-        except OSError as error:
+        except (OSError, AgentvStreamError) as error:
             self._trouble(session.number, error)
         return added
+
+    def _hand_over(self, number: int, path: str) -> None:
+        """A file that was taken for a session of its own is a sub-agent's: what was written of it alone goes.
+
+        Raises: CursorError, SinkError.
+        """
+        other = self.wake(number)
+        if other is None:
+            return
+        if other.main != path:  # it was another session's copy or part
+            other.inputs = [one for one in other.inputs if one.path != path]
+            other.dirty = True
+            return
+        self.say("belongs to another session from now on", path=path)
+        if other.outputs is not None and other.outputs.state is not None:
+            self.taken.pop(str(other.outputs.state.path(TRANSCRIPT)), None)
+            other.outputs.remove()
+        self._drop(other)
+        self._backlog.discard(number)
+        self.troubles.pop(number, None)
+        for one in other.inputs:
+            self.entries.pop(one.path, None)
+        if self.store is not None and other.saved:
+            self.store.forget([number])
 
     def _changed(self, path: str) -> int:
         """The session of a file that is not as it was; 0 for none."""
@@ -286,6 +307,7 @@ class Follower:
             session.restore(row)
             if row.state is None:
                 session.begin_again()
+                self._backlog.add(number)
         except (CursorError, SinkError) as error:
             self._trouble(number, error)
             return None
@@ -388,7 +410,8 @@ class Follower:
         for number, session in list(self.hot.items()):
             quiet = now - self._grown_at.get(number, 0.0) >= self.plan.settle_seconds
             due = now >= self._settle_at.get(number, 0.0) and number not in self._backlog
-            if session.unsettled and number not in self.troubles and quiet and due:
+            here = number in self.hot  # settling another one may have taken it over
+            if here and session.unsettled and number not in self.troubles and quiet and due:
                 self.settle(session)
         self.commit(list(self.hot.values()))
         while len(self.hot) > MOST_HOT:
@@ -401,6 +424,9 @@ class Follower:
             self.hot.move_to_end(number)
             if self.store is None:
                 break
+            if not session.saved:  # nothing is known of it: it is looked at as a new one when it changes
+                for one in session.inputs:
+                    self.entries[one.path] = Entry(one.file.signature, 0, "ignored")
             self._drop(session)
 
     def _drop(self, session: Followed) -> None:
@@ -412,8 +438,14 @@ class Follower:
     def settle(self, session: Followed) -> None:
         """Outputs as of a finished session."""
         begun = time.monotonic()
+        undecided = session.chain is None
         try:
             session.settle()
+            if undecided and session.chain is not None and self._companions(session, self._folder):
+                self._advance(session.number)  # a document's sub-agents are known only now
+                if self.hot.get(session.number) is not session:
+                    return
+                session.settle()
             if session.merged is not None and session.chain is not None:
                 session.merged.release(at_end=True)
         except BrokenPipeError:
@@ -430,7 +462,7 @@ class Follower:
     def settle_all(self) -> None:
         """At the end: everything as if finished."""
         for session in list(self.hot.values()):
-            if session.unsettled and session.number not in self.troubles:
+            if session.number in self.hot and session.unsettled and session.number not in self.troubles:
                 self.settle(session)
         self.commit(list(self.hot.values()), force=True)
 
@@ -450,7 +482,7 @@ class Follower:
                 for session in due:
                     at = time.monotonic()
                     row, hashes = session.row()
-                    self.store.put(row, hashes)
+                    self.store.put(row, hashes, session.hashes_anew)
                     done.append(session)
                     self._commit_at[session.number] = at + max(0.25, (time.monotonic() - at) * SHARE)
         except CursorError as error:
@@ -466,7 +498,7 @@ class Follower:
         for session in done:
             session.committed()
             if session.outputs is not None and session.outputs.state is not None:
-                self.taken[str(session.outputs.state.path(".transcript.jsonl"))] = session.number
+                self.taken[str(session.outputs.state.path(TRANSCRIPT))] = session.number
         self.counts.commits += len(done)
         self.counts.commit_seconds += time.monotonic() - begun
 
@@ -507,11 +539,17 @@ class Follower:
         if not self.plan.files:
             return None
 
-        def place(observer: Observer) -> tuple[Path, str, Identity]:
-            return place_of(observer, session.main, self.plan.settings)
+        def ours(path: Path) -> bool:
+            return claim(path, False) and not taken(path)
+
+        def place(observer: Observer, named_ms: int | None) -> tuple[Path, str, Identity]:
+            return place_of(observer, session.main, self.plan.settings, named_ms, ours)
 
         def taken(path: Path) -> bool:
-            return self.taken.get(str(path), session.number) != session.number
+            if self.taken.get(str(path), session.number) != session.number:
+                return True
+            others = (s.outputs.state for s in self.hot.values() if s is not session and s.outputs is not None)
+            return any(state is not None and state.path(TRANSCRIPT) == path for state in others)
 
         def claim(path: Path, take: bool) -> bool:
             return self.store is not None and self.store.claim(str(path), take)

@@ -24,15 +24,17 @@ from agentv_stream.errors import SinkError
 from agentv_stream.naming import prepare_folder
 from agentv_stream.output_file import PRIVATE, publish_now
 from agentv_stream.settings import StreamLog
-from agentv_stream.transcript_sink import is_of_session
+from agentv_stream.transcript_sink import FINISHED_PATIENCE, is_of_session
 
-PATIENCE = 64  # records that the first row waits for the session's id and model
 TRANSCRIPT, LETTERS, RESULT = ".transcript.jsonl", ".dead-letters.jsonl", ".result.json"
-Place = Callable[[Observer], tuple[Path, str, Identity]]
+Place = Callable[[Observer, int | None], tuple[Path, str, Identity]]
 
 
 class OutputState(Struct):
-    """Where the outputs of a session lie and how long they are, in bytes of whole lines. `settled` is with the rest."""
+    """Where the outputs of a session lie and how long they are, in bytes of whole lines. `settled` is with the rest.
+
+    `provisional` ones are made anew, perhaps elsewhere, when the session goes on.
+    """
 
     folder: str
     stem: str
@@ -43,6 +45,7 @@ class OutputState(Struct):
     log: int = 0
     log_first_ms: int | None = None
     settled: int = 0
+    provisional: bool = False
 
     def path(self, suffix: str) -> Path:
         return Path(self.folder) / f"{self.stem}{suffix}"
@@ -134,8 +137,8 @@ class ShortOutput(SinkError):
 class FollowOutputs:
     """The files of one session.
 
-    `place` says where they go, once the session is known; `taken` whether a transcript is another session's; `claim`
-    says whether it was ours before, and takes it if it is told to.
+    `place` says where they go once the session is known; it is told the start (UTC ms) that their name bore before.
+    `taken` says whether a transcript is another session's, `claim` whether it was ours before; if told to, it takes it.
     """
 
     def __init__(
@@ -159,6 +162,7 @@ class FollowOutputs:
         self.provisional = False  # the place was taken before the session was known; it is given up when it goes on
         self.settled = False
         self.settled_length = 0
+        self._named_ms: int | None = None
 
     @property
     def ready(self) -> bool:
@@ -167,10 +171,20 @@ class FollowOutputs:
 
     def restore(self, state: OutputState) -> None:
         self._use(state)
+        self.provisional = state.provisional
         self.settled = True  # there may be something to cut
 
-    def restart(self, state: OutputState) -> None:
+    def restart(self) -> None:
         """The session is read again from its beginning, into the same files. Raises: SinkError."""
+        state = self.state
+        if state is None:
+            return
+        if self.provisional:
+            self.remove()
+            self._held, self._faults, self._logged, self.settled = [], [], [], False
+            return
+        state.rows = state.transcript = state.letters = state.log = 0
+        state.log_first_ms = None
         self._use(state)
         for file in (self._transcript, self._letters, self._log):
             file.cut()
@@ -187,7 +201,7 @@ class FollowOutputs:
         if self.state is None:
             facts = observer.facts
             known = facts.session_id is not None and facts.model is not None
-            if not self._held or not (known or facts.records >= PATIENCE):
+            if not self._held or not (known or facts.records >= FINISHED_PATIENCE):
                 return
             self._open(observer)
         self._write()
@@ -201,10 +215,25 @@ class FollowOutputs:
             for file in (self._transcript, self._letters, self._log):
                 file.cut()
             if self.provisional:
-                for suffix in (TRANSCRIPT, LETTERS, RESULT, self._log_suffix):
-                    state.path(suffix).unlink(missing_ok=True)
-                self.state, self.provisional = None, False
+                self.remove()
         self.settled = False
+
+    def remove(self) -> None:
+        """Nothing of the session stays on disk. Raises: SinkError."""
+        state = self.state
+        if state is None:
+            return
+        try:
+            for suffix in (TRANSCRIPT, LETTERS, RESULT, self._log_suffix):
+                state.path(suffix).unlink(missing_ok=True)
+            if state.path(".dead").is_dir():
+                for blob in state.path(".dead").glob("*.bin"):
+                    blob.unlink(missing_ok=True)
+                state.path(".dead").rmdir()
+        except OSError as error:
+            raise SinkError(str(state.path(TRANSCRIPT)), error) from error
+        self._named_ms = state.identity.started_ms
+        self.state, self.provisional = None, False
 
     def settle(
         self, batches: list[Batch], observer: Observer, left: list[str], verdicts: Sequence[CaseResult] = ()
@@ -254,8 +283,10 @@ class FollowOutputs:
     def snapshot(self) -> OutputState | None:
         """Where the outputs stand; None while their place is not known."""
         state = self.state
-        if state is None or self.provisional:
+        if state is None:
             return None
+        if self.provisional:
+            return OutputState(state.folder, state.stem, state.identity, settled=self.settled_length, provisional=True)
         return OutputState(
             state.folder, state.stem, state.identity, self._rows.rows, self._transcript.length, self._letters.length,
             self._log.length, self._summary.first_ms, self.settled_length if self.settled else -1,
@@ -266,7 +297,7 @@ class FollowOutputs:
         return ".stream.jsonl" if self._stream_log == "raw" else ".stream.log"
 
     def _open(self, observer: Observer) -> None:
-        folder, stem, identity = self._place(observer)
+        folder, stem, identity = self._place(observer, self._named_ms)
         path = folder / f"{stem}{TRANSCRIPT}"
         n = 2
         while self._taken(path) or self._foreign(path, identity.session_id):

@@ -12,7 +12,7 @@ from agentv_stages.sinks.transcript import Identity
 from agentv_stages.trajectory import Case
 from agentv_stream.discovery.places import Found, Root, Signature, logical_name
 from agentv_stream.following.follow_chain import MakeCases
-from agentv_stream.naming import log_folder, stem
+from agentv_stream.naming import log_folder, safe_part, stand_in_id, stand_in_start, stem, stem_start
 from agentv_stream.settings import Settings
 
 
@@ -56,13 +56,25 @@ class Counts:
     changes: dict[str, int] = field(default_factory=dict[str, int])
 
 
-def place_of(observer: Observer, main: str, settings: Settings) -> tuple[Path, str, Identity]:
-    """Folder, name and identity as `consume` gives them."""
+def place_of(
+    observer: Observer, main: str, settings: Settings, named_ms: int | None, ours: Callable[[Path], bool]
+) -> tuple[Path, str, Identity]:
+    """Folder, name and identity as `consume` gives them.
+
+    A log without times keeps the name that it got when it was first written, whatever its file's time is now:
+    `named_ms` stands in it, or it lies there since a crash (`ours`).
+    """
     facts = observer.facts
-    session_id = facts.session_id or f"unknown-{Path(main).stem}"
+    session_id = facts.session_id or stand_in_id(main)
     target = settings.target or observer.provider.name
     test_id = settings.test_id or session_id
-    started = facts.started_ms if facts.started_ms is not None else 0
+    folder = log_folder(settings.out, observer.provider.name)
+    started = facts.started_ms
+    if started is None:
+        started = named_ms if named_ms is not None else _named_start(folder, target, test_id, ours)
+    if started is None:
+        started = stand_in_start(main)
+    opening = facts.opening
     identity = Identity(
         test_id=test_id,
         target=target,
@@ -71,13 +83,22 @@ def place_of(observer: Observer, main: str, settings: Settings) -> tuple[Path, s
         format=observer.dialect.name,
         kind="agentv_run" if observer.dialect.live else "imported_transcript",
         path=main,
-        model=facts.model,
+        model=opening.model,
         started_ms=started,
-        git_branch=facts.git_branch,
-        cwd=facts.cwd,
-        version=facts.version,
+        git_branch=opening.git_branch,
+        cwd=opening.cwd,
+        version=opening.version,
     )
-    return log_folder(settings.out, observer.provider.name), stem(started, target, test_id), identity
+    return folder, stem(started, target, test_id), identity
+
+
+def _named_start(folder: Path, target: str, test_id: str, ours: Callable[[Path], bool]) -> int | None:
+    """The start that stands in the name of the transcript that a follower began before, if there is one."""
+    for path in sorted(folder.glob(f"*_{safe_part(target)}_{safe_part(test_id)}.transcript.jsonl")):
+        started = stem_start(path.name)
+        if started is not None and ours(path):
+            return started
+    return None
 
 
 def oldest_first(found: Found) -> tuple[bool, int, str]:

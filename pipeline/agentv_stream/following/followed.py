@@ -84,6 +84,7 @@ class Followed:
         self.repeated = 0
         self.active_ms = 0
         self.new_hashes: list[bytes] = []
+        self._hashes_anew = False  # what the cursors hold of them counts no more
 
     @property
     def provider(self) -> Provider | None:
@@ -125,7 +126,7 @@ class Followed:
         return one
 
     def _counts(self) -> dict[bytes, int]:
-        counts = self.makes.seen(self.number) if self.saved else {}
+        counts = self.makes.seen(self.number) if self.saved and not self._hashes_anew else {}
         for own in self.new_hashes:
             counts[own] = counts.get(own, 0) + 1
         return counts
@@ -222,9 +223,10 @@ class Followed:
 
     def end_partial(self, one: Input) -> None:
         """No more comes for the unfinished last line: it is taken as it is. Raises: SinkError, OSError."""
-        last = one.file.reader.peek()
+        last = one.file.reader.rest()
         if last is not None:
-            self.take(one, Batch(one.path, records=[last], unterminated=True, end=one.file.position))
+            last.end = one.file.position
+            self.take(one, last)
             one.file.reader.row += 1
         self.unsettled = self.dirty = True
 
@@ -247,16 +249,14 @@ class Followed:
             one.file = GrowingFile(one.path, self.makes.files, cap=self.makes.cap)
             one.skipped, one.known = 0, None
         outputs = self.outputs
-        if outputs is not None and outputs.state is not None:
-            state = outputs.state
-            state.rows = state.transcript = state.letters = state.log = 0
-            outputs.restart(state)
+        if outputs is not None:
+            outputs.restart()
         chain = self.chain
         if chain is not None:
             self.start(chain.provider, chain.dialect)
         else:
             self.detector, self.strange = Detector(self.makes.only), False
-        self.new_hashes = []
+        self.new_hashes, self._hashes_anew = [], True
         self.dirty = self.unsettled = True
 
     # --- rest
@@ -273,9 +273,9 @@ class Followed:
             return
         unfinished: list[Batch] = []
         for one in self.inputs:
-            last = one.file.reader.peek() if one.state == "live" else None
+            last = one.file.reader.rest() if one.state == "live" else None
             if last is not None:
-                unfinished.append(Batch(one.path, records=[last], unterminated=True))
+                unfinished.append(last)
         batches, after = chain.flushed(unfinished)
         verdicts = [case.result() for case in after.cases]
         self.outputs.settle(batches, after.observer, list(after.pair.left), verdicts)
@@ -285,10 +285,10 @@ class Followed:
         """The input is at rest: what stands in it has to be enough."""
         detector, main = self.detector, self.inputs[0]
         assert detector is not None
-        last = main.file.reader.peek()
+        last = main.file.reader.rest()
         if last is not None:
             held = list(detector.held)
-            detector.push(Batch(main.path, records=[last], unterminated=True))
+            detector.push(last)
             detector.held = held
         if not detector.seen_records:
             return False
@@ -303,14 +303,20 @@ class Followed:
 
     @property
     def committable(self) -> bool:
-        """Whether everything that was read stands in the outputs for good."""
+        """Whether everything that was read stands in the outputs, for good or until the session goes on."""
         if self.strange:
             return True
         if self.chain is None or (self.merged is not None and not self.merged.ready):
             return False
         if any(one.file.position < one.mute_until for one in self.inputs):
             return False
-        return self.outputs is None or self.outputs.ready or self.document
+        return self.outputs is None or self.outputs.ready or self.outputs.settled
+
+    @property
+    def anew(self) -> bool:
+        """Whether it is read from its beginning when it goes on: no state of it is kept, and no hash of a record."""
+        waits = self.outputs is not None and not self.outputs.ready
+        return self.strange or self.document or waits
 
     def row(self) -> tuple[SessionRow, bytes]:
         """The session as the cursors keep it, and the hashes of what is new since the last time."""
@@ -329,14 +335,20 @@ class Followed:
         if chain is not None and not self.strange:
             row.outputs = outputs.snapshot() if outputs is not None else None
             row.merged = self.merged.snapshot() if self.merged is not None else None
-            row.state = None if whole_document else chain.snapshot()
-        return row, b"".join(self.new_hashes)
+            row.state = None if self.anew else chain.snapshot()
+        return row, b"" if self.anew else b"".join(self.new_hashes)
+
+    @property
+    def hashes_anew(self) -> bool:
+        """Whether the hashes of `row` take the place of those that the cursors hold."""
+        return self._hashes_anew or self.anew
 
     def committed(self) -> None:
         """The row was written."""
         self.saved = True
         self.dirty = False
-        self.new_hashes = []
+        if not self.anew:  # else they are written with the first state that is kept
+            self.new_hashes, self._hashes_anew = [], False
 
     def restore(self, row: SessionRow) -> None:
         """Puts back what was committed. Raises: msgspec.MsgspecError, KeyError when it is of another version."""

@@ -76,6 +76,7 @@ class OpenFiles:
         known = self._open.pop(id(file), None)
         if known is not None:
             os.close(known[1])
+        file.close_stream()
 
     def close_all(self) -> None:
         while self._open:
@@ -109,11 +110,11 @@ class GrowingFile:
 
     @property
     def backlog(self) -> int:
-        """Bytes that stand in the file and were not read; of a compressed one its size until it was read."""
+        """Bytes that stand in the file and were not read; of a compressed one its size until it was read to its end."""
         if self.signature is None:
             return 0
         if self.packed:
-            return 0 if self.position else self.signature.size
+            return self.signature.size if self._stream is not None or not self.position else 0
         return max(0, self.signature.size - self.position)
 
     def mark(self) -> Mark:
@@ -225,13 +226,17 @@ class GrowingFile:
         try:
             data = self._stream.read(limit)
         except damages() as error:
-            self._stream.close()
-            self._stream = None
+            self.close_stream()
             raise OSError(f"damaged compression: {error}") from error
         if not data:
+            self.close_stream()
+        return data
+
+    def close_stream(self) -> None:
+        """Lets go of an unpacked stream; the next read begins it anew, at the position."""
+        if self._stream is not None:
             self._stream.close()
             self._stream = None
-        return data
 
     def feed(self, data: bytes, arrived_ms: int | None) -> tuple[Batch, ...]:
         """Takes bytes that `read` gave; gives the records that they end."""

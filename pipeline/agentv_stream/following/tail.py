@@ -56,6 +56,9 @@ async def tail(follower: Follower, running: Running, say: Say) -> None:
         running.stopping = True
         if not running.broken_pipe:
             await anyio.to_thread.run_sync(follower.settle_all)
+            while running.once and follower.backlog:  # what settling found: sub-agents of a document
+                await anyio.to_thread.run_sync(follower.round, False)
+                await anyio.to_thread.run_sync(follower.settle_all)
         tasks.cancel_scope.cancel()
 
 
