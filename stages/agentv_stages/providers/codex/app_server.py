@@ -7,7 +7,7 @@ Threads other than the first are sub-agents: stream `subagent:<thread id>`.
 Source: Codex 0.142 recordings by AgentV; openai/codex, app-server README.
 """
 
-from msgspec import Raw, Struct, field
+from msgspec import Raw, Struct, ValidationError, field
 from msgspec.json import Decoder
 
 from agentv_stages.batch import Batch, Record
@@ -51,9 +51,26 @@ KINDS = {
     "imageGeneration": "plan",
     "hookPrompt": "plan",
 }
+BEGUN_QUIETLY = {
+    name: f"item.started:{KINDS[name]}" for name in ("agentMessage", "reasoning", "plan", "sleep", "contextCompaction")
+}
+BEGUN_QUIETLY["userMessage"] = "item/started:userMessage"
 AREAS = frozenset({"account", "app", "fs", "fuzzyFileSearch", "hook", "mcpServer", "model", "remoteControl", "skills"})
 QUIET = frozenset({"thread", "turn", "item", "rawResponseItem", "command", "windowsSandbox", "process"}) | AREAS
+QUIET_METHODS = frozenset({"initialize", "initialized", "serverRequest/resolved"})
 NOTICES = frozenset({"configWarning", "deprecationNotice", "guardianWarning", "warning"})
+PIECE = "item/agentMessage/delta"
+APPROVALS = frozenset({"execCommandApproval", "applyPatchApproval"})
+TOLD = (NOTICES | APPROVALS) | {
+    "error",
+    "item/completed",
+    "item/started",
+    "model/rerouted",
+    "thread/started",
+    "thread/tokenUsage/updated",
+    "turn/completed",
+    PIECE,
+}
 
 
 class AppItem(Struct, gc=False, rename="camel"):
@@ -131,11 +148,21 @@ class Params(Struct, gc=False, rename="camel"):
     summary: Raw = ABSENT
 
 
+class Delta(Struct, gc=False, rename="camel"):
+    """A piece of a text."""
+
+    thread_id: str | None = None
+    item_id: str | None = None
+    delta: Raw = ABSENT
+
+
 class AppLine(Struct, gc=False):
+    """`params` are decoded for the methods that are looked into; of most lines the name is enough."""
+
     id: Raw = ABSENT
     method: str = ""
     type: Raw = ABSENT
-    params: Params | None = None
+    params: Raw = ABSENT
     result: Params | None = None
     error: Raw = ABSENT
 
@@ -159,6 +186,8 @@ class AppState(State):
 
 
 _decode = Decoder(AppLine).decode
+_decode_params = Decoder(Params).decode
+_decode_delta = Decoder(Delta).decode
 
 
 class AppServerDecoder(ItemStream):
@@ -170,25 +199,39 @@ class AppServerDecoder(ItemStream):
 
     def decode(self, record: Record, batch: Batch) -> None:
         line = _decode(record.data)
-        method, p = line.method, line.params
+        method = line.method
         if not method:
             self._reply(line, record, batch)
-            return
-        if p is None:
+        elif not given(line.params):
             batch.ignore(method)
+        elif method in TOLD or method.endswith("/requestApproval"):
+            try:
+                if method != PIECE:
+                    self._told(method, _decode_params(line.params), record, batch)
+                else:
+                    self._piece(_decode_delta(line.params), record, batch)
+            except ValidationError as error:  # the path that it names begins in `params`; `Decode` prunes by it
+                text = str(error) if "`$" in str(error) else f"{error} - at `$`"
+                raise ValidationError(text.replace("`$", "`$.params", 1)) from None
+        elif method.partition("/")[0] in QUIET or method in QUIET_METHODS:
+            batch.ignore(method)
+        else:
+            batch.unknown_type(method, record)
+
+    def _told(self, method: str, p: Params, record: Record, batch: Batch) -> None:
+        if method == "item/started" and p.item is not None and p.item.type in BEGUN_QUIETLY:
+            batch.ignore(BEGUN_QUIETLY[p.item.type])
             return
-        source = self._source_of(p, record)
+        source = self._placed(p.thread_id, p.completed_at_ms or p.started_at_ms, record)
         if p.item is not None and method in ("item/completed", "item/started"):
             self._item(method, p.item, source, record, batch)
-        elif method == "item/agentMessage/delta" and first(p.delta) == b'"':
-            self._piece(p.item_id or "", p.delta, source, batch)
         elif method == "thread/tokenUsage/updated" and p.token_usage is not None:
             self._usage(p, p.token_usage, source, batch)
         elif method == "turn/completed" and p.turn is not None:
             self._end(p.turn, source, record, batch)
         elif method == "thread/started" and p.thread is not None:
             self._thread(p.thread, None, source, batch)
-        elif method.endswith("/requestApproval") or method in ("execCommandApproval", "applyPatchApproval"):
+        elif method.endswith("/requestApproval") or method in APPROVALS:
             text = plain(p.reason)
             batch.events.append(Notification(source, "", "permission_request", text, "info", p.item_id))
         elif method == "error":
@@ -198,24 +241,25 @@ class AppServerDecoder(ItemStream):
         elif method == "model/rerouted" or method in NOTICES:
             text = plain(p.summary) or plain(p.message) or plain(p.reason)
             batch.events.append(Notification(source, "", method, text, "warning"))
-        elif method.partition("/")[0] in QUIET or method in ("initialize", "initialized", "serverRequest/resolved"):
-            batch.ignore(method)
         else:
-            batch.unknown_type(method, record)
+            batch.ignore(method)
 
     def flush(self, batch: Batch) -> None:
         self._tell_begun(batch)
         super().flush(batch)
 
-    def _piece(self, item_id: str, delta: Raw, source: Source, batch: Batch) -> None:
-        begun = self.state.begun
+    def _piece(self, p: Delta, record: Record, batch: Batch) -> None:
+        batch.ignore(PIECE)
+        item_id, begun = p.item_id or "", self.state.begun
+        if first(p.delta) != b'"':
+            return
         if item_id in begun:
-            begun[item_id].pieces.append(delta)
-        else:
-            if len(begun) >= MOST_THREADS:
-                self._tell_begun(batch)
-            begun[item_id] = Begun(source, self._answer(source), [delta])
-        batch.ignore("item/agentMessage/delta")
+            begun[item_id].pieces.append(p.delta)
+            return
+        source = self._placed(p.thread_id, None, record)
+        if len(begun) >= MOST_THREADS:
+            self._tell_begun(batch)
+        self.state.begun[item_id] = Begun(source, self._answer(source), [p.delta])
 
     def _tell_begun(self, batch: Batch) -> None:
         """Texts that will not come whole any more."""
@@ -224,9 +268,9 @@ class AppServerDecoder(ItemStream):
             whole = join_strings(text.pieces)
             batch.events.append(AssistantText(text.source, "", text.answer, whole, False, False, self.state.model))
 
-    def _source_of(self, p: Params, record: Record) -> Source:
-        state, thread = self.state, p.thread_id
-        source = self.source(record, p.completed_at_ms or p.started_at_ms)
+    def _placed(self, thread: str | None, time_ms: int | None, record: Record) -> Source:
+        state = self.state
+        source = self.source(record, time_ms)
         if thread is None or state.session_id is None or thread == state.session_id:
             self._switch(state.session_id or "")
             return source
@@ -276,9 +320,6 @@ class AppServerDecoder(ItemStream):
         kind = KINDS.get(item.type)
         begun = method == "item/started"
         if kind == "user_message":
-            if begun:
-                batch.ignore("item/started:userMessage")
-                return
             self.state.after_result = True
             batch.events.append(UserText(source, "", item.content, item.id))
             return
@@ -365,6 +406,6 @@ _parts = Decoder(list[Raw]).decode
 
 def _joined(raw: Raw) -> list[str]:
     """The strings of a list of strings or of parts with a text."""
-    if first(raw) != b"[":
+    if len(raw) < 3 or first(raw) != b"[":
         return []
     return [word(part) or plain(part) for part in _parts(raw)]
