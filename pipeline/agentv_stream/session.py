@@ -310,7 +310,7 @@ class StreamSession:
 
     def _place(self) -> tuple[Path, str, Identity]:
         """Folder, name and identity of the transcript, from what is known of the session by now."""
-        assert self.observer is not None and self.provider is not None and self.dialect is not None
+        assert self.observer is not None and self.provider is not None
         facts, settings = self.observer.facts, self.settings
         log = self.source.name if self.source.finished and not self.source.name.startswith("<") else None
         session_id = facts.session_id or (stand_in_id(log) if log else f"unknown-{self.started_ms}")
@@ -319,20 +319,9 @@ class StreamSession:
         started = facts.started_ms
         if started is None:
             started = stand_in_start(log, self.started_ms) if log else self.started_ms
-        opening = facts.opening
-        identity = Identity(
-            test_id=test_id,
-            target=target,
-            provider=self.provider.name,
-            session_id=session_id,
-            format=self.dialect.name,
-            kind="agentv_run" if self.dialect.live else "imported_transcript",
-            path=None if self.source.name.startswith("<") else self.source.name,
-            model=opening.model,
-            started_ms=started,
-            git_branch=opening.git_branch,
-            cwd=opening.cwd,
-            version=opening.version,
+        path = None if self.source.name.startswith("<") else self.source.name
+        identity = Identity.of(
+            self.observer, test_id=test_id, target=target, session_id=session_id, path=path, started_ms=started
         )
         if self._named is not None:
             return self._named.parent, self._named.name.removesuffix(".jsonl").removesuffix(".transcript"), identity

@@ -77,7 +77,8 @@ class SessionReader:
     """Reads one finished session and its sub-agents' files through the chain; batches come out after `Pair`.
 
     `folder` and `read` say where sub-agents' files are looked for and how they are read; the local disk if not given.
-    `companions` are those that were found, once the reading has come to them.
+    `companions` are those that were found, once the reading has come to them; `held` the batches that were read to tell
+    the dialect.
     """
 
     def __init__(
@@ -98,13 +99,17 @@ class SessionReader:
         self.file = file
         self.observer = Observer(self.provider, self.dialect, watch)
         self.pair = Pair()
-        self._normalize = Normalize(self.provider.tools)
-        self._held = held
+        self.normalize = Normalize(self.provider.tools)
+        self.held = held
         self._rest = batches
 
     def batches(self, companions: bool = True) -> Iterator[Batch]:
         """Every batch, observed; at the end those of sub-agents' files, then what the pairing held back."""
         yield from self._decoded(DecodeContext(self.file), self._main())
+        yield from self.ending(companions)
+
+    def ending(self, companions: bool = True) -> Iterator[Batch]:
+        """What comes behind the main log: sub-agents' files, then what the pairing held back."""
         if companions:
             self.companions = self.provider.companions(self.file, self._folder)
             for companion in self.companions:
@@ -118,8 +123,8 @@ class SessionReader:
             yield batch
 
     def _main(self) -> Iterator[Batch]:
-        yield from self._held
-        self._held = []
+        yield from self.held
+        self.held = []
         yield from self._rest
 
     def _decoded(self, context: DecodeContext, batches: Iterable[Batch]) -> Iterator[Batch]:
@@ -130,7 +135,7 @@ class SessionReader:
             yield self._through(batch)
 
     def _through(self, batch: Batch) -> Batch:
-        self._normalize.push(batch)
+        self.normalize.push(batch)
         self.pair.push(batch)
         self.observer.observe(batch)
         return batch

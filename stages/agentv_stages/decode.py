@@ -73,6 +73,16 @@ class Decode:
         state: Struct = self.decoder.state
         self.decoder.state = msgspec.json.decode(data, type=type(state))
 
+    def carry(self) -> bytes:
+        """All that is remembered between two records, strangers included; equal where two decoders will do the same."""
+        return msgspec.json.encode((self.decoder.state, self._looked_at, self._strangers))
+
+    def take(self, carried: bytes) -> None:
+        """Goes on from what another one carried."""
+        state, self._looked_at, self._strangers = msgspec.json.decode(carried, type=tuple[Raw, int, list[Any]])
+        running: Struct = self.decoder.state
+        self.decoder.state = msgspec.json.decode(state, type=type(running))
+
     def _repair(self, record: Record, batch: Batch, refusal: Exception) -> None:
         _take_back(record, batch)
         data = record.data

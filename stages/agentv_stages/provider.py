@@ -63,6 +63,8 @@ class Dialect:
     none, a session is `complete` when no call is open and its last answer is final, else `unknown`.
     `live`: the format of a pipe; else of a log on disk. `losses` says what the format cannot tell, for the result.
     `has_prompt` False: the user's prompt does not stand in the log, so that a caller who knows it may put it in.
+    `ranges`: a decoder that begins in the middle of a log soon knows all that it needs, so that ranges of a large log
+    can be decoded side by side.
     """
 
     name: str
@@ -72,6 +74,7 @@ class Dialect:
     has_end: bool
     losses: tuple[str, ...] = ()
     has_prompt: bool = True
+    ranges: bool = False
 
 
 @dataclass(frozen=True, slots=True)

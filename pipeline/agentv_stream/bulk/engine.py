@@ -64,7 +64,7 @@ def prepare_worker() -> None:
     gc.freeze()
 
 
-def _context() -> BaseContext:
+def process_context() -> BaseContext:
     """Fork where it is safe, because a worker then has everything loaded; a program with threads gets new processes."""
     methods = multiprocessing.get_all_start_methods()
     if "fork" in methods and sys.platform == "linux" and threading.active_count() == 1:
@@ -76,7 +76,7 @@ def process_pool(workers: int) -> ProcessPoolExecutor:
     """A pool of prepared workers."""
     if threading.active_count() == 1:
         import agentv_stream.bulk.worker  # noqa: F401  # pyright: ignore[reportUnusedImport] - loaded once, then forked
-    return ProcessPoolExecutor(workers, mp_context=_context(), initializer=prepare_worker)
+    return ProcessPoolExecutor(workers, mp_context=process_context(), initializer=prepare_worker)
 
 
 @contextmanager
@@ -94,7 +94,7 @@ def open_engine(engine: str | Executor, workers: int | None = None) -> Generator
         with ThreadPoolExecutor(count) as pool:
             yield Crew(pool, count)
     elif engine == "process":
-        crew = Crew(process_pool(count), count, lambda: process_pool(count))
+        crew = Crew(process_pool(count), count, lambda: process_pool(count), process_context())
         try:
             yield crew
         except BaseException:
@@ -123,11 +123,21 @@ def _dask(address: str, workers: int | None) -> Generator["Crew"]:
 
 
 class Crew:
-    """An executor and how many work in it; a pool that a worker's death broke is made anew."""
+    """An executor and how many work in it; a pool that a worker's death broke is made anew.
 
-    def __init__(self, executor: Executor, workers: int, again: Callable[[], Executor] | None = None) -> None:
+    `context` starts processes on this machine; None where the engine has no processes here.
+    """
+
+    def __init__(
+        self,
+        executor: Executor,
+        workers: int,
+        again: Callable[[], Executor] | None = None,
+        context: BaseContext | None = None,
+    ) -> None:
         self.executor = executor
         self.workers = workers
+        self.context = context
         self._again = again
 
     def run(

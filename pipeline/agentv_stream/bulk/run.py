@@ -18,6 +18,7 @@ from agentv_stream.bulk.dataset import DataFile, Manifest, commit, first_manifes
 from agentv_stream.bulk.engine import Crew, open_engine
 from agentv_stream.bulk.find import find_units
 from agentv_stream.bulk.plan import make_tasks, one_by_one
+from agentv_stream.bulk.relay import fits, relay
 from agentv_stream.bulk.state import Entry, State, unchanged
 from agentv_stream.bulk.unit import Done, Report, Task, Unit, Work
 from agentv_stream.bulk.worker import do_task, key_of, read_report
@@ -129,7 +130,7 @@ def import_sessions(
     outcome.skipped = len(units) - len(waiting)
     if on_found is not None:
         on_found(len(waiting), sum(unit.size for unit in waiting))
-    with open_engine(_enough(engine, waiting), workers) as crew:
+    with open_engine(_enough(engine, waiting, work), workers) as crew:
         _do_all(crew, work, waiting, outcome, on_report)
         entries = state.entries()
         parts = _parts(entries)
@@ -175,7 +176,7 @@ def summarize_many(
         units.append(Unit(place, i, size))
     work = Work(provider=provider, watch=watch, subagents=subagents, prices=prices)
     decode = msgspec.json.Decoder(Result).decode
-    with open_engine(executor or _enough(engine, units), workers) as crew:
+    with open_engine(executor or _enough(engine, units, work), workers) as crew:
         for done in _in_order(crew, work, units):
             if done.error is None:
                 yield decode(bytes(done.result))
@@ -206,15 +207,16 @@ def summarize_groups(
     outcome = Outcome(found=len(units))
     if on_found is not None:
         on_found(len(units), sum(unit.size for unit in units))
-    with open_engine(_enough(engine, units), workers) as crew:
+    with open_engine(_enough(engine, units, work), workers) as crew:
         _do_all(crew, work, units, outcome, on_report)
     outcome.seconds = time.monotonic() - begun
     return outcome
 
 
-def _enough(engine: str | Executor, units: Sequence[Unit]) -> str | Executor:
-    """One session needs no pool: starting one takes longer than most sessions."""
-    return "serial" if engine == "process" and len(units) <= 1 else engine
+def _enough(engine: str | Executor, units: Sequence[Unit], work: Work) -> str | Executor:
+    """One session needs no pool, unless it is a large one: starting it takes longer than most sessions."""
+    alone = engine == "process" and len(units) <= 1 and not any(fits(work, unit) for unit in units)
+    return "serial" if alone else engine
 
 
 def error_of(done: Done) -> AgentvStreamError:
@@ -251,13 +253,28 @@ def _do_all(crew: Crew, work: Work, units: Sequence[Unit], outcome: Outcome, on_
 
 
 def _reports(crew: Crew, work: Work, units: Sequence[Unit]) -> Iterator[tuple[Report, Task]]:
-    tasks = make_tasks(units, crew.workers)
+    together, apart = _large(crew, work, units)
+    for number, unit in enumerate(together):
+        task = Task(number, (unit,))
+        report = relay(work, task, crew.context, crew.workers) if crew.context is not None else None
+        if report is None:
+            apart.append(unit)
+        else:
+            yield report, task
+    tasks = make_tasks(sorted(apart, key=lambda unit: unit.position), crew.workers, len(together))
     for task, data in crew.run(partial(do_task, work), tasks, one_by_one):
         if data is None:
             done = [Done(unit=unit, error=f"{unit.name}: {DIED}", kind="SourceError") for unit in task.units]
             yield Report(task=task.number, done=done), task
         else:
             yield read_report(data), task
+
+
+def _large(crew: Crew, work: Work, units: Sequence[Unit]) -> tuple[list[Unit], list[Unit]]:
+    """Units that one core would still be reading when the others have done all the rest, and the others."""
+    share = sum(unit.size for unit in units) / crew.workers
+    together = [unit for unit in units if crew.workers > 1 and unit.size > share and fits(work, unit)]
+    return together, [unit for unit in units if unit not in together] if together else list(units)
 
 
 def _in_order(crew: Crew, work: Work, units: Sequence[Unit]) -> Iterator[Done]:

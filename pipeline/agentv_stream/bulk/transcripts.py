@@ -7,6 +7,7 @@ moment, never take each other's place, whoever works on them and when.
 import os
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from agentv_stages.batch import Batch
 from agentv_stages.fault import Fault
@@ -40,7 +41,7 @@ class Transcript:
         self._parts: list[bytes] = []
         self._size = 0
         self._file: int | None = None
-        self._local = Path()
+        self._local: Path | None = None  # where it grows, once it does not fit into memory
         self._faults: list[bytes] = []
         self._giant: tuple[Fault, list[bytes]] | None = None
         self.outputs: list[str] = []
@@ -70,7 +71,7 @@ class Transcript:
         if self._rows.rows:
             patched = patch(totals_members(totals.tokens(), totals.cost_usd, totals.duration_ms))
         place = object_store.join(self._folder, f"{self._stem}.transcript.jsonl")
-        if self._file is None:
+        if self._local is None:
             data = b"".join(self._parts)
             if patched is not None:
                 at, members = patched
@@ -78,11 +79,10 @@ class Transcript:
             object_store.put(place, data)
         else:
             try:
-                self._spill()
+                file = self._spill()
                 if patched is not None:
-                    os.pwrite(self._file, patched[1], patched[0])
-                os.close(self._file)
-                self._file = None
+                    os.pwrite(file, patched[1], patched[0])
+                self._leave()
             except OSError as error:
                 raise SinkError(str(self._local), error) from error
             object_store.put_file(self._local, place)
@@ -95,10 +95,18 @@ class Transcript:
 
     def abandon(self) -> None:
         """The session could not be read to its end: nothing of it stays."""
-        if self._file is not None:
-            os.close(self._file)
+        self._leave()
+        if self._local is not None:
             self._local.unlink(missing_ok=True)
-            self._file = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Another process goes on writing: it opens the file itself."""
+        return {**self.__dict__, "_file": None}
+
+    def _leave(self) -> None:
+        if self._file is not None:
+            file, self._file = self._file, None
+            os.close(file)
 
     def _render(self) -> None:
         if self._rows is None:
@@ -123,35 +131,29 @@ class Transcript:
         target = self._target or provider
         started = facts.started_ms if facts.started_ms is not None else self._changed_ms
         self._stem = f"{stem(started, target, session_id)}_{safe_part(self._key)}"
-        identity = Identity(
-            test_id=session_id,
-            target=target,
-            provider=provider,
-            session_id=session_id,
-            format=observer.dialect.name,
-            kind="agentv_run" if observer.dialect.live else "imported_transcript",
-            path=self._source,
-            model=facts.model,
-            started_ms=started,
-            git_branch=facts.git_branch,
-            cwd=facts.cwd,
-            version=facts.version,
+        identity = Identity.of(
+            observer, test_id=session_id, target=target, session_id=session_id, path=self._source, started_ms=started
         )
         self._rows = TranscriptRows(identity)
 
-    def _spill(self) -> None:
-        """A long transcript does not stay in memory: it grows in a hidden file beside its place."""
-        if self._file is None:
+    def _spill(self) -> int:
+        """A long transcript does not stay in memory: it grows in a hidden file beside its place. Gives the file."""
+        if self._local is None:
             folder = None
             if not object_store.is_url(self._folder):
                 folder = self._folder
                 prepare_folder(Path(folder))
             self._file, name = tempfile.mkstemp(prefix=".transcript-", suffix=".tmp", dir=folder)
             self._local = Path(name)
+        elif self._file is None:
+            self._file = os.open(self._local, os.O_WRONLY)
+            os.lseek(self._file, 0, os.SEEK_END)
+        assert self._file is not None
         view = memoryview(b"".join(self._parts))
         while view:
             view = view[os.write(self._file, view) :]
         self._parts, self._size = [], 0
+        return self._file
 
     def _fault(self, fault: Fault) -> None:
         if fault.part == "whole":

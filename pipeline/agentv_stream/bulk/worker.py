@@ -6,7 +6,7 @@ a worker that dies on the way has done nothing.
 
 import gc
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -35,7 +35,7 @@ _encode = msgspec.json.Encoder().encode
 def do_task(work: Work, task: Task) -> bytes:
     """The report of a task, as JSON of `unit.Report`."""
     with without_collector():
-        report = _encode(_Worker(work, task).run())
+        report = _encode(Worker(work, task).run())
     if not gc.isenabled():  # a prepared worker: the few cycles that sessions leave go here
         gc.collect()
     return report
@@ -53,7 +53,9 @@ def tail_of(place: str, size: int) -> str:
         return hashlib.blake2b(file.read(TAIL_BYTES), digest_size=8).hexdigest()
 
 
-class _Worker:
+class Worker:
+    """Does one task in this process."""
+
     def __init__(self, work: Work, task: Task) -> None:
         self.work = work
         self.task = task
@@ -62,8 +64,8 @@ class _Worker:
         self.staging: Staging | None = None
 
     def run(self) -> Report:
-        work, report = self.work, self.report
-        name = f"{work.run}-{self.task.number:06d}-{key_of(self.task.units[0].name)}"
+        """Reads every unit; what a unit fails on stands in the report."""
+        work, report, name = self.work, self.report, self.name
         if work.dataset is not None and work.state is not None:
             self.staging = Staging(work.state, name)
         try:
@@ -74,17 +76,27 @@ class _Worker:
         finally:
             if self.staging is not None:
                 self.staging.close()
+        self.publish(name)
+        return report
+
+    def publish(self, name: str) -> None:
+        """Notes that the units are done."""
+        work, report = self.work, self.report
         if work.state is not None:
             lines = b"".join(_encode(done) + b"\n" for done in report.done)
             object_store.put(object_store.join(work.state, "done", f"{name}.jsonl"), lines)
             if not work.results:
                 for done in report.done:
                     done.result = NULL
-        return report
+
+    @property
+    def name(self) -> str:
+        """What the worker's own files are named after."""
+        return f"{self.work.run}-{self.task.number:06d}-{key_of(self.task.units[0].name)}"
 
     def _unit(self, unit: Unit) -> Done:
         done = Done(unit=unit)
-        session = _Session(self, unit, done)
+        session = Session(self, unit, done)
         try:
             session.read()
         except AgentvStreamError as error:
@@ -96,32 +108,64 @@ class _Worker:
         return done
 
 
-class _Session:
-    """One unit on its way through the chain."""
+class Session:
+    """One unit on its way through the chain, and into what is to be made of it."""
 
-    def __init__(self, worker: _Worker, unit: Unit, done: Done) -> None:
+    def __init__(self, worker: Worker, unit: Unit, done: Done) -> None:
         self.worker = worker
         self.unit = unit
         self.done = done
+        self.key = key_of(unit.name)
+        self.consolidate: Consolidate | None = None
         self.transcript: Transcript | None = None
 
-    def read(self) -> None:
-        worker, unit, done = self.worker, self.unit, self.done
-        work = worker.work
+    def open(self) -> SessionReader:
+        """Begins to read. Raises: AgentvStreamError."""
+        worker, unit, work = self.worker, self.unit, self.worker.work
         reader = SessionReader(
             _pieces(unit), unit.source, work.provider, work.watch, folder=worker.folder, read=object_store.pieces
         )
-        observer = reader.observer
-        key = key_of(unit.name)
-        batches: Iterable[Batch] = reader.batches(work.subagents and unit.session is None)
         if work.transcripts is not None:
             folder = work.transcripts.replace("{provider}", safe_part(reader.provider.name))
-            self.transcript = Transcript(folder, key, observer, unit.name, unit.mtime_ns, work.target)
+            observer = reader.observer
+            self.transcript = Transcript(folder, self.key, observer, unit.name, unit.mtime_ns, work.target)
         if self.transcript is not None or worker.staging is not None:
-            self._through(batches, key)
-        else:
-            for _ in batches:
-                pass
+            self.consolidate = Consolidate()
+        if worker.staging is not None:
+            worker.staging.begin()
+        return reader
+
+    def read(self) -> None:
+        """The whole unit. Raises: AgentvStreamError."""
+        reader = self.open()
+        for batch in reader.batches(self.takes_companions):
+            self.take(batch)
+        self.finish(reader)
+
+    @property
+    def takes_companions(self) -> bool:
+        return self.worker.work.subagents and self.unit.session is None
+
+    def take(self, batch: Batch) -> None:
+        """A batch that was observed: its messages go to the outputs."""
+        if self.consolidate is not None:
+            self.consolidate.push(batch)
+            self._write(batch)
+
+    def _write(self, batch: Batch) -> None:
+        if self.transcript is not None:
+            self.transcript.write(batch)
+        if self.worker.staging is not None:
+            self._stage(self.worker.staging, batch, self.key)
+        batch.messages = []  # dropped as soon as they are written
+
+    def finish(self, reader: SessionReader) -> None:
+        """All batches were taken: the outputs are closed, and the unit is accounted for."""
+        worker, unit, done = self.worker, self.unit, self.done
+        work, observer = worker.work, reader.observer
+        if self.consolidate is not None:
+            for batch in self.consolidate.flush():
+                self._write(batch)
         left = list(reader.pair.left)
         facts = observer.facts
         done.provider = reader.provider.name
@@ -140,7 +184,7 @@ class _Session:
                 estimate_cost(result)
                 if isinstance(result.estimated_cost_usd, float):
                     estimate = result.estimated_cost_usd
-            self._close(result, key, facts.started_ms)
+            self._close(result, self.key, facts.started_ms)
         if work.by is not None:
             summary = summary_of(
                 observer, len(left), unit.name, unit.position, work.by, sequences=work.sequences, estimated_usd=estimate
@@ -153,22 +197,6 @@ class _Session:
                 worker.report.summary.merge(summary)
         if work.state is not None and unit.session is None:
             done.tail = tail_of(unit.source, unit.size)
-
-    def _through(self, batches: Iterable[Batch], key: str) -> None:
-        """Messages for the outputs; a batch is dropped as soon as it is written."""
-        consolidate = Consolidate()
-        staging, transcript = self.worker.staging, self.transcript
-        if staging is not None:
-            staging.begin()
-        for source in (batches, _flushed(consolidate)):
-            for batch in source:
-                if source is batches:
-                    consolidate.push(batch)
-                if transcript is not None:
-                    transcript.write(batch)
-                if staging is not None:
-                    self._stage(staging, batch, key)
-                batch.messages = []
 
     def _stage(self, staging: Staging, batch: Batch, key: str) -> None:
         most = self.worker.work.text_chars
@@ -198,10 +226,6 @@ class _Session:
             self.transcript.abandon()
         if self.worker.staging is not None:
             self.worker.staging.abandon()
-
-
-def _flushed(consolidate: Consolidate) -> Iterator[Batch]:
-    yield from consolidate.flush()
 
 
 def _pieces(unit: Unit) -> Iterator[bytes]:

@@ -74,20 +74,8 @@ def place_of(
         started = named_ms if named_ms is not None else _named_start(folder, target, test_id, ours)
     if started is None:
         started = stand_in_start(main)
-    opening = facts.opening
-    identity = Identity(
-        test_id=test_id,
-        target=target,
-        provider=observer.provider.name,
-        session_id=session_id,
-        format=observer.dialect.name,
-        kind="agentv_run" if observer.dialect.live else "imported_transcript",
-        path=main,
-        model=opening.model,
-        started_ms=started,
-        git_branch=opening.git_branch,
-        cwd=opening.cwd,
-        version=opening.version,
+    identity = Identity.of(
+        observer, test_id=test_id, target=target, session_id=session_id, path=main, started_ms=started
     )
     return folder, stem(started, target, test_id), identity
 

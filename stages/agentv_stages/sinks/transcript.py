@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from agentv_stages.message import Message, PairedCall
+from agentv_stages.result import Observer
 from agentv_stages.times import iso_bytes
 from agentv_stages.totals import Tokens
 
@@ -39,6 +40,34 @@ class Identity(Struct):
     git_branch: str | None = None
     cwd: str | None = None
     version: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        observer: Observer,
+        *,
+        test_id: str,
+        target: str,
+        session_id: str,
+        path: str | None,
+        started_ms: int | None,
+    ) -> "Identity":
+        """From what a session's first records said of it."""
+        opening, dialect = observer.facts.opening, observer.dialect
+        return cls(
+            test_id=test_id,
+            target=target,
+            provider=observer.provider.name,
+            session_id=session_id,
+            format=dialect.name,
+            kind="agentv_run" if dialect.live else "imported_transcript",
+            path=path,
+            model=opening.model,
+            started_ms=started_ms,
+            git_branch=opening.git_branch,
+            cwd=opening.cwd,
+            version=opening.version,
+        )
 
     def source(self) -> bytes:
         """The row's `source` object."""

@@ -114,9 +114,16 @@ PROVIDER = Provider(
             has_end=True,
             losses=stream.LOSSES,
             has_prompt=False,
+            ranges=True,
         ),
         Dialect(
-            "claude-session", _detect_session, session.SessionDecoder, live=False, has_end=False, losses=session.LOSSES
+            "claude-session",
+            _detect_session,
+            session.SessionDecoder,
+            live=False,
+            has_end=False,
+            losses=session.LOSSES,
+            ranges=True,
         ),
     ),
     tools=TABLE,

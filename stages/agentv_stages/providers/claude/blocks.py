@@ -64,11 +64,16 @@ _INJECTED = (
 
 
 class Seen(Struct):
-    """The usage told last, so that the other lines of a message do not tell it again."""
+    """The usage told last, so that the other lines of a message do not tell it again; of one message only."""
 
     message_id: str = ""
-    usage: Raw = Raw(b"null")  # not empty: the state must be written as JSON
+    usage: Raw = NULL  # not empty: the state must be written as JSON
     final: bool = False
+
+    def forget(self) -> None:
+        """A user's line came: what a message said is not worth carrying on. Being told twice does no harm."""
+        if self.message_id:
+            self.message_id, self.usage, self.final = "", NULL, False
 
 
 def part(index: int) -> str:

@@ -151,6 +151,9 @@ class SessionDecoder:
         source = self._source(line, record)
         if self.state.session_id is None or self.state.cwd is None:
             self._facts(line, None, source, record, batch)
+        self.state.others.forget()
+        if not line.isSidechain:
+            self.state.main.forget()
         message_id = line.uuid or ""
         injected = bool(line.isMeta or line.isCompactSummary)
         content = message.content

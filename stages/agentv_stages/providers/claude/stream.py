@@ -142,7 +142,11 @@ class StreamDecoder:
         if line.isReplay and line.uuid is None:
             batch.ignore("user/replay")
             return
-        source = self._source(record, line.uuid, line.timestamp, line.parent_tool_use_id)
+        parent = line.parent_tool_use_id
+        source = self._source(record, line.uuid, line.timestamp, parent)
+        self.state.others.forget()
+        if parent is None:
+            self.state.main.forget()
         content = message.content
         message_id = line.uuid or ""
         injected = bool(line.isSynthetic)

@@ -1,0 +1,288 @@
+"""One large log on several cores, with the outcome of one: ranges of it are decoded side by side, the rest in turn.
+
+Cutting lines, decoding and normalising are two thirds of the work and need to know little of what came before; pairing,
+counting and writing need to know all of it. So of n processes each takes every n-th range. Its decoder first reads the
+head of the log and a stretch before the range, decodes the range ahead of its turn, and then waits for the state of the
+process before it. If that one's decoder ended where this one's began, what was decoded holds; else the range is decoded
+again from there. The last one finishes the session and reports.
+"""
+
+import io
+import pickle
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import BaseContext
+from multiprocessing.process import BaseProcess
+from typing import Any, BinaryIO
+
+import msgspec
+
+from agentv_stages.batch import Batch, Chunk
+from agentv_stages.decode import Decode
+from agentv_stages.lines import LinePosition, LineReader
+from agentv_stages.provider import DecodeContext, Dialect, Provider
+from agentv_stages.providers import get_provider
+from agentv_stream.bulk import object_store
+from agentv_stream.bulk.unit import Done, Report, Task, Unit, Work
+from agentv_stream.bulk.worker import Session, Worker, read_report
+from agentv_stream.errors import AgentvStreamError, SourceError
+from agentv_stream.files import CHUNK_BYTES
+from agentv_stream.summary import SessionReader, without_collector
+
+RANGE_BYTES = 16 * 1024 * 1024
+LEAST_BYTES = 4 * RANGE_BYTES  # of a log that is worth it
+WARM_BYTES = 256 * 1024  # read before a range, for what a decoder remembers from record to record
+LONGEST_SEARCH = 64 * 1024 * 1024  # for a line end behind a range
+_ENDED = (EOFError, BrokenPipeError, ConnectionResetError)
+
+
+class NotInRanges(Exception):
+    """The log is one that a single process reads better: lines too long, a dialect whose decoder knows too much."""
+
+
+def fits(work: Work, unit: Unit) -> bool:
+    """Whether a unit can be read so, as far as its name and size tell."""
+    if unit.session is not None or object_store.is_url(unit.source) or work.dataset is not None:
+        return False
+    return unit.size >= LEAST_BYTES
+
+
+def relay(
+    work: Work, task: Task, context: BaseContext, processes: int, range_bytes: int = RANGE_BYTES
+) -> Report | None:
+    """The report of a task of one unit; None where one process has to do it, because of the log or of a failure."""
+    unit = task.units[0]
+    try:
+        with object_store.open_input(unit.source) as file:
+            reader = SessionReader(object_store.unpacked(file, unit.source), unit.source, work.provider)
+            if not reader.dialect.ranges or reader.held[0].document or not _plain(unit.source):
+                return None
+            starts = _starts(file, unit.size, range_bytes)
+    except (AgentvStreamError, OSError, NotInRanges):
+        return None  # whatever it is, the ordinary way tells of it
+    links = [context.Pipe(duplex=False) for _ in range(processes)]
+    reports, report_to = context.Pipe(duplex=False)
+    runners: list[BaseProcess] = []
+    try:
+        for i in range(processes):
+            link = (links[i][0], links[(i + 1) % processes][1])
+            ranges = range(i, len(starts) - 1, processes)
+            arguments = (work, task, starts, ranges, link, report_to)
+            made: Any = context
+            runner: BaseProcess = made.Process(target=_run, args=arguments, daemon=True)
+            runner.start()
+            runners.append(runner)
+        return _report_of(reports, runners)
+    finally:
+        for runner in runners:
+            runner.terminate()
+            runner.join()
+        for connection in (reports, report_to, *(end for link in links for end in link)):
+            connection.close()
+
+
+def _report_of(reports: Connection, runners: Sequence[BaseProcess]) -> Report | None:
+    """What the last process says; None when one of them ended without having done its part."""
+    waiting = list(runners)
+    while True:
+        wait([reports, *(runner.sentinel for runner in waiting)])
+        if reports.poll():
+            return read_report(reports.recv_bytes())
+        if any(runner.exitcode for runner in waiting):
+            return None
+        waiting = [runner for runner in waiting if runner.exitcode is None]
+        if not waiting:
+            return None
+
+
+def _plain(source: str) -> bool:
+    with object_store.open_input(source) as file:
+        head = file.read(4)
+    return not head.startswith((object_store.GZIP, object_store.ZSTD))
+
+
+def _starts(file: BinaryIO, size: int, step: int) -> list[int]:
+    """Where the ranges begin, each behind a line end, and the size as the last one's end.
+
+    Raises: NotInRanges.
+    """
+    starts = [0]
+    for wanted in range(step, size, step):
+        if wanted <= starts[-1]:
+            continue
+        start = _line_start(file, wanted, size)
+        if start < size:
+            starts.append(start)
+    return [*starts, size]
+
+
+def _line_start(file: BinaryIO, wanted: int, size: int) -> int:
+    """The first offset from `wanted` on at which a line begins; the size where none does."""
+    at = wanted - 1
+    file.seek(at)
+    while at < size:
+        data = file.read(CHUNK_BYTES)
+        if not data:
+            break
+        found = data.find(b"\n")
+        if found >= 0:
+            return at + found + 1
+        at += len(data)
+        if at - wanted > LONGEST_SEARCH:
+            raise NotInRanges
+    return size
+
+
+def _run(
+    work: Work, task: Task, starts: list[int], ranges: range, link: tuple[Connection, Connection], report_to: Connection
+) -> None:
+    """One process: every n-th range. Its exit code says whether it did its part."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
+    with without_collector():
+        runner = _Runner(work, task, starts, link)
+        try:
+            report = runner.run(ranges)
+        except _ENDED:
+            raise SystemExit(1) from None  # another one has failed, and will be noticed
+        except Exception:  # the log is read again in the ordinary way, which tells of it
+            runner.session.abandon()
+            raise SystemExit(1) from None
+        if report is not None:
+            report_to.send_bytes(report)
+
+
+class _Runner:
+    def __init__(self, work: Work, task: Task, starts: list[int], link: tuple[Connection, Connection]) -> None:
+        self.before, self.behind = link
+        self.starts = starts
+        self.worker = Worker(work, task)
+        self.unit = task.units[0]
+        self.done = Done(unit=self.unit)
+        self.session = Session(self.worker, self.unit, self.done)
+        self._sending: threading.Thread | None = None
+
+    def run(self, ranges: range) -> bytes | None:
+        """Gives the report, where the last range was among those of this process."""
+        reader = self.session.open()
+        last = len(self.starts) - 2
+        with object_store.open_input(self.unit.source) as file:
+            for i in ranges:
+                self._range(reader, file, i, i == last)
+        if ranges and ranges[-1] == last:
+            for batch in reader.ending(self.session.takes_companions):
+                self.session.take(batch)
+            self.session.finish(reader)
+            self.worker.report.done.append(self.done)
+            self.worker.publish(self.worker.name)
+            return msgspec.json.encode(self.worker.report)
+        if self._sending is not None:
+            self._sending.join()
+        return None
+
+    def _range(self, reader: SessionReader, file: BinaryIO, i: int, last: bool) -> None:
+        position = msgspec.json.decode(self.before.recv_bytes(), type=LinePosition) if i else LinePosition()
+        batches, behind = self._lines(file, i, position, last)
+        if not last:
+            self._send(msgspec.json.encode(behind))
+        decode = self._warmed(reader, file, self.starts[i]) if i else Decode(reader.dialect, self._context())
+        begun = decode.carry()
+        self._decode(reader, decode, batches)
+        if i:
+            carried = self.before.recv_bytes()
+            handed = self.before.recv_bytes()
+            if carried != begun:
+                batches, _ = self._lines(file, i, position, last)
+                decode = Decode(reader.dialect, self._context())
+                decode.take(carried)
+                self._decode(reader, decode, batches)
+            self._take_over(reader, handed)
+        if last:
+            batches += decode.flush()
+        for batch in batches:
+            reader.pair.push(batch)
+            reader.observer.observe(batch)
+            self.session.take(batch)
+        if not last:
+            self._send(decode.carry(), _dumps(reader, self.session))
+
+    def _context(self) -> DecodeContext:
+        return DecodeContext(self.unit.source)
+
+    def _lines(self, file: BinaryIO, i: int, position: LinePosition, last: bool) -> tuple[list[Batch], LinePosition]:
+        """The records of a range."""
+        lines = LineReader(self.unit.source)
+        lines.restore(position)
+        batches: list[Batch] = []
+        for data in _read(file, self.starts[i], self.starts[i + 1]):
+            batches += lines.push(Chunk(data))
+        if last:
+            batches += lines.flush()
+        return batches, lines.snapshot()
+
+    def _warmed(self, reader: SessionReader, file: BinaryIO, start: int) -> Decode:
+        """A decoder that has read the head of the log and what stands before `start`."""
+        decode = Decode(reader.dialect, self._context())
+        for held in reader.held:
+            decode.push(Batch(held.file, records=list(held.records)))
+        lines = LineReader(self.unit.source)
+        lines.restore(LinePosition(1, 1))  # not the beginning of the input
+        begin = max(0, start - WARM_BYTES)
+        data = b"".join(_read(file, begin, start))
+        for batch in lines.push(Chunk(data[data.find(b"\n") + 1 :] if begin else data)):
+            decode.push(batch)
+        return decode
+
+    @staticmethod
+    def _decode(reader: SessionReader, decode: Decode, batches: list[Batch]) -> None:
+        for batch in batches:
+            decode.push(batch)
+            reader.normalize.push(batch)
+
+    def _send(self, *parts: bytes) -> None:
+        """Hands something on, in the background: who gets it may still be decoding."""
+        before = self._sending
+        if before is not None:
+            before.join()
+
+        def send() -> None:
+            try:
+                for part in parts:
+                    self.behind.send_bytes(part)
+            except _ENDED:
+                return  # it has failed, and will be noticed
+
+        self._sending = threading.Thread(target=send, daemon=True)
+        self._sending.start()
+
+    def _take_over(self, reader: SessionReader, handed: bytes) -> None:
+        known = pickle.loads(handed)  # from a process of this relay, over a pipe of its own
+        reader.observer, reader.pair, self.session.consolidate, self.session.transcript = known
+
+
+def _read(file: BinaryIO, start: int, end: int) -> Iterator[bytes]:
+    file.seek(start)
+    while start < end:
+        data = file.read(min(CHUNK_BYTES, end - start))
+        if not data:
+            raise SourceError("the file became shorter while it was read")
+        start += len(data)
+        yield data
+
+
+def _dumps(reader: SessionReader, session: Session) -> bytes:
+    """What is known of the session, for the next process; the provider and the dialect go by their names."""
+    out = io.BytesIO()
+    pickler = pickle.Pickler(out, protocol=pickle.HIGHEST_PROTOCOL)
+    name = reader.provider.name
+    pickler.dispatch_table = {
+        Provider: lambda _: (get_provider, (name,)),
+        Dialect: lambda dialect: (_dialect, (name, dialect.name)),
+    }
+    pickler.dump((reader.observer, reader.pair, session.consolidate, session.transcript))
+    return out.getvalue()
+
+
+def _dialect(provider: str, name: str) -> Dialect:
+    return next(dialect for dialect in get_provider(provider).dialects if dialect.name == name)

@@ -1,0 +1,151 @@
+"""One large log in ranges: whatever the ranges and the number of processes, the outcome is that of one process."""
+
+import json
+import multiprocessing
+import random
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from agentv_stream import summarize_groups
+from agentv_stream.bulk import relay as relays
+from agentv_stream.bulk import run as runs
+from agentv_stream.bulk.relay import relay
+from agentv_stream.bulk.unit import Report, Task, Unit, Work
+from agentv_stream.bulk.worker import do_task, read_report
+from support.decoding import corpus
+from support.made_sessions import claude_session, tree
+
+pytestmark = pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="needs fork")
+
+
+def _task(path: Path) -> Task:
+    return Task(0, (Unit(str(path), 0, path.stat().st_size, 7),))
+
+
+def _both(path: Path, tmp_path: Path, step: int, processes: int = 3) -> tuple[Report, Report | None]:
+    """The outcome of one process and of several; their transcripts lie in `one` and `many`."""
+    reports: list[Any] = []
+    for name in ("one", "many"):
+        folder = tmp_path / name
+        work = Work(by="all", sequences=True, transcripts=str(folder))
+        if name == "one":
+            reports.append(read_report(do_task(work, _task(path))))
+        else:
+            reports.append(relay(work, _task(path), multiprocessing.get_context("fork"), processes, step))
+    return reports[0], reports[1]
+
+
+def _assert_same(path: Path, tmp_path: Path, step: int, processes: int = 3) -> None:
+    one, many = _both(path, tmp_path, step, processes)
+    assert many is not None
+    assert tree(tmp_path / "many") == tree(tmp_path / "one")
+    assert _told(many, tmp_path / "many") == _told(one, tmp_path / "one")
+
+
+def _told(report: Report, folder: Path) -> Any:
+    """A report without the place of its outputs."""
+    (done,) = report.done
+    result = json.loads(bytes(done.result))
+    result["outputs"] = {}
+    assert report.summary is not None
+    return done.records, done.faults, done.provider, done.day, result, report.summary
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(claude_session(1, 120))
+    return path
+
+
+@pytest.mark.parametrize("step", [700, 5_000, 20_000])
+@pytest.mark.parametrize("warm", [0, 300, 256 * 1024])
+def test_ranges_give_what_one_process_gives(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int, warm: int
+) -> None:
+    monkeypatch.setattr(relays, "WARM_BYTES", warm)
+    _assert_same(log, tmp_path, step)
+
+
+def test_a_range_whose_decoder_was_told_too_little_is_decoded_again(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = log.read_bytes().splitlines(keepends=True)
+    middle = len(lines) // 2  # from here on another version, folder and branch, and types that no decoder knows
+    later = [line.replace(b"2.1.197", b"2.1.329").replace(b"/work/p1", b"/elsewhere") for line in lines[middle:]]
+    strange = b'{"type":"brand-new","uuid":"u","sessionId":"s","timestamp":"2026-03-01T10:00:00.000Z"}\n'
+    log.write_bytes(b"".join([*lines[:middle], strange * 3, *later]))
+    monkeypatch.setattr(relays, "WARM_BYTES", 0)
+    _assert_same(log, tmp_path, 3_000)
+
+
+def test_damaged_lines_are_faults_at_their_places(log: Path, tmp_path: Path) -> None:
+    lines = log.read_bytes().splitlines(keepends=True)
+    for at in (20, 60, 100):
+        lines[at] = lines[at][: len(lines[at]) // 2] + b"\n"
+    lines[40] = b"\r\n\n  \n" + lines[40].rstrip(b"\n") + b"\r\n"
+    log.write_bytes(b"".join(lines)[:-5])
+    _assert_same(log, tmp_path, 4_000)
+    assert list((tmp_path / "many").glob("*.dead-letters.jsonl"))
+
+
+def test_sub_agents_files_are_read_at_the_end(log: Path, tmp_path: Path) -> None:
+    folder = log.with_suffix("") / "subagents"
+    folder.mkdir(parents=True)
+    side = claude_session(1, 9).replace(b'"isSidechain": false', b'"isSidechain": true').replace(b"toolu_", b"side_")
+    (folder / "agent-abc.jsonl").write_bytes(side)
+    _assert_same(log, tmp_path, 6_000)
+
+
+def test_a_process_that_fails_leaves_the_log_to_the_ordinary_way(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> NoReturn:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(relays._Runner, "_take_over", fail)  # pyright: ignore[reportPrivateUsage]
+    _, many = _both(log, tmp_path, 3_000)
+    assert many is None
+    assert not list((tmp_path / "many").glob("*"))
+
+
+def test_a_log_with_a_line_that_is_too_long_is_not_cut(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(relays, "LONGEST_SEARCH", 0)
+    monkeypatch.setattr(relays, "CHUNK_BYTES", 16)
+    assert _both(log, tmp_path, 3_000)[1] is None
+
+
+def test_bulk_work_reads_a_large_log_so(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+
+    def watched(work: Work, task: Task, context: Any, processes: int) -> Report | None:
+        seen.append(task.units[0].name)
+        return relay(work, task, context, processes, 4_000)
+
+    monkeypatch.setattr(relays, "LEAST_BYTES", 10_000)
+    monkeypatch.setattr(runs, "relay", watched)
+    alone = summarize_groups([log], by="day", engine="serial")
+    together = summarize_groups([log], by="day", workers=2)
+    assert seen == [str(log)]
+    assert together.summary == alone.summary
+    assert together.done == 1
+
+
+@pytest.mark.parametrize("folder", ["samples", "bobbin", "wild/claude-stream", "wild/claude-session"])
+def test_real_logs(folder: str, tmp_path: Path) -> None:
+    choose = random.Random(folder)
+    logs = [path for path in sorted(corpus(folder).rglob("*.jsonl")) if path.stat().st_size > 30_000]
+    compared = 0
+    for number, path in enumerate(choose.sample(logs, min(12, len(logs)))):
+        here = tmp_path / str(number)
+        one, many = _both(path, here, choose.choice((9_000, 40_000)), 2)
+        if many is None:  # another agent's, or no log
+            continue
+        compared += 1
+        assert tree(here / "many") == tree(here / "one"), path
+        assert _told(many, here / "many") == _told(one, here / "one"), path
+    assert compared
