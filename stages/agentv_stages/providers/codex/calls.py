@@ -2,7 +2,7 @@
 
 from msgspec import Raw, Struct, field
 
-from agentv_stages.batch import Batch
+from agentv_stages.batch import Batch, Record
 from agentv_stages.event import NULL, Outcome, Source, ToolCall, ToolResult
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.codex.scripts import Script, named_call
@@ -32,7 +32,7 @@ class State(Struct):
 
     `answer` is the message id of the model answer that is being written, "" between answers. `open` maps the calls that
     wait for a result to the sub-agent's id that they started, if any. `said` holds checksums of texts whose copy has
-    not come yet.
+    not come yet. `counted` is the `token_count` that `totals` are of, as it stands in the log.
     """
 
     session_id: str | None = None
@@ -50,6 +50,7 @@ class State(Struct):
     outputs_end: bool = True
     final: bool = False
     totals: list[int] | None = None
+    counted: Raw = NULL
     records: bool = False
     ends: bool = False
     started: bool = False
@@ -64,7 +65,7 @@ class Calls:
         self.context = context
         self.state = State()
 
-    def answer(self, source: Source) -> str:
+    def answer(self, source: Source | Record) -> str:
         """The id of the model answer that this record belongs to."""
         state = self.state
         if not state.answer:

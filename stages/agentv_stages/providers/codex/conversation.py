@@ -128,12 +128,12 @@ class Conversation(Calls):
         if len(state.said) > 8:
             del state.said[0]
 
-    def copy(self, role: str, text: Raw, source: Source, batch: Batch) -> None:
-        """A text that should stand in a response item too."""
+    def told_again(self, role: str, text: Raw, batch: Batch) -> bool:
+        """Whether a text that should stand in a response item too is empty, or came there already."""
         state = self.state
         if first(text) != b'"' or len(text) == 2:
             batch.ignore("empty text")
-            return
+            return True
         if role == "user":
             known = state.user_seen
         else:
@@ -142,7 +142,13 @@ class Conversation(Calls):
             if known:
                 state.said.remove(check)
         if known:
-            batch.ignore(f"{role} text, told again")
+            batch.ignore("user text, told again" if role == "user" else "assistant text, told again")
+        return known
+
+    def copy(self, role: str, text: Raw, source: Source, batch: Batch) -> None:
+        """A text that should stand in a response item too."""
+        state = self.state
+        if self.told_again(role, text, batch):
             return
         if len(state.pending) >= MOST_PENDING:
             self._emit_copy(state.pending.pop(0), batch)
@@ -173,14 +179,21 @@ class Conversation(Calls):
                 AssistantText(source, "", self.answer(source), copy.text, False, False, self.state.model)
             )
 
+    def reasons_silently(self, p: Payload, record: Record, batch: Batch) -> bool:
+        """Whether a reasoning item has no text, as nearly all of newer versions, which are encrypted."""
+        if len(p.summary) != 2 or given(p.content):
+            return False
+        if self.state.pending:
+            self.release("user", batch)
+        self.answer(record)
+        batch.ignore("reasoning, encrypted")
+        return True
+
     def _reasoning(self, p: Payload, source: Source, batch: Batch) -> None:
         state = self.state
         if state.pending:
             self.release("user", batch)
         answer = self.answer(source)
-        if len(p.summary) == 2 and not given(p.content):
-            batch.ignore("reasoning, encrypted")
-            return
         texts = [part.text for part in parts_of(p.content) or parts_of(p.summary) if first(part.text) == b'"']
         if not texts:
             batch.ignore("reasoning, encrypted")

@@ -9,6 +9,8 @@ A fork begins with a copy of its parent's history, which is not counted again.
 
 import re
 
+from msgspec import Raw
+
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import Notification, Retract, SessionEnd, SessionInfo, Source, TokenUsage, UserText
 from agentv_stages.provider import DecodeContext
@@ -16,7 +18,6 @@ from agentv_stages.providers.codex.conversation import Conversation
 from agentv_stages.providers.codex.items import END_EVENTS, Items
 from agentv_stages.providers.codex.wire import (
     Payload,
-    TokenInfo,
     Tokens,
     decode_payload,
     decode_rollout,
@@ -24,6 +25,7 @@ from agentv_stages.providers.codex.wire import (
     given,
     member,
     plain,
+    token_info,
     word,
 )
 from agentv_stages.times import parse_iso
@@ -73,6 +75,8 @@ _VERSION = re.compile(r"0\.(\d+)")
 _UUID7 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7")
 _BURST_MS = 1000
 TOTAL = 5
+COPIED = {"agent_message": "assistant", "user_message": "user"}
+"""Texts that a response item tells too, and who said them."""
 
 
 class RolloutDecoder(Items):
@@ -81,15 +85,32 @@ class RolloutDecoder(Items):
     def decode(self, record: Record, batch: Batch) -> None:
         line = decode_rollout(record.data)
         kind, p, state, context = line.type, line.payload, self.state, self.context
+        # Half of the lines say nothing new; they are let go before anything is made of them.
         if kind == "response_item":
-            pass
-        elif kind == "event_msg":
-            # A third of the lines; they are let go before anything is made of them.
-            if p.type in IGNORED_EVENTS or (state.records and p.type == "token_count" and not state.replay):
-                batch.ignore(p.type)
+            if p.type == "reasoning" and not state.replay and self.reasons_silently(p, record, batch):
                 return
+        elif kind == "event_msg":
+            event = p.type
+            if event in IGNORED_EVENTS:
+                batch.ignore(event)
+                return
+            if not state.replay:
+                if event == "token_count":
+                    if state.records:
+                        batch.ignore(event)
+                        return
+                    if p.info == state.counted and given(p.info):
+                        batch.ignore("token_count, repeated")
+                        return
+                elif event in COPIED and self.told_again(COPIED[event], p.message, batch):
+                    return
         elif kind in IGNORED_LINES:
             batch.ignore(kind)
+            return
+        elif kind == "turn_context" and not state.replay and (not p.model or p.model == state.model):
+            state.started = True
+            self.end_answer()
+            batch.ignore("turn_context")
             return
         time_ms = parse_iso(line.timestamp)
         source = Source(context.file, record.row, record.offset, len(record.data), time_ms, context.stream)
@@ -125,10 +146,8 @@ class RolloutDecoder(Items):
             self._token_count(p.info, source, batch)
         elif kind == "item_completed":
             self.item(p, source, record, batch)
-        elif kind == "agent_message":
-            self.copy("assistant", p.message, source, batch)
-        elif kind == "user_message":
-            self.copy("user", p.message, source, batch)
+        elif kind in COPIED:
+            self.copy(COPIED[kind], p.message, source, batch)
         elif kind in END_EVENTS:
             self.end_event(p, source, batch)
         elif kind == "task_started" or kind == "turn_started":
@@ -252,13 +271,15 @@ class RolloutDecoder(Items):
         batch.events.append(usage_event(source, key, self.state.model, usage))
         self.end_answer()
 
-    def _baseline(self, info: TokenInfo | None) -> None:
+    def _baseline(self, raw: Raw) -> None:
+        info = token_info(raw)
         if info is not None and info.total_token_usage is not None:
             self.state.totals = counters(info.total_token_usage)
+            self.state.counted = raw
 
-    def _token_count(self, info: TokenInfo | None, source: Source, batch: Batch) -> None:
+    def _token_count(self, raw: Raw, source: Source, batch: Batch) -> None:
         """One model call is the growth of the totals; repeated rows do not grow, and a shrunken total began anew."""
-        state = self.state
+        state, info = self.state, token_info(raw)
         total = info.total_token_usage if info is not None else None
         if info is None or state.records or (total is None and info.last_token_usage is None):
             batch.ignore("token_count")
@@ -271,7 +292,7 @@ class RolloutDecoder(Items):
             if now == before:
                 batch.ignore("token_count, repeated")
                 return
-            state.totals = now
+            state.totals, state.counted = now, raw
             if before is not None and now[TOTAL] >= before[TOTAL] and now[0] >= before[0]:
                 now = [a - b for a, b in zip(now, before, strict=True)]
             elif before is None and info.last_token_usage is not None:

@@ -5,12 +5,14 @@ Source: Codex 0.27, 0.50, 0.80, 0.120 and 0.169, `exec --json`, rollouts, app-se
 
 from typing import Any
 
-from msgspec import MsgspecError, Raw, Struct, field
+from msgspec import MsgspecError, Raw, Struct, ValidationError, field
 from msgspec.json import Decoder
 
 from agentv_stages.payload import decode_json, plain_text, text_of, to_raw
 
 ABSENT = Raw(b"")
+NULL = Raw(b"null")
+_BYTES = tuple(bytes((value,)) for value in range(256))
 
 
 def given(raw: Raw) -> bool:
@@ -20,7 +22,7 @@ def given(raw: Raw) -> bool:
 
 def first(raw: Raw) -> bytes:
     """The first byte of a payload; payloads can be large, so nothing is copied."""
-    return bytes(memoryview(raw)[:1])
+    return _BYTES[memoryview(raw)[0]] if len(raw) else b""
 
 
 def word(raw: Raw) -> str:
@@ -121,7 +123,7 @@ class Payload(Struct, gc=False):
     tools: Raw = ABSENT
     result: Raw = ABSENT
     item: Item | None = None
-    info: TokenInfo | None = None
+    info: Raw = ABSENT
     usage: Tokens | None = None
     response_id: str | None = None
     message: Raw = ABSENT
@@ -242,8 +244,20 @@ decode_payload = Decoder(Payload).decode
 decode_old_exec = Decoder(OldExecLine).decode
 decode_wrapped = Decoder(Wrapped).decode
 _parts = Decoder(list[ContentPart]).decode
+_info = Decoder(TokenInfo).decode
 decode_invocation = Decoder(Invocation).decode
 _duration = Decoder(Duration).decode
+
+
+def token_info(raw: Raw) -> TokenInfo | None:
+    """The counts of a rollout's `token_count`: most of them are known from their bytes, and are not decoded."""
+    if not given(raw):
+        return None
+    try:
+        return _info(raw)
+    except ValidationError as error:  # the path that it names begins in `info`; `Decode` prunes by it
+        text = str(error) if "`$" in str(error) else f"{error} - at `$`"
+        raise ValidationError(text.replace("`$", "`$.payload.info", 1)) from None
 
 
 def duration_ms(raw: Raw) -> int | None:
