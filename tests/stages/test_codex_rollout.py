@@ -1,8 +1,10 @@
+import json
 from typing import Any
 
 import pytest
 
-from agentv_stages.batch import Record
+from agentv_stages.batch import Batch, Record
+from agentv_stages.decode import Decode
 from agentv_stages.event import (
     Notification,
     Reasoning,
@@ -212,6 +214,20 @@ def test_a_patch_of_several_files_is_one_call_whether_custom_or_heredoc() -> Non
     ]
     assert calls(events)[2].name == "exec_command"
     assert results(events)[0].outcome == "ok"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        '{"cmd":"apply_patch <<EOF\\n*** Begin Patch\\n*** End Patch\\nEOF","note":"\\ud800"}',
+        '{"cmd":"apply_patch <<EOF\\n*** Begin Patch\\n*** End Patch\\nEOF","note":"\ud800"}',
+        {"cmd": "apply_patch <<EOF\n*** Begin Patch\n*** End Patch\nEOF"},
+    ],
+)
+def test_a_patch_is_found_in_arguments_that_a_strict_reader_refuses(arguments: Any) -> None:
+    raw = json.dumps(response("function_call", call_id="a", name="shell", arguments=arguments))
+    (batch,) = Decode(ROLLOUT).push(Batch("log", records=[*run(), Record(raw.encode(), 9999, 99)]))
+    assert [(c.name, c.input) for c in calls(batch.events)] == [("apply_patch", "*** Begin Patch\n*** End Patch")]
 
 
 def test_an_item_ends_its_call_and_the_output_is_no_second_result() -> None:

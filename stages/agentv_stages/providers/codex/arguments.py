@@ -3,11 +3,11 @@
 import re
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from agentv_stages.event import EMPTY_OBJECT
 from agentv_stages.payload import decode_json, text_of, to_raw
-from agentv_stages.providers.codex.wire import given
+from agentv_stages.providers.codex.wire import first, given
 
 SHELLS = frozenset(("shell", "shell_command", "exec_command", "container.exec", "local_shell"))
 BEGIN_PATCH = b"*** Begin Patch"
@@ -19,7 +19,7 @@ _decode_str = msgspec.json.Decoder(str).decode
 
 def unwrap(value: Raw) -> Raw:
     """Arguments as JSON: the object inside a JSON string; the string itself where it holds none."""
-    head = bytes(memoryview(value)[:40])
+    head = bytes(value) if len(value) < 1024 else bytes(memoryview(value)[:40])
     if head[:2] != b'"{':
         if not given(value):
             return EMPTY_OBJECT
@@ -42,20 +42,39 @@ def unwrap(value: Raw) -> Raw:
         return value
 
 
+class Shell(Struct, gc=False):
+    """The arguments of a shell call, as far as a patch can stand in them."""
+
+    cmd: str | list[str] | None = None
+    command: str | list[str] | None = None
+
+
 def heredoc(arguments: Raw) -> Raw | None:
-    """The patch that a shell call carries as a heredoc: Codex runs it as `apply_patch`, not in a shell."""
-    value = decode_json(arguments)
-    command = (value.get("cmd") or value.get("command")) if isinstance(value, dict) else None  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
-    if isinstance(command, list) and command:
-        words = [str(w) for w in command]  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType] - decoded JSON
-        command = " ".join(words) if words[0].endswith("apply_patch") else words[-1]
-    if not isinstance(command, str) or not _HEREDOC.match(command):
+    """The patch that a shell call carries as a heredoc: Codex runs it as `apply_patch`, not in a shell.
+
+    `arguments` may be an object or, as in the log, a string that holds one.
+    """
+    try:
+        value = _shell(_decode_str(arguments) if first(arguments) == b'"' else arguments)
+    except (msgspec.MsgspecError, UnicodeError):  # lone surrogates, or a member of another shape
+        try:
+            inner = decode_json(arguments)
+            value = msgspec.convert(decode_json(inner.encode()) if isinstance(inner, str) else inner, Shell)
+        except (msgspec.MsgspecError, ValueError):
+            return None
+    command = value.cmd or value.command
+    if isinstance(command, list):
+        command = " ".join(command) if command[0].endswith("apply_patch") else command[-1]
+    if command is None or not _HEREDOC.match(command):
         return None
     begin = command.find(_BEGIN)
     if begin < 0:
         return None
     end = command.find(_END, begin + len(_BEGIN))
     return to_raw(command[begin:] if end < 0 else command[begin : end + len(_END)])
+
+
+_shell = msgspec.json.Decoder(Shell).decode
 
 
 def agent_of(output: Raw) -> str:

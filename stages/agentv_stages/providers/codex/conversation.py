@@ -218,11 +218,11 @@ class Conversation(Calls):
             name = f"{p.namespace}.{name}"
         elif name == "wait" and p.namespace:
             name = "functions.wait"  # for a script that yielded; `wait` alone is for sub-agents
-        value = unwrap(arguments)
-        if name in SHELLS and len(value) > 40 and BEGIN_PATCH in bytes(value):
-            patch = heredoc(value)
-            if patch is not None:
-                name, value = "apply_patch", patch
+        patch = heredoc(arguments) if name in SHELLS and BEGIN_PATCH in bytes(arguments) else None
+        if patch is None:
+            value = unwrap(arguments)
+        else:
+            name, value = "apply_patch", patch
         self.call(source, "", self.answer(source), p.call_id or p.id or f"row{source.row}", name, value, None, batch)
 
     def _output(self, call_id: str, output: Raw, source: Source, batch: Batch) -> None:

@@ -57,7 +57,8 @@ def judge(output: Raw) -> Verdict:
     """Reads an output of any dialect."""
     if not given(output):
         return SILENT
-    data = bytes(memoryview(output)[: 4 * HEAD])
+    whole = len(output) <= 4 * HEAD
+    data = bytes(output) if whole else bytes(memoryview(output)[: 4 * HEAD])
     head = data[:1]
     if head == b'"':
         found = _EXIT_JSON.match(data)  # as `_EXIT`, of the text as it stands in JSON
@@ -66,7 +67,7 @@ def judge(output: Raw) -> Verdict:
             return Verdict(output, "error" if code else "ok", code)
         if data[1:2] == b"{":
             return _wrapped(text_of(output)) or Verdict(output)
-        return judge_text(text_of(data) if len(output) <= len(data) else _beginning(data, output), output)
+        return judge_text(text_of(data) if whole else _beginning(data, output), output)
     if head == b"[":
         if data[1:2].isdigit():
             value = decode_json(output)
