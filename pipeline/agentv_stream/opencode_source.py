@@ -9,7 +9,7 @@ from agentv_stages.batch import Chunk
 from agentv_stages.visible import visible
 from agentv_stream.errors import UsageError
 from agentv_stream.files import CHUNK_BYTES
-from agentv_stream.opencode_store import StoredSession, StoreError, list_sessions, read_session
+from agentv_stream.opencode_store import STORE_SIGN, StoredSession, StoreError, list_sessions, read_session
 
 MOST_LISTED = 10
 
@@ -24,8 +24,8 @@ class StoreSource:
 
     def __init__(self, path: str | Path, session_id: str | None = None) -> None:
         self.path = Path(path)
-        self.name = str(path)
-        self.session_id = session_id or _only(list_sessions(self.path), self.name)
+        self.session_id = session_id or _only(list_sessions(self.path), str(path))
+        self.name = f"{path}{STORE_SIGN}{self.session_id}"
 
     async def chunks(self) -> AsyncIterator[Chunk]:
         pieces = _pieces(self.path, self.session_id)

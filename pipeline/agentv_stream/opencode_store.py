@@ -20,6 +20,7 @@ from msgspec import Raw, Struct
 
 from agentv_stream.errors import SourceError
 
+STORE_SIGN = "::"  # stands between the path of a store and the session in it
 _ID = re.compile(r"[A-Za-z0-9_-]+\Z")
 _COLUMNS = ("parent_id", "title", "directory", "version", "time_created", "time_updated", "model", "agent")
 _DEEPEST = 16
@@ -40,6 +41,22 @@ class StoredSession(Struct, frozen=True):
     created_ms: int | None = None
     updated_ms: int | None = None
     model: str | None = None
+
+
+class StoredRow(Struct, frozen=True):
+    """A line of a session. `id` is the session's or the message's; `final` says that nothing of it will change."""
+
+    id: str
+    data: bytes
+    final: bool
+
+
+class Revision(Struct, frozen=True):
+    """What tells whether a session with its child sessions has changed: how many rows it has, and their newest time."""
+
+    session: StoredSession
+    rows: int
+    newest: int
 
 
 class _Time(Struct):
@@ -69,6 +86,24 @@ class _Task(Struct):
     state: _State | None = None
 
 
+class _Ended(Struct):
+    completed: float | None = None
+
+
+class _Head(Struct):
+    """What tells whether an answer has ended."""
+
+    role: str = ""
+    time: _Ended | None = None
+    error: Raw = Raw(b"null")
+
+    @property
+    def ended(self) -> bool:
+        completed = self.time is not None and self.time.completed is not None
+        return self.role == "assistant" and (completed or bytes(self.error) != b"null")
+
+
+_decode_head = msgspec.json.Decoder(_Head).decode
 _decode_task = msgspec.json.Decoder(_Task).decode
 _decode_session_file = msgspec.json.Decoder(_SessionFile).decode
 _encode = msgspec.json.Encoder().encode
@@ -76,6 +111,10 @@ _encode = msgspec.json.Encoder().encode
 
 class _Store(Protocol):
     """A store that is open."""
+
+    def counts(self) -> dict[str, tuple[int, int]]:
+        """Rows of each session, and the newest time of one."""
+        ...
 
     def sessions(self) -> list[StoredSession]: ...
 
@@ -102,6 +141,39 @@ def read_session(path: str | Path, session_id: str) -> Iterator[bytes]:
 
     Raises: StoreError when the store cannot be read or has no such session.
     """
+    for row in read_rows(path, session_id):
+        yield row.data
+
+
+def revisions(path: str | Path) -> list[Revision]:
+    """The sessions of a database that are nobody's child, each with what tells that it has changed.
+
+    Raises: StoreError when it cannot be read.
+    """
+    with _opened(Path(path)) as store:
+        sessions = {session.id: session for session in store.sessions()}
+        counts = store.counts()
+    sums = {name: counts.get(name, (0, 0)) for name in sessions}
+    for session in sessions.values():
+        top, seen = session, {session.id}
+        while top.parent_id in sessions and top.parent_id not in seen:
+            top = sessions[top.parent_id]
+            seen.add(top.id)
+        if top is not session:
+            rows, newest = counts.get(session.id, (0, 0))
+            sums[top.id] = (sums[top.id][0] + rows + 1, max(sums[top.id][1], newest))
+    tops = [s for s in sessions.values() if s.parent_id not in sessions]
+    return [Revision(s, sums[s.id][0], max(sums[s.id][1], s.updated_ms or 0)) for s in tops]
+
+
+def read_rows(path: str | Path, session_id: str) -> Iterator[StoredRow]:
+    """As `read_session`, with ids, and whether the store will still change a row.
+
+    An answer is final when it has ended, or when a later one of its session has; a prompt when something follows it;
+    what a child session says when it is known which call started it.
+
+    Raises: StoreError when the store cannot be read or has no such session.
+    """
     with _opened(Path(path)) as store:
         sessions = {session.id: session for session in store.sessions()}
         if session_id not in sessions:
@@ -120,12 +192,15 @@ class _Reading:
     children: dict[str, list[str]]
     seen: set[str] = field(default_factory=set[str])
 
-    def rows(self, session_id: str, parent_call: str | None, depth: int) -> Iterator[bytes]:
+    def rows(self, session_id: str, parent_call: str | None, depth: int, known: bool = True) -> Iterator[StoredRow]:
+        """`known` says that it is known for good which call started the session, or that none did."""
         if session_id in self.seen or depth > _DEEPEST:
             return
         self.seen.add(session_id)
         tail = b"" if parent_call is None else b',"parent_call":' + _encode(parent_call)
-        yield b'{"info":' + _encode(_facts(self.sessions[session_id])) + tail + b"}"
+        facts = b'{"info":' + _encode(_facts(self.sessions[session_id])) + tail + b"}"
+        yield StoredRow(session_id, facts, known)
+        final = self._final(session_id)
         own = set(self.children.get(session_id, ()))
         for message_id, data in self.store.messages(session_id):
             started: list[tuple[str, str]] = []
@@ -135,12 +210,28 @@ class _Reading:
                     started.extend(_started(part, own))
                 parts.append(_with_ids(part, {"id": part_id, "sessionID": session_id, "messageID": message_id}))
             info = _with_ids(data, {"id": message_id, "sessionID": session_id})
-            yield b'{"info":' + info + b',"parts":[' + b",".join(parts) + b"]" + tail + b"}"
+            line = b'{"info":' + info + b',"parts":[' + b",".join(parts) + b"]" + tail + b"}"
+            yield StoredRow(message_id, line, known and message_id in final)
             for child, call in started:
                 own.discard(child)
-                yield from self.rows(child, call, depth + 1)
+                yield from self.rows(child, call, depth + 1, known)
+        all_final = known and all(message_id in final for message_id, _ in self.store.messages(session_id))
         for child in self.children.get(session_id, ()):
-            yield from self.rows(child, None, depth + 1)
+            yield from self.rows(child, None, depth + 1, all_final)
+
+    def _final(self, session_id: str) -> set[str]:
+        """The messages of a session that will not change any more."""
+        heads = [(message_id, _head(data)) for message_id, data in self.store.messages(session_id)]
+        last_ended = max((n for n, (_, head) in enumerate(heads) if head.ended), default=-1)
+        last = len(heads) - 1
+        return {m for n, (m, head) in enumerate(heads) if n <= last_ended or (head.role == "user" and n < last)}
+
+
+def _head(data: bytes) -> _Head:
+    try:
+        return _decode_head(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return _Head()
 
 
 def _facts(session: StoredSession) -> dict[str, object]:
@@ -238,6 +329,17 @@ class _Database:
                 )
         return found
 
+    def counts(self) -> dict[str, tuple[int, int]]:
+        found: dict[str, tuple[int, int]] = {}
+        for table in ("message", "part"):
+            columns = {_text(row[1]) for row in self.connection.execute(f"PRAGMA table_info({table})")}
+            newest = "max(time_updated)" if "time_updated" in columns else "total(length(data))"
+            query = f"SELECT session_id, count(*), {newest} FROM {table} GROUP BY session_id"
+            for name, rows, time in self.connection.execute(query):
+                before = found.get(_text(name) or "", (0, 0))
+                found[_text(name) or ""] = (before[0] + rows, max(before[1], _number(time) or 0))
+        return found
+
     def messages(self, session_id: str) -> Iterator[tuple[str, bytes]]:
         query = "SELECT id, data FROM message WHERE session_id = ? ORDER BY id"
         return self._rows(query, (session_id,))
@@ -257,6 +359,9 @@ class _Folder:
     """`session/<project>/<id>.json`, `message/<session>/`, `part/<message>/`; before that all below `session/`."""
 
     root: Path
+
+    def counts(self) -> dict[str, tuple[int, int]]:
+        return {}  # such a store is not followed
 
     def sessions(self) -> list[StoredSession]:
         found: list[StoredSession] = []

@@ -9,10 +9,19 @@ import anyio
 
 from agentv_stream.cli.consuming import quiet_stdout, say, tune_collector
 from agentv_stream.cli.sessions import duration_seconds
-from agentv_stream.discovery.discover import STORE_SIGN, Session, cache_file, find_sessions, in_project, only, pick
+from agentv_stream.discovery.discover import (
+    STORE_SIGN,
+    Session,
+    cache_file,
+    find_sessions,
+    in_project,
+    only,
+    pick,
+    stored_header,
+)
 from agentv_stream.discovery.header import HeaderCache, read_header
-from agentv_stream.discovery.places import Root, find_roots, known_provider
-from agentv_stream.errors import EXIT_FINE, EXIT_IO, AgentvStreamError, UsageError
+from agentv_stream.discovery.places import Root, find_roots, is_database, known_provider
+from agentv_stream.errors import EXIT_FINE, EXIT_IO, AgentvStreamError, SourceError, UsageError
 from agentv_stream.following.cursors import CursorStore, state_folder
 from agentv_stream.following.follow import Follower
 from agentv_stream.following.follow_plan import Plan
@@ -127,17 +136,17 @@ def _plan(options: TailOptions, settings: Settings) -> Plan:
         for warning in (warning for spec in specs for warning in spec.warnings):
             say(f"warning: {warning}")
         plan.cases = lambda: [case.build() for spec in specs for case in spec.cases]
-    folders = [t for t in options.targets if Path(t).is_dir()]
+    folders = [t for t in options.targets if Path(t).is_dir() or is_database(t)]
     if folders:
         plan.roots = find_roots(folders, provider=options.provider)
     rest = [t for t in options.targets if t not in folders]
-    plan.paths = [str(Path(t).absolute()) for t in rest if Path(t).exists()]
-    names = [t for t in rest if not Path(t).exists()]
+    plan.paths = [str(Path(t).absolute()) for t in rest if Path(t.partition(STORE_SIGN)[0]).exists()]
+    names = [t for t in rest if not Path(t.partition(STORE_SIGN)[0]).exists()]
     if names or not options.targets:
         roots = find_roots(options.roots, provider=options.provider)
         if names:
             known = find_sessions(roots, HeaderCache(cache_file()))
-            plan.paths += [_file_of(pick(known, name)) for name in names]
+            plan.paths += [pick(known, name).path for name in names]
         else:
             plan.roots = roots
             if not options.every and not options.project:
@@ -145,12 +154,6 @@ def _plan(options: TailOptions, settings: Settings) -> Plan:
     if options.project:
         plan.wanted = _of_project(options.project, plan.wanted)
     return plan
-
-
-def _file_of(session: Session) -> str:
-    if STORE_SIGN in session.path:
-        raise UsageError(f"{session.path} stands in a database; `agentv-stream consume` reads it")
-    return session.path
 
 
 def _latest(roots: list[Root]) -> Callable[[str], bool]:
@@ -164,8 +167,8 @@ def _latest(roots: list[Root]) -> Callable[[str], bool]:
 def _of_project(project: str, also: Callable[[str], bool]) -> Callable[[str], bool]:
     def wanted(path: str) -> bool:
         try:
-            header = read_header(path)
-        except OSError:
+            header = stored_header(path) if STORE_SIGN in path else read_header(path)
+        except (OSError, SourceError):
             return False
         return header is not None and also(path) and in_project(Session(path, header, 0, 0), project)
 

@@ -19,7 +19,8 @@ def watch(
     from pathlib import Path
 
     from agentv_stream.cli.sessions import duration_seconds
-    from agentv_stream.discovery.places import find_roots
+    from agentv_stream.discovery.discover import STORE_SIGN, updated_at
+    from agentv_stream.discovery.places import find_roots, is_database
     from agentv_stream.errors import AgentvStreamError
     from agentv_stream.following.follow_plan import Plan
 
@@ -31,8 +32,10 @@ def watch(
         raise typer.Exit(2) from error
     try:
         oldest = time.time() - duration_seconds(since)
-        files = [str(Path(t).absolute()) for t in targets or () if Path(t).is_file()]
-        folders = [t for t in targets or () if t not in files and not Path(t).is_file()]
+        names = list(targets or ())
+        logs = [t for t in names if STORE_SIGN in t or (Path(t).is_file() and not is_database(t))]
+        files = [str(Path(t).absolute()) for t in logs]
+        folders = [t for t in names if t not in logs]
         roots = [] if files and not folders else find_roots([*folders, *(root or ())], provider=provider)
     except AgentvStreamError as error:
         sys.stderr.write(f"agentv-stream: {error}\n")
@@ -43,8 +46,8 @@ def watch(
 
     def wanted(path: str) -> bool:
         try:
-            return path in files or Path(path).stat().st_mtime >= oldest
-        except OSError:
+            return path in files or updated_at(path) >= oldest
+        except (OSError, AgentvStreamError):
             return False
 
     feed = Feed(Plan(roots, paths=files, wanted=wanted))

@@ -16,8 +16,8 @@ from agentv_stream.discovery.header import Header, HeaderCache, header_json, rea
 from agentv_stream.discovery.places import Found, Root, logical_name, walk
 from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.folder import LocalFolder
-
-STORE_SIGN = "::"  # stands between the path of a store and the session in it
+from agentv_stream.opencode_store import STORE_SIGN as STORE_SIGN
+from agentv_stream.opencode_store import StoredSession, list_sessions
 
 
 @dataclass
@@ -156,10 +156,8 @@ def _without_copies(sessions: Iterable[Session]) -> list[Session]:
 
 def _stored(root: Root) -> list[Session]:
     """The sessions of OpenCode's databases and folders; children are told by their parent's id."""
-    from agentv_stream.opencode_store import list_sessions
-
     found: list[Session] = []
-    places = [*sorted(Path(root.path).glob("opencode*.db"))]
+    places = [place for pattern in root.patterns for place in sorted(Path(root.path).glob(pattern))]
     if (Path(root.path) / "storage").is_dir():
         places.append(Path(root.path))
     for place in places:
@@ -168,10 +166,29 @@ def _stored(root: Root) -> list[Session]:
         except SourceError:
             continue
         for row in rows:
-            header = Header("opencode", "opencode-rows", row.id, row.directory, row.created_ms, row.model, row.version)
-            header.title, header.parent = row.title, row.parent_id
+            header = _header_of(row)
             found.append(Session(f"{place}{STORE_SIGN}{row.id}", header, row.updated_ms or row.created_ms or 0, 0))
     return found
+
+
+def _header_of(row: StoredSession) -> Header:
+    header = Header("opencode", "opencode-rows", row.id, row.directory, row.created_ms, row.model, row.version)
+    header.title, header.parent = row.title, row.parent_id
+    return header
+
+
+def stored_header(path: str) -> Header | None:
+    """The header of `STORE::SESSION`; None when the session has gone. Raises: SourceError."""
+    store, _, name = path.partition(STORE_SIGN)
+    return next((_header_of(row) for row in list_sessions(store) if row.id == name), None)
+
+
+def updated_at(path: str) -> float:
+    """When a log, or a session in a store, was last written to, in seconds. Raises: OSError, SourceError."""
+    store, sign, name = path.partition(STORE_SIGN)
+    if not sign:
+        return Path(path).stat().st_mtime
+    return max((r.updated_ms or r.created_ms or 0 for r in list_sessions(store) if r.id == name), default=0) / 1000
 
 
 def tree(sessions: Sequence[Session]) -> list[Session]:

@@ -61,7 +61,7 @@ def find_roots(
     Raises: UsageError for a provider that nobody knows.
     """
     if extra:
-        return [_extra(text, provider) for text in extra]
+        return [root for text in extra for root in _extra(text, provider)]
     providers = all_providers() if provider is None else [known_provider(provider)]
     roots: dict[tuple[str, str], Root] = {}
     for one in providers:
@@ -80,16 +80,33 @@ def known_provider(name: str) -> Provider:
         raise UsageError(f"no provider is called {name!r}") from None
 
 
-def _extra(text: str, provider: str | None) -> Root:
+def is_database(path: str) -> bool:
+    """Whether a path is a store that holds sessions, by what stands in it."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(16) == b"SQLite format 3\0"
+    except OSError:
+        return False
+
+
+def _extra(text: str, provider: str | None) -> list[Root]:
+    """A folder's logs, and the stores that lie in it; or one store."""
+    store = Path(text).expanduser().absolute()
+    if is_database(text):
+        return [Root(str(store.parent), get_provider("opencode"), (store.name,), database=True)]
     name, sign, path = text.partition("=")
     if not sign:
         name, path = provider or "", text
     if not path:
         raise UsageError(f"--root {text!r}: expected PATH or PROVIDER=PATH")
     one = known_provider(name) if name else None
-    patterns = tuple(dict.fromkeys(p for root in one.roots for p in root.patterns)) if one is not None else ANY_LOG
+    logs = [p for root in one.roots if not root.database for p in root.patterns] if one is not None else []
     place = str(Path(path).expanduser().absolute())
-    return Root(place, one, tuple(dict.fromkeys((*patterns, *ANY_LOG))))
+    roots = [Root(place, one, tuple(dict.fromkeys((*logs, *ANY_LOG))))]
+    for owner in [one] if one is not None else all_providers():
+        stores = [root for root in owner.roots if root.database]
+        roots += [Root(place, owner, root.patterns, database=True) for root in stores]
+    return roots
 
 
 def _places(root: LogRoot, environment: Mapping[str, str]) -> list[str]:

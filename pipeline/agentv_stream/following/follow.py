@@ -18,7 +18,7 @@ from agentv_stages.batch import Batch
 from agentv_stages.result import Observer
 from agentv_stages.sinks.transcript import Identity
 from agentv_stream.discovery.discover import RememberingFolder
-from agentv_stream.discovery.places import Found, Root, signature_of, walk
+from agentv_stream.discovery.places import Found, Root, Signature, signature_of, walk
 from agentv_stream.errors import AgentvStreamError, SinkError
 from agentv_stream.following.cursors import CursorError, CursorStore
 from agentv_stream.following.follow_outputs import TRANSCRIPT, FollowOutputs, ShortOutput
@@ -27,6 +27,7 @@ from agentv_stream.following.followed import Followed, Makes
 from agentv_stream.following.growing import OpenFiles
 from agentv_stream.following.merged import MergedEvents
 from agentv_stream.following.rotation import Rotation
+from agentv_stream.following.stored import MUTE_ALL, Stores, is_stored
 
 Say = Callable[..., None]
 BUDGET = 8 * 1024 * 1024  # bytes of one session per round, so that a huge one does not hold up the others
@@ -50,6 +51,7 @@ class Follower:
         self.troubles: dict[int, tuple[str, float, float]] = {}  # session: what, retry at, wait (monotonic seconds)
         self.store_trouble: str | None = None
         self.files = OpenFiles()
+        self.stores = Stores(say)
         self.taken: dict[str, int] = {}  # transcript path: session
         self.last_growth = time.monotonic()
         self.warm: dict[str, float] = {}  # files that grew lately, with the time
@@ -66,7 +68,7 @@ class Follower:
         self._rotation = Rotation(self)
         self.observers: list[Callable[[Followed, Batch], None]] = [self._count]
         self.makes = Makes(
-            self.files, self._make_outputs, self._make_merged, self._seen, plan.settings.watch,
+            self.files, self.stores, self._make_outputs, self._make_merged, self._seen, plan.settings.watch,
             plan.settings.max_record, plan.only, plan.cases, self.observers,
         )  # fmt: skip
 
@@ -142,12 +144,11 @@ class Follower:
     def _scan(self) -> None:
         found: dict[str, Found] = {}
         for root in self.plan.roots:
-            if not root.database:
-                for one in walk(root):
-                    found.setdefault(one.path, one)
+            for one in self.stores.found(root) if root.database else walk(root):
+                found.setdefault(one.path, one)
         for path in self.plan.paths:
             try:
-                found[path] = Found(path, Root(path, self.plan.only, ()), signature_of(Path(path).stat()), True)
+                found[path] = Found(path, Root(path, self.plan.only, ()), self._signature(path), True)
             except OSError:
                 continue
         self.found = found
@@ -189,6 +190,8 @@ class Follower:
         if not self.plan.wanted(one.path):
             self.entries[one.path] = Entry(one.signature, 0, "ignored")
             return 0
+        if not self._began and self.plan.begin == "end" and is_stored(one.path):
+            return self.open(one.path, MUTE_ALL).number  # which of its rows are old, only reading them tells
         if not self._began and self.plan.begin == "end":
             self.entries[one.path] = Entry(one.signature, 0, "end")
             return 0
@@ -263,13 +266,19 @@ class Follower:
         if self.store is not None and other.saved:
             self.store.forget([number])
 
+    def _signature(self, path: str) -> Signature:
+        """Raises: OSError."""
+        if is_stored(path):
+            return self.stores.signature(path)
+        return signature_of(os.stat(path))  # noqa: PTH116 - for each file at each scan: a Path costs thrice
+
     def _changed(self, path: str) -> int:
         """The session of a file that is not as it was; 0 for none."""
         entry = self.entries.get(path)
         if entry is None or entry.kind == "copy":
             return 0
         try:
-            signature = signature_of(os.stat(path))  # noqa: PTH116 - for each file at each scan: a Path costs thrice
+            signature = self._signature(path)
         except OSError:
             if entry.gone or entry.kind != "input" or any(path.startswith(root + "/") for root in self._missing):
                 return 0

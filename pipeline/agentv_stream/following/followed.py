@@ -20,8 +20,9 @@ from agentv_stream.files import CHUNK_BYTES
 from agentv_stream.following.cursors import HASH_BYTES, InputRow, SessionRow
 from agentv_stream.following.follow_chain import FollowChain, MakeCases
 from agentv_stream.following.follow_outputs import FollowOutputs
-from agentv_stream.following.growing import GrowingFile, OpenFiles
+from agentv_stream.following.growing import GrowingFile, Mark, OpenFiles
 from agentv_stream.following.merged import MergedEvents
+from agentv_stream.following.stored import MUTE_ALL, StoredLog, Stores, is_stored
 
 LONG = 100
 
@@ -53,6 +54,7 @@ class Makes:
     """What a session needs from whoever follows it."""
 
     files: OpenFiles
+    stores: Stores
     outputs: Callable[["Followed"], FollowOutputs | None]
     merged: Callable[[], MergedEvents | None]
     seen: Callable[[int], dict[bytes, int]]
@@ -106,11 +108,16 @@ class Followed:
 
     def add(self, path: str, context: DecodeContext | None = None) -> Input:
         """Takes a file along."""
-        one = Input(GrowingFile(path, self.makes.files, cap=self.makes.cap), context or DecodeContext(path))
+        one = Input(self._log(path), context or DecodeContext(path))
         self.inputs.append(one)
         if self.chain is not None:
             self.chain.open(path, one.context)
         return one
+
+    def _log(self, path: str, mark: Mark | None = None) -> GrowingFile:
+        if is_stored(path):
+            return StoredLog(path, self.makes.files, self.makes.stores, mark)
+        return GrowingFile(path, self.makes.files, mark, self.makes.cap)
 
     def join(self, path: str) -> Input:
         """Takes along a further part of the log: rows go on, what it repeats is skipped."""
@@ -147,6 +154,8 @@ class Followed:
 
         Raises: OSError, SinkError.
         """
+        if isinstance(one.file, StoredLog):
+            return self._read_stored(one, one.file, now_ms, limit)
         total = 0
         while total < limit:
             muted = one.mute_until - one.file.position
@@ -160,10 +169,44 @@ class Followed:
             self.unsettled = self.dirty = True
         return total
 
+    def _read_stored(self, one: Input, log: StoredLog, now_ms: int, limit: int) -> int:
+        """The rows of a store that are final and new."""
+        before = log.position
+        for batch in log.take(self._taken(one), now_ms, limit):
+            self._hand_on(one, batch)
+        if one.mute_until == MUTE_ALL and not log.backlog:
+            one.mute_until = log.position
+        if log.position == before:
+            self.unsettled = True  # what is not final may have changed all the same
+            return 0
+        self.active_ms = now_ms
+        self.unsettled = self.dirty = True
+        return log.position - before
+
+    def _taken(self, one: Input, look: bool = False) -> Callable[[str], bool]:
+        """Says whether a row was taken, by its id; with `look` False it is taken from then on."""
+        if one.known is None:
+            one.known = self._counts()
+        known = one.known
+
+        def taken(row: str) -> bool:
+            own = record_hash(row.encode())
+            if own in known:
+                return True
+            if not look:
+                known[own] = 1
+                self.new_hashes.append(own)
+            return False
+
+        return taken
+
     def take(self, one: Input, batch: Batch) -> None:
         """Works off the records of one file. Raises: SinkError, OSError."""
         batch.file = one.path
         self._mark_seen(one, batch)
+        self._hand_on(one, batch)
+
+    def _hand_on(self, one: Input, batch: Batch) -> None:
         if self.chain is None:
             self._detect(one, batch)
             return
@@ -246,7 +289,7 @@ class Followed:
         """
         for one in self.inputs:
             self.makes.files.close(one.file)
-            one.file = GrowingFile(one.path, self.makes.files, cap=self.makes.cap)
+            one.file = self._log(one.path)
             one.skipped, one.known = 0, None
         outputs = self.outputs
         if outputs is not None:
@@ -273,7 +316,7 @@ class Followed:
             return
         unfinished: list[Batch] = []
         for one in self.inputs:
-            last = one.file.reader.rest() if one.state == "live" else None
+            last = self._rest(one) if one.state == "live" else None
             if last is not None:
                 unfinished.append(last)
         batches, after = chain.flushed(unfinished)
@@ -281,11 +324,17 @@ class Followed:
         self.outputs.settle(batches, after.observer, list(after.pair.left), verdicts)
         self.dirty = True
 
+    def _rest(self, one: Input) -> Batch | None:
+        """What stands in the log and is not final: its unfinished last line, or the rows that a store may change."""
+        if isinstance(one.file, StoredLog):
+            return one.file.waiting(self._taken(one, look=True))
+        return one.file.reader.rest()
+
     def _finish_detection(self) -> bool:
         """The input is at rest: what stands in it has to be enough."""
         detector, main = self.detector, self.inputs[0]
         assert detector is not None
-        last = main.file.reader.rest()
+        last = self._rest(main)
         if last is not None:
             held = list(detector.held)
             detector.push(last)
@@ -357,11 +406,11 @@ class Followed:
         self.unsettled = not row.settled
         for kept in row.inputs:
             mark = kept.mark if row.state is not None else None
-            file = GrowingFile(kept.path, self.makes.files, mark, self.makes.cap)
+            file = self._log(kept.path, mark)
             one = Input(file, kept.context, kept.state, kept.generation, kept.skipped)
             file.identity = None if kept.signature is None else (kept.signature.device, kept.signature.inode)
             self.inputs.append(one)
-            if kept.generation and row.state is not None:
+            if kept.generation and row.state is not None and not is_stored(kept.path):
                 one.known, one.repeating = self._still_known(one), False
         if row.outputs is not None and self.outputs is not None:
             self.outputs.restore(row.outputs)

@@ -125,7 +125,7 @@ async def _watch(follower: Follower, running: Running, wake: _Wake, say: Say) ->
         import watchfiles
     except ImportError:
         return
-    folders = [root.path for root in follower.plan.roots if os.path.isdir(root.path)]  # noqa: PTH112
+    folders = sorted({root.path for root in follower.plan.roots if os.path.isdir(root.path)})  # noqa: PTH112
     folders += sorted({os.path.dirname(path) for path in follower.plan.paths})  # noqa: PTH120
     if not folders:
         return

@@ -1,0 +1,155 @@
+"""Sessions that stand in a database (OpenCode's) as logs that can be followed.
+
+A store is asked only when its files have changed, and for no more than a fiftieth of the time. A session's rows are
+taken when they are final, each once, told by the id of its message: rows are updated in place until then, and may be
+again later (a summary is put into a prompt, an old output is cut), which changes nothing in what was taken. What is not
+final yet is shown at rest, as the unfinished last line of a file is.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from hashlib import blake2b
+from pathlib import Path
+
+from agentv_stages.batch import Batch, Record
+from agentv_stream.discovery.places import Found, Root, Signature
+from agentv_stream.errors import SourceError
+from agentv_stream.following.growing import Change, GrowingFile, Mark, OpenFiles
+from agentv_stream.opencode_store import STORE_SIGN, StoredRow, read_rows, revisions
+
+SHARE = 50.0
+MUTE_ALL = 1 << 62  # a position behind every row that stands in a store when it is first read
+Files = tuple[tuple[int, int] | None, ...]
+
+
+def is_stored(path: str) -> bool:
+    """Whether a path names a session in a store: `STORE::SESSION`."""
+    return STORE_SIGN in path
+
+
+class Stores:
+    """The signatures of the sessions in stores, by path. `say` is told when a store cannot be read, and when it can."""
+
+    def __init__(self, say: Callable[..., None], clock: Callable[[], float] = time.monotonic) -> None:
+        self.troubles: dict[str, str] = {}  # by store
+        self.share = SHARE  # a look that took a second is not repeated for so many
+        self.pause = 1.0  # seconds until a store that could not be read is asked again
+        self._say = say
+        self._clock = clock
+        self._files: dict[str, Files] = {}
+        self._known: dict[str, dict[str, Signature]] = {}
+        self._look_at: dict[str, float] = {}
+
+    def found(self, root: Root) -> Iterator[Found]:
+        """Every session of the stores below a root. Sub-agents' sessions are part of the one that started them."""
+        for place in sorted({place for pattern in root.patterns for place in Path(root.path).glob(pattern)}):
+            for path, signature in self._sessions(str(place)).items():
+                yield Found(path, root, signature, True)
+
+    def signature(self, path: str) -> Signature:
+        """What tells whether a session has changed. Raises: FileNotFoundError when it is not there any more."""
+        store = path.partition(STORE_SIGN)[0]
+        signature = self._sessions(store).get(path)
+        if signature is None:
+            raise FileNotFoundError(2, "no such session", path)
+        return signature
+
+    def _sessions(self, store: str) -> dict[str, Signature]:
+        files = (_stamp(store), _stamp(store + "-wal"))
+        begun = self._clock()
+        known = self._known.setdefault(store, {})
+        if files == self._files.get(store) or begun < self._look_at.get(store, 0.0):
+            return known
+        if files[0] is None:
+            known.clear()
+            self._files[store] = files
+            return known
+        try:
+            rows = revisions(store)
+        except SourceError as error:
+            if self.troubles.get(store) != str(error):
+                self._say("a store cannot be read", path=store, error=str(error))
+            self.troubles[store] = str(error)
+            self._look_at[store] = begun + self.pause
+            return known
+        if self.troubles.pop(store, None) is not None:
+            self._say("a store can be read again", path=store)
+        known.clear()
+        for row in rows:
+            path = f"{store}{STORE_SIGN}{row.session.id}"
+            inode = int.from_bytes(blake2b(path.encode(errors="surrogateescape"), digest_size=8).digest())
+            newest = row.newest * 1_000_000
+            known[path] = Signature(0, inode, row.rows + 1, (row.session.updated_ms or 0) * 1_000_000, newest)
+        self._files[store] = files
+        self._look_at[store] = begun + self.share * (self._clock() - begun)
+        return known
+
+
+def _stamp(path: str) -> tuple[int, int] | None:
+    try:
+        stat = os.stat(path)  # noqa: PTH116 - at every look
+    except OSError:
+        return None
+    return stat.st_size, stat.st_mtime_ns
+
+
+class StoredLog(GrowingFile):
+    """A session in a store. Positions count the bytes of the rows that were taken, `taken` says which."""
+
+    def __init__(self, path: str, files: OpenFiles, stores: Stores, mark: Mark | None = None) -> None:
+        super().__init__(path, files)
+        self._stores = stores
+        self._store, _, self._session = path.partition(STORE_SIGN)
+        self._more = False
+        if mark is not None:
+            self.position = self.reader.offset = mark.offset
+            self.reader.row = mark.row
+
+    @property
+    def backlog(self) -> int:
+        """1 while rows may stand there that were not looked at: how many bytes they have, nobody knows."""
+        return int(self._more)
+
+    def mark(self) -> Mark:
+        """The sum of what was taken."""
+        return Mark(self.reader.offset, self.reader.row)
+
+    def look(self) -> Change:
+        """`grown` when rows were added or changed. Raises: nothing."""
+        try:
+            signature = self._stores.signature(self.path)
+        except FileNotFoundError:
+            return "gone"
+        if signature != self.signature:
+            self.signature, self._more = signature, True
+        return "grown" if self._more else "same"
+
+    def take(self, taken: Callable[[str], bool], arrived_ms: int | None, limit: int) -> Iterator[Batch]:
+        """A batch for each row that is final and new; `taken` is asked by the row's id, and told by that.
+
+        Raises: SourceError.
+        """
+        if not self._more:
+            return
+        self._more = False
+        start = self.position
+        for row in read_rows(self._store, self._session):
+            if row.final and not taken(row.id):
+                yield Batch(self.path, arrived_ms, self.position + len(row.data) + 1, records=[self._record(row, 0)])
+                self.position += len(row.data) + 1
+                self.reader.offset = self.position
+                self.reader.row += 1
+                if self.position - start >= limit:
+                    self._more = True
+                    return
+
+    def waiting(self, taken: Callable[[str], bool]) -> Batch | None:
+        """The rows that are not final; None where all are. Raises: SourceError."""
+        rows = [row for row in read_rows(self._store, self._session) if not row.final and not taken(row.id)]
+        if not rows:
+            return None
+        return Batch(self.path, records=[self._record(row, n) for n, row in enumerate(rows)], end=self.position)
+
+    def _record(self, row: StoredRow, behind: int) -> Record:
+        return Record(row.data, self.position, self.reader.row + behind)

@@ -1,0 +1,227 @@
+"""Sessions of OpenCode's database, followed while it writes them."""
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from agentv_stream.cli.tailing import TailOptions
+from agentv_stream.discovery.places import find_roots
+from agentv_stream.following.follow import Follower
+from agentv_stream.following.follow_plan import Plan
+from agentv_stream.settings import Settings
+from support.consumed_and_followed import both, difference, follow_into, transcripts
+from support.following import Desk, catch_up
+
+T0 = 1772359200000
+SCHEMA = """
+CREATE TABLE session (id text PRIMARY KEY, parent_id text, directory text, title text, version text,
+  time_created integer, time_updated integer);
+CREATE TABLE message (id text PRIMARY KEY, session_id text, time_created integer, time_updated integer, data text);
+CREATE TABLE part (id text PRIMARY KEY, message_id text, session_id text, time_created integer, time_updated integer,
+  data text);
+"""
+
+
+class Agent:
+    """Writes as OpenCode does: rows are added, and updated in place until they are final. Each write is a commit."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.path = path
+        self.now = T0
+        self.database = sqlite3.connect(path)
+        self.database.execute("PRAGMA journal_mode=WAL")
+        self.database.executescript(SCHEMA)
+
+    def put(self, table: str, **row: Any) -> None:
+        self.now += 1000
+        if "data" in row:
+            row["data"] = msgspec.json.encode(row["data"]).decode()
+        row = {"time_created": self.now, "time_updated": self.now} | row
+        names = ", ".join(row)
+        marks = ", ".join("?" * len(row))
+        self.database.execute(f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({marks})", tuple(row.values()))
+        self.database.commit()
+
+    def session(self, name: str, parent: str | None = None) -> None:
+        self.put("session", id=name, parent_id=parent, directory="/w", title="t", version="1.18.0", time_created=T0)
+
+    def prompt(self, session: str, n: int, **more: object) -> None:
+        name = f"msg_{session}_{n:04}"
+        self.put("message", id=name, session_id=session, data={"role": "user", "time": {"created": T0}} | more)
+        self.put("part", id=f"prt_{name}_0", message_id=name, session_id=session, data=text(f"please {n}"))
+
+    def answer(self, session: str, n: int, *parts: dict[str, Any], ended: bool = True) -> None:
+        name = f"msg_{session}_{n:04}"
+        times = {"created": T0 + n * 1000} | ({"completed": T0 + n * 1000 + 500} if ended else {})
+        told: dict[str, Any] = {"role": "assistant", "modelID": "gpt-x", "time": times}
+        self.put("message", id=name, session_id=session, data=told | ({"finish": "stop"} if ended else {}))
+        for i, part in enumerate(parts):
+            self.put("part", id=f"prt_{name}_{i}", message_id=name, session_id=session, data=part)
+
+
+def text(value: str) -> dict[str, Any]:
+    return {"type": "text", "text": value}
+
+
+def call(name: str, status: str, tool: str = "bash", **metadata: str) -> dict[str, Any]:
+    state: dict[str, Any] = {"status": status, "input": {"command": "ls"}, "metadata": metadata}
+    if status == "completed":
+        state |= {"output": "files", "time": {"start": T0, "end": T0 + 10}}
+    return {"type": "tool", "tool": tool, "callID": name, "state": state}
+
+
+def follow(desk: Desk, **plan: Any) -> Follower:
+    """A follower that asks the store at every look."""
+    follower = desk.follower(**plan)
+    follower.stores.share = follower.stores.pause = 0.0
+    return follower
+
+
+def rest(desk: Desk) -> bytes:
+    (transcript,) = desk.out.glob("*.transcript.jsonl")
+    return transcript.read_bytes()
+
+
+def consumed(agent: Agent, folder: Path, session: str = "ses_1") -> bytes:
+    pair = both(f"{agent.path}::{session}", folder)
+    (name,) = pair.consumed
+    assert difference(pair.consumed[name], pair.followed[name]) == ""
+    return pair.consumed[name].read_bytes()
+
+
+def test_a_session_is_followed_while_it_grows_and_over_restarts(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    agent = Agent(desk.logs / "opencode.db")
+    agent.session("ses_1")
+    follower = follow(desk)
+    steps = [
+        lambda: agent.prompt("ses_1", 1),
+        lambda: agent.answer("ses_1", 2, text("looki"), ended=False),
+        lambda: agent.answer("ses_1", 2, text("looking"), call("c1", "running"), ended=False),
+        lambda: agent.answer("ses_1", 2, text("looking"), call("c1", "completed")),
+        lambda: agent.prompt("ses_1", 1, summary={"title": "put in later"}),
+        lambda: agent.answer("ses_1", 3, text("done")),
+        lambda: agent.prompt("ses_1", 4),
+        lambda: agent.answer("ses_1", 5, text("broke"), ended=False),
+        lambda: agent.prompt("ses_1", 6),
+        lambda: agent.answer("ses_1", 7, text("again")),
+    ]
+    for n, step in enumerate(steps):
+        step()
+        catch_up(follower)
+        follower.settle_all()
+        assert rest(desk) == consumed(agent, tmp_path / f"consumed{n}"), n
+        if n % 3 == 2:  # a crash
+            follower.close()
+            follower = follow(desk)
+    follower.close()
+    desk.close()
+    assert desk.catch_up().counts.records == 0
+
+
+def test_what_is_not_final_is_shown_but_not_told(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    agent = Agent(desk.logs / "opencode.db")
+    agent.session("ses_1")
+    agent.prompt("ses_1", 1)
+    agent.answer("ses_1", 2, text("half"), ended=False)
+    desk.catch_up()
+    assert b"half" in rest(desk)
+    assert b"half" not in b"".join(desk.emitted)
+    agent.answer("ses_1", 2, text("half and half"))
+    desk.catch_up()
+    assert b'"half"' not in rest(desk)
+    assert b"half and half" in b"".join(desk.emitted)
+
+
+def test_a_child_session_is_part_of_the_one_that_started_it(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    agent = Agent(desk.logs / "opencode.db")
+    agent.session("ses_1")
+    agent.prompt("ses_1", 1)
+    agent.answer("ses_1", 2, call("c1", "running", "task", sessionId="ses_2"), ended=False)
+    agent.session("ses_2", "ses_1")
+    agent.prompt("ses_2", 1)
+    follower = follow(desk)
+    catch_up(follower)
+    agent.answer("ses_2", 2, text("seen"))
+    catch_up(follower)
+    agent.answer("ses_1", 2, call("c1", "completed", "task", sessionId="ses_2"))
+    agent.answer("ses_1", 3, text("all done"))
+    catch_up(follower)
+    follower.settle_all()
+    follower.close()
+    desk.close()
+    (rows,) = desk.transcripts().values()
+    streams = {row["metadata"]["agentv_stream"]["stream"] for row in rows}
+    assert streams == {"main", "subagent:ses_2"}
+    live = sorted(str(row["content"]) for row in rows)
+    again = follow_into(Plan(find_roots([str(agent.path)]), Settings(out=tmp_path / "again")), tmp_path / "state2")
+    (path,) = transcripts(tmp_path / "again").values()
+    assert live == sorted(str(msgspec.json.decode(line)["content"]) for line in path.read_bytes().splitlines()), again
+
+
+def test_from_the_end_only_what_comes_is_told(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    agent = Agent(desk.logs / "opencode.db")
+    agent.session("ses_1")
+    agent.prompt("ses_1", 1)
+    agent.answer("ses_1", 2, text("old"))
+    follower = follow(desk, begin="end")
+    catch_up(follower)
+    assert not desk.emitted
+    agent.prompt("ses_1", 3)
+    agent.answer("ses_1", 4, text("new"))
+    catch_up(follower)
+    follower.close()
+    desk.close()
+    told = b"".join(desk.emitted)
+    assert b'"new"' in told
+    assert b'"old"' not in told
+
+
+def test_a_store_that_cannot_be_read_is_told_and_recovered_from(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    agent = Agent(desk.logs / "opencode.db")
+    agent.session("ses_1")
+    agent.prompt("ses_1", 1)
+    agent.answer("ses_1", 2, text("one"))
+    agent.database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    agent.database.close()
+    whole = agent.path.read_bytes()
+    agent.path.write_bytes(b"no database at all" * 100)
+    follower = follow(desk)
+    catch_up(follower)
+    assert follower.stores.troubles
+    assert "a store cannot be read" in desk.said
+    agent.path.write_bytes(whole)
+    catch_up(follower)
+    assert not follower.stores.troubles
+    assert "a store can be read again" in desk.said
+    follower.settle_all()
+    follower.close()
+    desk.close()
+    assert b"one" in rest(desk)
+
+
+@pytest.mark.parametrize("name", ["ses_1", "ses_", "{store}", "{store}::ses_1", "{folder}"])
+def test_a_session_is_named_by_its_id_its_store_or_its_folder(name: str, tmp_path: Path) -> None:
+    from agentv_stream.cli.tailing import run_tail
+
+    agent = Agent(tmp_path / "data" / "opencode" / "opencode.db")
+    agent.session("ses_1")
+    agent.prompt("ses_1", 1)
+    agent.answer("ses_1", 2, text("here"))
+    target = name.format(store=agent.path, folder=agent.path.parent)
+    roots = [] if "/" in target else [f"opencode={agent.path.parent}"]
+    options = TailOptions(
+        [target], False, False, None, None, roots, "cursor", False, tmp_path / "out", None, (), [], True, None, None,
+        None, tmp_path / "state", None, False, False, True, 1.0,
+    )  # fmt: skip
+    assert run_tail(options) == 0
+    (path,) = transcripts(tmp_path / "out").values()
+    assert b"here" in path.read_bytes()
