@@ -16,7 +16,7 @@ Reason: TypeAlias = Literal[
     "too-deep",  # nested deeper than the cap
     "schema",  # fields have shapes that the dialect does not know; the rest of the record was used
     "orphan-result",  # a tool result whose call was never seen
-    "foreign-record",  # a record of another dialect in the same input
+    "foreign-record",  # a record of another dialect or session in the same input
     "sink",  # an optional sink failed and was detached
 ]
 

@@ -1,4 +1,6 @@
-"""Names the agents whose logs are not read here: first records in, "a Droid log" out, so that the error can say it.
+"""Logs that are not what they should be: of agents that are not read here, or of another session than the one begun.
+
+`foreign_agent`: first records in, "a Droid log" out, so that the error can say it.
 
 Source: the agents' documentation and logs in public repositories; each test is for what no dialect of ours has.
 """
@@ -6,7 +8,12 @@ Source: the agents' documentation and logs in public repositories; each test is 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias, cast
 
+from agentv_stages.batch import Batch, Record
+
 Line: TypeAlias = Mapping[str, Any]
+
+CLAUDE_ENVELOPE = b'"parentUuid":'
+"""Stands at the beginning of Claude's and Qwen's records on disk, and in no stream."""
 
 
 def foreign_agent(head: Iterable[Line]) -> str | None:
@@ -16,6 +23,15 @@ def foreign_agent(head: Iterable[Line]) -> str | None:
         if any(map(is_theirs, lines)):
             return name
     return None
+
+
+def other_session(record: Record, session_id: str | None, known: str | None, batch: Batch) -> None:
+    """Notes that a record begins another session than the one `known`: two logs stand in one input.
+
+    For the header of a dialect, where a decoder finds one; the record is used. Faults: `foreign-record`.
+    """
+    if session_id and known and session_id != known:
+        batch.fault("foreign-record", record, f"session {session_id} begins in the log of session {known}")
 
 
 def _amp_thread(line: Line) -> bool:

@@ -246,27 +246,31 @@ def loses(damage: Damage) -> bool:
     return damage in (removed, torn, bad_bytes)
 
 
-RELATED = (
-    {"acp", "copilot-acp"},
-    {"copilot-stream", "copilot-session"},
-    {"pi-stream", "pi-session"},
-)
-"""Dialects of one agent or protocol: records of the one are read in the other."""
-
-
-def test_two_agents_in_one_input_are_noticed() -> None:
-    """A log behind another one, as two runs that write to one file leave them."""
+def test_two_logs_in_one_input_are_noticed() -> None:
+    """A log behind another one, as two runs that write to one file leave them: of other agents, of other dialects of
+    the same one, of the same dialect."""
     root = corpus("clients")
-    found: dict[str, Log] = {}
-    for path in (path for folder in sorted(root.glob("*/s1")) for path in recordings(folder)):
-        log = opened(path, root)
-        if log is not None and path.suffix == ".jsonl":
-            found.setdefault(log.dialect.name, log)
-    assert len(found) > 12
-    for one in found.values():
-        for other in found.values():
-            names = {one.dialect.name, other.dialect.name}
-            if len(names) == 1 or names in RELATED:
-                continue
+    found: tuple[dict[str, Log], dict[str, Log]] = ({}, {})
+    for logs_of, scenario in zip(found, ("s1", "s2"), strict=True):
+        for path in (path for folder in sorted(root.glob(f"*/{scenario}")) for path in recordings(folder)):
+            log = opened(path, root)
+            if log is not None and path.suffix == ".jsonl":
+                logs_of.setdefault(log.dialect.name, log)
+    assert len(found[0]) > 14 and len(found[1]) > 14
+    for one in found[0].values():
+        for other in found[1].values():
             faults = run(one, [one.data + other.data]).faults
-            assert "foreign-record" in {fault.reason for fault in faults}, names
+            assert "foreign-record" in {fault.reason for fault in faults}, (one.name, other.name)
+
+
+def test_the_log_on_disk_of_the_same_run_is_noticed() -> None:
+    """The stream of a run and what the run left on disk bear one session id."""
+    seen: set[str] = set()
+    for folder in sorted(corpus("clients").glob("*/s1")):
+        logs = [log for path in recordings(folder) if (log := opened(path, corpus("clients"))) is not None]
+        if len(logs) == 2 and all(is_lines(log.data) for log in logs):
+            for one, other in (logs, logs[::-1]):
+                faults = run(one, [one.data + other.data]).faults
+                assert "foreign-record" in {fault.reason for fault in faults}, (one.name, other.name)
+            seen |= {log.dialect.name for log in logs}
+    assert len(seen) >= 10, seen

@@ -134,11 +134,11 @@ def test_a_type_that_is_really_new_is_unknown() -> None:
 
 def test_init_says_who_the_session_is_and_may_come_again() -> None:
     first = system("init", cwd="/w", model="claude-x", claude_code_version="2.1.300", tools=[])
-    events = tell(first, {**first, "session_id": "s2", "model": "claude-y"}).events
+    events = tell(first, {**first, "model": "claude-y"}).events
     told = [e for e in events if isinstance(e, SessionInfo)]
     assert [(e.session_id, e.model, e.version, e.cwd) for e in told] == [
         ("s", "claude-x", "2.1.300", "/w"),
-        ("s2", "claude-y", "2.1.300", "/w"),
+        ("s", "claude-y", "2.1.300", "/w"),
     ]
 
 

@@ -11,8 +11,8 @@ from agentv_stages.detect import Detector, UnknownFormat
 from agentv_stages.event import ToolCall
 from agentv_stages.foreign import foreign_agent
 from agentv_stages.provider import DecodeContext
-from agentv_stages.providers import get_provider
-from support.decoding import records
+from agentv_stages.providers import all_providers, get_provider
+from support.decoding import lines, records
 
 AMP: dict[str, Any] = {"v": 8, "id": "T-1f", "created": 1787392800000, "messages": []}
 AMP_INIT: dict[str, Any] = {
@@ -77,8 +77,8 @@ def test_the_error_says_whose_log_it_is() -> None:
         "timestamp": "2025-12-26T00:10:00.000Z",
         "message": {"role": "user", "content": [{"type": "text", "text": "x"}]},
     }
-    lines = b"\n".join(json.dumps(line).encode() for line in (DROID, message))
-    detector.push(Batch("x", records=records(lines)))
+    data = b"\n".join(json.dumps(line).encode() for line in (DROID, message))
+    detector.push(Batch("x", records=records(data)))
     with pytest.raises(UnknownFormat, match="a Droid session; not supported"):
         detector.finish()
 
@@ -122,3 +122,67 @@ def test_two_parts_welded_on_one_line_are_both_told() -> None:
     decode.push(batch)
     events = [*batch.events, *(event for rest in decode.flush() for event in rest.events)]
     assert [event.call_id for event in events if isinstance(event, ToolCall)] == ["a.py", "b.py"]
+
+
+def claude_line(session: str, parent: str | None = None, **more: Any) -> dict[str, Any]:
+    line: dict[str, Any] = {"parentUuid": parent, "isSidechain": False, "type": "user", "sessionId": session, **more}
+    return {**line, "uuid": f"u-{session}", "message": {"role": "user", "content": "hi"}}
+
+
+COPILOT = {"type": "session.start", "id": "e", "timestamp": "2026-01-01T00:00:00Z"}
+META = {"timestamp": "2026-01-01T00:00:00Z", "type": "session_meta"}
+TURN = {"timestamp": "2026-01-01T00:00:00Z", "type": "turn_context", "payload": {"model": "m"}}
+PI = {"type": "session", "version": 3, "timestamp": "2026-01-01T00:00:00Z", "cwd": "/"}
+STEP = {"type": "step_finish", "timestamp": 1.0}
+HEADERS: dict[str, tuple[Any, ...]] = {
+    "claude-stream": ({"type": "system", "subtype": "init", "session_id": "S"},),
+    "claude-session": (claude_line("S"),),
+    "codex-exec": ({"type": "thread.started", "thread_id": "S"},),
+    "codex-app-server": ({"method": "thread/started", "params": {"thread": {"id": "S"}}},),
+    "codex-rollout": ({**META, "payload": {"id": "S"}}, TURN),
+    "codex-rollout-old": ({"id": "S", "timestamp": "2025-01-01T00:00:00Z", "instructions": None},),
+    "codex-exec-old": ({"id": "", "msg": {"type": "session_configured", "session_id": "S", "model": "m"}},),
+    "copilot-session": ({**COPILOT, "data": {"sessionId": "S"}},),
+    "copilot-stream": ({"type": "result", "sessionId": "S", "exitCode": 0, "usage": {}},),
+    "acp": ({"jsonrpc": "2.0", "id": 1, "result": {"sessionId": "S"}},),
+    "gemini-stream": ({"type": "init", "session_id": "S", "model": "m", "timestamp": "2026-01-01T00:00:00Z"},),
+    "gemini-chat": ({"sessionId": "S", "projectHash": "p", "startTime": "2026-01-01T00:00:00Z"},),
+    "qwen-stream": ({"type": "system", "subtype": "init", "session_id": "S", "qwen_code_version": "1"},),
+    "qwen-session": ({"uuid": "u", "sessionId": "S", "type": "user", "message": {"parts": [{"text": "a"}]}},),
+    "pi-stream": ({**PI, "id": "S"},),
+    "pi-session": ({**PI, "id": "S"},),
+    "opencode-stream": (
+        {**STEP, "sessionID": "S", "part": {"type": "step-finish", "reason": "stop", "messageID": "mS"}},
+    ),
+    "cursor-stream": ({"type": "system", "subtype": "init", "session_id": "S", "apiKeySource": "env"},),
+}
+
+
+@pytest.mark.parametrize("name", HEADERS)
+def test_another_session_in_the_log_of_one_is_noticed(name: str) -> None:
+    dialect = next(d for p in all_providers() for d in p.dialects if d.name == name)
+
+    def faults(*sessions: str) -> list[str]:
+        told = [
+            line for session in sessions for line in json.loads(json.dumps(HEADERS[name]).replace('S"', f'{session}"'))
+        ]
+        batch = Batch("x", records=lines(*told))
+        Decode(dialect, DecodeContext("x")).push(batch)
+        return [fault.detail for fault in batch.faults if fault.reason == "foreign-record"]
+
+    assert faults("one", "one") == []
+    assert "session two begins in the log of session one" in faults("one", "two")
+
+
+def test_a_session_that_goes_on_is_no_other() -> None:
+    """History that a resumed Claude session copied, a compaction, a sub-agent; a reset in a stream."""
+    disk, live = get_provider("claude").dialects[1], get_provider("claude").dialects[0]
+    begun = [claude_line("one"), claude_line("two", "u-one")]
+    compacted = claude_line("two", logicalParentUuid="u-two")
+    batch = Batch("x", records=lines(*begun, compacted, {**claude_line("three"), "isSidechain": True, "agentId": "a"}))
+    Decode(disk, DecodeContext("x")).push(batch)
+    assert batch.faults == []
+    reset = [{"type": "system", "subtype": "init", "session_id": "one"}, {"type": "conversation_reset"}]
+    batch = Batch("x", records=lines(*reset, {"type": "system", "subtype": "init", "session_id": "two"}))
+    Decode(live, DecodeContext("x")).push(batch)
+    assert batch.faults == []

@@ -21,6 +21,7 @@ from agentv_stages.event import (
     Source,
     UserText,
 )
+from agentv_stages.foreign import other_session
 from agentv_stages.payload import EMPTY_STRING, text_json, text_of, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.acp import calls, usage, wire
@@ -85,7 +86,7 @@ class AcpDecoder:
             elif line.error not in wire.NOTHING:
                 self._failed(line, side, source, batch)
             elif line.id is not None and (line.jsonrpc is not None or bytes(line.result)):
-                self._answered(line, data, side, source, batch)
+                self._answered(line, data, side, record, source, batch)
             else:
                 batch.unknown_type("(no method)", record)
         except msgspec.ValidationError as error:  # the path must name the member as it stands in the record
@@ -200,7 +201,7 @@ class AcpDecoder:
 
     # answers
 
-    def _answered(self, line: wire.Line, data: bytes, side: str, source: Source, batch: Batch) -> None:
+    def _answered(self, line: wire.Line, data: bytes, side: str, record: Record, source: Source, batch: Batch) -> None:
         if bytes(line.result)[:1] != b"{":
             batch.ignore("response")
             return
@@ -231,6 +232,7 @@ class AcpDecoder:
             for option in result.configOptions or ():
                 if option.id == "model" and bytes(option.currentValue)[:1] == b'"':
                     model = model or text_of(option.currentValue)
+            other_session(record, result.sessionId, self.state.session_id, batch)
             self._session(source, batch, session_id=result.sessionId, model=model)
         else:
             batch.ignore("response")

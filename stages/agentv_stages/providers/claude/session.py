@@ -21,6 +21,7 @@ from agentv_stages.event import (
     Summary,
     UserText,
 )
+from agentv_stages.foreign import other_session
 from agentv_stages.payload import text_of
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.claude.blocks import (
@@ -51,15 +52,18 @@ QUIET_TYPES = frozenset(
      "history-suppression", "data-flow-records", "atis-latch", "tools-used", "api-request", "api-request-shape",
      "api-request-blob", "bridge-session")
 )  # fmt: skip
+_ROOT = b'"parentUuid":null'
+_GOES_ON = b'"logicalParentUuid"'  # a compaction: what comes has no parent and goes on all the same
 QUIET_SUBTYPES = frozenset(("memory_saved", "agents_killed", "bridge_status", "file_snapshot"))
 FINAL_STOPS = frozenset(("end_turn", "stop_sequence", "max_tokens", "refusal"))
 PLACEHOLDER = 8  # message_start says 1 to 8 output tokens; no finished answer of the old logs is shorter
 
 
 class SessionState(Struct):
-    """What is remembered between lines."""
+    """What is remembered between lines. `begun` is the session of the last record without a parent."""
 
     session_id: str | None = None
+    begun: str | None = None
     version: str | None = None
     cwd: str | None = None
     model: str | None = None
@@ -101,6 +105,14 @@ class SessionDecoder:
             self._stream or (f"sidechain:{line.agentId or 'unknown'}" if line.isSidechain else "main"),
             line.uuid or "",
         )
+
+    def _root(self, record: Record, sidechain: bool | None, batch: Batch) -> None:
+        """A record without a parent begins a session; history that a resumed one copied has its parents before it."""
+        if sidechain or self.context.stream != "main" or _GOES_ON in record.data[:400]:
+            return
+        begun = decode_head(record.data).sessionId
+        other_session(record, begun, self.state.begun or self.state.session_id, batch)
+        self.state.begun = begun or self.state.begun
 
     def _facts(self, line: SessionLine, model: str | None, source: Source, record: Record, batch: Batch) -> None:
         """Tells the session's id, version, folder and model when they are first seen or change."""
@@ -149,6 +161,8 @@ class SessionDecoder:
 
     def _user(self, line: SessionLine, message: ApiMessage, record: Record, batch: Batch) -> None:
         source = self._source(line, record)
+        if record.data.find(_ROOT, 0, 80) >= 0:
+            self._root(record, line.isSidechain, batch)
         if self.state.session_id is None or self.state.cwd is None:
             self._facts(line, None, source, record, batch)
         self.state.others.forget()
@@ -171,6 +185,8 @@ class SessionDecoder:
         kind = line.type
         source = self._source(line, record)
         event: AnyEvent | None = None
+        if record.data.find(_ROOT, 0, 80) >= 0:
+            self._root(record, line.isSidechain, batch)
         if kind == "system":
             self._system(line, source, record, batch)
             return

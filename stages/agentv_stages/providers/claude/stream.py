@@ -9,6 +9,7 @@ from msgspec import Raw, Struct, field
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import Level, Notification, Retract, SessionEnd, SessionInfo, Source, Status, TokenUsage
+from agentv_stages.foreign import CLAUDE_ENVELOPE, other_session
 from agentv_stages.payload import text_of
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.claude.blocks import (
@@ -53,9 +54,10 @@ ABORTED = ("aborted_streaming", "aborted_tools")
 
 
 class StreamState(Struct):
-    """What is remembered between lines."""
+    """What is remembered between lines. `reset`: the next session is this one, begun anew."""
 
     session_id: str | None = None
+    reset: bool = False
     partial_id: str = ""
     main: Seen = field(default_factory=Seen)
     others: Seen = field(default_factory=Seen)
@@ -142,6 +144,8 @@ class StreamDecoder:
         if line.isReplay and line.uuid is None:
             batch.ignore("user/replay")
             return
+        if record.data.find(CLAUDE_ENVELOPE, 0, 64) >= 0:
+            batch.strangers.append(record)
         parent = line.parent_tool_use_id
         source = self._source(record, line.uuid, line.timestamp, parent)
         self.state.others.forget()
@@ -188,7 +192,9 @@ class StreamDecoder:
             return
         source = self._source(record, line.uuid, line.timestamp)
         if name == "init" and not line.qwen_code_version:
-            self.state.session_id = line.session_id
+            state = self.state
+            other_session(record, line.session_id, None if state.reset else state.session_id, batch)
+            state.session_id, state.reset = line.session_id, False
             batch.events.append(
                 SessionInfo(source, "", line.session_id, line.model, line.claude_code_version, line.cwd)
             )
@@ -235,6 +241,7 @@ class StreamDecoder:
         line = decode_other(record.data)
         source = self._source(record, line.uuid, None)
         if kind == "conversation_reset":
+            self.state.reset = True
             batch.events.append(Notification(source, "", kind, "the conversation was reset"))
             if line.new_conversation_id:
                 batch.events.append(SessionInfo(source, "", line.new_conversation_id))

@@ -22,6 +22,7 @@ from agentv_stages.event import (
     TokenUsage,
     UserText,
 )
+from agentv_stages.foreign import other_session
 from agentv_stages.payload import join_strings, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.codex.stream import ItemStream, State
@@ -230,7 +231,7 @@ class AppServerDecoder(ItemStream):
         elif method == "turn/completed" and p.turn is not None:
             self._end(p.turn, source, record, batch)
         elif method == "thread/started" and p.thread is not None:
-            self._thread(p.thread, None, source, batch)
+            self._thread(p.thread, None, source, record, batch)
         elif method.endswith("/requestApproval") or method in APPROVALS:
             text = plain(p.reason)
             batch.events.append(Notification(source, "", "permission_request", text, "info", p.item_id))
@@ -291,20 +292,22 @@ class AppServerDecoder(ItemStream):
 
     def _reply(self, line: AppLine, record: Record, batch: Batch) -> None:
         if line.result is not None and line.result.thread is not None:
-            self._thread(line.result.thread, line.result.model, self.source(record), batch)
+            self._thread(line.result.thread, line.result.model, self.source(record), record, batch)
         elif given(line.error):
             text = str(member(line.error, "message") or "")
             batch.events.append(Notification(self.source(record), "", "error", text, "error"))
-        elif given(line.id) and line.type is ABSENT:
+        elif given(line.id) and line.type is ABSENT and b'"result"' in record.data:
             batch.ignore("reply")
         else:
             batch.unknown_type(word(line.type), record)
 
-    def _thread(self, thread: AppThread, model: str | None, source: Source, batch: Batch) -> None:
+    def _thread(self, thread: AppThread, model: str | None, source: Source, record: Record, batch: Batch) -> None:
         state = self.state
         if state.session_id is None:
             state.session_id = state.thread = thread.id or ""
         elif thread.id != state.session_id:
+            if not thread.parent_thread_id:
+                other_session(record, thread.id, state.session_id, batch)
             text = f"{thread.id} of {thread.parent_thread_id}" if thread.parent_thread_id else thread.id or ""
             batch.events.append(Notification(source, "", "thread_started", text))
             return

@@ -21,6 +21,7 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
+from agentv_stages.foreign import other_session
 from agentv_stages.payload import decode_json, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.codex.items import changes_of
@@ -75,6 +76,7 @@ MESSAGES = (
 class State(Struct):
     """`used` is the total at the last model call; repeated counts are dropped."""
 
+    session_id: str | None = None
     model: str | None = None
     answer: str = ""
     open: dict[str, bool] = field(default_factory=dict[str, bool])
@@ -94,6 +96,8 @@ class OldExecDecoder:
         source = Source(context.file, record.row, record.offset, len(record.data), None, context.stream)
         if line.msg is not None:
             self._message(line.msg, source, record, batch)
+        elif line.type:
+            batch.unknown_type(line.type, record)
         elif given(line.prompt):
             self.state.answer = ""
             batch.events.append(UserText(source, "", line.prompt, f"u{record.row}"))
@@ -140,7 +144,8 @@ class OldExecDecoder:
         elif kind in PERMISSIONS:
             events.append(Notification(source, "", "permission_request", m.reason or "", "info", m.call_id or None))
         elif kind == "session_configured":
-            state.model = m.model or state.model
+            other_session(record, m.session_id, state.session_id, batch)
+            state.session_id, state.model = m.session_id or state.session_id, m.model or state.model
             events.append(SessionInfo(source, "", m.session_id, m.model))
         elif kind == "task_started":
             if m.model_context_window:

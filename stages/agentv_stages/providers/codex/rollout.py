@@ -13,6 +13,7 @@ from msgspec import Raw
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import Notification, Retract, SessionEnd, SessionInfo, Source, TokenUsage, UserText
+from agentv_stages.foreign import other_session
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.codex.conversation import Conversation
 from agentv_stages.providers.codex.items import END_EVENTS, Items
@@ -126,7 +127,7 @@ class RolloutDecoder(Items):
         elif kind == "turn_context":
             self._context(p, source, batch)
         elif kind == "session_meta":
-            self._meta(p, source, batch)
+            self._meta(p, source, record, batch)
         elif kind == "compacted":
             self._compacted(p, source, batch)
         else:
@@ -199,10 +200,12 @@ class RolloutDecoder(Items):
 
     # The session
 
-    def _meta(self, p: Payload, source: Source, batch: Batch) -> None:
+    def _meta(self, p: Payload, source: Source, record: Record, batch: Batch) -> None:
         state = self.state
         if state.session_id is not None:
-            if p.id != state.session_id and not state.started:
+            if state.started:
+                other_session(record, p.id, state.session_id, batch)
+            elif p.id != state.session_id:
                 state.replay = True
             batch.ignore("session_meta")
             return
@@ -330,6 +333,7 @@ class OldRolloutDecoder(Conversation):
                 branch = branch if isinstance(branch, str) else None
                 batch.events.append(SessionInfo(source, "", p.id, p.model, None, p.cwd, branch))
             else:
+                other_session(record, p.id, self.state.session_id, batch)
                 batch.ignore("session header")
         else:
             batch.unknown_type("", record)

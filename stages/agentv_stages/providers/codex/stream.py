@@ -23,6 +23,7 @@ from agentv_stages.event import (
     ToolCall,
     ToolResult,
 )
+from agentv_stages.foreign import other_session
 from agentv_stages.payload import to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.codex.outcome import outcome_of
@@ -220,7 +221,7 @@ class ExecDecoder(ItemStream):
                 batch.events.append(total(source, self.state.session_id or "thread", line.usage))
             self._end(source, record, None, batch)
         elif kind == "thread.started" or kind == "session.created":
-            self._begin_thread(line, source, batch)
+            self._begin_thread(line, source, record, batch)
         elif kind == "turn.started":
             self.state.after_result = True
             batch.ignore(kind)
@@ -235,8 +236,9 @@ class ExecDecoder(ItemStream):
         else:
             batch.unknown_type(kind, record)
 
-    def _begin_thread(self, line: ExecLine, source: Source, batch: Batch) -> None:
+    def _begin_thread(self, line: ExecLine, source: Source, record: Record, batch: Batch) -> None:
         state = self.state
+        other_session(record, line.thread_id or line.session_id, state.session_id, batch)
         state.runs += 1
         state.session_id = line.thread_id or line.session_id
         state.open.clear()

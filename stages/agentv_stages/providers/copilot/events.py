@@ -24,6 +24,7 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
+from agentv_stages.foreign import other_session
 from agentv_stages.payload import EMPTY_STRING, decode_json, text_json, text_of, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.copilot import wire
@@ -112,11 +113,20 @@ class EventsDecoder:
 
     def _other(self, line: wire.Rare, record: Record, batch: Batch) -> None:
         source = self._source(line, record)
+        if line.kind == "session.start":
+            self._begins(line, record, batch)
         handler = self._rare.get(line.kind, self._notice)
         try:
             handler(line, source, batch)
         except msgspec.ValidationError as error:  # the path that it names begins in `data`; `Decode` prunes by it
             raise msgspec.ValidationError(str(error).replace("`$", "`$.data", 1)) from None
+
+    def _begins(self, line: wire.Rare, record: Record, batch: Batch) -> None:
+        """A log on disk begins; behind something else it is another one, of this session or of another."""
+        if line.agentId or record.row == 0:
+            return
+        other_session(record, wire.decode_session(line.data).sessionId, self.state.session_id, batch)
+        batch.strangers.append(record)
 
     def _source(self, line: wire.Line | wire.Piece, record: Record, call: str | None = None) -> Source:
         """Where a line stands; older versions mark a sub-agent's events by the call that started it alone."""
@@ -392,7 +402,11 @@ class EventsDecoder:
     def _result(self, data: wire.ResultLine, record: Record, batch: Batch) -> None:
         source = self._source(data, record)
         self._give_up_all(batch)
-        if data.sessionId and data.sessionId != self.state.session_id:
+        known = self.state.session_id
+        if known is not None:  # a stream is told by its end, which is the first line to name the session
+            other_session(record, data.sessionId, known, batch)
+            batch.strangers.append(record)
+        if data.sessionId and data.sessionId != known:
             self.state.session_id = data.sessionId
             batch.events.append(SessionInfo(source, "", data.sessionId))
         status, reason = self._verdict()

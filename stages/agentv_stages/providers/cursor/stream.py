@@ -23,6 +23,7 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
+from agentv_stages.foreign import CLAUDE_ENVELOPE, other_session
 from agentv_stages.payload import EMPTY_STRING, decode_json, text_json, text_of, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.cursor import wire
@@ -80,6 +81,8 @@ class StreamDecoder:
         elif kind == "assistant":
             self._assistant(line, source, batch)
         elif kind == "user":
+            if record.data.find(CLAUDE_ENVELOPE, 0, 64) >= 0:
+                batch.strangers.append(record)
             self._user(line, source, batch)
         elif kind == "system":
             self._system(line, source, record, batch)
@@ -104,6 +107,7 @@ class StreamDecoder:
         if line.subtype != "init":
             batch.unknown_type(f"system/{line.subtype}", record)
             return
+        other_session(record, line.session_id, self.state.session_id, batch)
         self.state.session_id, self.state.model = line.session_id, line.model
         batch.events.append(SessionInfo(source, "", line.session_id, line.model, cwd=line.cwd))
 

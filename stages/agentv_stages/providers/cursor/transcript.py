@@ -31,6 +31,8 @@ class TranscriptDecoder:
             self.file, record.row, record.offset, len(record.data), stream=self.stream, base_id=entry.id or ""
         )
         content = message.content
+        if entry.message is None:
+            batch.strangers.append(record)
         if role not in ("user", "assistant", "system", "tool"):
             batch.unknown_type(role or "(no role)", record)
         elif role == "system" or content in wire.NOTHING:

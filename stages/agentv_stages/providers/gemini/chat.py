@@ -29,6 +29,7 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
+from agentv_stages.foreign import other_session
 from agentv_stages.payload import EMPTY_STRING, text_of, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.gemini.names import tool_name
@@ -129,6 +130,8 @@ class ChatDecoder:
 
     def _header(self, line: ChatLine, record: Record, batch: Batch) -> None:
         source = self._source(record, line.startTime, "")
+        if self.stream == MAIN:
+            other_session(record, line.sessionId, self.state.session_id, batch)
         self._facts(source, batch, line.sessionId, None, line.directories)
         for i, message in enumerate(line.messages or ()):
             self._message(message, record, batch, f"m{record.row}-{i}")

@@ -22,6 +22,7 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
+from agentv_stages.foreign import other_session
 from agentv_stages.payload import EMPTY_STRING, text_of, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.gemini.names import tool_name
@@ -45,6 +46,7 @@ EMPTY = (b"", b'""', b"null")
 class StreamState(Struct):
     """What is remembered between lines: the answer that is being printed, and which open calls are shell calls."""
 
+    session_id: str | None = None
     model: str | None = None
     message_id: str = ""
     shells: list[str] = field(default_factory=list[str])
@@ -93,7 +95,8 @@ class StreamDecoder:
         elif kind == "tool_result":
             self._result(line, source, batch)
         elif kind == "init":
-            self.state.model = line.model
+            other_session(record, line.session_id, self.state.session_id, batch)
+            self.state.session_id, self.state.model = line.session_id, line.model
             self.state.message_id = ""
             batch.events.append(SessionInfo(source, "", line.session_id, line.model))
         elif kind == "result":

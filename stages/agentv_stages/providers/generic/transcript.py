@@ -70,6 +70,8 @@ class TranscriptDecoder:
             self._case(row, row.output, record, batch)
         elif row.role:
             if row.message_index is None:
+                if not (given(row.content) or row.tool_calls or row.toolCalls):
+                    batch.strangers.append(record)
                 self._group(row, record, batch)
                 self._row(row, record, batch)
             else:

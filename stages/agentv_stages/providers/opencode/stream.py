@@ -11,8 +11,9 @@ from msgspec import Struct, field
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import SessionInfo, Source
+from agentv_stages.foreign import other_session
 from agentv_stages.provider import DecodeContext
-from agentv_stages.providers.opencode.parts import content, failed, finished, usage_event
+from agentv_stages.providers.opencode.parts import CONTINUES, content, failed, finished, usage_event
 from agentv_stages.providers.opencode.wire import Line, Part, decode_line
 from agentv_stages.times import from_epoch
 
@@ -30,11 +31,15 @@ class Held(Struct, gc=False):
 
 
 class State(Struct):
-    """`finishes` counts the finished steps of `message_id`: old versions put several steps into one message."""
+    """`finishes` counts the finished steps of `message_id`: old versions put several steps into one message.
+
+    `ended`: the run came to its end; a child session can only speak before it.
+    """
 
     session_id: str | None = None
     message_id: str = ""
     finishes: int = 0
+    ended: bool = False
     held: list[Held] = field(default_factory=list[Held])
 
 
@@ -60,6 +65,9 @@ class StreamDecoder:
             self._release(batch)
             state.message_id = message_id
             state.finishes = 0
+            if state.ended:
+                other_session(record, line.sessionID, state.session_id, batch)
+                state.ended = False
         kind = part.type
         if kind in CONTENT:
             self._lines[len(state.held)] = line  # by its place: records that were welded share their row
@@ -128,6 +136,8 @@ class StreamDecoder:
             key = message_id if state.finishes == 0 else f"{message_id}#{state.finishes}"
             batch.events.append(usage_event(source, key, part.tokens, part.cost, None))
         state.finishes += 1
+        if source.stream == self.context.stream:
+            state.ended = bool(part.reason) and part.reason not in CONTINUES
         finished(source, part.reason, batch)
 
 

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import Notification, SessionEnd, SessionInfo, Source, UserText
+from agentv_stages.foreign import other_session
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.pi.messages import (
     STATUS_OF_STOP,
@@ -57,6 +58,9 @@ class SessionDecoder:
         source = _source(self.context, record, entry.timestamp, entry.id)
         blocks = _blocks(message)
         if kind == "session":
+            other_session(record, entry.id, self.state.session_id, batch)
+            if self.state.session_id is not None:
+                batch.strangers.append(record)
             self._header(source, batch, entry)
             return
         if entry.id:

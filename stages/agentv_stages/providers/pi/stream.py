@@ -22,6 +22,7 @@ from agentv_stages.event import (
     ToolCall,
     UserText,
 )
+from agentv_stages.foreign import other_session
 from agentv_stages.payload import text_of
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.pi.messages import (
@@ -161,6 +162,9 @@ class StreamDecoder:
         return Source(context.file, record.row, record.offset, len(record.data), time_ms, context.stream)
 
     def _header(self, record: Record, batch: Batch, line: Line) -> None:
+        other_session(record, line.id, self.state.session_id, batch)
+        if self.state.session_id is not None:
+            batch.strangers.append(record)  # what comes next tells whether a session's file stands here
         self.state.session_id = line.id
         source = self._source(record, line.timestamp)
         batch.events.append(SessionInfo(source, "", line.id, None, None, line.cwd, None, line.parent_session))

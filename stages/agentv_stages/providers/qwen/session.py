@@ -27,6 +27,7 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
+from agentv_stages.foreign import other_session
 from agentv_stages.payload import EMPTY_STRING
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.gemini.outcome import SHELL_TOOLS, failure_outcome, success_outcome
@@ -116,7 +117,7 @@ class SessionDecoder:
             line.uuid or "",
         )
         if info != self.state.info:
-            self._session(info, source, batch)
+            self._session(info, source, record, batch)
         if kind == "system":
             self._system(line, payload, source, record, batch)
             return
@@ -126,6 +127,8 @@ class SessionDecoder:
         elif kind == "assistant":
             self._assistant(line, source, batch)
         elif kind == "user":
+            if line.message is not None and line.message.parts is None:
+                batch.strangers.append(record)  # Claude's have `content`
             self._user(line, source, batch)
         else:
             batch.unknown_type(kind or "(no type)", record)
@@ -137,10 +140,12 @@ class SessionDecoder:
             source = Source(self.file, state.failed_row, state.failed_offset, 0)
             batch.events.append(SessionEnd(source, "-end", "error", state.failed))
 
-    def _session(self, info: tuple[str | None, ...], source: Source, batch: Batch) -> None:
+    def _session(self, info: tuple[str | None, ...], source: Source, record: Record, batch: Batch) -> None:
+        known = self.state.info[0] if self.state.info else None
         self.state.info = info
         if self.stream == MAIN:
             session_id, version, cwd, branch = info
+            other_session(record, session_id, known, batch)
             batch.events.append(SessionInfo(source, "", session_id, None, version, cwd, branch))
 
     def _begin(self, line: SessionLine, source: Source) -> tuple[str, int]:

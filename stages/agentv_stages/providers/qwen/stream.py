@@ -24,6 +24,7 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
+from agentv_stages.foreign import CLAUDE_ENVELOPE, other_session
 from agentv_stages.payload import EMPTY_STRING, join_strings, text_of, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.gemini.outcome import SHELL_TOOLS, failure_outcome, success_outcome
@@ -161,6 +162,8 @@ class StreamDecoder:
     def _user(self, line: StreamLine, record: Record, batch: Batch) -> None:
         message = line.message
         assert message is not None
+        if record.data.find(CLAUDE_ENVELOPE, 0, 64) >= 0:
+            batch.strangers.append(record)
         source = self._source(line, record)
         state = self.state
         state.answers.pop(source.stream, None)
@@ -212,6 +215,7 @@ class StreamDecoder:
         if line.subtype != "init" or line.claude_code_version:
             batch.unknown_type(f"system/{line.subtype}", record)
             return
+        other_session(record, line.session_id, self.state.session_id, batch)
         self._session(line, self._source(line, record), batch)
 
     def _session(self, line: StreamLine, source: Source, batch: Batch) -> None:
