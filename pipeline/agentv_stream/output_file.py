@@ -1,4 +1,4 @@
-"""Files that we write: private, grown by whole lines or published at once."""
+"""Files that a running session writes: private, grown by whole lines; from within an event loop."""
 
 import errno
 import os
@@ -12,13 +12,7 @@ from aiofiles.threadpool.binary import AsyncFileIO
 
 from agentv_stream.errors import SinkError
 from agentv_stream.naming import prepare_folder
-
-PRIVATE = 0o600
-
-
-def private_opener(path: str, flags: int) -> int:
-    """Opens with mode 0600, whatever the umask; a link that somebody laid there is not followed when creating."""
-    return os.open(path, flags | getattr(os, "O_CLOEXEC", 0), PRIVATE)
+from agentv_stream.publish import private_opener, publish_now
 
 
 async def _open(path: Path, mode: str) -> AsyncFileIO:
@@ -116,24 +110,3 @@ async def publish(path: Path, data: bytes) -> None:
     Raises: SinkError.
     """
     await anyio.to_thread.run_sync(publish_now, path, data)
-
-
-def publish_now(path: Path, data: bytes) -> None:
-    """As `publish`, in the calling thread."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        prepare_folder(path.parent)
-        if path.exists() and not path.is_file():  # /dev/null, a pipe: there is nothing to rename
-            with path.open("wb") as file:
-                file.write(data)
-            return
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
-            temporary.replace(path)
-        except OSError:
-            temporary.unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise SinkError(str(path), error) from error

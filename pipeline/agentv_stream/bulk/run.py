@@ -1,6 +1,6 @@
 """Bulk work as a whole: sources in; outputs, one row per session and an outcome out. The public functions are here."""
 
-import secrets
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
@@ -107,7 +107,7 @@ def import_sessions(
     wanted = (("transcripts", transcripts), ("jsonl", jsonl), ("parquet", parquet))
     places = {name: _absolute(str(place)) for name, place in wanted if place is not None}
     work = Work(
-        run=f"{time.time_ns() // 1_000_000:013d}{secrets.token_hex(2)}",
+        run=f"{time.time_ns() // 1_000_000:013d}{os.urandom(2).hex()}",
         transcripts=places.get("transcripts"),
         dataset=places.get("parquet"),
         state=_state_place(places),

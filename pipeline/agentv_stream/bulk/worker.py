@@ -28,12 +28,14 @@ from agentv_stream.naming import safe_part
 from agentv_stream.summary import SessionReader, without_collector
 
 TAIL_BYTES = 4096
+KEPT_BYTES = 4 * 1024 * 1024
 TOLD_BY_NAME = frozenset(("claude",))  # whose sub-agents' files `find.py` leaves out
 _encode = msgspec.json.Encoder().encode
 
 
 def do_task(work: Work, task: Task) -> bytes:
     """The report of a task, as JSON of `unit.Report`."""
+    bytes(KEPT_BYTES)  # freed at once: glibc then keeps as much instead of giving a session's memory back after each
     with without_collector():
         report = _encode(Worker(work, task).run())
     if not gc.isenabled():  # a prepared worker: the few cycles that sessions leave go here

@@ -25,7 +25,8 @@ from agentv_stream.errors import (
     UsageError,
 )
 from agentv_stream.live_line import LiveLine
-from agentv_stream.output_file import publish, publish_now
+from agentv_stream.output_file import publish
+from agentv_stream.publish import publish_now
 from agentv_stream.session import Report, StreamSession
 from agentv_stream.settings import Settings, from_process, stream_log
 from agentv_stream.signals import heeded

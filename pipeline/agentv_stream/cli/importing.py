@@ -15,7 +15,7 @@ from agentv_stream.bulk.unit import Unit
 from agentv_stream.cli.progress import Progress
 from agentv_stream.cli.telling import quiet_stdout, say
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_RUN, AgentvStreamError, SinkError, UsageError
-from agentv_stream.output_file import publish_now
+from agentv_stream.publish import publish_now
 
 SCHEMA = "agentv_stream.import_report.v1"
 PLAN_SCHEMA = "agentv_stream.import_plan.v1"

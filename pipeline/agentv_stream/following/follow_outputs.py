@@ -22,7 +22,7 @@ from agentv_stages.sinks.transcript import Identity, TranscriptRows, patch, tota
 from agentv_stages.trajectory import CaseResult
 from agentv_stream.errors import SinkError
 from agentv_stream.naming import prepare_folder
-from agentv_stream.output_file import PRIVATE, publish_now
+from agentv_stream.publish import PRIVATE, publish_now
 from agentv_stream.settings import StreamLog
 from agentv_stream.transcript_sink import FINISHED_PATIENCE, is_of_session
 

@@ -1,0 +1,38 @@
+"""Files that appear at once, whole and private; in the calling thread."""
+
+import os
+from pathlib import Path
+
+from agentv_stream.errors import SinkError
+from agentv_stream.naming import prepare_folder
+
+PRIVATE = 0o600
+
+
+def private_opener(path: str, flags: int) -> int:
+    """Opens with mode 0600, whatever the umask; a link that somebody laid there is not followed when creating."""
+    return os.open(path, flags | getattr(os, "O_CLOEXEC", 0), PRIVATE)
+
+
+def publish_now(path: Path, data: bytes) -> None:
+    """Writes a whole file so that it appears at once, or not at all; private.
+
+    Raises: SinkError.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        prepare_folder(path.parent)
+        if path.exists() and not path.is_file():  # /dev/null, a pipe: there is nothing to rename
+            with path.open("wb") as file:
+                file.write(data)
+            return
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+            temporary.replace(path)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise SinkError(str(path), error) from error
