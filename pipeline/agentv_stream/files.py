@@ -44,9 +44,9 @@ def open_plain(path: Path) -> BinaryIO:
     if kind == "gzip":
         return cast(BinaryIO, gzip.open(path, "rb"))
     if kind == "zstd":
-        import zstandard
+        from agentv_stream.zstd_file import open_zstd
 
-        return cast(BinaryIO, zstandard.open(path, "rb"))  # pyright: ignore[reportUnknownMemberType] - its stubs leave a parameter open
+        return cast(BinaryIO, open_zstd(path.open("rb", buffering=0)))
     return path.open("rb", buffering=0)
 
 

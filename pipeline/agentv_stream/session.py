@@ -122,7 +122,7 @@ class StreamSession:
 
     def stop(self) -> None:
         """Ends the reading; what has come is worked off."""
-        self._stopped = not self._reading.cancel_called
+        self._stopped = self._stopped or not self._reading.cancel_called
         self._reading.cancel()
 
     def interrupt(self, number: int) -> None:

@@ -97,10 +97,13 @@ def unpacked(file: BinaryIO, place: str) -> Iterator[bytes]:
             else:
                 import zstandard
 
+                from agentv_stream.zstd_file import open_zstd
+
                 failures = (*failures, zstandard.ZstdError)
-                reader = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True, closefd=False)
+                reader = open_zstd(file, closefd=False)
             with reader:
-                while data := reader.read(CHUNK_BYTES):
+                # Of an archive that breaks off, `read` would lose what it had unpacked before it noticed.
+                while data := reader.read1(CHUNK_BYTES):
                     yield data
             return
         while data:
