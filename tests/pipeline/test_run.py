@@ -12,7 +12,6 @@ import pytest
 
 from agentv_stream.checks.live_check import open_checks
 from agentv_stream.errors import EXIT_FINE, EXIT_RUN, EXIT_VERDICT, UsageError
-from agentv_stream.running.prompt import prompt_of
 from agentv_stream.running.run import RunOptions, RunReport, free_attempt, run_agent
 from agentv_stream.settings import Settings
 from support.fake_agents import READ_EDIT, agent, alive, init, stream
@@ -281,24 +280,3 @@ def test_attempts_take_the_first_free_number(tmp_path: Path) -> None:
     for name in ("a_b_1.json", "a_b_2.stream.jsonl", "a_b_4.json", "a_bb_3.json", "a_b_x.json"):
         (tmp_path / name).touch()
     assert free_attempt(tmp_path, "a", "b") == 3
-
-
-@pytest.mark.parametrize(
-    ("command", "prompt"),
-    [
-        ("claude -p FIX --output-format stream-json --verbose", "FIX"),
-        ("/usr/bin/claude --print FIX", "FIX"),
-        ("claude --output-format stream-json -p FIX", "FIX"),
-        ("claude -p --output-format stream-json FIX", "FIX"),
-        ("codex exec --json FIX", "FIX"),
-        ("codex exec -m gpt FIX", "FIX"),
-        ("gemini --prompt=FIX", "FIX"),
-        ("npx -y codex exec FIX", "FIX"),
-        ("opencode run --format json FIX", "FIX"),
-        ("claude -p --model opus", None),
-        ("python agent.py -p FIX", None),
-        ("claude", None),
-    ],
-)
-def test_the_prompt_is_taken_from_the_command_line_where_it_is_plain(command: str, prompt: str | None) -> None:
-    assert prompt_of(command.split()) == prompt

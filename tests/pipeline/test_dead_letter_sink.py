@@ -1,0 +1,63 @@
+"""Dead letters on disk: lines, and files for what cannot stand in a line; giants never in memory whole."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from agentv_stages.batch import Batch, Chunk
+from agentv_stages.fault import Fault, Part, Reason
+from agentv_stages.lines import LineReader
+from agentv_stream.dead_letter_sink import DeadLetterSink
+
+
+def fault(offset: int, data: bytes, part: Part = "whole", reason: Reason = "not-json") -> Fault:
+    return Fault(reason, "log", 0, offset, len(data), "why", data, part)
+
+
+async def letters(folder: Path, *batches: list[Fault]) -> list[dict[str, Any]]:
+    sink = DeadLetterSink(lambda: (folder, "name"))
+    for faults in batches:
+        await sink.write(Batch("log", faults=faults))
+    await sink.close(True)
+    if sink.path is None:
+        return []
+    return [json.loads(line) for line in sink.path.read_bytes().splitlines()]
+
+
+async def test_without_faults_there_is_no_file(tmp_path: Path) -> None:
+    assert await letters(tmp_path, [], []) == []
+    assert not list(tmp_path.iterdir())
+
+
+async def test_text_stands_in_the_line_and_bytes_in_a_file_of_their_own(tmp_path: Path) -> None:
+    text, blob = await letters(tmp_path, [fault(0, b"words")], [fault(70, b"\xff\xfe")])
+    assert text["text"] == "words"
+    assert blob["blob"] == "name.dead/70.bin"
+    assert (tmp_path / blob["blob"]).read_bytes() == b"\xff\xfe"
+    assert (tmp_path / blob["blob"]).stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_record_in_pieces_is_one_line_and_one_file(tmp_path: Path) -> None:
+    pieces = [
+        fault(5, b"aa", "begin", "too-large"),
+        fault(7, b"bb", "middle", "too-large"),
+        fault(9, b"c", "end", "too-large"),
+    ]
+    (line,) = await letters(tmp_path, pieces[:1], pieces[1:])
+    assert (line["offset"], line["length"], line["reason"]) == (5, 5, "too-large")
+    assert (tmp_path / line["blob"]).read_bytes() == b"aabbc"
+
+
+async def test_a_giant_of_the_line_reader_is_on_disk_byte_for_byte(tmp_path: Path) -> None:
+    giant = b'{"a":"' + b"x" * 5_000 + b'"}'
+    data = b'{"b":1}\n' + giant + b"\n" + b"words \n"
+    reader = LineReader("log", 1_000)
+    batches = [batch for at in range(0, len(data), 300) for batch in reader.push(Chunk(data[at : at + 300]))]
+    (line,) = await letters(tmp_path, *[batch.faults for batch in batches])
+    assert (line["reason"], line["offset"], line["length"]) == ("too-large", 8, len(giant))
+    assert (tmp_path / line["blob"]).read_bytes() == giant
+
+
+async def test_a_giant_that_breaks_off_leaves_what_came_of_it(tmp_path: Path) -> None:
+    assert await letters(tmp_path, [fault(0, b"first")], [fault(5, b"half", "begin")]) != []
+    assert (tmp_path / "name.dead" / "5.bin").read_bytes() == b"half"

@@ -1,0 +1,94 @@
+"""The live line: what it says, and that nothing in it acts on a terminal."""
+
+import io
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import anyio
+import pytest
+from anyio import wait_all_tasks_blocked
+
+from agentv_stages.batch import Batch
+from agentv_stream.live_line import LiveLine, short_number
+from agentv_stream.live_stream import BytesSource
+from agentv_stream.session import StreamSession
+from agentv_stream.settings import Settings
+from support.consuming import STREAM
+from support.fake_agents import call, init
+
+LINES = STREAM.read_bytes().splitlines(keepends=True)
+
+
+class Said:
+    """What the line says after each batch."""
+
+    def __init__(self) -> None:
+        self.line: LiveLine | None = None
+        self.texts: list[str] = []
+
+    def observe(self, batch: Batch) -> None:
+        assert self.line is not None
+        self.texts.append(self.line.text())
+
+
+async def said(data: bytes, folder: Path) -> list[str]:
+    async def pieces() -> AsyncIterator[bytes]:
+        for line in data.splitlines(keepends=True):
+            yield line
+
+    watcher = Said()
+    session = StreamSession(BytesSource(pieces()), Settings(out=folder), watchers=[watcher])
+    watcher.line = LiveLine(session, io.StringIO())
+    assert watcher.line.text() == "waiting for the first records …"
+    await session.run()
+    watcher.texts.append(watcher.line.text())
+    return watcher.texts
+
+
+async def test_it_tells_turns_calls_tokens_cost_and_the_first_edit(tmp_path: Path) -> None:
+    last = (await said(STREAM.read_bytes(), tmp_path))[-1]
+    assert last.startswith("turn 8 · ")
+    for part in ("calls (", "Edit ", "in 1.2k out ", "$", "first edit turn "):
+        assert part in last, part
+    assert "running" not in last
+
+
+async def test_an_open_call_is_told_until_it_is_answered(tmp_path: Path) -> None:
+    asked, answered = call(1, "Bash", {"command": "make"}).splitlines(keepends=True)
+    texts = await said(init() + asked + answered, tmp_path)
+    assert any("running Bash 0s" in text for text in texts)
+    assert "running" not in texts[-1]
+
+
+async def test_of_many_open_calls_three_are_named(tmp_path: Path) -> None:
+    asked = [call(i, "Read", {}).splitlines(keepends=True)[0] for i in range(5)]
+    texts = await said(init() + b"".join(asked), tmp_path)
+    assert any("Read 0s, Read 0s, Read 0s, and 2 more" in text for text in texts)
+
+
+async def test_faults_are_told(tmp_path: Path) -> None:
+    assert (await said(b"".join([*LINES[:3], b"noise\n", *LINES[3:]]), tmp_path))[-1].endswith(" · 1 faults")
+
+
+async def test_what_is_drawn_is_one_printable_line_and_is_taken_away(tmp_path: Path) -> None:
+    hostile = init() + call(1, "\x1b[31mred\x07\n", {})
+    session = StreamSession(BytesSource(hostile), Settings(out=tmp_path))
+    await session.run()
+    stream = io.StringIO()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(LiveLine(session, stream).run)
+        await wait_all_tasks_blocked()
+        tasks.cancel_scope.cancel()
+    drawn = stream.getvalue()
+    assert drawn.endswith("\r\x1b[K")
+    shown = drawn.replace("\r\x1b[K", "")
+    assert shown.isprintable()
+    assert "\\x1b[31mred" in shown
+    assert len(shown) < 80
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0, "0"), (999, "999"), (1000, "1.0k"), (115_149, "115.1k"), (5_000_000, "5.0M")]
+)
+def test_numbers_are_short(value: int, text: str) -> None:
+    assert short_number(value) == text

@@ -1,0 +1,182 @@
+"""`open_stream`: a stream to iterate over, from any source, with own stages, sinks and watchers."""
+
+from collections.abc import AsyncIterator, Iterable
+from pathlib import Path
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from agentv_stages.batch import Batch
+from agentv_stages.event import AnyEvent, AssistantText, ToolCall, ToolResult
+from agentv_stages.message import Message
+from agentv_stream import EmptyInput, NotALog, SourceError, UsageError, open_stream
+from support.consuming import STREAM
+
+LOG = STREAM.read_bytes()
+
+
+async def pieces(data: bytes, size: int) -> AsyncIterator[bytes]:
+    for at in range(0, len(data), size):
+        await anyio.lowlevel.checkpoint()
+        yield data[at : at + size]
+
+
+async def all_events(source: "str | Path | int | bytes | AsyncIterator[bytes]") -> list[AnyEvent]:
+    async with open_stream(source) as stream:
+        return [event async for event in stream.events()]
+
+
+async def test_events_come_normalised_and_paired_from_any_source() -> None:
+    events = await all_events(LOG)
+    calls = [e for e in events if isinstance(e, ToolCall)]
+    assert [c.tool for c in calls][:2] == ["Read", "Bash"]
+    assert all(e.call is not None for e in events if isinstance(e, ToolResult))
+    for source in (STREAM, str(STREAM), pieces(LOG, 700)):
+        assert [type(e) for e in await all_events(source)] == [type(e) for e in events]
+
+
+async def test_a_file_descriptor_is_a_source(tmp_path: Path) -> None:
+    import os
+
+    read, write = os.pipe()
+
+    def fill() -> None:
+        with os.fdopen(write, "wb") as file:
+            file.write(LOG)
+
+    events: list[AnyEvent] = []
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(anyio.to_thread.run_sync, fill)
+        events = await all_events(read)
+    os.close(read)
+    assert len([e for e in events if isinstance(e, ToolCall)]) == 9
+
+
+async def test_messages_come_whole_and_statistics_are_live() -> None:
+    counts: list[int] = []
+    messages: list[Message] = []
+    async with open_stream(pieces(LOG, 300)) as stream:
+        assert stream.result is None
+        async for message in stream.messages():
+            messages.append(message)
+            counts.append(stream.statistics["total_tool_calls"])
+    assert [m.index for m in sorted(messages, key=lambda m: m.index)] == list(range(len(messages)))
+    assert counts == sorted(counts)
+    assert counts[0] < counts[-1] == 9
+    assert stream.result is not None
+    assert stream.result.status == "complete"
+    assert stream.result.tool_use_summary == stream.statistics
+
+
+async def test_nothing_is_written_unless_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    await all_events(LOG)
+    assert list(tmp_path.iterdir()) == []
+    async with open_stream(LOG, out=tmp_path / "o") as stream:
+        async for _ in stream.batches():
+            pass
+    (path,) = (tmp_path / "o").glob("*.transcript.jsonl")
+    assert stream.result is not None
+    assert stream.result.outputs.transcript == str(path)
+
+
+async def test_leaving_early_reads_the_source_to_its_end() -> None:
+    read = 0
+
+    async def counted() -> AsyncIterator[bytes]:
+        nonlocal read
+        async for piece in pieces(LOG * 10, 500):
+            read += len(piece)
+            yield piece
+
+    async with open_stream(counted()) as stream:
+        async for event in stream.events():
+            if isinstance(event, ToolCall):
+                break
+    assert read == len(LOG) * 10
+    assert stream.result is not None
+    assert stream.result.records == LOG.count(b"\n") * 10
+
+
+class Shout:
+    """A stage of one's own: texts in capitals."""
+
+    def push(self, batch: Batch, /) -> Iterable[Batch]:
+        for message in batch.messages:
+            message.content = [type(block)(bytes(block).upper()) for block in message.content]
+        return (batch,)
+
+    def flush(self) -> Iterable[Batch]:
+        return ()
+
+
+class Collect:
+    """A sink of one's own."""
+
+    name = "collect"
+    required = False
+
+    def __init__(self) -> None:
+        self.events = 0
+        self.closed: bool | None = None
+
+    async def write(self, batch: Batch) -> None:
+        self.events += len(batch.events)
+
+    async def close(self, whole: bool) -> None:
+        self.closed = whole
+
+
+class Watch:
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def observe(self, batch: Batch) -> None:
+        self.texts += [e.text for e in batch.events if isinstance(e, AssistantText)]
+
+
+async def test_own_stages_sinks_and_watchers_take_part() -> None:
+    sink, watch = Collect(), Watch()
+    async with open_stream(LOG, stages=[Shout()], sinks=[sink], watchers=[watch]) as stream:
+        said = [bytes(block) for m in [m async for m in stream.messages()] for block in m.content]
+    assert b'"DONE."' in said
+    assert "Done." in watch.texts
+    assert sink.closed is True
+    assert stream.result is not None
+    assert sink.events == stream.result.events
+
+
+async def test_an_own_stage_that_breaks_is_raised_as_it_is() -> None:
+    class Broken(Shout):
+        def push(self, batch: Batch, /) -> Iterable[Batch]:
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        async with open_stream(LOG, stages=[Broken()]) as stream:
+            async for _ in stream.events():
+                pass
+
+
+async def test_what_the_block_raises_is_raised_as_it_is() -> None:
+    with pytest.raises(LookupError):
+        async with open_stream(LOG) as stream:
+            async for _ in stream.events():
+                raise LookupError
+
+
+@pytest.mark.parametrize(("data", "error"), [(b"", EmptyInput), (b"plain words\n", NotALog)])
+async def test_what_cannot_be_read_is_raised_when_the_block_ends(data: bytes, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        async with open_stream(data) as stream:
+            async for _ in stream.events():
+                pass
+
+
+async def test_a_missing_file_and_a_wrong_provider_are_raised(tmp_path: Path) -> None:
+    with pytest.raises(SourceError):
+        async with open_stream(tmp_path / "missing"):
+            pass
+    with pytest.raises(UsageError):
+        async with open_stream(LOG, provider="nobody"):
+            pass

@@ -1,0 +1,154 @@
+"""Sources: every byte, in order, as soon as it is there."""
+
+import gzip
+import os
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+from anyio import wait_all_tasks_blocked
+
+from agentv_stages.batch import Chunk
+from agentv_stream.errors import SourceError
+from agentv_stream.source import (
+    ByteSource,
+    DescriptorSource,
+    FileSource,
+    RedirectedSource,
+    now_ms,
+    standard_input,
+)
+
+DATA = bytes(range(256)) * 10_000
+
+
+async def chunks_of(source: ByteSource) -> list[Chunk]:
+    return [chunk async for chunk in source.chunks()]
+
+
+async def test_a_pipe_gives_everything_with_its_time_of_arrival() -> None:
+    read_end, write_end = os.pipe()
+    before = now_ms()
+    source = DescriptorSource(read_end)
+    got: list[Chunk] = []
+    async with anyio.create_task_group() as tasks:
+
+        async def read() -> None:
+            got.extend(await chunks_of(source))
+
+        tasks.start_soon(read)
+        await anyio.to_thread.run_sync(_write_all, write_end, DATA)
+    os.close(read_end)
+    assert b"".join(chunk.data for chunk in got) == DATA
+    assert all(chunk.arrived_ms is not None and before <= chunk.arrived_ms <= now_ms() for chunk in got)
+    assert {chunk.file for chunk in got} == {"<stdin>"}
+    assert not source.finished
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+    os.close(descriptor)
+
+
+async def test_what_is_there_is_given_without_waiting_for_more() -> None:
+    read_end, write_end = os.pipe()
+    chunks = DescriptorSource(read_end).chunks()
+    os.write(write_end, b"a")
+    assert (await anext(aiter(chunks))).data == b"a"
+    os.write(write_end, b"bc")
+    assert (await anext(aiter(chunks))).data == b"bc"
+    os.close(write_end)
+    assert [chunk async for chunk in chunks] == []
+    os.close(read_end)
+
+
+async def test_a_cancelled_reader_has_lost_nothing() -> None:
+    read_end, write_end = os.pipe()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(chunks_of, DescriptorSource(read_end))
+        await wait_all_tasks_blocked()
+        tasks.cancel_scope.cancel()
+    os.write(write_end, b"still here")
+    os.close(write_end)
+    assert [chunk.data for chunk in await chunks_of(DescriptorSource(read_end))] == [b"still here"]
+    os.close(read_end)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+async def test_a_file_gives_its_bytes_unpacked_and_has_no_arrival(tmp_path: Path, packed: bool) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(gzip.compress(DATA) if packed else DATA)
+    source = FileSource(path)
+    got = await chunks_of(source)
+    assert b"".join(chunk.data for chunk in got) == DATA
+    assert {(chunk.arrived_ms, chunk.file) for chunk in got} == {(None, str(path))}
+    assert source.finished
+
+
+async def test_an_empty_file_has_no_chunk(tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes(b"")
+    assert await chunks_of(FileSource(tmp_path / "log")) == []
+
+
+async def test_a_file_that_is_gone_when_it_is_read_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b"x")
+    source = FileSource(path)
+    path.unlink()
+    with pytest.raises(SourceError, match="No such file"):
+        await chunks_of(source)
+
+
+@pytest.mark.parametrize("name", ["missing", "."])
+def test_what_cannot_be_read_is_told_at_once(tmp_path: Path, name: str) -> None:
+    with pytest.raises(SourceError):
+        FileSource(tmp_path / name)
+
+
+@contextmanager
+def stdin(descriptor: int, monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
+    with os.fdopen(descriptor) as file:
+        monkeypatch.setattr(sys, "stdin", file)
+        yield
+
+
+async def test_a_file_on_standard_input_is_finished_and_a_pipe_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "log").write_bytes(DATA)
+    with stdin(os.open(tmp_path / "log", os.O_RDONLY), monkeypatch):
+        source = standard_input()
+        assert isinstance(source, RedirectedSource)
+        assert source.finished
+        assert b"".join(chunk.data for chunk in await chunks_of(source)) == DATA
+    read_end, write_end = os.pipe()
+    os.close(write_end)
+    with stdin(read_end, monkeypatch):
+        assert not standard_input().finished
+    with stdin(os.open("/dev/null", os.O_RDONLY), monkeypatch):
+        assert await chunks_of(standard_input()) == []
+
+
+def test_a_closed_standard_input_and_a_folder_on_it_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class OnFolder:
+        def __init__(self) -> None:
+            self.descriptor = os.open(tmp_path, os.O_RDONLY)
+
+        def fileno(self) -> int:
+            return self.descriptor
+
+    folder = OnFolder()
+    monkeypatch.setattr(sys, "stdin", folder)
+    with pytest.raises(SourceError, match="is a directory"):
+        standard_input()
+    os.close(folder.descriptor)
+    with pytest.raises(SourceError, match="is closed"):
+        standard_input()
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(SourceError, match="is closed"):
+        standard_input()

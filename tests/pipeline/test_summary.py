@@ -1,0 +1,88 @@
+"""`summarize` and the reader behind it: a finished session in one synchronous chain."""
+
+import gc
+from pathlib import Path
+
+import pytest
+
+from agentv_stages.providers import all_providers
+from agentv_stream import EmptyInput, NotALog, SourceError, UsageError, summarize
+from agentv_stream.summary import SessionReader, detect, named_provider, read_batches, without_collector
+from support.consuming import SESSION, STREAM
+
+
+def test_summarize_is_what_the_stream_gives() -> None:
+    result = summarize(STREAM)
+    assert (result.status, result.tool_use_summary["turns"], result.tokens["input"]) == ("complete", 8, 1170)
+    assert summarize(str(SESSION)).tool_use_summary["total_tool_calls"] == 5
+    assert summarize(SESSION, subagents=False).tool_use_summary["total_tool_calls"] == 4
+    assert summarize(STREAM, watch=("python",)).tool_use_summary["watched_commands"]["python"] == [
+        {"command": "python -m pytest -q", "turn": 6, "stream": "main"}
+    ]
+
+
+def test_summarize_says_what_is_wrong(tmp_path: Path) -> None:
+    (tmp_path / "empty").write_bytes(b"")
+    (tmp_path / "words").write_bytes(b"hello\n")
+    for name, error in (("missing", SourceError), ("", SourceError), ("empty", EmptyInput), ("words", NotALog)):
+        with pytest.raises(error):
+            summarize(tmp_path / name)
+    with pytest.raises(UsageError):
+        summarize(STREAM, provider="nobody")
+
+
+@pytest.mark.parametrize("size", [1, 100, 1 << 20])
+def test_the_size_of_the_pieces_changes_nothing(size: int) -> None:
+    data = STREAM.read_bytes()
+    reader = SessionReader((data[at : at + size] for at in range(0, len(data), size)), str(STREAM))
+    for _ in reader.batches():
+        pass
+    assert reader.result().to_json() == summarize(STREAM).to_json()
+
+
+def test_companions_are_read_behind_their_session_unless_told_not_to() -> None:
+    reader = SessionReader([SESSION.read_bytes()], str(SESSION))
+    files = [batch.file for batch in reader.batches()]
+    (companion,) = reader.companions
+    assert companion.path in files
+    assert files.index(companion.path) > files.index(str(SESSION))
+    alone = SessionReader([SESSION.read_bytes()], str(SESSION))
+    assert {batch.file for batch in alone.batches(companions=False)} == {str(SESSION)}
+
+
+def test_a_companion_that_has_gone_is_left_out() -> None:
+    def read(path: str) -> list[bytes]:
+        raise SourceError(path)
+
+    reader = SessionReader([SESSION.read_bytes()], str(SESSION), read=read)
+    for _ in reader.batches():
+        pass
+    assert reader.result().tool_use_summary["total_tool_calls"] == 4
+
+
+def test_detection_gives_back_every_batch_that_it_read() -> None:
+    batches = read_batches((line for line in STREAM.read_bytes().splitlines(keepends=True)), "log")
+    provider, dialect, held = detect(batches, None, "log")
+    assert (provider.name, dialect.name) == ("claude", "claude-stream")
+    assert [record.row for batch in held for record in batch.records] == list(range(len(held)))
+    rest = [record.row for batch in batches for record in batch.records]
+    assert rest == list(range(len(held), len(STREAM.read_bytes().splitlines())))
+
+
+def test_providers_are_named_by_themselves_and_their_aliases() -> None:
+    for provider in all_providers():
+        for name in (provider.name, *provider.aliases):
+            assert named_provider(name) is provider
+    assert named_provider(None) is None
+
+
+def test_the_collector_rests_and_is_then_as_it_was() -> None:
+    with without_collector():
+        assert not gc.isenabled()
+        with without_collector():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    with pytest.raises(ZeroDivisionError), without_collector():
+        raise ZeroDivisionError
+    assert gc.isenabled()
