@@ -225,6 +225,16 @@ class Conversation(Calls):
             name, value = "apply_patch", patch
         self.call(source, "", self.answer(source), p.call_id or p.id or f"row{source.row}", name, value, None, batch)
 
+    def answered_already(self, call_id: str, batch: Batch) -> bool:
+        """Whether a call was answered by its item, which tells more than the output behind it."""
+        state = self.state
+        if call_id not in state.answered or call_id in state.open:
+            return False
+        if state.outputs_end:
+            state.answer = ""
+        batch.ignore("output of an answered call")
+        return True
+
     def _output(self, call_id: str, output: Raw, source: Source, batch: Batch) -> None:
         state = self.state
         if state.outputs_end:
@@ -234,8 +244,7 @@ class Conversation(Calls):
                 if script.call_id == call_id:
                     self._script_output(script, judge(output), source, batch)
                     return
-        if call_id in state.answered and call_id not in state.open:
-            batch.ignore("output of an answered call")
+        if self.answered_already(call_id, batch):
             return
         verdict = judge(output)
         if state.open.get(call_id) == "" and len(output) < 400:

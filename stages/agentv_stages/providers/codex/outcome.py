@@ -33,6 +33,7 @@ _ERROR = re.compile(
 )
 _SCRIPT_RUNS = "Script running with cell ID"
 _TELLING = frozenset("COPWEacepsufwvmtiMUF")  # how the texts begin that the expressions know
+_TELLING_JSON = frozenset(letter.encode() for letter in _TELLING | {"S", "\\", '"'})  # as they stand in JSON
 _FIRST_PART = re.compile(rb'\[\{"type":"\w+","text":("(?:[^"\\]++|\\.)*+")[,}]', re.S)
 _EXIT_JSON = re.compile(
     rb'"(?:(?:Chunk ID|Wall time):(?:[^\\"]|\\[^n])*+\\n|Output:\\n)*+(?:Process exited with code|Exit code:) (-?\d+)'
@@ -67,6 +68,8 @@ def judge(output: Raw) -> Verdict:
             return Verdict(output, "error" if code else "ok", code)
         if data[1:2] == b"{":
             return _wrapped(text_of(output)) or Verdict(output)
+        if data[1:2] not in _TELLING_JSON:
+            return Verdict(output)
         return judge_text(text_of(data) if whole else _beginning(data, output), output)
     if head == b"[":
         if data[1:2].isdigit():
@@ -75,6 +78,8 @@ def judge(output: Raw) -> Verdict:
             return judge_text(text, to_raw(text) if text else output)
         part = _FIRST_PART.match(data)
         if part is not None:
+            if part[1][1:2] not in _TELLING_JSON:
+                return Verdict(output)
             try:
                 return judge_text(_decode_str(part[1]), output)
             except (msgspec.MsgspecError, UnicodeDecodeError):

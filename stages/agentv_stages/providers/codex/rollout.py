@@ -8,6 +8,7 @@ A fork begins with a copy of its parent's history, which is not counted again.
 """
 
 import re
+from operator import sub
 
 from msgspec import Raw
 
@@ -76,6 +77,7 @@ _VERSION = re.compile(r"0\.(\d+)")
 _UUID7 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7")
 _BURST_MS = 1000
 TOTAL = 5
+OUTPUTS = frozenset(("function_call_output", "custom_tool_call_output"))
 COPIED = {"agent_message": "assistant", "user_message": "user"}
 """Texts that a response item tells too, and who said them."""
 
@@ -88,8 +90,12 @@ class RolloutDecoder(Items):
         kind, p, state, context = line.type, line.payload, self.state, self.context
         # Half of the lines say nothing new; they are let go before anything is made of them.
         if kind == "response_item":
-            if p.type == "reasoning" and not state.replay and self.reasons_silently(p, record, batch):
-                return
+            if not state.replay:
+                if p.type == "reasoning":
+                    if self.reasons_silently(p, record, batch):
+                        return
+                elif p.type in OUTPUTS and not state.scripts and self.answered_already(p.call_id or "", batch):
+                    return
         elif kind == "event_msg":
             event = p.type
             if event in IGNORED_EVENTS:
@@ -297,12 +303,12 @@ class RolloutDecoder(Items):
                 return
             state.totals, state.counted = now, raw
             if before is not None and now[TOTAL] >= before[TOTAL] and now[0] >= before[0]:
-                now = [a - b for a, b in zip(now, before, strict=True)]
+                now = list(map(sub, now, before))
             elif before is None and info.last_token_usage is not None:
                 # The first total of a resumed session holds what was spent before this file.
                 now = counters(info.last_token_usage)
-            used = Tokens(now[0], now[1], now[2] if total.cache_write_input_tokens is not None else None)
-            used.output_tokens, used.reasoning_output_tokens, used.total_tokens = now[3], now[4], now[5]
+            written = now[2] if total.cache_write_input_tokens is not None else None
+            used = Tokens(now[0], now[1], written, now[3], now[4], now[5])
         if not (used.input_tokens or used.output_tokens):
             batch.ignore("token_count, repeated")
             return
