@@ -26,6 +26,7 @@ from harness import programs
 from harness.latency import Latencies, measure
 from harness.measure import Program, Series, interleave
 from harness.table import Budget, markdown, speeds
+from multiplied import multiply
 from synthetic.claude import Dialect
 
 HERE = Path(__file__).resolve().parent
@@ -60,6 +61,18 @@ class Bench:
         if not path.exists():
             part = path.with_suffix(".part")
             write_folder(part, sessions, total, "session", self.seed)
+            part.rename(path)
+        return path
+
+    def multiplied(self, times: int) -> Path | None:
+        """Real sessions, where a corpus of recordings is at hand."""
+        corpus = os.environ.get("AGENTV_STREAM_CORPUS")
+        if not corpus or not Path(corpus).is_dir():
+            return None
+        path = self.out / "data" / f"real-{times}"
+        if not path.exists():
+            part = path.with_suffix(".part")
+            multiply(Path(corpus), part, times)
             part.rename(path)
         return path
 
@@ -146,30 +159,41 @@ def agentv(bench: Bench, size: int) -> None:
 
 def many(bench: Bench, shapes: list[tuple[int, int]]) -> None:
     """Folders of sessions: statistics against ccusage's native binary and plain loops; transcripts of all."""
-    peers = programs.peers_folder()
     for sessions, total in shapes:
-        root = bench.folder(sessions, total)
-        files = list(root.rglob("*.jsonl"))
-        size = sum(path.stat().st_size for path in files)
-        other = programs.ccusage(peers, root, bench.scratch / "home") if peers else None
-        ours = programs.stats(root)
-        found = bench.compare(
-            f"{sessions:,} sessions in {len(files):,} files, {size / 1e6:,.0f} MB, all cores",
-            f"many-{sessions}",
-            [
-                *([other] if other else []),
-                ours,
-                programs.import_sessions(root, bench.scratch / "import", "--out"),
-                programs.import_sessions(root, bench.scratch / "dataset", "--parquet"),
-                programs.count_folder(root),
-                programs.cat_folder(root),
-            ],
-            size,
-            "ccusage (Rust)" if other else ours.name,
-        )
-        ratio = _ratio(found, "ccusage (Rust)", ours.name, wall)
-        what = f"statistics of {sessions:,} sessions against ccusage's native binary"
-        bench.budget(what, "≥ 1.3x its speed", ratio, lambda x: x >= 1.3, "{:.2f}x")
+        _folder(bench, bench.folder(sessions, total), f"{sessions:,} sessions", f"many-{sessions}")
+    real = bench.multiplied(20)
+    if real is not None:
+        _folder(bench, real, "real sessions, 20 times over", "many-real")
+
+
+def _folder(bench: Bench, root: Path, what: str, name: str) -> None:
+    peers = programs.peers_folder()
+    files = list(root.rglob("*.jsonl"))
+    size = sum(path.stat().st_size for path in files)
+    other = programs.ccusage(peers, root, bench.scratch / "home") if peers else None
+    ours = programs.stats(root)
+    found = bench.compare(
+        f"{what[:1].upper()}{what[1:]} in {len(files):,} files, {size / 1e6:,.0f} MB, all cores",
+        name,
+        [
+            *([other] if other else []),
+            ours,
+            programs.import_sessions(root, bench.scratch / "import", "--out"),
+            programs.import_sessions(root, bench.scratch / "dataset", "--parquet"),
+            programs.count_folder(root),
+            programs.cat_folder(root),
+        ],
+        size,
+        "ccusage (Rust)" if other else ours.name,
+    )
+    ratio = _ratio(found, "ccusage (Rust)", ours.name, wall)
+    bench.budget(
+        f"statistics of {what} against ccusage's native binary",
+        "≥ 1.3x its speed",
+        ratio,
+        lambda x: x >= 1.3,
+        "{:.2f}x",
+    )
 
 
 def renderers(bench: Bench) -> None:

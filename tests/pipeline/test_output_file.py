@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from agentv_stream.errors import SinkError
-from agentv_stream.output_file import OutputFile, publish, publish_now
+from agentv_stream.output_file import OutputFile, publish
+from agentv_stream.publish import publish_now
 
 
 def mode(path: Path) -> int:
