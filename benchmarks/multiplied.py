@@ -7,7 +7,7 @@ import hashlib
 import re
 from pathlib import Path
 
-FOLDERS = ("wild/claude-session", "samples", "clients/claude")
+FOLDERS = ("wild/claude-session", "samples/claude-*", "clients/claude")
 _ID = re.compile(rb'"(msg_|req_|toolu_)')
 _SESSION = re.compile(rb'"sessionId":\s*"([0-9a-f-]{36})"')
 
@@ -30,6 +30,6 @@ def _sessions(corpus: Path) -> list[Path]:
     return [
         path
         for folder in FOLDERS
-        for path in sorted((corpus / folder).rglob("*.jsonl"))
+        for path in sorted(corpus.glob(f"{folder}/**/*.jsonl"))
         if "subagents" not in path.parts and b'"sessionId"' in path.read_bytes()[:65536]
     ]

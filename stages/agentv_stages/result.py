@@ -14,6 +14,7 @@ from agentv_stages.times import iso
 from agentv_stages.totals import Totals, tokens_json
 
 SCHEMA = "agentv_stream.result.v1"
+MOST_INDENTED = 256 * 1024
 
 
 class SessionFacts(Struct, omit_defaults=False):
@@ -80,8 +81,9 @@ class Result(Struct):
     attempt: int | UnsetType = UNSET
 
     def to_json(self) -> bytes:
-        """The result as indented JSON with a line end."""
-        return msgspec.json.format(msgspec.json.encode(self), indent=2) + b"\n"
+        """The result as JSON with a line end, indented where it is short: a long one would be three times as large."""
+        data = msgspec.json.encode(self)
+        return msgspec.json.format(data, indent=2) + b"\n" if len(data) < MOST_INDENTED else data + b"\n"
 
 
 class Counters(Struct):
