@@ -5,6 +5,8 @@ from datetime import UTC, datetime
 _minutes: dict[str, int] = {}
 _SECONDS = {f"{second:02d}.": second * 1000 for second in range(60)}
 _MILLISECONDS = {f"{ms:03d}Z": ms for ms in range(1000)}
+_SECONDS_OUT = tuple(text.encode() for text in _SECONDS)
+_MILLISECONDS_OUT = tuple(text.encode() for text in _MILLISECONDS)
 _prefixes: dict[int, bytes] = {}
 _KEEP = 4096
 _FIRST = -62_135_596_800_000  # 0001-01-01, the first and the last ms that a date can name
@@ -71,4 +73,4 @@ def iso_bytes(time_ms: int) -> bytes:
             _prefixes.clear()
         prefix = datetime.fromtimestamp(minute * 60, UTC).isoformat()[:17].encode()
         _prefixes[minute] = prefix
-    return b"%b%02d.%03dZ" % (prefix, ms // 1000, ms % 1000)
+    return prefix + _SECONDS_OUT[ms // 1000] + _MILLISECONDS_OUT[ms % 1000]
