@@ -19,7 +19,7 @@ ifneq ($(wildcard $(JUDGE)/node_modules/agentv),)
 export AGENTV_STREAM_AGENTV ?= $(abspath $(JUDGE))/node_modules/agentv
 endif
 
-.PHONY: demo test judge lint types mypy pyright docs check soak bench clean
+.PHONY: demo test judge lint types mypy pyright docs check soak bench bench-peers clean
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "no Python 3.11 or later found; set PYTHON=/path/to/python3.11" >&2; exit 1; }
@@ -71,6 +71,10 @@ soak: $(VENV)/.dev  ## the long form of the torture test
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/run.py
+
+bench-peers: $(VENV)/.dev  ## the same beside AgentV, ccusage and others, as far as npm and PyPI have them
+	$(BIN)/python benchmarks/peers.py benchmarks/out/peers
+	AGENTV_STREAM_PEERS=$(CURDIR)/benchmarks/out/peers $(BIN)/python benchmarks/run.py --peers
 
 clean:
 	rm -rf $(VENV) .cache dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -10,6 +10,7 @@ claude-code-transcripts, harbor. What cannot be had is named, and the comparison
 
 from __future__ import annotations
 
+import platform
 import shutil
 import subprocess
 import sys
@@ -36,11 +37,29 @@ def main(place: str) -> int:
         command = [str(python / "bin" / "pip"), "install", "--quiet", package]
         if subprocess.run(command, capture_output=True).returncode != 0:
             missing.append(package)
-    native = sorted(folder.glob("**/@ccusage/ccusage-*/bin/ccusage"))
+    if npm is not None and not _native(folder):
+        _older_ccusage(npm, place)
+    native = _native(folder)
     print(f"ccusage's native binary: {native[0] if native else 'not there (its package for this machine is missing)'}")
     for package in missing:
         print(f"cannot be had: {package}", file=sys.stderr)
     return 0
+
+
+def _native(folder: Path) -> list[Path]:
+    return sorted(folder.glob("**/@ccusage/ccusage-*/bin/ccusage"))
+
+
+def _older_ccusage(npm: str, place: str) -> None:
+    """A registry may lack the newest native package: then the newest one that it has, and the launcher of its version."""
+    machine = {"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
+    package = f"@ccusage/ccusage-{sys.platform}-{machine}"
+    asked = subprocess.run([npm, "view", package, "version"], capture_output=True, text=True)
+    version = asked.stdout.strip()
+    if asked.returncode == 0 and version:
+        wanted = [f"ccusage@{version}", f"{package}@{version}"]
+        command = [npm, "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", place, *wanted]
+        subprocess.run(command, capture_output=True)
 
 
 if __name__ == "__main__":
