@@ -51,7 +51,7 @@ def _native(folder: Path) -> list[Path]:
 
 
 def _older_ccusage(npm: str, place: str) -> None:
-    """A registry may lack the newest native package: then the newest one that it has, and the launcher of its version."""
+    """A registry may lack the newest native package: then its newest, and the launcher of the same version."""
     machine = {"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
     package = f"@ccusage/ccusage-{sys.platform}-{machine}"
     asked = subprocess.run([npm, "view", package, "version"], capture_output=True, text=True)
