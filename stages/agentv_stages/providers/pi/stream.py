@@ -91,7 +91,8 @@ class StreamDecoder:
             # The bulk of the output; not even scanned for its structure, so a torn or welded line must not pass here.
             # `rfind` makes 3.7 GB/s on real updates, `in` 1.4, the parser 1.6.
             self.state.partial = record
-            batch.ignore("message_update")
+            ignored = batch.ignored
+            ignored["message_update"] = ignored.get("message_update", 0) + 1
             return
         try:
             line = decode_line(data)
