@@ -26,6 +26,7 @@ from agentv_stages.torn_document import whole_part
 
 REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 _STEP = re.compile(r"\.([^.\[\]`]+)|\[(\d+|\.\.\.)\]")
+_BEGUN = re.compile(r"\s*(?:\{|\[\s*(?:[\[{\"]|\Z))")  # not a wrapper's "[stdout]", "[12:01]"
 _MOST_PRUNED = 8
 _MOST_STRANGERS = 16
 _MOST_TORN = 16  # breaks in one line that are looked behind
@@ -170,7 +171,7 @@ class Decode:
         for value in found:
             self._typed(value, record, batch, error)
         if not found:
-            if text.lstrip()[:1] in ("{", "["):
+            if _BEGUN.match(text):
                 batch.fault("torn" if torn else "torn-middle", record, str(error))
             else:
                 batch.fault("not-json", record, "text without JSON")

@@ -1,9 +1,10 @@
 """Logs of many people and versions: supported ones decode, faults stand where bytes are broken, others are named."""
 
 import json
+import re
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import pytest
 
@@ -23,7 +24,8 @@ FOREIGN = {
 """Folders (or files) of agents that are not supported, and what they are called."""
 
 MANGLED = {"opencode-run-noisy"}
-"""The letters of the records' own keys were changed with their noise: they are no agent's log any more."""
+"""The letters of the records' own keys and types were changed with their noise, so they are no agent's log; they are
+tested with the letters put back."""
 
 DIALECTS = {
     "acp": {"acp"},
@@ -155,3 +157,92 @@ def parsed(data: bytes) -> Any:
         return json.loads(data)
     except ValueError:
         return None
+
+
+LINE = ("type", "timestamp", "sessionID", "part")
+PARTS_OF = (
+    ("id", "sessionID", "messageID", "type", "callID", "tool", "state"),
+    ("id", "sessionID", "messageID", "type", "reason", "cost", "tokens"),
+    ("id", "sessionID", "messageID", "type", "text", "time"),
+)
+STATE = ("status", "input", "output", "title", "metadata", "time")
+TOKENS = ("total", "input", "output", "reasoning", "cache")
+FINISHED = re.compile(r"[a-z]{4}_[a-z]{6}")  # step_finish
+PLAIN = {*LINE, *STATE, *TOKENS, *(key for keys in PARTS_OF for key in keys), "end", "start", "read", "write"}
+CODED = {"type", "reason", "status"}  # members whose values are words of the format
+
+
+def members(value: Any) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+class Cipher:
+    """The letters of one file: each has its own, which the order of the members of its records gives away."""
+
+    def __init__(self) -> None:
+        self.letters: dict[str, str] = {}
+
+    def learn(self, value: dict[str, Any], keys: tuple[str, ...]) -> None:
+        if len(value) == len(keys):
+            for coded, plain in zip(value, keys, strict=True):
+                if coded not in PLAIN and len(coded) == len(plain):
+                    self.letters.update(zip(coded.lower(), plain.lower(), strict=True))
+
+    def plain(self, word: str) -> str:
+        if word in PLAIN or word == "tool_use":
+            return word
+        read = (self.letters.get(c.lower(), c) for c in word)
+        return "".join(new.upper() if old.isupper() else new for old, new in zip(word, read, strict=True))
+
+    def said(self, key: str, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {self.plain(k): self.said(self.plain(k), v) for k, v in members(value).items()}
+        if isinstance(value, list):
+            return [self.said(key, v) for v in value]  # pyright: ignore[reportUnknownVariableType] - decoded JSON
+        if key in CODED and isinstance(value, str) and value not in ("tool", "completed", "error"):
+            return re.sub(r"[a-z]+", lambda word: self.plain(word[0]), value)
+        return value
+
+
+def put_back(data: bytes) -> bytes:
+    """The log with the letters of its keys as OpenCode writes them. Texts, commands and paths stay mangled."""
+    cipher = Cipher()
+    lines = data.decode("utf-8", "replace").split("\n")
+    found = [(i, line.index('{"')) for i, line in enumerate(lines) if '{"' in line]
+    records = [(i, at, members(parsed(lines[i][at:].encode()))) for i, at in found]
+    records = [record for record in records if len(record[2]) == len(LINE)]
+    for _, _, value in records:
+        cipher.learn(value, LINE)
+        kind, *_, last = value.values()
+        part = members(last)
+        for keys in PARTS_OF:
+            if ("tool" in part) == ("tool" in keys):
+                cipher.learn(part, keys)
+                cipher.learn(members(list(part.values())[-1]), TOKENS)
+        if isinstance(kind, str) and FINISHED.fullmatch(kind) and len(part) == len(PARTS_OF[1]):
+            cipher.letters.update(zip(kind, "step_finish", strict=True))
+    for i, at, value in records:
+        lines[i] = lines[i][:at] + json.dumps(cipher.said("", value), separators=(",", ":"))
+    return "\n".join(lines).encode()
+
+
+@pytest.mark.parametrize(
+    ("name", "calls", "status", "other_json"),
+    [
+        ("01.log", 64, "incomplete", {}),  # its wrapper gave it up after ten minutes of silence
+        ("02.log", 76, "complete", {"(no type)": 1}),
+        ("03.log", 69, "complete", {"(no type)": 2}),
+    ],
+)
+def test_runs_of_opencode_among_noise_are_read(name: str, calls: int, status: str, other_json: dict[str, int]) -> None:
+    """Two thirds of the lines are a wrapper's, which runs the agent two or three times; the agent's have its prefix."""
+    data = put_back((corpus("wild") / "opencode-run-noisy" / name).read_bytes())
+    reader = SessionReader([data], name)
+    assert reader.dialect.name == "opencode-stream"
+    faults = [fault for batch in reader.batches(companions=False) for fault in batch.faults]
+    result = reader.result()
+    assert (result.status, result.unknown) == (status, other_json)
+    assert result.tool_use_summary["total_tool_calls"] == sum(result.tool_use_summary["by_outcome"].values()) == calls
+    assert result.tool_use_summary["by_outcome"]["unpaired"] == 0
+    assert result.tokens["input"] and result.tokens["output"]
+    assert set(result.faults) == {"not-json", "foreign-record"} and all(map(is_just, faults))

@@ -205,11 +205,13 @@ def test_synthetic_text_is_marked() -> None:
     assert [e.synthetic for e in events if isinstance(e, AssistantText)] == [True]
 
 
-def test_lines_of_another_session_belong_to_a_sub_agent() -> None:
-    child = text("prt_2", "child", "msg_c")
-    child["sessionID"] = "ses_child"
-    events = events_of(STREAM, lines(text("prt_1", "a"), finish("tool-calls"), child))
-    assert [e.source.stream for e in events if isinstance(e, AssistantText)] == ["main", "subagent:ses_child"]
+def test_lines_of_another_session_are_another_runs() -> None:
+    """A child session prints nothing; a wrapper that tries again lets the next run write behind the first."""
+    other = {**text("prt_2", "again", "msg_c"), "sessionID": "ses_2"}
+    batch = decoded(STREAM, lines(text("prt_1", "a"), finish("tool-calls"), other))
+    assert [e.source.stream for e in batch.events if isinstance(e, AssistantText)] == ["main", "main"]
+    assert [e.session_id for e in batch.events if isinstance(e, SessionInfo)] == ["ses_1", "ses_2"]
+    assert [fault.reason for fault in batch.faults] == ["foreign-record"]
 
 
 def test_unknown_lines_and_parts_are_counted() -> None:

@@ -13,7 +13,7 @@ from agentv_stages.batch import Batch, Record
 from agentv_stages.event import SessionInfo, Source
 from agentv_stages.foreign import other_session
 from agentv_stages.provider import DecodeContext
-from agentv_stages.providers.opencode.parts import CONTINUES, content, failed, finished, usage_event
+from agentv_stages.providers.opencode.parts import content, failed, finished, usage_event
 from agentv_stages.providers.opencode.wire import Line, Part, decode_line
 from agentv_stages.times import from_epoch
 
@@ -31,15 +31,11 @@ class Held(Struct, gc=False):
 
 
 class State(Struct):
-    """`finishes` counts the finished steps of `message_id`: old versions put several steps into one message.
-
-    `ended`: the run came to its end; a child session can only speak before it.
-    """
+    """`finishes` counts the finished steps of `message_id`: old versions put several steps into one message."""
 
     session_id: str | None = None
     message_id: str = ""
     finishes: int = 0
-    ended: bool = False
     held: list[Held] = field(default_factory=list[Held])
 
 
@@ -58,16 +54,15 @@ class StreamDecoder:
         if part is None:
             self._no_part(line, record, batch)
             return
-        if state.session_id is None and line.sessionID:
+        if line.sessionID and line.sessionID != state.session_id:  # a child session prints nothing: another run
+            self._release(batch)
+            other_session(record, line.sessionID, state.session_id, batch)
             self._session(line, record, batch)
         message_id = part.messageID or ""
         if message_id != state.message_id:
             self._release(batch)
             state.message_id = message_id
             state.finishes = 0
-            if state.ended:
-                other_session(record, line.sessionID, state.session_id, batch)
-                state.ended = False
         kind = part.type
         if kind in CONTENT:
             self._lines[len(state.held)] = line  # by its place: records that were welded share their row
@@ -87,13 +82,9 @@ class StreamDecoder:
 
     def _source(self, line: Line, record: Record) -> Source:
         context = self.context
-        stream = context.stream
-        session = line.sessionID
-        if session and session != self.state.session_id and self.state.session_id is not None:
-            stream = f"subagent:{session}"
         base_id = (line.part.id or "") if line.part else ""
         time_ms = from_epoch(line.timestamp)
-        return Source(context.file, record.row, record.offset, len(record.data), time_ms, stream, base_id)
+        return Source(context.file, record.row, record.offset, len(record.data), time_ms, context.stream, base_id)
 
     def _session(self, line: Line, record: Record, batch: Batch) -> None:
         self.state.session_id = line.sessionID
@@ -136,8 +127,6 @@ class StreamDecoder:
             key = message_id if state.finishes == 0 else f"{message_id}#{state.finishes}"
             batch.events.append(usage_event(source, key, part.tokens, part.cost, None))
         state.finishes += 1
-        if source.stream == self.context.stream:
-            state.ended = bool(part.reason) and part.reason not in CONTINUES
         finished(source, part.reason, batch)
 
 
