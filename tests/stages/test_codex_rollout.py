@@ -430,6 +430,20 @@ def test_old_versions_without_end_records_are_complete_when_nothing_is_open() ->
     assert status() == ["unknown"]
 
 
+def test_bare_rollouts_end_by_the_same_rule() -> None:
+    def status(*body: dict[str, Any]) -> list[str]:
+        header = {"id": "s", "timestamp": "2025-08-01T10:00:00.000Z", "instructions": None}
+        go = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Go."}]}
+        return [e.status for e in decoded(OLD, lines(header, go, *body)).events if isinstance(e, SessionEnd)]
+
+    done = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Done."}]}
+    asked = {"type": "function_call", "name": "shell", "arguments": "{}", "call_id": "a"}
+    assert status(done) == ["complete"]
+    assert status(done, asked) == ["unknown"]
+    assert status(asked, {"type": "function_call_output", "call_id": "a", "output": "x"}, done) == ["complete"]
+    assert status() == ["unknown"]
+
+
 def test_what_says_nothing_is_ignored_and_what_is_new_is_unknown() -> None:
     batch = decoded(
         ROLLOUT,

@@ -261,3 +261,16 @@ def test_logs_from_the_wild_decode_without_new_types() -> None:
                 assert {f.reason for f in batch.faults} <= {"torn-middle"}, path
             ended = [r.call_id for r in results(batch.events)]
             assert len(ended) == len(set(ended)), path
+
+
+def test_a_transcript_ends_with_an_answer_that_asks_for_nothing() -> None:
+    def ends(*contents: Any) -> list[str]:
+        given = lines(*({"role": role, "message": {"content": content}} for role, content in contents))
+        return [e.status for e in events_of(TRANSCRIPT, given) if isinstance(e, SessionEnd)]
+
+    said_: dict[str, Any] = {"type": "text", "text": "Done."}
+    asked: dict[str, Any] = {"type": "tool_use", "name": "read", "input": {}}
+    assert ends(("user", "Go."), ("assistant", [said_])) == ["complete"]
+    assert ends(("user", "Go."), ("assistant", "Done.")) == ["complete"]
+    assert ends(("user", "Go."), ("assistant", [said_, asked])) == []
+    assert ends(("user", "Go.")) == []

@@ -10,6 +10,7 @@ from agentv_stages.event import (
     Notification,
     Reasoning,
     Retract,
+    SessionEnd,
     SessionInfo,
     SlashCommand,
     Summary,
@@ -288,6 +289,40 @@ def test_sub_agents_have_files_of_their_own() -> None:
     assert {e.source.stream for e in inner} == {"sidechain:agent-1"}
     assert [c.parent_call for c in calls(inner)] == ["c9"]
     assert not [e for e in inner if isinstance(e, SessionInfo)]
+
+
+def ends(*messages: dict[str, Any]) -> list[tuple[str, str | None]]:
+    events = events_of(
+        LOG, lines({"sessionId": "s", "projectHash": "p", "startTime": "2026-01-01T00:00:00Z"}, *messages)
+    )
+    return [(e.status, e.reason) for e in events if isinstance(e, SessionEnd)]
+
+
+def test_an_api_error_and_a_cancelled_request_are_ends() -> None:
+    asked = user("u1", "Go.")
+    failed = {"id": "e1", "type": "error", "content": "[API Error: 400 bad request]"}
+    assert ends(asked, failed) == [("error", "[API Error: 400 bad request]")]
+    cancelled = {"id": "i1", "type": "info", "content": "Request cancelled."}
+    assert ends(asked, cancelled, cancelled) == [("interrupted", "Request cancelled.")]
+
+
+def test_an_answer_without_calls_is_no_end() -> None:
+    """A call is added to its answer when it has ended: a session killed while its tool ran ends with the same."""
+    answer = {"id": "g1", "type": "gemini", "content": "Done.", "tokens": {"input": 1, "output": 1}}
+    notice = {"id": "i1", "type": "info", "content": "Update available!"}
+    wrong = {"id": "e1", "type": "error", "content": "Unknown command: /x"}
+    assert ends(user("u1", "Go."), answer, notice, wrong) == []
+
+
+def test_recordings_of_kills_end_as_those_of_good_runs() -> None:
+    """What forbids to call such a session complete: three kills whose logs cannot be told from a good end."""
+    last: list[set[str]] = []
+    for scenario in ("s1", "s6_sigint_tool", "s6_sigkill_tool", "s6_pipe"):
+        (path,) = corpus(f"clients/gemini/{scenario}").glob("home/.gemini/tmp/*/chats/session-*.jsonl")
+        *_, answer, clock = [msgspec.json.decode(record.data) for record in records(read(path))]
+        assert list(clock) == ["$set"] and answer["content"] and answer["tokens"]["output"]
+        last.append(set(answer))
+    assert all(members == last[0] for members in last)
 
 
 def test_recordings_give_what_the_model_asked_for() -> None:

@@ -142,10 +142,8 @@ class RolloutDecoder(Items):
     def flush(self, batch: Batch) -> None:
         state = self.state
         self.close(None, batch)
-        if state.started and not state.ends:
-            whole = state.final and not state.open
-            source = Source(self.context.file, 0, 0, 0, None, self.context.stream)
-            batch.events.append(SessionEnd(source, "-flush", "complete" if whole else "unknown", "end of the log"))
+        if not state.ends and (state.started or state.final or state.user_seen or state.open):
+            end_of_log(self, batch)
 
     def _event(self, p: Payload, source: Source, record: Record, batch: Batch) -> None:
         kind = p.type
@@ -346,6 +344,15 @@ class OldRolloutDecoder(Conversation):
 
     def flush(self, batch: Batch) -> None:
         self.close(None, batch)
+        if self.state.session_id is not None or self.state.final or self.state.open:
+            end_of_log(self, batch)
+
+
+def end_of_log(decoder: Conversation, batch: Batch) -> None:
+    """The end of a rollout without an end record: complete if its last word was an answer and no call is open."""
+    whole = decoder.state.final and not decoder.state.open
+    source = Source(decoder.context.file, 0, 0, 0, None, decoder.context.stream)
+    batch.events.append(SessionEnd(source, "-flush", "complete" if whole else "unknown", "end of the log"))
 
 
 def counters(tokens: Tokens) -> list[int]:

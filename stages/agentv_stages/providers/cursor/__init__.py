@@ -13,7 +13,7 @@ STREAM_LOSSES = (
     "no tokens per answer; a run that fails may print no end",
     "no message ids: answers are told apart by their model calls",
 )
-TRANSCRIPT_LOSSES = ("no results of most calls", "no times, no tokens, mostly no model", "no end")
+TRANSCRIPT_LOSSES = ("no results of most calls", "no times, no tokens, mostly no model", "no end record")
 
 _KEYS = ("env", "flag", "login")
 

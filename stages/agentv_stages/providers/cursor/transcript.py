@@ -1,12 +1,13 @@
 """Cursor's IDE transcripts (`agent-transcripts/<id>/<id>.jsonl`) to events. Source: Cursor 2.x, seen in the wild.
 
-A line holds a role and content blocks; results, times, models and tokens are mostly not there.
+A line holds a role and content blocks; results, times, models and tokens are mostly not there. An answer that asks for
+nothing is the last of its turn.
 """
 
 from msgspec import Raw, Struct
 
 from agentv_stages.batch import Batch, Record
-from agentv_stages.event import AssistantText, Outcome, Reasoning, Source, ToolCall, ToolResult, UserText
+from agentv_stages.event import AssistantText, Outcome, Reasoning, SessionEnd, Source, ToolCall, ToolResult, UserText
 from agentv_stages.payload import EMPTY_STRING, text_json
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.cursor import wire
@@ -61,6 +62,7 @@ class TranscriptDecoder:
         elif role == "assistant":
             message_id = entry.id or f"m{source.row}"
             batch.events.append(AssistantText(source, "", message_id, text, model=message.model))
+            batch.events.append(SessionEnd(source, "-end", "complete", "answered"))
         else:
             batch.events.append(UserText(source, "", text, f"u{source.row}"))
 
@@ -93,6 +95,8 @@ class TranscriptDecoder:
                 batch.unknown_type(f"assistant/{kind}", record)
         if len(batch.events) == before:
             batch.ignore("assistant/empty")
+        elif blocks and blocks[-1].type == "text" and not any(block.type == "tool_use" for block in blocks):
+            batch.events.append(SessionEnd(source, "-end", "complete", "answered"))
 
     def _result(self, block: wire.Block, part: str, source: Source, batch: Batch) -> None:
         output = block.content if block.content not in wire.NOTHING else None

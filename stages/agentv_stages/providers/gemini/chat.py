@@ -3,6 +3,9 @@
 Source: Gemini CLI 0.1 to 0.61. A record of the log replaces the one with the same id (an answer is written again when
 its calls have ended), `$set` changes the header or the model's context, `$rewindTo` takes messages back. Each text,
 thought, call and result is told once, when it first appears; ids of the last 4,096 messages and calls are remembered.
+A session has no end record. An API error or a cancelled request that nothing follows is one; an answer without calls is
+none, because a call is added to its answer only when it has ended: the last answer of a session that was killed while
+its tool ran looks like a final one.
 """
 
 import re
@@ -20,6 +23,7 @@ from agentv_stages.event import (
     Outcome,
     Reasoning,
     Retract,
+    SessionEnd,
     SessionInfo,
     SlashCommand,
     Source,
@@ -50,7 +54,7 @@ from agentv_stages.providers.gemini.wire import (
 from agentv_stages.times import parse_iso
 
 LOSSES = (
-    "a tool call is recorded when it has ended: one that was cut off is missing",
+    "a tool call is recorded when it has ended: one that was cut off is missing, and no answer is known to be the last",
     "a call of a tool that does not exist is missing where the session ran over ACP",
     "an answer that was interrupted while it was written is missing",
     "tokens of side models (loop detection, summaries) are not recorded",
@@ -60,6 +64,8 @@ T = TypeVar("T")
 KEEP = 4096
 ENDS_OF = 512  # bytes at the beginning and at the end of an output that tell how the call ended
 ENDED = frozenset(("success", "error", "cancelled"))
+API_ERROR = "[API Error"
+CANCELLED = "Request cancelled."
 CONTEXT = b"<session_context>"
 LOOP = b'"System: Potential loop detected'
 EMPTY = (b"", b'""', b"null", b"[]", b"{}")
@@ -232,6 +238,10 @@ class ChatDecoder:
                 _remember(known, message_id, Told())
                 text = text_of(_text(message))
                 batch.events.append(Notification(source, "", kind, text, kind))  # type: ignore[arg-type]
+                if kind == "error" and text.startswith(API_ERROR):
+                    batch.events.append(SessionEnd(source, "-end", "error", text))
+                elif kind == "info" and text == CANCELLED:
+                    batch.events.append(SessionEnd(source, "-end", "interrupted", text))
             else:
                 batch.ignore(f"{kind}/again")
         else:

@@ -44,6 +44,7 @@ LOSSES = (
     "tool output is what a person is shown: a summary for searches",
     "the exit code of a shell command is missing where the command printed something",
     "reasoning tokens are not told apart",
+    "the own share of a resumed session's tokens (the total of the session is shown)",
     "costs are not told",
 )
 KEEP = 4096
