@@ -15,6 +15,7 @@ MOST_NOISE = 8_192  # records without any JSON object that are looked at (a wrap
 MOST_BYTES = 256 * 1024
 ENOUGH_RECORDS = 5
 CERTAIN = 1.0
+MOST_NAMED = 8  # dialects that a message names
 EARLY_LOOKS = frozenset((4, 12))  # records after which a look is taken, within one batch
 
 
@@ -31,7 +32,10 @@ class UnknownFormat(ValueError):
         if agent is not None:
             super().__init__(f"{agent}; not supported ({found})")
             return
-        super().__init__(f"not a log of a known agent: {found}; tried {', '.join(self.tried)}")
+        named = (
+            f"tried {', '.join(self.tried)}" if len(self.tried) <= MOST_NAMED else f"tried {len(self.tried)} dialects"
+        )
+        super().__init__(f"not a log of a known agent: {found}; {named}")
 
 
 def rank(head: list[Mapping[str, Any]], only: Provider | None = None) -> list[tuple[float, Provider, Dialect]]:

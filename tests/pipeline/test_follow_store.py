@@ -1,6 +1,7 @@
 """Sessions of OpenCode's database, followed while it writes them."""
 
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +99,7 @@ def test_a_session_is_followed_while_it_grows_and_over_restarts(tmp_path: Path) 
     agent = Agent(desk.logs / "opencode.db")
     agent.session("ses_1")
     follower = follow(desk)
-    steps = [
+    steps: list[Callable[[], object]] = [
         lambda: agent.prompt("ses_1", 1),
         lambda: agent.answer("ses_1", 2, text("looki"), ended=False),
         lambda: agent.answer("ses_1", 2, text("looking"), call("c1", "running"), ended=False),

@@ -2,14 +2,12 @@
 
 import os
 import stat
-import threading
 from pathlib import Path
 
 import pytest
 
 from agentv_stream.errors import SinkError
 from agentv_stream.output_file import OutputFile, publish
-from agentv_stream.publish import publish_now
 
 
 def mode(path: Path) -> int:
@@ -99,21 +97,3 @@ async def test_what_is_published_appears_whole_and_private(tmp_path: Path) -> No
         assert path.read_bytes() == data
         assert mode(path) == 0o600
     assert [one.name for one in path.parent.iterdir()] == ["f.json"]
-
-
-def test_a_failed_publication_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path) -> None:
-    folder = tmp_path / "f"
-    (folder / "inner").mkdir(parents=True)
-    with pytest.raises(SinkError, match="cannot write"):
-        publish_now(folder, b"x")
-    assert [one.name for one in tmp_path.iterdir()] == ["f"]
-
-
-def test_a_pipe_is_written_and_not_replaced(tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    writer = threading.Thread(target=publish_now, args=(pipe, b"through"))
-    writer.start()
-    assert pipe.read_bytes() == b"through"
-    writer.join()
-    assert stat.S_ISFIFO(pipe.stat().st_mode)

@@ -314,4 +314,4 @@ def test_validate_tells_specs_from_targets_files(tmp_path: Path) -> None:
     what, _ = validate_file(tmp_path / "s.yaml")
     assert what == "spec, 2 cases, 5 evaluators, 1 of them skipped"
     (tmp_path / "t.yaml").write_text("targets:\n  - {name: a, provider: codex}\n", encoding="utf-8")
-    assert validate_file(tmp_path / "t.yaml")[0] == "targets file, 1 targets, 1 of them agents"
+    assert validate_file(tmp_path / "t.yaml")[0] == "targets file, 1 target, 1 of them agents"

@@ -24,8 +24,9 @@ def table(checks: Sequence[SourceCheck], width: int = 120, details: bool = True)
             lines += case_lines(case, width, details)
         lines += [f"  warning: {visible(text, width - 11)}" for text in check.warnings]
     total = summary_of(checks)
+    unread = total.pop("errors")
     parts = [f"{number} {name}" for name, number in total.items() if number]
-    lines.append("cases: " + (", ".join(parts) or "none"))
+    lines.append("cases: " + (", ".join(parts) or "none") + (f"; {unread} not read" if unread else ""))
     return "\n".join(lines) + "\n"
 
 

@@ -14,11 +14,16 @@ def validate_file(path: Path) -> tuple[str, list[str]]:
     if path.suffix != ".jsonl" and is_targets(path):
         found = load_targets(path)
         runnable = sum(target.why_not is None for target in found.targets.values())
-        return f"targets file, {len(found.targets)} targets, {runnable} of them agents", found.warnings
+        return f"targets file, {_count(len(found.targets), 'target')}, {runnable} of them agents", found.warnings
     spec = load_spec(path)
     members = [member for case in spec.cases for member in case.build().members]
     skipped = sum(isinstance(member, Skipped) for member in members)
-    return f"spec, {len(spec.cases)} cases, {len(members)} evaluators, {skipped} of them skipped", spec.warnings
+    said = f"spec, {_count(len(spec.cases), 'case')}, {_count(len(members), 'evaluator')}"
+    return said + (f", {skipped} of them skipped" if skipped else ""), spec.warnings
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def is_targets(path: Path) -> bool:

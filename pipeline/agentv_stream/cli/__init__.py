@@ -26,6 +26,27 @@ COMMANDS: dict[str, str] = {
     "schema": "agentv_stream.cli.schema:schema",
 }
 
+ABOUT: dict[str, str] = {
+    "consume": "Read a stream from a pipe, or a finished session.",
+    "run": "Run an agent and store what it did.",
+    "check": "Hold finished runs against a spec.",
+    "validate": "Check specs and targets files.",
+    "report": "Compare approaches, with intervals.",
+    "sessions": "List the sessions of this machine.",
+    "show": "Show a session, to read.",
+    "tail": "Follow sessions that grow; outputs as of consume.",
+    "watch": "Watch sessions at work, in a table.",
+    "cursors": "How far followers have read.",
+    "faults": "Records that could not be used.",
+    "import": "Read many sessions; write transcripts, Parquet.",
+    "stats": "Read many sessions; show what they come to.",
+    "query": "SQL over what import --parquet wrote.",
+    "providers": "Which logs are read, and what they cannot say.",
+    "tools": "Which native tool is which canonical one.",
+    "schema": "JSON Schemas of all outputs.",
+}
+"""What the list of commands says of each: short enough for 80 columns."""
+
 
 def _version(value: bool) -> None:
     if value:
@@ -55,9 +76,9 @@ def build(names: list[str]) -> typer.Typer:
     for name in names:
         target: Any = load(name)
         if isinstance(target, typer.Typer):
-            app.add_typer(target, name=name)
+            app.add_typer(target, name=name, short_help=ABOUT[name])
         else:
-            app.command(name)(target)
+            app.command(name, short_help=ABOUT[name])(target)
     return app
 
 

@@ -9,7 +9,7 @@ from agentv_stream.settings import StreamLog
 
 
 def consume(
-    source: Annotated[str, typer.Argument(help="A file, or - for standard input.", show_default="-")] = "-",
+    source: Annotated[str, typer.Argument(help="A file, or - for standard input.")] = "-",
     provider: Annotated[str | None, typer.Option(help="Whose log it is; detected by content if not given.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for outputs; else .agentv/logs/PROVIDER.")] = None,
     transcript: Annotated[

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 HINT = (
     "an agent's event stream was expected; run the agent so:\n"
     '  claude -p "…" --output-format stream-json --verbose | agentv-stream consume\n'
-    '  codex exec --json "…" | agentv-stream consume        gemini -p "…" -o stream-json | agentv-stream consume'
+    '  codex exec --json "…" | agentv-stream consume\n'
+    '  gemini -p "…" -o stream-json | agentv-stream consume'
 )
 
 
@@ -123,7 +124,7 @@ def open_source(name: str, session_id: str | None = None) -> ByteSource:
     """The source that a name means: `-`, a file, or a session in a store."""
     if name == "-":
         if sys.stdin is not None and sys.stdin.isatty():
-            raise UsageError(f"no input: standard input is a terminal; {HINT}")
+            raise UsageError(f"no input: standard input is a terminal\n{HINT}")
         return standard_input()
     path = Path(name)
     if path.suffix in (".db", ".sqlite", ".sqlite3") or session_id is not None:
@@ -213,7 +214,7 @@ def _worst(one: int, other: int) -> int:
 
 def _told(failure: Exception, session: StreamSession) -> str:
     if isinstance(failure, EmptyInput):
-        return f"{failure}; {HINT}"
+        return f"{failure}\n{HINT}"
     if isinstance(failure, NotALog) and not session.source.finished:
         return f"{failure}\n{HINT}"
     return str(failure)

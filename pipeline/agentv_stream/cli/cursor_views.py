@@ -28,7 +28,9 @@ def _find(store: CursorStore, name: str) -> list[SessionRow]:
 
 
 def cursor_lines(state: Path | None, as_json: bool) -> str:
-    """One line per session. Raises: CursorError."""
+    """One line per session. Raises: CursorError for a folder that holds none, if it was named."""
+    if state is None and not (state_folder() / FILE).exists():
+        return "" if as_json else "no cursors\n"
     store = _open(state)
     try:
         lines: list[str] = []

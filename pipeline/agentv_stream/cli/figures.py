@@ -98,7 +98,9 @@ def _table(outcome: Outcome, by: By) -> None:
     from rich.text import Text
 
     summary = outcome.summary
-    table = Table(box=None, pad_edge=False, header_style="bold", show_footer=len(summary.groups) > 1 and by != "tool")
+    if not summary.groups:
+        return
+    footer = len(summary.groups) > 1 and by != "tool"
     total = summary.total()
     if by == "tool":
         titles: tuple[str, ...] = ("tool", "calls", "failed", "%", "p50 ms", "p95 ms", "MB in", "MB out")
@@ -108,11 +110,25 @@ def _table(outcome: Outcome, by: By) -> None:
         titles = (by, "sessions", "turns", "calls", "failed", "edits", "tokens in", "cached", "tokens out", "cost $")
         rows = [_row(name, figures) for name, figures in ordered(summary, by)]
         last = _row("total", total)
-    for i, (title, foot) in enumerate(zip(titles, last, strict=True)):
-        table.add_column(title, foot, justify="right" if i else "left", no_wrap=i > 0)
-    for row in rows:
-        table.add_row(Text(row[0]), *row[1:])
-    Console(highlight=False, width=None if sys.stdout.isatty() else 160).print(table)
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
+    # Numbers are never cut: a narrow terminal gets less room between the columns, then fewer of them.
+    table = Table()
+    for gap, left_out in ((2, ()), (1, ()), (1, ("cached",)), (1, ("cached", "edits", "failed"))):
+        table = Table(
+            box=None,
+            pad_edge=False,
+            header_style="bold",
+            show_footer=footer,
+            padding=(0, gap - 1, 0, 1),
+        )
+        shown = [i for i, title in enumerate(titles) if title not in left_out]
+        for i in shown:
+            table.add_column(titles[i], last[i], justify="right" if i else "left", no_wrap=i > 0)
+        for row in rows:
+            table.add_row(Text(row[0]), *(row[i] for i in shown[1:]))
+        if Console(width=10_000, height=1).measure(table).maximum <= console.width:
+            break
+    console.print(table)
 
 
 def _row(name: str, figures: Figures) -> list[str]:

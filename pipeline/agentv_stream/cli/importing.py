@@ -184,7 +184,8 @@ def tell(outcome: Outcome) -> None:
     if outcome.summary.groups:
         console.print(table)
     rate = outcome.bytes / 1e6 / outcome.seconds if outcome.seconds else 0.0
-    size = f"{outcome.bytes / 1e6:,.0f} MB, {rate:,.0f} MB/s"
+    digits = 0 if outcome.bytes >= 1e7 else 1
+    size = f"{outcome.bytes / 1e6:,.{digits}f} MB, {rate:,.{digits}f} MB/s"
     said = [f"{outcome.done:,} sessions read in {outcome.seconds:.1f} s ({size})"]
     for count, what in (
         (outcome.skipped, "unchanged"),
@@ -200,7 +201,9 @@ def tell(outcome: Outcome) -> None:
     if len(outcome.failures) > MOST_SHOWN:
         sys.stderr.write(f"  … and {len(outcome.failures) - MOST_SHOWN:,} more; --json FILE lists all\n")
     for name, place in outcome.outputs.items():
-        sys.stderr.write(f"{name:<12}{visible(place, 300)}\n")
+        groups = sorted(outcome.summary.groups)
+        told = place.replace("{provider}", groups[0] if len(groups) == 1 else f"{{{','.join(groups)}}}")
+        sys.stderr.write(f"{name:<12}{visible(told, 300)}\n")
 
 
 def number(value: int | None) -> str:

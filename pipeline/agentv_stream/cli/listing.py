@@ -13,6 +13,8 @@ from agentv_stream.discovery.discover import tree as as_tree
 from agentv_stream.discovery.header import HeaderCache
 from agentv_stream.discovery.places import find_roots
 
+WIDE = 110  # columns of a terminal from which on projects and models are shown in full
+
 
 def list_sessions(
     provider: str | None,
@@ -55,8 +57,9 @@ def _lines(session: Session, depth: int, tree: bool, width: int) -> list[str]:
     head = (
         f"{lead}{visible(session.id, 13):13} {header.provider:8} {age(session.updated_ms):>4} {size(session.size):>6}"
     )
-    model, prompt = visible(header.model or "?", 22), visible(header.prompt or header.title or "", 200)
-    text = f"{head} {visible(project, 18):18} {model:22}{agents:>4} {prompt}"
+    room = 22 if width >= WIDE else 12  # so that there is some for the prompt, too
+    model, prompt = visible(header.model or "?", room), visible(header.prompt or header.title or "", 200)
+    text = f"{head} {visible(project, room):{room}} {model:{room}}{agents:>4} {prompt}"
     lines = [visible(text, width)]
     if tree:
         for path in session.subagents:

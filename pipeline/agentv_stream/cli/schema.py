@@ -10,15 +10,19 @@ def schema(
     name: Annotated[str | None, typer.Argument(help="Which output; all names are listed without it.")] = None,
 ) -> None:
     """Print the versioned JSON Schema of an output, or the list of outputs."""
+    import shutil
+
     import msgspec
 
+    from agentv_stages.visible import visible
     from agentv_stream.cli.telling import say
     from agentv_stream.schemas import SHAPES, VERSIONS, about
     from agentv_stream.schemas import schema as make
 
     if name is None:
+        width = shutil.get_terminal_size((200, 24)).columns if sys.stdout.isatty() else None
         for key, version in VERSIONS.items():
-            sys.stdout.write(f"{key:16}  {version:34}  {about(key)}\n")
+            sys.stdout.write(visible(f"{key:16}  {version:34}  {about(key)}", width) + "\n")
         return
     if name not in SHAPES:
         say(f"no output is called {name!r}; there are: {', '.join(SHAPES)}")

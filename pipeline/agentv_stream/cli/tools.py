@@ -1,5 +1,6 @@
 """`agentv-stream tools`: the tables of native tool names; and docs/tools.md, which is made from them."""
 
+import shutil
 import sys
 from collections.abc import Iterable
 from typing import Annotated, Any
@@ -30,7 +31,8 @@ def tools(
         rows = [row for one in chosen for row in json_rows(one)]
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode() + "\n")
     else:
-        sys.stdout.write("\n".join(text_table(one) for one in chosen))
+        width = shutil.get_terminal_size((200, 24)).columns if sys.stdout.isatty() else None
+        sys.stdout.write("\n".join(text_table(one, width) for one in chosen))
 
 
 def json_rows(provider: Provider) -> list[dict[str, Any]]:
@@ -54,10 +56,12 @@ def json_rows(provider: Provider) -> list[dict[str, Any]]:
     ]
 
 
-def text_table(provider: Provider) -> str:
-    """The table of a provider for a terminal."""
+def text_table(provider: Provider, width: int | None = None) -> str:
+    """The table of a provider for a terminal of that width; where it is too narrow, without where a name was seen."""
     cells = [HEADINGS, *(_cells(row) for row in provider.tools.rows)]
     widths = [max(len(row[i]) for row in cells) for i in range(len(HEADINGS))]
+    if width is not None and sum(widths) + 2 * len(widths) - 2 > width:
+        cells, widths = [row[:-1] for row in cells], widths[:-1]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
     return "\n".join([f"{provider.title} ({provider.name})", *lines, *_notes(provider), ""])
 

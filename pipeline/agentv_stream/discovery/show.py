@@ -1,6 +1,7 @@
 """A session for people to read: its log in, lines of printable text out. Nothing in it acts on the terminal."""
 
 import shutil
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from agentv_stream.summary import SessionReader
 
 SIGNS = {"ok": "✓", "error": "✗", "denied": "⊘", "cancelled": "⊗", "unpaired": "?"}
 LINES_OF_TEXT = 12
+LINES_OF_LINE = 4
 
 
 def show_session(name: str, provider: str | None, roots: Sequence[str], width: int, full: bool) -> Iterator[str]:
@@ -86,11 +88,11 @@ def _text(text: str, width: int, full: bool, indent: str = "    ") -> Iterator[s
     for line in shown:
         room = max(width - len(indent), 20)
         safe = visible(line.rstrip())
-        for at in range(0, max(len(safe), 1), room):
-            yield indent + safe[at : at + room]
-            if not full and at >= 3 * room:
-                yield indent + "…"
-                break
+        pieces = textwrap.wrap(safe, room, drop_whitespace=False, break_on_hyphens=False) or [""]
+        for piece in pieces if full else pieces[:LINES_OF_LINE]:
+            yield (indent + piece).rstrip()
+        if not full and len(pieces) > LINES_OF_LINE:
+            yield indent + "…"
     if len(shown) < len(lines):
         yield f"{indent}… {len(lines) - len(shown)} lines more"
 

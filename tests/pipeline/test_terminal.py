@@ -1,0 +1,76 @@
+"""Commands in a terminal: nothing that counts is cut, however narrow it is."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from agentv_stream.cli import ABOUT, COMMANDS
+from support.consuming import SESSION
+from support.decoding import FIXTURES
+
+if sys.platform == "win32":
+    pytest.skip("terminals are Unix", allow_module_level=True)
+
+from support.terminal import in_terminal
+
+EXAMPLES = sorted((FIXTURES.parents[1] / "examples").glob("*.jsonl"))
+
+
+@pytest.mark.parametrize("columns", [60, 70, 80, 120])
+def test_figures_are_never_cut(tmp_path: Path, columns: int) -> None:
+    lines = in_terminal(tmp_path, columns, "stats", *EXAMPLES)
+    table = [line for line in lines if line.startswith(("provider", "claude", "codex", "gemini", "total"))]
+    assert len(table) == 5
+    assert not [line for line in lines if "…" in line]
+    assert max(map(len, table)) <= columns
+    for name in ("calls", "tokens in", "tokens out", "cost $"):
+        assert name in table[0]
+    assert "308,600" in table[-1]
+    assert ("cached" in table[0]) is (columns >= 80)
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_the_list_of_commands_says_what_each_does_in_whole_sentences(tmp_path: Path, columns: int) -> None:
+    lines = in_terminal(tmp_path, columns, "--help")
+    told = {line.split()[0]: line.split(maxsplit=1)[1] for line in lines[lines.index("Commands:") + 1 :]}
+    assert told == ABOUT
+    assert list(told) != []
+    assert set(ABOUT) == set(COMMANDS)
+    assert not [line for line in lines if "..." in line.replace("[ARGS]...", "")]
+
+
+def test_a_narrow_list_of_sessions_shows_the_prompt(tmp_path: Path) -> None:
+    lines = in_terminal(tmp_path, 80, "sessions", "--root", f"claude={SESSION.parent}")
+    assert [line for line in lines if "+1 " in line and not line.rstrip().endswith("+1")]
+    assert max(map(len, lines)) <= 80
+
+
+def test_a_narrow_table_of_tools_leaves_out_where_they_were_seen(tmp_path: Path) -> None:
+    narrow, wide = (in_terminal(tmp_path, columns, "tools", "--provider", "pi") for columns in (90, 160))
+    assert "seen in" in wide[1]
+    assert "seen in" not in narrow[1]
+    assert len(narrow) == len(wide)
+
+
+def test_texts_are_broken_between_words(tmp_path: Path) -> None:
+    lines = in_terminal(tmp_path, 60, "show", next(path for path in EXAMPLES if path.name == "codex.jsonl"))
+    assert "    `slug()` dropped letters with accents. It keeps them" in lines
+    assert max(map(len, lines)) <= 60
+
+
+def test_hints_of_an_empty_terminal_are_lines_to_copy(tmp_path: Path) -> None:
+    lines = in_terminal(tmp_path, 80, "consume")
+    assert lines[0] == "agentv-stream: no input: standard input is a terminal"
+    assert [line for line in lines if line.startswith("  ")] == [
+        '  claude -p "…" --output-format stream-json --verbose | agentv-stream consume',
+        '  codex exec --json "…" | agentv-stream consume',
+        '  gemini -p "…" -o stream-json | agentv-stream consume',
+    ]
+
+
+def test_figures_of_nothing_are_no_table(tmp_path: Path) -> None:
+    (tmp_path / "plain.txt").write_text("words\n")
+    lines = in_terminal(tmp_path, 120, "stats", "plain.txt")
+    assert lines[-1].startswith("agentv-stream: ")
+    assert not [line for line in lines if "tokens in" in line]
