@@ -101,6 +101,14 @@ class Detector:
             return True
         return False
 
+    def fork(self) -> "Detector":
+        """A copy, to try what one more batch would decide."""
+        other = Detector(self.only)
+        other.held, other.provider, other.dialect = list(self.held), self.provider, self.dialect
+        other._head, other._first = list(self._head), self._first
+        other._records, other._noise, other._bytes = self._records, self._noise, self._bytes
+        return other
+
     @property
     def given_up(self) -> bool:
         """Whether so much was seen without a clue that reading on, and holding it all, is of no use."""

@@ -1,5 +1,6 @@
 """What follows a session writes what `consume` would, whatever the cuts and the crashes."""
 
+import json
 import os
 import random
 import subprocess
@@ -234,3 +235,28 @@ def test_hundreds_of_sessions_do_not_stay_in_memory_or_open(tmp_path: Path, monk
     follower.close()
     desk.close()
     assert len(desk.transcripts()) == 120
+
+
+def test_a_text_in_pieces_stands_whole_in_the_summary_log_after_a_crash(tmp_path: Path) -> None:
+    head = {"type": "init", "timestamp": "2026-01-01T00:00:00.000Z", "session_id": "g-1", "model": "gemini-x"}
+    piece = {"type": "message", "timestamp": "2026-01-01T00:00:01.000Z", "role": "assistant", "delta": True}
+    words = ["one ", "two ", "three ", "four"]
+    end = {"type": "result", "timestamp": "2026-01-01T00:00:02.000Z", "status": "success"}
+    lines = [json.dumps(r) for r in [head, *(piece | {"content": word} for word in words), end]]
+    desk = Desk(tmp_path)
+    log = desk.logs / "run.jsonl"
+    for line in lines:
+        with log.open("a") as file:
+            file.write(line + "\n")
+        follower = desk.follower(stream_log="summary")
+        catch_up(follower)
+        follower.settle_all()
+        follower.close()
+    desk.close()
+    (summary,) = desk.out.glob("*.stream.log")
+    assert "one two three four" in summary.read_text()
+    assert summary.read_text().count("assistant:") == 1
+    command = [sys.executable, "-m", "agentv_stream", "consume", str(log), "--out", str(tmp_path / "c"), "-q"]
+    subprocess.run([*command, "--stream-log", "summary"], check=False, capture_output=True)
+    (whole,) = (tmp_path / "c").glob("*.stream.log")
+    assert summary.read_text() == whole.read_text()

@@ -9,7 +9,7 @@ from agentv_stream.discovery.places import find_roots
 from agentv_stream.following.cursors import CursorStore
 from agentv_stream.following.follow import Follower
 from agentv_stream.following.follow_plan import Plan
-from agentv_stream.settings import Settings
+from agentv_stream.settings import Settings, StreamLog
 
 
 class Desk:
@@ -27,11 +27,11 @@ class Desk:
     def say(self, event: str, **facts: object) -> None:
         self.said.append(event)
 
-    def follower(self, **plan: Any) -> Follower:
+    def follower(self, stream_log: StreamLog = "false", **plan: Any) -> Follower:
         """A new follower with the cursors of the one before; settles at once."""
         self.close()
         self.store = CursorStore(self.state, "test")
-        settings = Settings(out=self.out)
+        settings = Settings(out=self.out, stream_log=stream_log)
         made = Plan(find_roots([str(self.logs)]), settings, settle_seconds=0.0, **plan)
         follower = Follower(made, self.store, self.say, self.emitted.append)
         follower.begin()

@@ -25,6 +25,7 @@ def tail(
     stream_log: Annotated[str | None, typer.Option(help="false, summary (for people) or raw (every record).")] = None,
     watch: Annotated[list[str] | None, typer.Option(help="A program whose runs are listed; can be repeated.")] = None,
     check: Annotated[list[Path] | None, typer.Option(help="A spec whose verdicts go into results; repeatable.")] = None,
+    case: Annotated[str | None, typer.Option(help="The case of the spec; else all.")] = None,
     once: Annotated[bool, typer.Option("--once", help="Catch up and exit.")] = False,
     until_idle: Annotated[str | None, typer.Option(help="Exit when nothing grew for so long, like 10m.")] = None,
     keep: Annotated[
@@ -45,6 +46,6 @@ def tail(
 
     options = TailOptions(
         targets or [], every, latest, project, provider, root or [], begin, events, out, stream_log, tuple(watch or ()),
-        check or [], once, until_idle, keep, metrics, state, name, no_cursors, log_json, quiet, poll_settle,
+        check or [], case, once, until_idle, keep, metrics, state, name, no_cursors, log_json, quiet, poll_settle,
     )  # fmt: skip
     raise typer.Exit(run_tail(options))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 from typing import Literal
 
@@ -47,6 +48,7 @@ class TailOptions:
     stream_log: str | None
     watch: tuple[str, ...]
     checks: list[Path]
+    case: str | None
     once: bool
     until_idle: str | None
     keep: str | None
@@ -129,13 +131,19 @@ def _plan(options: TailOptions, settings: Settings) -> Plan:
     provider = known_provider(options.provider) if options.provider else None
     files = not options.events or options.out is not None
     plan = Plan([], settings, begin, files, provider, settle_seconds=options.settle)
+    if options.case is not None and not options.checks:
+        raise UsageError("--case needs --check SPEC")
     if options.checks:
+        from agentv_stream.checks.check import cases_for
         from agentv_stream.checks.spec import load_spec
 
         specs = [load_spec(path) for path in options.checks]
         for warning in (warning for spec in specs for warning in spec.warnings):
             say(f"warning: {warning}")
-        plan.cases = lambda: [case.build() for spec in specs for case in spec.cases]
+        chosen = [one for _, one in cases_for("", specs, options.case)]
+        plan.cases = lambda: [case.build() for case in chosen]
+        texts = b"\0".join(path.read_bytes() for path in options.checks)
+        plan.specs = blake2b(texts + b"\0" + (options.case or "").encode(), digest_size=16).hexdigest()
     folders = [t for t in options.targets if Path(t).is_dir() or is_database(t)]
     if folders:
         plan.roots = find_roots(folders, provider=options.provider)

@@ -69,7 +69,7 @@ class Follower:
         self.observers: list[Callable[[Followed, Batch], None]] = [self._count]
         self.makes = Makes(
             self.files, self.stores, self._make_outputs, self._make_merged, self._seen, plan.settings.watch,
-            plan.settings.max_record, plan.only, plan.cases, self.observers,
+            plan.settings.max_record, plan.only, plan.cases, plan.specs, self.observers,
         )  # fmt: skip
 
     # --- rounds
@@ -288,6 +288,12 @@ class Follower:
         if entry.kind == "end":
             start = entry.signature.size if entry.signature is not None else 0
             return self.open(path, start if signature.size >= start else 0).number
+        if entry.kind == "refused":
+            if entry.signature is not None and signature.size >= entry.signature.size:
+                entry.signature = signature
+                return 0
+            entry.kind = "input"  # it is another file by now, or was emptied
+            return entry.number
         if entry.kind == "ignored":
             if not entry.number and self.plan.wanted(path):
                 del self.entries[path]  # its records tell more by now; the next scan finds it anew
@@ -321,10 +327,12 @@ class Follower:
             self._trouble(number, error)
             return None
         except (msgspec.MsgspecError, KeyError, StopIteration) as error:
-            self.say("cursor of another version; the session is read again", session=number, error=str(error))
+            self.say("the cursor does not fit; the session is read again", session=number, error=str(error))
             self.store.forget([number])
+            self.taken = {path: owner for path, owner in self.taken.items() if owner != number}
             for path in [p for p, e in self.entries.items() if e.number == number]:
                 del self.entries[path]
+            self._backlog.add(self.open(session.main).number)
             return None
         self.hot[number] = session
         return session
@@ -382,6 +390,12 @@ class Follower:
                 left -= got
                 self.counts.bytes += got
             entry.signature, entry.gone = one.file.signature, False
+            if session.given_up:
+                entry.kind = "refused"
+                session.unsettled = False
+                session.dirty = True
+                self.files.close(one.file)
+                break
             if one.file.backlog:
                 self._backlog.add(session.number)
         return left < BUDGET

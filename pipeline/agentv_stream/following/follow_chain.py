@@ -62,6 +62,7 @@ class ChainState(Struct):
     counters: Counters
     decoders: dict[str, Raw] = field(default_factory=dict[str, Raw])
     cases: list[CaseState] = field(default_factory=list[CaseState])
+    specs: str = ""
 
 
 _encode = msgspec.json.Encoder().encode
@@ -72,10 +73,16 @@ class FollowChain:
     """Decode, normalize, pair, consolidate, observe; synchronous."""
 
     def __init__(
-        self, provider: Provider, dialect: Dialect, watch: tuple[str, ...] = (), make_cases: MakeCases = list[Case]
+        self,
+        provider: Provider,
+        dialect: Dialect,
+        watch: tuple[str, ...] = (),
+        make_cases: MakeCases = list[Case],
+        specs: str = "",
     ) -> None:
         self.provider = provider
         self.make_cases = make_cases
+        self.specs = specs  # what the cases were made of; a state of others does not fit
         self.cases = make_cases()
         self.dialect = dialect
         self.watch = watch
@@ -136,12 +143,15 @@ class FollowChain:
             observer.counters,
             {file: Raw(_encode(decode.decoder.state)) for file, decode in self.decoders.items()},
             [case.snapshot() for case in self.cases],
+            self.specs,
         )
         return _encode(state)
 
     def restore(self, data: bytes, contexts: dict[str, DecodeContext]) -> None:
-        """Puts a state back. Raises: msgspec.MsgspecError when it is of another version."""
+        """Puts a state back. Raises: msgspec.MsgspecError, KeyError when it is of another version or of other specs."""
         state = _decode(data)
+        if state.specs != self.specs:
+            raise KeyError("the specs have changed")
         state.pair.early = {kept.result.call_id: kept.back() for kept in state.early}
         self.pair.restore(state.pair)
         waiting = {m.index: m for m in (*state.messages.current.values(), *state.messages.waiting.values())}
@@ -156,9 +166,8 @@ class FollowChain:
         observer.stats.restore(state.statistics)
         observer.totals.restore(state.totals)
         observer.counters = state.counters
-        if len(state.cases) == len(self.cases):  # else the specs have changed: verdicts count from here
-            for case, saved in zip(self.cases, state.cases, strict=True):
-                case.restore(saved)
+        for case, saved in zip(self.cases, state.cases, strict=True):
+            case.restore(saved)
         for file, raw in state.decoders.items():
             decode = Decode(self.dialect, contexts.get(file) or DecodeContext(file))
             kind: Any = decode.decoder.state.__class__
@@ -170,7 +179,7 @@ class FollowChain:
 
         `unfinished` holds the last lines without a line end, one batch per file.
         """
-        copy = FollowChain(self.provider, self.dialect, self.watch, self.make_cases)
+        copy = FollowChain(self.provider, self.dialect, self.watch, self.make_cases, self.specs)
         copy.restore(self.snapshot(), {file: decode.context for file, decode in self.decoders.items()})
         out: list[Batch] = []
         for batch in unfinished:

@@ -7,17 +7,16 @@ are cut back to the length that the cursor knows.
 
 import os
 from collections.abc import Callable, Sequence
-from copy import deepcopy
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from agentv_stages.batch import Batch
 from agentv_stages.fault import Fault
 from agentv_stages.message import Message
 from agentv_stages.result import Observer, Outputs
 from agentv_stages.sinks import dead_letters, raw_log
-from agentv_stages.sinks.summary_log import SummaryLog
+from agentv_stages.sinks.summary_log import SummaryLog, SummaryState
 from agentv_stages.sinks.transcript import Identity, TranscriptRows, patch, totals_members
 from agentv_stages.trajectory import CaseResult
 from agentv_stream.errors import SinkError
@@ -43,7 +42,7 @@ class OutputState(Struct):
     transcript: int = 0
     letters: int = 0
     log: int = 0
-    log_first_ms: int | None = None
+    summary: SummaryState = field(default_factory=SummaryState)  # of the stream log
     settled: int = 0
     provisional: bool = False
 
@@ -184,7 +183,7 @@ class FollowOutputs:
             self._held, self._faults, self._logged, self.settled = [], [], [], False
             return
         state.rows = state.transcript = state.letters = state.log = 0
-        state.log_first_ms = None
+        state.summary = SummaryState()
         self._use(state)
         for file in (self._transcript, self._letters, self._log):
             file.cut()
@@ -246,7 +245,8 @@ class FollowOutputs:
         state = self.state
         assert state is not None
         rows_before, summary = self._rows.rows, self._summary
-        self._summary = deepcopy(summary)  # what it says of the provisional end is taken back with it
+        self._summary = SummaryLog()
+        self._summary.restore(summary.snapshot())  # what it says of the provisional end is taken back with it
         held, faults, logged = self._held, self._faults, self._logged
         try:
             for batch in batches:
@@ -289,7 +289,7 @@ class FollowOutputs:
             return OutputState(state.folder, state.stem, state.identity, settled=self.settled_length, provisional=True)
         return OutputState(
             state.folder, state.stem, state.identity, self._rows.rows, self._transcript.length, self._letters.length,
-            self._log.length, self._summary.first_ms, self.settled_length if self.settled else -1,
+            self._log.length, self._summary.snapshot(), self.settled_length if self.settled else -1,
         )  # fmt: skip
 
     @property
@@ -325,7 +325,7 @@ class FollowOutputs:
         self._rows = TranscriptRows(state.identity)
         self._rows.rows = state.rows
         self._summary = SummaryLog()
-        self._summary.first_ms = state.log_first_ms
+        self._summary.restore(state.summary)
 
     def _write(self, keep: bool = True) -> None:
         """What is held, rendered; all of it or none is counted as written."""

@@ -29,15 +29,20 @@ class Plan:
     settle_seconds: float = 1.0
     paths: list[str] = field(default_factory=list[str])  # single files, beside the roots
     cases: MakeCases = list[Case]  # fresh ones for each session; their verdicts go into its result
+    specs: str = ""  # what tells the cases from others: a session that began with others is read again
 
 
 @dataclass(slots=True)
 class Entry:
-    """What is remembered of a file: its signature when it was last looked at, and its session."""
+    """What is remembered of a file: its signature when it was last looked at, and its session.
+
+    `kind`: `input`; `copy` of another file; `ignored`, because it is not wanted or no dialect fits; `refused`, because
+    so much of it was seen that none will; `end`, to be told from its end on.
+    """
 
     signature: Signature | None
     number: int
-    kind: Literal["input", "copy", "ignored", "end"] = "input"
+    kind: Literal["input", "copy", "ignored", "refused", "end"] = "input"
     gone: bool = False
 
 

@@ -62,6 +62,7 @@ class Makes:
     cap: int = 64 * 1024 * 1024
     only: Provider | None = None
     cases: MakeCases = list[Case]
+    specs: str = ""
     observers: list[Callable[["Followed", Batch], None]] = field(
         default_factory=lambda: list[Callable[["Followed", Batch], None]]()
     )
@@ -80,6 +81,7 @@ class Followed:
         self.merged = makes.merged()
         self.detector: Detector | None = Detector(makes.only)
         self.strange = False
+        self.given_up = False  # so much was seen without a clue that no more of it is read
         self.dirty = False  # something happened since the last commit
         self.unsettled = False  # something happened since the last settle
         self.saved = False  # there is a row of it
@@ -157,7 +159,7 @@ class Followed:
         if isinstance(one.file, StoredLog):
             return self._read_stored(one, one.file, now_ms, limit)
         total = 0
-        while total < limit:
+        while total < limit and not self.given_up:
             muted = one.mute_until - one.file.position
             data = one.file.read(min(CHUNK_BYTES, muted) if muted > 0 else CHUNK_BYTES)
             if not data:
@@ -231,19 +233,24 @@ class Followed:
     def _detect(self, one: Input, batch: Batch) -> None:
         assert self.detector is not None
         if self.detector.push(batch):
-            self._decided(one)
+            self._decided(self.detector)
+        elif self.detector.given_up:
+            self.detector = Detector(self.makes.only)  # what was held goes
+            self.new_hashes = []
+            self.strange = self.given_up = True
 
-    def _decided(self, one: Input) -> None:
+    def _decided(self, detector: Detector) -> None:
+        """Raises: UnknownFormat."""
+        provider, dialect = detector.finish()
         assert self.detector is not None
-        provider, dialect = self.detector.finish()
+        held, self.detector, self.strange = self.detector.held, None, False
         self.start(provider, dialect)
-        held, self.detector = self.detector.held, None
         for batch in held:
             self._push(batch)
 
     def start(self, provider: Provider, dialect: Dialect) -> FollowChain:
         """The dialect is known."""
-        chain = self.chain = FollowChain(provider, dialect, self.makes.watch, self.makes.cases)
+        chain = self.chain = FollowChain(provider, dialect, self.makes.watch, self.makes.cases, self.makes.specs)
         for one in self.inputs:
             chain.open(one.path, one.context)
         return chain
@@ -298,7 +305,7 @@ class Followed:
         if chain is not None:
             self.start(chain.provider, chain.dialect)
         else:
-            self.detector, self.strange = Detector(self.makes.only), False
+            self.detector, self.strange, self.given_up = Detector(self.makes.only), False, False
         self.new_hashes, self._hashes_anew = [], True
         self.dirty = self.unsettled = True
 
@@ -332,20 +339,15 @@ class Followed:
 
     def _finish_detection(self) -> bool:
         """The input is at rest: what stands in it has to be enough."""
-        detector, main = self.detector, self.inputs[0]
-        assert detector is not None
-        last = self._rest(main)
+        assert self.detector is not None
+        last, probe = self._rest(self.inputs[0]), self.detector.fork()
         if last is not None:
-            held = list(detector.held)
-            detector.push(last)
-            detector.held = held
-        if not detector.seen_records:
+            probe.push(last)
+        if not probe.seen_records:
             return False
         try:
-            self._decided(main)
+            self._decided(probe)
         except UnknownFormat:
-            self.detector = Detector(self.makes.only)
-            self.detector.held = detector.held
             self.strange = True
             return False
         return True

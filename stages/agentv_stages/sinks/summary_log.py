@@ -3,6 +3,8 @@
 Text is consolidated: a message is told when it is complete. Control characters are made visible; lines are cut.
 """
 
+from msgspec import Struct, field
+
 from agentv_stages.batch import Batch
 from agentv_stages.event import (
     MAIN,
@@ -21,6 +23,14 @@ from agentv_stages.event import (
 from agentv_stages.visible import visible
 
 WIDTH = 200
+
+
+class SummaryState(Struct):
+    """What the log holds between two events: its first and last time (UTC ms), and by stream a text in pieces."""
+
+    first_ms: int | None = None
+    last_ms: int | None = None
+    pieces: dict[str, tuple[Source, str]] = field(default_factory=dict[str, tuple[Source, str]])
 
 
 class SummaryLog:
@@ -48,6 +58,13 @@ class SummaryLog:
             if said:
                 lines.append(self._line(event.source, batch.arrived_ms, said))
         return "".join(lines).encode("utf-8", "replace")
+
+    def snapshot(self) -> SummaryState:
+        """The state, as a copy that later events do not change."""
+        return SummaryState(self.first_ms, self._last, dict(self._pieces))
+
+    def restore(self, state: SummaryState) -> None:
+        self.first_ms, self._last, self._pieces = state.first_ms, state.last_ms, dict(state.pieces)
 
     def flush(self) -> bytes:
         """The texts whose next event never came."""
