@@ -66,8 +66,8 @@ docs: $(VENV)/.run  ## writes the pages that are made from the code
 
 check: lint types test
 
-soak: $(VENV)/.dev  ## the long form of the torture test
-	AGENTV_STREAM_SOAK=1 $(BIN)/python -m pytest -k torture
+soak: $(VENV)/.dev  ## the torture test in its long form; SOAK_MINUTES=30, SOAK_SEED=N to repeat a run
+	$(BIN)/python tests/soak/torture.py --minutes $(or $(SOAK_MINUTES),30) $(if $(SOAK_SEED),--seed $(SOAK_SEED))
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/run.py

@@ -76,8 +76,8 @@ def catch_up(follower: Follower, most: int = 200) -> None:
 def bare(rows: list[dict[str, Any]]) -> dict[str, list[str]]:
     """What each message says and which calls it made with which results, each as often as it stands there.
 
-    Parts of a log that was rotated several times while nobody looked may be read in another order; so a message whose
-    records lie in two of them may come as two rows, and numbers may differ.
+    For logs that were rotated: when a crash comes before a part's first commit, parts may be read in another order; a
+    message whose records lie in two of them may come as two rows, and numbers may differ.
     """
     messages: dict[str, list[str]] = {}
     for row in rows:
@@ -88,3 +88,12 @@ def bare(rows: list[dict[str, Any]]) -> dict[str, list[str]]:
             if row["role"] == "tool" or call["status"] != "unknown":
                 parts.append(json.dumps([call["id"], call["input"], call.get("output"), call["status"]]))
     return {message: sorted(parts) for message, parts in messages.items() if parts}
+
+
+def split(rows: list[dict[str, Any]]) -> list[str]:
+    """Every row as it stands there, in the order of its index; only paths are left out, for files are renamed."""
+    found: list[str] = []
+    for row in sorted(rows, key=lambda row: int(row["message_index"])):
+        source = {key: value for key, value in row["source"].items() if key != "path"}
+        found.append(json.dumps(row | {"source": source}, sort_keys=True))
+    return found

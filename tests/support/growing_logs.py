@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import random
 from collections.abc import Mapping
 from pathlib import Path
@@ -46,16 +47,26 @@ def claude_records(session: str, turns: int, start: int = 0, seed: int = 0) -> l
 
 
 class Writer:
-    """Writes one log in random cuts, and does to its file what happens to files. `written`: what a reader must get."""
+    """Writes one log in random cuts, and does to its file what happens to files. `written`: what a reader must get.
+
+    Every write sets a time of its own: a kernel ticks so seldom that files written one after the other share one time,
+    and then nobody can tell which part of a rotated log is the older one.
+    """
 
     def __init__(self, path: Path, session: str, turns: int, rng: random.Random) -> None:
         self.path = path
+        self.session = session
         self.rng = rng
         self.todo = claude_records(session, turns)
         self.written: list[bytes] = []
         self.generation = b""  # what stands in the file
         self.rotated = 0
         self.dead = False
+        self.clock = 1_700_000_000
+
+    def _stamp(self) -> None:
+        self.clock += 1
+        os.utime(self.path, (self.clock, self.clock))
 
     @property
     def finished(self) -> bool:
@@ -66,6 +77,7 @@ class Writer:
         with self.path.open("ab") as file:
             file.write(data)
         self.generation += data
+        self._stamp()
 
     def _next(self) -> bytes:
         record = self.todo.pop(0)
@@ -118,12 +130,14 @@ class Writer:
         content = self.generation + self._next() + b"\n"
         self.path.write_bytes(content)
         self.generation = content
+        self._stamp()
 
     def _recreate(self) -> None:
         content = self.generation + self._next() + b"\n"
         self.path.unlink()
         self.path.write_bytes(content)
         self.generation = content
+        self._stamp()
 
     def _rename(self) -> None:
         place = self.path.with_name(self.path.name.replace(".jsonl", "x.jsonl"))
@@ -131,7 +145,7 @@ class Writer:
         self.path = place
 
     def _touch(self) -> None:
-        self.path.touch()
+        self._stamp()
 
     def _compress(self) -> None:
         """It is finished and packed; nothing comes any more."""

@@ -20,7 +20,7 @@ from agentv_stages.sinks.transcript import Identity
 from agentv_stream.discovery.discover import RememberingFolder
 from agentv_stream.discovery.places import Found, Root, Signature, signature_of, walk
 from agentv_stream.errors import AgentvStreamError, SinkError
-from agentv_stream.following.cursors import CursorError, CursorStore
+from agentv_stream.following.cursors import CursorError, CursorStore, SessionRow
 from agentv_stream.following.follow_outputs import TRANSCRIPT, FollowOutputs, ShortOutput
 from agentv_stream.following.follow_plan import Counts, Entry, Plan, oldest_first, parents_first, place_of
 from agentv_stream.following.followed import Followed, Makes
@@ -321,6 +321,9 @@ class Follower:
                 return None
             session.restore(row)
             if row.state is None:
+                if self._replaced(row):
+                    self._forget(session)
+                    return None
                 session.begin_again()
                 self._backlog.add(number)
         except (CursorError, SinkError) as error:
@@ -328,14 +331,28 @@ class Follower:
             return None
         except (msgspec.MsgspecError, KeyError, StopIteration) as error:
             self.say("the cursor does not fit; the session is read again", session=number, error=str(error))
-            self.store.forget([number])
-            self.taken = {path: owner for path, owner in self.taken.items() if owner != number}
-            for path in [p for p, e in self.entries.items() if e.number == number]:
-                del self.entries[path]
+            self._forget(session)
             self._backlog.add(self.open(session.main).number)
             return None
         self.hot[number] = session
         return session
+
+    def _replaced(self, row: SessionRow) -> bool:
+        """Whether other files stand where a session's stood that has to be read from its beginning."""
+        live = [one for one in row.inputs if one.state == "live" and one.mark.head_length]
+        return any(not self._rotation.continues(one.path, one.mark) for one in live)
+
+    def _forget(self, session: Followed) -> None:
+        """Its files are looked for anew, in the order of their times: what lies at its path is another part of it.
+
+        Raises: CursorError.
+        """
+        if self.store is not None:
+            self.store.forget([session.number])
+        self.taken = {path: owner for path, owner in self.taken.items() if owner != session.number}
+        for path in [p for p, e in self.entries.items() if e.number == session.number]:
+            del self.entries[path]
+        self._backlog.add(session.number)  # so that there is another look
 
     def _advance(self, number: int) -> None:
         session = self.wake(number)

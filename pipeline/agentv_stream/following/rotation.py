@@ -138,7 +138,7 @@ class Rotation:
         if same is None:
             return None
         for path in self._paths_of(*same, Path(one.path).parent):
-            if path != one.path and path not in self._follower.entries and self._continues(path, mark):
+            if path != one.path and path not in self._follower.entries and self.continues(path, mark):
                 return path
         return None
 
@@ -154,7 +154,8 @@ class Rotation:
             return paths
         return list(dict.fromkeys(paths))
 
-    def _continues(self, path: str, mark: Mark) -> bool:
+    def continues(self, path: str, mark: Mark) -> bool:
+        """Whether a file holds, at its place, what was read of another one."""
         other = GrowingFile(path, self._follower.files)
         try:
             return other.continues(mark)
@@ -215,7 +216,7 @@ class Rotation:
             entry = self._follower.entries.get(path)
             if path == one.path or (entry is not None and entry.kind != "copy") or not Path(path).is_file():
                 continue
-            if mark.offset and self._continues(path, mark):
+            if mark.offset and self.continues(path, mark):
                 return path
         return None
 
@@ -285,7 +286,7 @@ class Rotation:
             except (OSError, CursorError):
                 return False
             return found.path in follower.entries
-        if not mark.offset or not self._continues(found.path, mark):
+        if not mark.offset or not self.continues(found.path, mark):
             return False
         follower.say("a copy of a log that is followed", path=found.path, of=path)
         copy = Input(GrowingFile(found.path, follower.files), one.context, "copy")
