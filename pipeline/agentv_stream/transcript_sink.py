@@ -125,6 +125,16 @@ def is_of_session(path: Path, session_id: str) -> bool:
     return row.source.get("session_id") == session_id
 
 
+def log_of(path: Path, session_id: str) -> str:
+    """The log that a transcript of that session was made of; empty for one of another session, or none."""
+    try:
+        with path.open("rb") as file:
+            row = msgspec.json.decode(file.readline(64 * 1024 * 1024), type=_Head)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return ""
+    return str(row.source.get("path", "")) if row.source.get("session_id") == session_id else ""
+
+
 class CaseSink:
     """The one-line-per-case transcript; it appears at the end, at once, because half a line is no JSON."""
 

@@ -21,8 +21,16 @@ from agentv_stream.discovery.discover import RememberingFolder
 from agentv_stream.discovery.places import Found, Root, Signature, signature_of, walk
 from agentv_stream.errors import AgentvStreamError, SinkError
 from agentv_stream.following.cursors import CursorError, CursorStore, SessionRow
-from agentv_stream.following.follow_outputs import TRANSCRIPT, FollowOutputs, ShortOutput
-from agentv_stream.following.follow_plan import Counts, Entry, Plan, oldest_first, parents_first, place_of
+from agentv_stream.following.follow_outputs import SUFFIXES, TRANSCRIPT, FollowOutputs, ShortOutput
+from agentv_stream.following.follow_plan import (
+    Counts,
+    Entry,
+    Plan,
+    left_by_crash,
+    oldest_first,
+    parents_first,
+    place_of,
+)
 from agentv_stream.following.followed import Followed, Makes
 from agentv_stream.following.growing import OpenFiles
 from agentv_stream.following.merged import MergedEvents
@@ -583,7 +591,13 @@ class Follower:
             return claim(path, False) and not taken(path)
 
         def place(observer: Observer, named_ms: int | None) -> tuple[Path, str, Identity]:
-            return place_of(observer, session.main, self.plan.settings, named_ms, ours)
+            folder, name, identity = place_of(observer, session.main, self.plan.settings, named_ms, ours)
+            for left in left_by_crash(folder, name, identity):
+                if ours(left):
+                    self.say("what a crash left under another start is made again", path=str(left))
+                    for suffix in SUFFIXES:
+                        left.with_name(left.name.removesuffix(TRANSCRIPT) + suffix).unlink(missing_ok=True)
+            return folder, name, identity
 
         def taken(path: Path) -> bool:
             if self.taken.get(str(path), session.number) != session.number:

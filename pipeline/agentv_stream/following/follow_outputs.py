@@ -26,6 +26,7 @@ from agentv_stream.settings import StreamLog
 from agentv_stream.transcript_sink import FINISHED_PATIENCE, is_of_session
 
 TRANSCRIPT, LETTERS, RESULT = ".transcript.jsonl", ".dead-letters.jsonl", ".result.json"
+SUFFIXES = (TRANSCRIPT, LETTERS, RESULT, ".stream.log", ".stream.jsonl")
 Place = Callable[[Observer, int | None], tuple[Path, str, Identity]]
 
 

@@ -14,6 +14,7 @@ from agentv_stream.discovery.places import Found, Root, Signature, logical_name
 from agentv_stream.following.follow_chain import MakeCases
 from agentv_stream.naming import log_folder, safe_part, stand_in_id, stand_in_start, stem, stem_start
 from agentv_stream.settings import Settings
+from agentv_stream.transcript_sink import log_of
 
 
 @dataclass
@@ -83,6 +84,14 @@ def place_of(
         observer, test_id=test_id, target=target, session_id=session_id, path=main, started_ms=started
     )
     return folder, stem(started, target, test_id), identity
+
+
+def left_by_crash(folder: Path, name: str, identity: Identity) -> list[Path]:
+    """Transcripts of the same session and the same log (a rotated one's parts count as one) under another start."""
+    pattern = f"*_{safe_part(identity.target)}_{safe_part(identity.test_id)}.transcript.jsonl"
+    log = logical_name(identity.path or "")
+    found = [p for p in folder.glob(pattern) if p.name != f"{name}.transcript.jsonl" and stem_start(p.name) is not None]
+    return [p for p in found if logical_name(log_of(p, identity.session_id)) == log]
 
 
 def _named_start(folder: Path, target: str, test_id: str, ours: Callable[[Path], bool]) -> int | None:
