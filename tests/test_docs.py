@@ -11,7 +11,7 @@ import pytest
 
 import agentv_stream
 from agentv_stages.result import Result
-from agentv_stages.stats import Stats, summarize
+from agentv_stages.stats import Stats
 from agentv_stream.docs_pages import PAGES
 
 ROOT = Path(__file__).parents[1]
@@ -92,7 +92,7 @@ def test_pages_that_the_code_names_are_there() -> None:
 
 def test_every_number_is_explained() -> None:
     page = (DOCS / "metrics.md").read_text(encoding="utf-8")
-    keys = {*summarize(Stats().figures, 0)} - {"schema_version"}
+    keys = {*Stats().summary()} - {"schema_version"}
     tokens = {"input", "cached", "cache_write", "cache_write_1h", "output", "reasoning", "output_at_least"}
     assert not [key for key in sorted(keys | tokens) if f"`{key}`" not in page]
 

@@ -6,7 +6,7 @@ import msgspec
 
 from agentv_stages.event import SessionEnd
 from agentv_stages.payload import decode_json
-from agentv_stages.stats import Stats, summarize
+from agentv_stages.stats import Stats
 from agentv_stream.errors import EmptyInput, NotALog
 from agentv_stream.summary import SessionReader, without_collector
 
@@ -28,7 +28,7 @@ def parse_stream_json(raw_output: str | bytes) -> tuple[dict[str, Any] | None, d
                 end = next((e for e in reversed(batch.events) if isinstance(e, SessionEnd)), end)
             summary = reader.observer.stats.summary()
     except (NotALog, EmptyInput):
-        return _single(data), summarize(Stats().figures, 0)
+        return _single(data), Stats().summary()
     if end is None or end.result_json is None:
         return None, summary
     return _object(bytes(end.result_json)), summary

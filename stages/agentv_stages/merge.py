@@ -281,9 +281,9 @@ def summary_of(
 ) -> Summary:
     """The summary of one session. By `tool` it is grouped when it is shown: the tools stand in the figures."""
     out = Summary({group_of(observer, by): figures_of(observer, open_calls, estimated_usd)})
-    tools = observer.stats.figures.tool_sequence
-    if sequences and tools:
-        out.sequences.append(Sequence(source, position, tuple(tools)))
+    tools = observer.stats.sequence
+    if sequences and len(tools):
+        out.sequences.append(Sequence(source, position, tuple(tools.tools())))
         out.truncated = "tool_sequence" in observer.stats.figures.truncated
     return out
 

@@ -37,5 +37,6 @@ class Recent(Generic[Value]):
         return {**self._old, **self._young}
 
     def load(self, entries: dict[str, Value]) -> None:
-        """Puts back what `items` gave."""
-        self._old, self._young = dict(entries), {}
+        """Puts back what `items` gave; of more than is remembered the latest."""
+        latest = list(entries.items())[-2 * self.size :]
+        self._old, self._young = dict(latest[: -self.size]), dict(latest[-self.size :])

@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct, convert, field
 
 from agentv_stages.batch import Batch
+from agentv_stages.call_sequence import CallSequence, SequenceState
 from agentv_stages.event import MAIN, AssistantText, Reasoning, Source, ToolCall, ToolResult
 from agentv_stages.histogram import Histogram
 from agentv_stages.recent import Recent
@@ -64,8 +65,7 @@ class Statistics(Struct):
     """The running figures: what `Stats` keeps and takes out as a snapshot."""
 
     cells: list[Cell] = field(default_factory=list[Cell])
-    tool_sequence: list[str] = field(default_factory=list[str])
-    kind_sequence: list[str] = field(default_factory=list[str])
+    sequence: SequenceState = field(default_factory=SequenceState)
     main_calls: int = 0
     turns: TurnState = field(default_factory=TurnState)
     streams: dict[str, StreamSums] = field(default_factory=lambda: {MAIN: StreamSums()})
@@ -102,6 +102,7 @@ class Stats:
         self.watch = tuple(dict.fromkeys(("bobbin", *watch)))
         self.lines = lines  # whether bobbin's historical count of lines means anything for this dialect
         self.figures = Statistics(watched={name: [] for name in self.watch})
+        self.sequence = CallSequence()  # of the main stream
         self._cells: dict[Key, Cell] = {}
         self._turns = Turns()
         self._messages = Recent[str](_RECENT_STREAMS)
@@ -188,8 +189,7 @@ class Stats:
             if call.edit:
                 self._edit(call, turn)
             if figures.main_calls < MOST_SEQUENCE:
-                figures.tool_sequence.append(tool)
-                figures.kind_sequence.append(call.kind)
+                self.sequence.add(tool, call.kind)
             else:
                 figures.truncated.update(("tool_sequence", "kind_sequence"))
             figures.main_calls += 1
@@ -240,6 +240,7 @@ class Stats:
 
     def snapshot(self) -> Statistics:
         self.figures.turns = self._turns.snapshot()
+        self.figures.sequence = self.sequence.snapshot()
         self.figures.stream_messages = self._messages.items()
         return self.figures
 
@@ -247,15 +248,17 @@ class Stats:
         self.figures = convert(snapshot, Statistics, from_attributes=True)
         self._cells = {(c.tool, c.kind, c.origin, c.server): c for c in self.figures.cells}
         self._turns.restore(self.figures.turns)
+        self.sequence.restore(self.figures.sequence)
+        self.figures.sequence = SequenceState()
         self._messages.load(self.figures.stream_messages)
         self.figures.stream_messages = {}
 
     def summary(self) -> dict[str, Any]:
         """The `tool_use_summary` so far, keys as docs/metrics.md has them; open calls count as `unpaired`."""
-        return summarize(self.figures, self._turns.count)
+        return summarize(self.figures, self.sequence, self._turns.count)
 
 
-def summarize(figures: Statistics, turns: int) -> dict[str, Any]:
+def summarize(figures: Statistics, sequence: CallSequence, turns: int) -> dict[str, Any]:
     """The public form of the figures."""
     by_kind: dict[str, int] = dict.fromkeys(KINDS, 0)
     by_origin = {"system": 0, "mcp": 0}
@@ -285,13 +288,13 @@ def summarize(figures: Statistics, turns: int) -> dict[str, Any]:
         "by_tool": figures.by_tool(),
         "total_tool_calls": total,
         "first_edit_turn": figures.first_edit_turn,
-        "tool_sequence": list(figures.tool_sequence),
+        "tool_sequence": sequence.tools(),
         "bobbin_commands": [{"command": run.command, "turn": run.turn} for run in bobbin],
         "watched_commands": {
             name: [{"command": run.command, "turn": run.turn, "stream": run.stream} for run in runs]
             for name, runs in figures.watched.items()
         },
-        "kind_sequence": list(figures.kind_sequence),
+        "kind_sequence": sequence.kinds(),
         "first_successful_edit_turn": figures.first_successful_edit_turn,
         "first_edit_tool_index": figures.first_edit_tool_index,
         "first_edit_seconds": seconds,

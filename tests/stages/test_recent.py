@@ -14,6 +14,17 @@ def test_what_was_put_lately_is_remembered_and_the_size_is_bounded() -> None:
         assert len(recent.items()) <= 20
 
 
+def test_it_does_not_grow_by_being_put_back_again_and_again() -> None:
+    recent = Recent[int](10)
+    for n in range(200):
+        recent.put(str(n), n)
+        again = Recent[int](10)
+        again.load(recent.items())
+        recent = again
+        assert all(recent.get(str(m)) == m for m in range(max(0, n - 9), n + 1))
+        assert len(recent.items()) <= 20
+
+
 @given(st.lists(st.integers(0, 12), max_size=60), st.integers(0, 60))
 def test_a_restored_memory_remembers_no_less_than_its_size(keys: list[int], cut: int) -> None:
     first = Recent[int](5)

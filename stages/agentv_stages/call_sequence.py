@@ -1,0 +1,53 @@
+"""The tools that were called and their kinds, in order, at two bytes a call."""
+
+from array import array
+
+from msgspec import Struct, convert, field
+
+MOST_NAMES = 65_535  # what two bytes can tell apart; the tools past them go by one name
+OTHER = ("(other)", "other")
+
+
+class SequenceState(Struct):
+    """`codes` are numbers of two bytes each, in this machine's order: places in `names`, which are (tool, kind)."""
+
+    names: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    codes: bytes = b""
+
+
+class CallSequence:
+    """Grows by a call at a time."""
+
+    def __init__(self) -> None:
+        self._names: dict[tuple[str, str], int] = {}
+        self._codes = array("H")
+
+    def __len__(self) -> int:
+        return len(self._codes)
+
+    def add(self, tool: str, kind: str) -> None:
+        key = (tool, kind)
+        code = self._names.get(key)
+        if code is None:
+            if len(self._names) >= MOST_NAMES:
+                key = OTHER
+            code = self._names.setdefault(key, len(self._names))
+        self._codes.append(code)
+
+    def tools(self) -> list[str]:
+        """The canonical names."""
+        names = [tool for tool, _ in self._names]
+        return [names[code] for code in self._codes]
+
+    def kinds(self) -> list[str]:
+        """The kinds, one for each tool."""
+        names = [kind for _, kind in self._names]
+        return [names[code] for code in self._codes]
+
+    def snapshot(self) -> SequenceState:
+        return SequenceState(list(self._names), self._codes.tobytes())
+
+    def restore(self, snapshot: object, /) -> None:
+        state = convert(snapshot, SequenceState, from_attributes=True)
+        self._names = {name: code for code, name in enumerate(state.names)}
+        self._codes = array("H", state.codes)
