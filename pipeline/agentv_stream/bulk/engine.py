@@ -57,8 +57,7 @@ def prepare_worker() -> None:
     import agentv_stream.bulk.worker  # noqa: F401  # pyright: ignore[reportUnusedImport] - loads all that tasks need
     from agentv_stages.providers import get_provider
 
-    for name in ("claude", "codex"):
-        get_provider(name)
+    get_provider("claude")  # the others when their logs are met: importing Codex takes as long as 30 sessions
     gc.disable()
     gc.collect()
     gc.freeze()
