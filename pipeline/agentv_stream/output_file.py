@@ -2,6 +2,7 @@
 
 import errno
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, cast
 
@@ -104,7 +105,7 @@ class OutputFile:
             raise SinkError(str(self.path), error) from error
 
 
-async def publish(path: Path, data: bytes) -> None:
+async def publish(path: Path, data: bytes | Iterable[bytes]) -> None:
     """Writes a whole file so that it appears at once, or not at all; private.
 
     Raises: SinkError.

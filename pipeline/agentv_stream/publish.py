@@ -1,6 +1,7 @@
 """Files that appear at once, whole and private; in the calling thread."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from agentv_stream.errors import SinkError
@@ -14,22 +15,23 @@ def private_opener(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_CLOEXEC", 0), PRIVATE)
 
 
-def publish_now(path: Path, data: bytes) -> None:
-    """Writes a whole file so that it appears at once, or not at all; private.
+def publish_now(path: Path, data: bytes | Iterable[bytes]) -> None:
+    """Writes a whole file (`data`: its bytes, or pieces of them) so that it appears at once, or not at all; private.
 
     Raises: SinkError.
     """
+    pieces = (data,) if isinstance(data, bytes) else data
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         prepare_folder(path.parent)
         if path.exists() and not path.is_file():  # /dev/null, a pipe: there is nothing to rename
             with path.open("wb") as file:
-                file.write(data)
+                file.writelines(pieces)
             return
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE)
         try:
             with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
+                file.writelines(pieces)
             temporary.replace(path)
         except OSError:
             temporary.unlink(missing_ok=True)

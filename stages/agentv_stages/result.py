@@ -1,5 +1,6 @@
 """The result of a session, `agentv_stream.result.v1`: who, how it ended, statistics, tokens, cost, faults, outputs."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -81,9 +82,50 @@ class Result(Struct):
     attempt: int | UnsetType = UNSET
 
     def to_json(self) -> bytes:
-        """The result as JSON with a line end, indented where it is short: a long one would be three times as large."""
-        data = msgspec.json.encode(self)
-        return msgspec.json.format(data, indent=2) + b"\n" if len(data) < MOST_INDENTED else data + b"\n"
+        """The result as JSON with a line end, indented where it is short."""
+        return b"".join(self.json_pieces())
+
+    def json_pieces(self) -> Iterator[bytes]:
+        """As `to_json`, piece by piece: a long session's is megabytes, and indented three times as many."""
+        pieces = self._pieces()
+        short: list[bytes] = []
+        size = 0
+        for piece in pieces:
+            short.append(piece)
+            size += len(piece)
+            if size > MOST_INDENTED:
+                yield from short
+                yield from pieces
+                break
+        else:
+            yield msgspec.json.format(b"".join(short), indent=2)
+        yield b"\n"
+
+    def _pieces(self) -> Iterator[bytes]:
+        before = b"{"
+        for name in self.__struct_fields__:
+            value: Any = getattr(self, name)
+            if value is UNSET:
+                continue
+            if name == "tool_use_summary":
+                yield before + b'"tool_use_summary":'
+                yield from _members(value)
+            else:
+                yield before + _member(name, value)
+            before = b","
+        yield b"}"
+
+
+def _members(values: dict[str, Any]) -> Iterator[bytes]:
+    before = b"{"
+    for name, value in values.items():
+        yield before + _member(name, value)
+        before = b","
+    yield b"}"
+
+
+def _member(name: str, value: Any) -> bytes:
+    return msgspec.json.encode({name: value})[1:-1]
 
 
 class Counters(Struct):

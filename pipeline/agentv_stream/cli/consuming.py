@@ -172,7 +172,7 @@ async def _keep_stats(session: StreamSession, place: Path) -> None:
             result = session.observer.result(list(session.pair.open_calls))
             result.status = "running"
             with suppress(SinkError):
-                await publish(place, result.to_json())
+                await publish(place, result.json_pieces())
 
 
 def finish(session: StreamSession, report: Report, settings: Settings, live: "LiveCheck | None" = None) -> int:
@@ -222,12 +222,11 @@ def _told(failure: Exception, session: StreamSession) -> str:
 
 def write_stats(place: str, result: Result) -> None:
     """The result to a file (atomic) or to standard output. Raises: SinkError."""
-    data = result.to_json()
     if place != "-":
-        publish_now(Path(place), data)
+        publish_now(Path(place), result.json_pieces())
         return
     try:
-        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.writelines(result.json_pieces())
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         quiet_stdout()

@@ -1,0 +1,41 @@
+"""The result's JSON: indented where it is short, the same in pieces, unset members left out."""
+
+import json
+
+import msgspec
+import pytest
+
+from agentv_stages import result as results
+from agentv_stages.providers import get_provider
+from agentv_stages.result import Observer, Result
+
+
+@pytest.fixture
+def result() -> Result:
+    provider = get_provider("claude")
+    return Observer(provider, provider.dialects[0], ("make",)).result(["toolu_1"])
+
+
+def test_a_short_result_is_indented_and_ends_in_a_line_end(result: Result) -> None:
+    text = result.to_json()
+    assert text == msgspec.json.format(msgspec.json.encode(result), indent=2) + b"\n"
+    assert b"\n  " in text
+
+
+def test_a_long_result_is_one_line_in_pieces_of_one_member_each(
+    result: Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(results, "MOST_INDENTED", 100)
+    result.tool_use_summary["tool_sequence"] = ["Read"] * 5_000
+    pieces = list(result.json_pieces())
+    assert b"".join(pieces) == msgspec.json.encode(result) + b"\n"
+    longest = len(msgspec.json.encode(result.tool_use_summary["tool_sequence"]))
+    assert max(map(len, pieces)) < longest + 100
+
+
+def test_what_is_unset_does_not_appear(result: Result) -> None:
+    told = json.loads(result.to_json())
+    assert "verdicts" not in told
+    assert "stream_log" not in told["outputs"]
+    assert told["evidence"]["open_calls"] == ["toolu_1"]
+    assert told["cost_usd"] is None
