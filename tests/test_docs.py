@@ -24,25 +24,39 @@ FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 
 def examples() -> list[tuple[str, str]]:
-    """The examples of docs/api.md with what they print."""
-    return EXAMPLE.findall((DOCS / "api.md").read_text(encoding="utf-8"))
+    """The examples of the pages in Python with what they print."""
+    pages = (DOCS / "api.md", DOCS / "trajectory.md")
+    return [found for page in pages for found in EXAMPLE.findall(page.read_text(encoding="utf-8"))]
+
+
+def printed_by(code: str, folder: Path, given: bytes = b"") -> str:
+    """What an example prints in a folder that holds `examples/`."""
+    shutil.copytree(ROOT / "examples", folder / "examples")
+    (folder / "example.py").write_text(code, encoding="utf-8")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("AGENTV_STREAM_")}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "example.py"],
+        cwd=folder,
+        env=environment,
+        input=given,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout.decode()
 
 
 @pytest.mark.parametrize(("code", "printed"), examples(), ids=range(len(examples())))
 def test_examples_print_what_stands_below_them(code: str, printed: str, tmp_path: Path) -> None:
-    shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    (tmp_path / "example.py").write_text(code, encoding="utf-8")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("AGENTV_STREAM_")}
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "example.py"],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert (done.returncode, done.stdout) == (0, printed), done.stderr
+    assert printed_by(code, tmp_path) == printed
+
+
+def test_the_example_of_the_readme_runs(tmp_path: Path) -> None:
+    ((code, _),) = EXAMPLE.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+    lines = printed_by(code, tmp_path, (ROOT / "examples/codex.jsonl").read_bytes()).splitlines()
+    assert lines[0] == "5"
+    assert lines[-1].endswith("assistant 5")
 
 
 def test_every_public_name_stands_in_the_table_of_the_api() -> None:
@@ -88,6 +102,17 @@ def test_pages_that_the_code_names_are_there() -> None:
     named = {name for path in modules for name in NAMED.findall(path.read_text(encoding="utf-8"))}
     assert named
     assert not {name for name in named if not (ROOT / name).exists()}
+
+
+@pytest.mark.parametrize("root", ["stages/agentv_stages", "pipeline/agentv_stream"])
+def test_the_architecture_names_the_modules_that_are_there(root: str) -> None:
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    table = page.split(f"| in `{root}` | |\n")[1].split("\n\n")[0]
+    named = set(re.findall(r"`(\w+(?:\.py|/))`", table))
+    inner = {path.name for folder in named if folder.endswith("/") for path in (ROOT / root / folder).glob("*.py")}
+    there = {p.name + "/" * p.is_dir() for p in (ROOT / root).iterdir() if not p.name.startswith(("_", "py.typed"))}
+    assert not there - named
+    assert not named - there - inner
 
 
 def test_every_number_is_explained() -> None:
