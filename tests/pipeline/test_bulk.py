@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 from agentv_stream import import_sessions, summarize, summarize_groups, summarize_many
 from agentv_stream.bulk import engine as engines
@@ -15,8 +14,8 @@ from agentv_stream.bulk.find import find_units
 from agentv_stream.bulk.plan import make_tasks, one_by_one
 from agentv_stream.bulk.run import Outcome
 from agentv_stream.bulk.unit import Task, Unit
-from agentv_stream.cli import build
 from agentv_stream.errors import NotALog, SourceError, UsageError
+from support.consuming import consume
 from support.dying import die_on_three
 from support.made_sessions import claude_session, make_folder, tree
 
@@ -202,8 +201,7 @@ def test_a_transcript_is_the_one_that_consume_writes(tmp_path: Path) -> None:
     import_sessions([tmp_path / "in"], transcripts=tmp_path / "t", engine="serial")
     imported = {path.name.rpartition("_")[0]: path.read_bytes() for path in (tmp_path / "t").glob("*.transcript.jsonl")}
     for path in paths:
-        command = ["consume", str(path), "--out", str(tmp_path / "c"), "--quiet"]
-        CliRunner().invoke(build(["consume"]), command)
+        assert consume(tmp_path, path, "--out", tmp_path / "c", "--quiet").code == 0
     consumed = {
         path.name.removesuffix(".transcript.jsonl"): path.read_bytes()
         for path in (tmp_path / "c").glob("*.transcript.jsonl")

@@ -4,12 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from agentv_stages.result import Result
 from agentv_stream import import_sessions, summarize, summarize_many
-from agentv_stream.cli import build
 from agentv_stream.prices import cost_text, estimate_cost, price_table_date
+from support.consuming import consume
 from support.made_sessions import make_folder
 
 pytest.importorskip("genai_prices", reason="the prices extra is not installed")
@@ -84,8 +83,7 @@ def test_every_way_in_takes_prices(tmp_path: Path) -> None:
     rows = [json.loads(line) for line in (tmp_path / "s.jsonl").read_bytes().splitlines()]
     assert {row["estimated_cost_usd"] for row in rows} == set(told)
     stats = tmp_path / "stats.json"
-    command = ["consume", str(paths[0]), "--prices", "--out", str(tmp_path / "t"), "--stats", str(stats)]
-    run = CliRunner().invoke(build(["consume"]), command)
-    assert run.exit_code == 0, run.output
+    ran = consume(tmp_path, paths[0], "--prices", "--out", tmp_path / "t", "--stats", stats)
+    assert ran.code == 0, ran.err
     assert json.loads(stats.read_bytes())["estimated_cost_usd"] == told[0]
-    assert "estimated" in run.stderr
+    assert "estimated" in ran.err
