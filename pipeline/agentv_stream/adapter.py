@@ -26,6 +26,7 @@ from agentv_stages.providers import get_provider
 from agentv_stages.tool_payload import AnyPayload, payload_of
 from agentv_stages.visible import visible
 from agentv_stream.errors import UsageError
+from agentv_stream.named_provider import named_provider
 
 SUMMARY_WIDTH = 80
 _NO_SOURCE = Source("", 0, 0, 0)
@@ -142,10 +143,7 @@ def create_adapter(name: str) -> Adapter:
 
     Raises: UsageError for a name that no provider has.
     """
-    try:
-        return Adapter(get_provider(name))
-    except KeyError:
-        raise UsageError(f"unknown provider: {visible(name, 100)}") from None
+    return Adapter(named_provider(name))
 
 
 def decode_record(provider: str, data: bytes) -> list[AnyEvent]:

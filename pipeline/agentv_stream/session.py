@@ -35,12 +35,12 @@ from agentv_stream.dead_letter_sink import DeadLetterSink
 from agentv_stream.errors import EmptyInput, NotALog, SinkError, SourceError, UsageError
 from agentv_stream.fan_out import fan_out
 from agentv_stream.folder import companions_of
+from agentv_stream.named_provider import named_provider
 from agentv_stream.naming import log_folder, stand_in_id, stand_in_start, stem
 from agentv_stream.pump import hand_on, items_of, pump
 from agentv_stream.settings import Settings
 from agentv_stream.sink import RenderSink, Sink
 from agentv_stream.source import ByteSource, FileSource, now_ms
-from agentv_stream.summary import named_provider
 from agentv_stream.transcript_sink import CaseSink, TranscriptSink
 from agentv_stream.transcript_stream import TranscriptStream, make_transcript, transcript_file
 

@@ -12,11 +12,11 @@ from agentv_stages.lines import DEFAULT_CAP, LineReader
 from agentv_stages.normalize import Normalize
 from agentv_stages.pair import Pair
 from agentv_stages.provider import Companion, DecodeContext, Dialect, Folder, Provider
-from agentv_stages.providers import get_provider
 from agentv_stages.result import Observer, Result
-from agentv_stream.errors import EmptyInput, NotALog, SourceError, UsageError
+from agentv_stream.errors import EmptyInput, NotALog, SourceError
 from agentv_stream.files import check_readable, read_pieces
 from agentv_stream.folder import LocalFolder
+from agentv_stream.named_provider import named_provider
 
 
 @contextmanager
@@ -30,16 +30,6 @@ def without_collector() -> Generator[None]:
         yield
     finally:
         gc.enable()
-
-
-def named_provider(name: str | None) -> Provider | None:
-    """Raises: UsageError for a name that no provider has."""
-    if name is None:
-        return None
-    try:
-        return get_provider(name)
-    except KeyError:
-        raise UsageError(f"no provider is called {name!r}") from None
 
 
 def read_batches(pieces: Iterable[bytes], file: str, cap: int = DEFAULT_CAP) -> Iterator[Batch]:

@@ -32,7 +32,7 @@ def test_aliases_make_adapters(name: str) -> None:
 
 
 def test_an_unknown_name_is_a_usage_error() -> None:
-    with pytest.raises(UsageError, match=r"unknown provider: \\x1b\[0m"):
+    with pytest.raises(UsageError, match=r"no provider is called '\\x1b\[0m"):
         create_adapter("\x1b[0m")
 
 

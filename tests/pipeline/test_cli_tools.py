@@ -36,4 +36,4 @@ def test_an_unknown_provider_is_a_usage_error(capsys: pytest.CaptureFixture[str]
     with pytest.raises(typer.Exit) as end:
         tools("nobody", False)
     assert end.value.exit_code == 2
-    assert "unknown provider: nobody" in capsys.readouterr().err
+    assert "no provider is called 'nobody'" in capsys.readouterr().err

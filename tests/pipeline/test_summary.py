@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from agentv_stages.providers import all_providers
 from agentv_stream import EmptyInput, NotALog, SourceError, UsageError, summarize
-from agentv_stream.summary import SessionReader, detect, named_provider, read_batches, without_collector
+from agentv_stream.summary import SessionReader, detect, read_batches, without_collector
 from support.consuming import SESSION, STREAM
 
 
@@ -67,13 +66,6 @@ def test_detection_gives_back_every_batch_that_it_read() -> None:
     assert [record.row for batch in held for record in batch.records] == list(range(len(held)))
     rest = [record.row for batch in batches for record in batch.records]
     assert rest == list(range(len(held), len(STREAM.read_bytes().splitlines())))
-
-
-def test_providers_are_named_by_themselves_and_their_aliases() -> None:
-    for provider in all_providers():
-        for name in (provider.name, *provider.aliases):
-            assert named_provider(name) is provider
-    assert named_provider(None) is None
 
 
 def test_the_collector_rests_and_is_then_as_it_was() -> None:

@@ -8,8 +8,8 @@ import typer
 
 from agentv_stages.providers import all_providers
 from agentv_stream.errors import UsageError
+from agentv_stream.named_provider import named_provider
 from agentv_stream.provider_table import dialect_rows, text_table
-from agentv_stream.summary import named_provider
 
 
 def providers(

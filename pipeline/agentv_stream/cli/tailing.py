@@ -21,13 +21,14 @@ from agentv_stream.discovery.discover import (
     stored_header,
 )
 from agentv_stream.discovery.header import HeaderCache, read_header
-from agentv_stream.discovery.places import Root, find_roots, is_database, known_provider
+from agentv_stream.discovery.places import Root, find_roots, is_database
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, AgentvStreamError, SourceError, UsageError
 from agentv_stream.following.cursors import CursorStore, state_folder
 from agentv_stream.following.follow import Follower
 from agentv_stream.following.follow_plan import Plan
 from agentv_stream.following.keep import keep_rule
 from agentv_stream.following.tail import Running, make_say, standard_output, tail
+from agentv_stream.named_provider import named_provider
 from agentv_stream.naming import DEFAULT_ROOT
 from agentv_stream.settings import Settings, from_process, stream_log
 
@@ -128,7 +129,7 @@ def _plan(options: TailOptions, settings: Settings) -> Plan:
     if options.begin not in ("start", "end", "cursor"):
         raise UsageError(f"--from {options.begin!r}: expected start, end or cursor")
     begin: Literal["start", "end", "cursor"] = "end" if options.begin == "end" else "cursor"
-    provider = known_provider(options.provider) if options.provider else None
+    provider = named_provider(options.provider)
     files = not options.events or options.out is not None
     plan = Plan([], settings, begin, files, provider, settle_seconds=options.settle)
     if options.case is not None and not options.checks:

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agentv_stages.provider import Provider
 from agentv_stages.providers import get_provider
 from agentv_stages.times import iso
 from agentv_stream.discovery.header import Header, HeaderCache, header_json, read_header
 from agentv_stream.discovery.places import Found, Root, logical_name, walk
 from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.folder import LocalFolder
+from agentv_stream.named_provider import named_provider
 from agentv_stream.opencode_store import STORE_SIGN as STORE_SIGN
 from agentv_stream.opencode_store import StoredSession, list_sessions
 
@@ -243,8 +243,8 @@ def pick(sessions: Sequence[Session], name: str) -> Session:
 
 
 def only(provider: str | None) -> Callable[[Session], bool]:
-    """Whether a session is of a provider; aliases count."""
+    """Whether a session is of a provider; aliases count. Raises: UsageError."""
     if provider is None:
         return lambda session: True
-    one: Provider = get_provider(provider)
+    one = named_provider(provider)
     return lambda session: session.header.provider == one.name

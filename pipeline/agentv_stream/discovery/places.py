@@ -14,6 +14,7 @@ from typing import NamedTuple
 from agentv_stages.provider import LogRoot, Provider
 from agentv_stages.providers import all_providers, get_provider
 from agentv_stream.errors import UsageError
+from agentv_stream.named_provider import named_provider
 
 ANY_LOG = ("**/*.jsonl", "**/*.json", "**/*.ndjson")
 _REST = re.compile(r"\.(gz|zst|\d{1,3})\Z")
@@ -62,7 +63,7 @@ def find_roots(
     """
     if extra:
         return [root for text in extra for root in _extra(text, provider)]
-    providers = all_providers() if provider is None else [known_provider(provider)]
+    providers = all_providers() if provider is None else [named_provider(provider)]
     roots: dict[tuple[str, str], Root] = {}
     for one in providers:
         for log_root in one.roots:
@@ -70,14 +71,6 @@ def find_roots(
                 root = Root(path, one, log_root.patterns, log_root.database)
                 roots.setdefault((path, one.name), root)
     return list(roots.values())
-
-
-def known_provider(name: str) -> Provider:
-    """Raises: UsageError."""
-    try:
-        return get_provider(name)
-    except KeyError:
-        raise UsageError(f"no provider is called {name!r}") from None
 
 
 def is_database(path: str) -> bool:
@@ -99,7 +92,7 @@ def _extra(text: str, provider: str | None) -> list[Root]:
         name, path = provider or "", text
     if not path:
         raise UsageError(f"--root {text!r}: expected PATH or PROVIDER=PATH")
-    one = known_provider(name) if name else None
+    one = named_provider(name) if name else None
     logs = [p for root in one.roots if not root.database for p in root.patterns] if one is not None else []
     place = str(Path(path).expanduser().absolute())
     roots = [Root(place, one, tuple(dict.fromkeys((*logs, *ANY_LOG))))]

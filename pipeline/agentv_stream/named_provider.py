@@ -1,0 +1,21 @@
+"""A provider by the name that somebody gave: its own, or an alias; one place where an unknown name is refused."""
+
+from typing import overload
+
+from agentv_stages.provider import Provider
+from agentv_stages.providers import get_provider
+from agentv_stream.errors import UsageError
+
+
+@overload
+def named_provider(name: str) -> Provider: ...
+@overload
+def named_provider(name: str | None) -> Provider | None: ...
+def named_provider(name: str | None) -> Provider | None:
+    """None for no name: the content tells. Raises: UsageError for a name that no provider has."""
+    if name is None:
+        return None
+    try:
+        return get_provider(name)
+    except KeyError:
+        raise UsageError(f"no provider is called {name!r}") from None
