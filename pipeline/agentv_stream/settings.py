@@ -22,7 +22,8 @@ PREFIX = "AGENTV_STREAM_"
 class Settings:
     """How one stream is consumed. `max_record` is the cap of a record in bytes; `bound` counts batches per channel.
 
-    `transcript` is a file, or `-` for standard output; else the transcript gets its usual name in `out`.
+    `transcript` is a file, or `-` for standard output; else the transcript gets its usual name in `out`. `roots` says
+    where sessions are found, as `PROVIDER=PATH` or `PATH`; what is named by its path does not need it.
     """
 
     provider: str | None = None
@@ -42,6 +43,7 @@ class Settings:
     bound: int = 1
     quiet: bool = False
     live: bool | None = None
+    roots: tuple[str, ...] = ()
 
 
 def resolve(options: Mapping[str, Any], environment: Mapping[str, str], folder: Path) -> Settings:
@@ -119,7 +121,7 @@ def _convert(name: str, value: Any) -> Any:
         raise ValueError("expected true or false")
     if name in ("attempt", "max_record", "bound"):
         return int(value)
-    if name == "watch":
+    if name in ("watch", "roots"):
         return tuple(str(v) for v in value) if isinstance(value, list) else tuple(v for v in str(value).split(",") if v)  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType] - TOML
     if name == "stream_log":
         return stream_log(value)

@@ -154,7 +154,7 @@ def test_globs_lists_and_file_urls_are_sources(tmp_path: Path) -> None:
     paths = make_folder(tmp_path, 6)
     assert len(find_units([f"{tmp_path}/*p1/*.jsonl"])) == 2
     assert len(find_units([paths[0].as_uri(), str(paths[0])])) == 1
-    with pytest.raises(UsageError):
+    with pytest.raises(SourceError):
         find_units([f"{tmp_path}/*/nothing-*.jsonl"])
     with pytest.raises(SourceError):
         find_units([str(tmp_path / "missing.jsonl")])

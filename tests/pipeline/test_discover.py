@@ -9,7 +9,7 @@ from agentv_stages.providers import all_providers
 from agentv_stream.discovery.discover import find_sessions, in_project, pick, tree
 from agentv_stream.discovery.header import HeaderCache, read_header
 from agentv_stream.discovery.places import compile_patterns, find_roots, logical_name, walk
-from agentv_stream.errors import UsageError
+from agentv_stream.errors import SourceError, UsageError
 from support.growing_logs import claude_records
 
 SESSION = "11111111-2222-3333-4444-555555555555"
@@ -60,6 +60,52 @@ def test_default_roots_lie_in_the_home_folder() -> None:
         "/h/.local/share/opencode",
     } <= roots  # fmt: skip
     assert all(not root.default.endswith("/") for p in all_providers() for root in p.roots)
+
+
+def places(configured: list[str], provider: str | None = None, *extra: str) -> list[str]:
+    return [root.path for root in find_roots(extra, {"HOME": "/h", "CODEX_HOME": "/x"}, provider, configured)]
+
+
+def test_configured_roots_stand_in_for_those_of_their_provider_only() -> None:
+    found = places(["claude=/data/a", "claude_code=/data/b"])
+    assert found[:2] == ["/data/a", "/data/b"]
+    assert {"/x/sessions", "/h/.gemini/tmp"} <= set(found)
+    assert not [place for place in found if "/.claude/" in place or "/claude/" in place]
+
+
+def test_a_configured_path_without_a_provider_is_looked_at_besides() -> None:
+    found = places(["/data/any", "~/own"])
+    assert "/data/any" in found
+    assert set(places([])) < set(found)
+    assert str(Path.home() / "own") in found
+
+
+def test_an_option_stands_in_for_all_configured_roots() -> None:
+    assert places(["claude=/data/a"], None, "codex=/y") == ["/y"]
+
+
+def test_a_chosen_provider_leaves_out_the_roots_of_others() -> None:
+    configured = ["claude=/data/a", "codex=/data/c", "/data/any"]
+    assert places(configured, "claude") == ["/data/a", "/data/any"]
+    assert places(configured, "pi") == ["/data/any", "/h/.pi/agent/sessions"]
+
+
+def test_a_folder_whose_name_holds_an_equals_sign_is_a_path() -> None:
+    assert places([], None, "/data/day=1")[:1] == ["/data/day=1"]
+    assert places([], None, "claude=/data/day=1") == ["/data/day=1"]
+
+
+def test_a_store_may_be_named_with_its_provider(tmp_path: Path) -> None:
+    (tmp_path / "my.db").write_bytes(b"SQLite format 3\0")
+    for text in (f"{tmp_path}/my.db", f"opencode={tmp_path}/my.db"):
+        (root,) = find_roots([text])
+        assert (root.path, root.patterns, root.database) == (str(tmp_path), ("my.db",), True)
+
+
+@pytest.mark.parametrize("text", ["claude=", "", "nobody=/x"])
+def test_configured_roots_that_mean_nothing_are_usage_errors(text: str) -> None:
+    with pytest.raises(UsageError):
+        places([text])
 
 
 def test_an_unknown_provider_is_a_usage_error() -> None:
@@ -160,7 +206,7 @@ def test_a_prefix_names_a_session_if_it_is_the_only_one(tmp_path: Path) -> None:
     assert pick(sessions, "abc").id == "abc-1"
     with pytest.raises(UsageError, match="2 sessions"):
         pick(sessions, "ab")
-    with pytest.raises(UsageError, match="no session"):
+    with pytest.raises(SourceError, match="no session"):
         pick(sessions, "zz")
     assert in_project(sessions[0], "app")
     assert in_project(sessions[0], "/home/dev")

@@ -10,10 +10,12 @@ import pytest
 from support.growing_logs import claude_records
 
 SESSION = "11111111-2222-3333-4444-555555555555"
+OTHER = "99999999-2222-3333-4444-555555555555"
 
 
-def call(*arguments: str, cwd: Path) -> "subprocess.CompletedProcess[str]":
+def call(*arguments: str, cwd: Path, **variables: str) -> "subprocess.CompletedProcess[str]":
     environment = {"HOME": str(cwd), "PATH": "/usr/bin:/bin", "XDG_CACHE_HOME": str(cwd / "cache"), "COLUMNS": "100"}
+    environment |= variables
     command = [sys.executable, "-m", "agentv_stream", *arguments]
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, env=environment, check=False)
 
@@ -41,7 +43,64 @@ def test_show_takes_a_prefix_and_tells_turns_calls_and_context(home: Path) -> No
     assert "turn 3" in shown
     assert "✓ Bash 1.0s  ls 2" in shown
     assert "context 10" in shown
-    assert call("show", "2222", cwd=home).returncode == 2
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["show"],
+        ["tail", "--once"],
+        ["stats"],
+        ["import", "--jsonl", "out.jsonl"],
+        ["import", "--dry-run"],
+        ["consume"],
+        ["check", "spec.yaml"],
+        ["cursors", "show"],
+    ],
+)
+def test_a_source_that_is_not_there_could_not_be_read(home: Path, command: list[str]) -> None:
+    call("tail", "--all", "--once", "--out", "out", cwd=home)  # so that there are cursors
+    (home / "spec.yaml").write_text("tests: [{id: a, input: x, assertions: [{type: max-turns, max: 9}]}]\n")
+    for name in ("22222222-3333", "nowhere/22222222.jsonl"):
+        done = call(*command, name, cwd=home)
+        assert done.returncode == 4, done.stderr
+        assert "22222222" in done.stderr + done.stdout
+
+
+@pytest.mark.parametrize("command", [["show"], ["tail", "--once"], ["stats"]])
+def test_the_beginning_of_several_sessions_is_wrong_usage(home: Path, command: list[str]) -> None:
+    log = home / ".claude" / "projects" / "-home-dev-app" / "11111111-3.jsonl"
+    log.write_bytes(b"\n".join(claude_records("11111111-3", 1)) + b"\n")
+    done = call(*command, "11111111", cwd=home)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "2 sessions begin with" in done.stderr
+
+
+def test_roots_are_configured_by_project_variable_and_option(home: Path) -> None:
+    place = home / "data" / "claude" / "-home-dev-other"
+    place.mkdir(parents=True)
+    (place / f"{OTHER}.jsonl").write_bytes(b"\n".join(claude_records(OTHER, 2)) + b"\n")
+    assert ids(home) == {SESSION}
+    (home / "pyproject.toml").write_text(f'[tool.agentv-stream]\nroots = ["claude={home}/data/claude"]\n')
+    assert ids(home) == {OTHER}
+    assert "turn 2" in call("show", "9999", cwd=home).stdout
+    assert call("show", "1111", cwd=home).returncode == 4
+    assert call("tail", "9999", "--once", "--events", cwd=home).stdout
+    assert call("tail", "--all", "--once", "--events", "--no-cursors", cwd=home).stdout.count('"tool_call"') == 2
+    assert json.loads(call("stats", OTHER, "--json", "-", cwd=home).stdout)["sources"] == 1
+    assert call("import", OTHER, "--jsonl", "out.jsonl", "-q", cwd=home).returncode == 0
+    assert OTHER in call("import", OTHER, "--dry-run", cwd=home).stdout
+    assert ids(home, "--root", str(home / ".claude")) == {SESSION}
+    assert ids(home, AGENTV_STREAM_ROOTS=str(home / "data")) == {SESSION, OTHER}
+    assert ids(home, AGENTV_STREAM_ROOTS="claude=/nowhere") == set()
+    wrong = call("sessions", cwd=home, AGENTV_STREAM_ROOTS="nobody=/x")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+
+
+def ids(home: Path, *options: str, **variables: str) -> set[str]:
+    listed = call("sessions", "--json", *options, cwd=home, **variables)
+    assert listed.returncode == 0, listed.stderr
+    return {json.loads(line)["session_id"] for line in listed.stdout.splitlines()}
 
 
 def test_show_makes_hostile_text_visible(home: Path) -> None:

@@ -17,6 +17,12 @@ def test_options_go_before_variables_before_the_project(tmp_path: Path) -> None:
     assert (settings.target, settings.attempt, settings.quiet, settings.out) == ("o", 2, True, None)
 
 
+def test_roots_are_a_list_in_the_project_and_a_variable_goes_before(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.agentv-stream]\nroots = ["claude=/a, b", "codex=/c"]\n')
+    assert resolve({}, {}, tmp_path).roots == ("claude=/a, b", "codex=/c")
+    assert resolve({}, {"AGENTV_STREAM_ROOTS": "/d"}, tmp_path).roots == ("/d",)
+
+
 def test_nothing_said_gives_the_defaults(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[project]\nname = 'x'\n")
     assert resolve({}, {"AGENTV_STREAM_CORPUS": "/x", "HOME": "/"}, tmp_path) == Settings()
@@ -28,6 +34,7 @@ def test_nothing_said_gives_the_defaults(tmp_path: Path) -> None:
         ("TEE", "yes", "tee", True),
         ("TEE", "0", "tee", False),
         ("WATCH", "a,b", "watch", ("a", "b")),
+        ("ROOTS", "claude=/a,/b", "roots", ("claude=/a", "/b")),
         ("STREAM_LOG", "raw", "stream_log", "raw"),
         ("STREAM_LOG", "False", "stream_log", "false"),
         ("OUT", "x/y", "out", Path("x/y")),

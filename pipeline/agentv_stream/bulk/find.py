@@ -8,12 +8,12 @@ import glob
 import os
 import posixpath
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.unit import Unit
-from agentv_stream.errors import SourceError, UsageError
+from agentv_stream.errors import SourceError
 
 SUFFIXES = (".jsonl", ".json", ".ndjson")
 PACKED = (".gz", ".zst")
@@ -41,23 +41,24 @@ def looks_like_session(name: str) -> bool:
     return name.endswith(SUFFIXES) and not name.endswith(_NOT_SESSIONS) and not name.startswith(".")
 
 
-def find_units(sources: Iterable[str], provider: str | None = None) -> list[Unit]:
+def find_units(sources: Iterable[str], provider: str | None = None, roots: Sequence[str] = ()) -> list[Unit]:
     """The units of all sources, each once, sorted by name, positions set.
 
     A file that was named is a unit whatever its name says; of a folder or glob those that look like sessions are.
+    `roots` are the configured ones, for session ids.
 
-    Raises: UsageError for a source that means nothing, SourceError for one that cannot be listed.
+    Raises: SourceError for a source that is not there or cannot be listed, UsageError for an id of several sessions.
     """
     found: dict[str, Unit] = {}
     for source in sources:
-        for unit in _of_source(source, provider):
+        for unit in _of_source(source, provider, roots):
             found.setdefault(unit.name, unit)
     kept = _without_companions(found)
     ordered = sorted(kept, key=lambda unit: unit.name)
     return [Unit(u.source, i, u.size, u.mtime_ns, u.session, u.met) for i, u in enumerate(ordered)]
 
 
-def _of_source(source: str, provider: str | None) -> Iterator[Unit]:
+def _of_source(source: str, provider: str | None, roots: Sequence[str]) -> Iterator[Unit]:
     place = object_store.plain(source)
     if object_store.is_url(place):
         yield from _of_url(place)
@@ -72,14 +73,14 @@ def _of_source(source: str, provider: str | None) -> Iterator[Unit]:
     elif _MAGIC.search(place):
         matches = sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207 - an absolute pattern
         if not matches:
-            raise UsageError(f"nothing matches {source}")
+            raise SourceError(f"nothing matches {source}")
         for match in matches:
             if Path(match).is_dir():
                 yield from _of_folder(match)
             elif looks_like_session(match) or match.endswith(STORES):
                 yield from _of_file(match)
     else:
-        yield from _of_session_id(source, provider)
+        yield from _of_session_id(source, provider, roots)
 
 
 def _of_file(path: str) -> Iterator[Unit]:
@@ -142,17 +143,17 @@ def _of_url(url: str) -> Iterator[Unit]:
                 yield Unit(f"{scheme}://{name}", 0, size, object_store.changed_ns(info), None, True)
 
 
-def _of_session_id(source: str, provider: str | None) -> Iterator[Unit]:
+def _of_session_id(source: str, provider: str | None, roots: Sequence[str]) -> Iterator[Unit]:
     if not _SESSION_ID.match(source):
         raise SourceError(f"cannot read {source}: no such file or folder")
     from agentv_stream.discovery.discover import STORE_SIGN, cache_file, find_sessions, pick
     from agentv_stream.discovery.header import HeaderCache
     from agentv_stream.discovery.places import find_roots
 
-    sessions = find_sessions(find_roots(provider=provider), HeaderCache(cache_file()))
+    sessions = find_sessions(find_roots(provider=provider, configured=roots), HeaderCache(cache_file()))
     try:
         found = pick(sessions, source)
-    except UsageError as error:
+    except SourceError as error:
         raise SourceError(f"cannot read {source}: no such file or folder, and {error}") from error
     path, _, session = found.path.partition(STORE_SIGN)
     size, mtime_ns = object_store.stat(path)

@@ -88,6 +88,7 @@ def import_sessions(
     subagents: bool = True,
     prices: bool = False,
     text_chars: int = 2000,
+    roots: Sequence[str] = (),
     on_found: Callable[[int, int], None] | None = None,
     on_report: Watch | None = None,
 ) -> Outcome:
@@ -96,14 +97,15 @@ def import_sessions(
     `transcripts` is a folder or URL (`{provider}` in it is replaced), `jsonl` a file of one result per line, `parquet`
     the place of a data set. Order and content do not depend on the engine. A source that cannot be read is a row of
     `failures`. `resume` leaves out what is done and unchanged, and keeps what earlier runs put into the outputs.
-    `on_found` is told how many sessions and bytes are to be read, `on_report` of each task that is done.
+    `on_found` is told how many sessions and bytes are to be read, `on_report` of each task that is done. `roots` are
+    places where sessions are looked for that `sources` name by their ids, as `PROVIDER=PATH`.
 
     Raises: UsageError, SourceError (a source that cannot be listed), SinkError.
     """
     begun = time.monotonic()
     if transcripts is None and jsonl is None and parquet is None:
         raise UsageError("nothing to write: give transcripts, jsonl or parquet")
-    units = find_units([str(source) for source in sources], provider)
+    units = find_units([str(source) for source in sources], provider, roots)
     wanted = (("transcripts", transcripts), ("jsonl", jsonl), ("parquet", parquet))
     places = {name: _absolute(str(place)) for name, place in wanted if place is not None}
     work = Work(
@@ -194,6 +196,7 @@ def summarize_groups(
     subagents: bool = True,
     prices: bool = False,
     sequences: bool = False,
+    roots: Sequence[str] = (),
     on_found: Callable[[int, int], None] | None = None,
     on_report: Watch | None = None,
 ) -> Outcome:
@@ -202,7 +205,7 @@ def summarize_groups(
     Raises: UsageError, SourceError (a source that cannot be listed).
     """
     begun = time.monotonic()
-    units = find_units([str(source) for source in sources], provider)
+    units = find_units([str(source) for source in sources], provider, roots)
     work = Work(results=False, by=by, sequences=sequences, provider=provider, subagents=subagents, prices=prices)
     outcome = Outcome(found=len(units))
     if on_found is not None:

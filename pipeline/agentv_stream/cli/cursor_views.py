@@ -23,7 +23,7 @@ def _find(store: CursorStore, name: str) -> list[SessionRow]:
     rows = store.sessions(every_consumer=True)
     found = [r for r in rows if (r.native or "").startswith(name) or r.main == path or str(r.id) == name]
     if not found:
-        raise UsageError(f"no cursor of a session {name!r}; `agentv-stream cursors list` shows them")
+        raise CursorError(f"no cursor of a session {name!r}; `agentv-stream cursors list` shows them")
     return found
 
 

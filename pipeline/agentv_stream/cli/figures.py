@@ -12,6 +12,7 @@ from agentv_stream.cli.importing import INTERRUPTED, MOST_SHOWN, exit_code, numb
 from agentv_stream.cli.progress import Progress
 from agentv_stream.cli.telling import quiet_stdout, say
 from agentv_stream.errors import AgentvStreamError, UsageError
+from agentv_stream.settings import from_process
 
 SCHEMA = "agentv_stream.stats.v1"
 
@@ -32,7 +33,12 @@ def show_figures(
             check_plot(plot)
         with Progress(quiet) as progress:
             outcome = summarize_groups(
-                with_listed(sources), by=dimension, on_found=progress.found, on_report=progress.report, **options
+                with_listed(sources),
+                by=dimension,
+                roots=from_process({}).roots,
+                on_found=progress.found,
+                on_report=progress.report,
+                **options,
             )
         if json is not None:
             write_json(json, stats_json(outcome, dimension))

@@ -16,6 +16,7 @@ from agentv_stream.cli.progress import Progress
 from agentv_stream.cli.telling import quiet_stdout, say
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_RUN, AgentvStreamError, SinkError, UsageError
 from agentv_stream.publish import publish_now
+from agentv_stream.settings import from_process
 
 SCHEMA = "agentv_stream.import_report.v1"
 PLAN_SCHEMA = "agentv_stream.import_plan.v1"
@@ -44,9 +45,9 @@ class Wanted:
 def import_all(sources: Sequence[str], wanted: Wanted, *, dry_run: bool, json: Path | None, quiet: bool) -> int:
     """Imports; gives the exit code."""
     try:
-        names = with_listed(sources)
+        names, roots = with_listed(sources), from_process({}).roots
         if dry_run:
-            return _tell_units(find_units(names, wanted.provider), json)
+            return _tell_units(find_units(names, wanted.provider, roots), json)
         if wanted.prices:
             from agentv_stream.prices import check_installed
 
@@ -59,7 +60,7 @@ def import_all(sources: Sequence[str], wanted: Wanted, *, dry_run: bool, json: P
         if wanted.transcripts is wanted.jsonl is wanted.parquet is None:
             options["transcripts"] = ".agentv/logs/{provider}"
         with Progress(quiet) as progress:
-            outcome = import_sessions(names, **options, on_found=progress.found, on_report=progress.report)
+            outcome = import_sessions(names, **options, roots=roots, on_found=progress.found, on_report=progress.report)
     except AgentvStreamError as error:
         say(str(error))
         return error.exit_code

@@ -8,10 +8,10 @@ from pathlib import Path
 import msgspec
 
 from agentv_stages.visible import visible
+from agentv_stream.cli.roots import told_roots
 from agentv_stream.discovery.discover import Session, cache_file, find_sessions, in_project, only
 from agentv_stream.discovery.discover import tree as as_tree
 from agentv_stream.discovery.header import HeaderCache
-from agentv_stream.discovery.places import find_roots
 
 WIDE = 110  # columns of a terminal from which on projects and models are shown in full
 
@@ -26,7 +26,7 @@ def list_sessions(
     roots: Sequence[str],
 ) -> str:
     """The text to print. Raises: UsageError."""
-    found = find_sessions(find_roots(roots, provider=provider), HeaderCache(cache_file()))
+    found = find_sessions(told_roots(roots, provider), HeaderCache(cache_file()))
     wanted = only(provider)
     found = [s for s in found if wanted(s) and (project is None or in_project(s, project))]
     if since_ms is not None:

@@ -152,7 +152,7 @@ def _plan(options: TailOptions, settings: Settings) -> Plan:
     plan.paths = [str(Path(t).absolute()) for t in rest if Path(t.partition(STORE_SIGN)[0]).exists()]
     names = [t for t in rest if not Path(t.partition(STORE_SIGN)[0]).exists()]
     if names or not options.targets:
-        roots = find_roots(options.roots, provider=options.provider)
+        roots = find_roots(options.roots, provider=options.provider, configured=settings.roots)
         if names:
             known = find_sessions(roots, HeaderCache(cache_file()))
             plan.paths += [pick(known, name).path for name in names]

@@ -18,9 +18,10 @@ def watch(
     """Watch sessions: agent, project, turn, last tool, tokens, cost, errors, what is stalled and why."""
     from pathlib import Path
 
+    from agentv_stream.cli.roots import told_roots
     from agentv_stream.cli.sessions import duration_seconds
     from agentv_stream.discovery.discover import STORE_SIGN, updated_at
-    from agentv_stream.discovery.places import find_roots, is_database
+    from agentv_stream.discovery.places import is_database
     from agentv_stream.errors import AgentvStreamError
     from agentv_stream.following.follow_plan import Plan
 
@@ -36,7 +37,7 @@ def watch(
         logs = [t for t in names if STORE_SIGN in t or (Path(t).is_file() and not is_database(t))]
         files = [str(Path(t).absolute()) for t in logs]
         folders = [t for t in names if t not in logs]
-        roots = [] if files and not folders else find_roots([*folders, *(root or ())], provider=provider)
+        roots = [] if files and not folders else told_roots([*folders, *(root or ())], provider)
     except AgentvStreamError as error:
         sys.stderr.write(f"agentv-stream: {error}\n")
         raise typer.Exit(error.exit_code) from error

@@ -230,12 +230,12 @@ def in_project(session: Session, project: str) -> bool:
 def pick(sessions: Sequence[Session], name: str) -> Session:
     """The session whose id (or file name) begins with `name`.
 
-    Raises: UsageError when none or several do.
+    Raises: SourceError when none does, UsageError when several do: a longer name is wanted.
     """
     exact = [s for s in sessions if s.id == name]
     found = exact[:1] or [s for s in sessions if s.id.startswith(name) or Path(s.path).name.startswith(name)]
     if not found:
-        raise UsageError(f"no session begins with {name!r}; `agentv-stream sessions` lists them")
+        raise SourceError(f"no session begins with {name!r}; `agentv-stream sessions` lists them")
     if len(found) > 1:
         shown = ", ".join(s.id for s in found[:5])
         raise UsageError(f"{len(found)} sessions begin with {name!r}: {shown}")

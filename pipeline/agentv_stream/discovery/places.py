@@ -1,7 +1,8 @@
 """Where agents keep their logs: providers' roots, variables and options in; files with their signatures out.
 
-A root is `$variable/below` where the variable is set, else its default; `--root` and configuration add more. A variable
-may hold several folders, separated by commas. Matching is by path only; what a file is, its content says (header.py).
+A root is `$variable/below` where the variable is set, else its default; roots configured for a provider take their
+place, `--root` that of all. A variable may hold several folders, separated by commas. Matching is by path only; what a
+file is, its content says (header.py).
 """
 
 import os
@@ -55,22 +56,33 @@ def signature_of(stat: os.stat_result) -> Signature:
 
 
 def find_roots(
-    extra: Sequence[str] = (), environment: Mapping[str, str] = os.environ, provider: str | None = None
+    extra: Sequence[str] = (),
+    environment: Mapping[str, str] = os.environ,
+    provider: str | None = None,
+    configured: Sequence[str] = (),
 ) -> list[Root]:
-    """Every root, existing or not. `extra` holds `PATH` or `PROVIDER=PATH`; where it is given, only its roots count.
+    """Every root, existing or not. `extra` and `configured` hold `PATH` or `PROVIDER=PATH`.
+
+    Where `extra` is given, only its roots count. A provider that `configured` names has the roots named there and no
+    others; a PATH alone is looked at besides. With `provider` the roots of other providers are left out.
 
     Raises: UsageError for a provider that nobody knows.
     """
     if extra:
-        return [root for text in extra for root in _extra(text, provider)]
+        return [root for text in extra for root in _named(text, provider)]
     providers = all_providers() if provider is None else [named_provider(provider)]
-    roots: dict[tuple[str, str], Root] = {}
+    owners = {owner for owner, _ in map(_parts, configured)}
+    found = [root for text in configured for root in _named(text, provider)]
+    if provider is not None:
+        found = [root for root in found if root.provider in providers]
     for one in providers:
-        for log_root in one.roots:
+        for log_root in one.roots if one.name not in owners else ():
             for path in _places(log_root, environment):
-                root = Root(path, one, log_root.patterns, log_root.database)
-                roots.setdefault((path, one.name), root)
-    return list(roots.values())
+                found.append(Root(path, one, log_root.patterns, log_root.database))
+    once: dict[tuple[str, str, bool], Root] = {}
+    for root in found:
+        once.setdefault((root.path, root.provider.name if root.provider is not None else "", root.database), root)
+    return list(once.values())
 
 
 def is_database(path: str) -> bool:
@@ -82,19 +94,28 @@ def is_database(path: str) -> bool:
         return False
 
 
-def _extra(text: str, provider: str | None) -> list[Root]:
-    """A folder's logs, and the stores that lie in it; or one store."""
-    store = Path(text).expanduser().absolute()
-    if is_database(text):
-        return [Root(str(store.parent), get_provider("opencode"), (store.name,), database=True)]
+def _parts(text: str) -> tuple[str | None, str]:
+    """The provider's own name, None where none stands there, and the path. A folder's name may hold `=`, too.
+
+    Raises: UsageError.
+    """
     name, sign, path = text.partition("=")
-    if not sign:
-        name, path = provider or "", text
+    if not sign or "/" in name:
+        name, path = "", text
     if not path:
-        raise UsageError(f"--root {text!r}: expected PATH or PROVIDER=PATH")
-    one = named_provider(name) if name else None
+        raise UsageError(f"root {text!r}: expected PATH or PROVIDER=PATH")
+    return (named_provider(name).name if name else None), path
+
+
+def _named(text: str, provider: str | None) -> list[Root]:
+    """What `PATH` or `PROVIDER=PATH` means: a folder's logs, and the stores that lie in it; or one store."""
+    name, path = _parts(text)
+    at = Path(path).expanduser().absolute()
+    place = str(at)
+    if is_database(place):
+        return [Root(str(at.parent), get_provider("opencode"), (at.name,), database=True)]
+    one = named_provider(name or provider)
     logs = [p for root in one.roots if not root.database for p in root.patterns] if one is not None else []
-    place = str(Path(path).expanduser().absolute())
     roots = [Root(place, one, tuple(dict.fromkeys((*logs, *ANY_LOG))))]
     for owner in [one] if one is not None else all_providers():
         stores = [root for root in owner.roots if root.database]

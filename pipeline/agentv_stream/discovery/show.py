@@ -15,7 +15,7 @@ from agentv_stages.times import iso
 from agentv_stages.visible import visible
 from agentv_stream.discovery.discover import STORE_SIGN, cache_file, find_sessions, pick
 from agentv_stream.discovery.header import HeaderCache
-from agentv_stream.discovery.places import find_roots
+from agentv_stream.discovery.places import Root
 from agentv_stream.files import check_readable, read_pieces
 from agentv_stream.summary import SessionReader
 
@@ -24,10 +24,10 @@ LINES_OF_TEXT = 12
 LINES_OF_LINE = 4
 
 
-def show_session(name: str, provider: str | None, roots: Sequence[str], width: int, full: bool) -> Iterator[str]:
+def show_session(name: str, provider: str | None, roots: Sequence[Root], width: int, full: bool) -> Iterator[str]:
     """The lines. Raises: UsageError, SourceError, NotALog, EmptyInput."""
     columns = width or shutil.get_terminal_size((100, 40)).columns
-    path, pieces = _log(name, provider, roots)
+    path, pieces = _log(name, roots)
     reader = SessionReader(pieces, path, provider)
     consolidate = Consolidate()
     messages: list[Message] = []
@@ -44,10 +44,10 @@ def show_session(name: str, provider: str | None, roots: Sequence[str], width: i
     yield from _foot(result, columns)
 
 
-def _log(name: str, provider: str | None, roots: Sequence[str]) -> tuple[str, Iterable[bytes]]:
+def _log(name: str, roots: Sequence[Root]) -> tuple[str, Iterable[bytes]]:
     path = name
     if STORE_SIGN not in name and not Path(name).exists():
-        path = pick(find_sessions(find_roots(roots, provider=provider), HeaderCache(cache_file())), name).path
+        path = pick(find_sessions(roots, HeaderCache(cache_file())), name).path
     store, sign, session = path.partition(STORE_SIGN)
     if sign:
         from agentv_stream.opencode_store import read_session
