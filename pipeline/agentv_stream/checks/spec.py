@@ -10,28 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agentv_stages.trajectory import Case, ConfigError, Context, Member, build
-from agentv_stages.trajectory.build import SCRIPT, SKIPPED
-from agentv_stages.trajectory.case import Skipped
-from agentv_stages.trajectory.evaluator import Terms
+from agentv_stages.trajectory import Case, Context
 from agentv_stages.trajectory.json_values import is_list, is_object
-from agentv_stream.checks.spec_names import CASE, EXECUTION, STEP, TOP, TYPES, keys_of, snake, type_name
+from agentv_stream.checks.spec_evaluators import Item, items_of, known_keys, make, value_at
+from agentv_stream.checks.spec_names import CASE, EXECUTION, TOP
 from agentv_stream.checks.yaml_lines import At, Document, SpecError, read_jsonl, read_yaml
 
-MAX_INCLUDES = 3
-LISTS = ("assertions", "assert", "evaluators")
 CASE_LISTS = ("tests", "evalcases", "eval_cases", "cases")
 FILE = "file://"
-SCRIPTS = (".ts", ".js", ".mts", ".mjs", ".cts", ".cjs", ".py")
-
-
-@dataclass(frozen=True)
-class Item:
-    """One evaluator as it was read: its configuration in canonical spelling, and where it stands."""
-
-    config: Mapping[str, Any]
-    document: Document
-    at: At
 
 
 @dataclass
@@ -78,20 +64,6 @@ def load_spec(path: Path, threshold: float | None = None) -> Spec:
     return _Loader(path, threshold).load()
 
 
-def make(item: Item, context: Context) -> Member:
-    """Builds an evaluator. Raises: SpecError."""
-    kind = str(item.config["type"])
-    if kind not in TYPES and _script_of(kind, item.document.path) is not None:
-        return Skipped(Terms(str(item.config.get("name", kind)), kind), SCRIPT)
-    try:
-        return build(item.config, context)
-    except ConfigError as error:
-        wrong = _value_at(item.config, error.path)
-        shown = wrong if isinstance(wrong, str) and error.known else None
-        at = (*item.at, *error.path)
-        raise item.document.error(at, error.message, error.known, shown) from error
-
-
 class _Loader:
     def __init__(self, path: Path, threshold: float | None) -> None:
         self.spec = Spec(path)
@@ -105,11 +77,11 @@ class _Loader:
         document = read_yaml(path)
         if not is_object(document.value):
             raise document.error((), "a spec is a mapping with tests (or evalcases)")
-        top = self._known(document, (), document.value, TOP, "field of a spec")
-        suite, _ = self._items(document, (), top)
+        top = known_keys(document, (), document.value, TOP, "field of a spec")
+        suite, _ = items_of(document, (), top)
         default: Any = top.get("default_test")
         if is_object(default):
-            suite += self._items(document, ("default_test",), default)[0]
+            suite += items_of(document, ("default_test",), default)[0]
         execution = self._execution(document, (), top)
         found = [name for name in CASE_LISTS if name in top]
         if not found:
@@ -190,10 +162,10 @@ class _Loader:
         execution: Mapping[str, Any] | None = None,
     ) -> None:
         for document, at in entries:
-            value = _value_at(document.value, at)
+            value = value_at(document.value, at)
             if not is_object(value):
                 raise document.error(at, "a case is a mapping")
-            case = self._known(document, at, value, CASE, "field of a case")
+            case = known_keys(document, at, value, CASE, "field of a case")
             self._case((document, at, case), top, execution or {}, suite)
 
     def _case(
@@ -208,7 +180,7 @@ class _Loader:
         if not isinstance(name, str | int) or isinstance(name, bool) or not str(name).strip():
             raise document.error(at, "a case needs an id")
         execution = self._execution(document, at, case)
-        items, given = self._items(document, at, case)
+        items, given = items_of(document, at, case)
         items += [] if execution.get("skip_defaults") is True else suite
         if not given and not items and case.get("criteria") is None:
             self.spec.warnings.append(f"{document.path}:{document.line(at)}: the case {name!r} has no evaluators")
@@ -253,116 +225,7 @@ class _Loader:
             return {}
         if not is_object(execution):
             raise document.error((*at, "execution"), "execution is a mapping")
-        return self._known(document, (*at, "execution"), execution, EXECUTION, "field of execution")
-
-    # --- evaluators
-
-    def _items(self, document: Document, at: At, value: Mapping[str, Any]) -> tuple[list[Item], bool]:
-        """The evaluators of a case or a file, and whether any list of them was there; the first list that is there
-        holds."""
-        execution: Any = value.get("execution")
-        places: list[tuple[At, Any]] = [((*at, name), value.get(name)) for name in LISTS[:2]]
-        if is_object(execution):
-            places += [
-                ((*at, "execution", name), execution.get(name)) for name in ("assertions", "assert", "evaluators")
-            ]
-        places.append(((*at, "evaluators"), value.get("evaluators")))
-        for where, entries in places:
-            if entries is not None:
-                return self._list(document, where, entries, ()), True
-        items = self._singular(document, at, value)
-        return items, bool(items)
-
-    def _singular(self, document: Document, at: At, value: Mapping[str, Any]) -> list[Item]:
-        """`evaluator: llm_judge` and `rubrics:` of old cases."""
-        items: list[Item] = []
-        for key in ("evaluator", "rubrics"):
-            entry: Any = value.get(key)
-            if entry is None:
-                continue
-            kind = entry if isinstance(entry, str) and key == "evaluator" else "rubrics"
-            items += self._list(document, (*at, key), [{"type": kind, "name": key}], ())
-        return items
-
-    def _list(self, document: Document, at: At, entries: Any, chain: tuple[Path, ...]) -> list[Item]:
-        if not is_list(entries):
-            raise document.error(at, "evaluators are a list")
-        items: list[Item] = []
-        for i, entry in enumerate(entries):
-            where = (*at, i)
-            if isinstance(entry, str):
-                # A plain text is a criterion for a model.
-                items.append(Item({"type": "rubrics", "name": entry[:60]}, document, where))
-            elif is_object(entry) and "include" in entry and "type" not in entry:
-                items += self._include(document, where, entry["include"], chain)
-            elif is_object(entry):
-                items.append(Item(self._config(document, where, entry, chain), document, where))
-            else:
-                raise document.error(where, "an evaluator is a mapping with a type, or a text")
-        return items
-
-    def _config(self, document: Document, at: At, entry: Mapping[str, Any], chain: tuple[Path, ...]) -> dict[str, Any]:
-        """An evaluator's configuration in canonical spelling. Raises: SpecError for names that no version has."""
-        written: Any = entry.get("type")
-        if not isinstance(written, str):
-            raise document.error((*at, "type"), "an evaluator needs a type", TYPES, "")
-        kind = type_name(written)
-        if kind not in TYPES and _script_of(written, document.path) is None:
-            raise document.error((*at, "type"), f"no version has an evaluator {written!r}", TYPES, written)
-        known = keys_of(kind)
-        config: dict[str, Any] = {}
-        for key, value in entry.items():
-            name = snake(key)
-            if known is not None and name not in known and kind in TYPES and not key.startswith("x-"):
-                raise document.error((*at, key), f"{kind} has no field {key!r}", known, key)
-            config[name] = value
-        config["type"] = kind
-        if "name" not in config and isinstance(config.get("metric"), str):
-            config["name"] = config["metric"]  # the name's name since 5.x
-        if is_list(config.get("expected")):
-            config["expected"] = [
-                self._step(document, (*at, "expected", i), s) for i, s in enumerate(config["expected"])
-            ]
-        if kind == "composite":
-            key = next((name for name in LISTS if name in config), "assertions")
-            members = self._list(document, (*at, key), config.pop(key, []), chain)
-            config["assertions"] = [member.config for member in members]
-        return config
-
-    def _step(self, document: Document, at: At, step: Any) -> Any:
-        if not is_object(step):
-            return step
-        return self._known(document, at, step, STEP, "field of a step")
-
-    def _include(self, document: Document, at: At, name: Any, chain: tuple[Path, ...]) -> list[Item]:
-        """The assertions of a template: `.agentv/templates/<name>.yaml` from here up, or a file."""
-        if not isinstance(name, str) or not name:
-            raise document.error(at, "include names a template or a file")
-        if len(chain) >= MAX_INCLUDES:
-            raise document.error(at, f"includes go at most {MAX_INCLUDES} deep")
-        path = _template(document.path.parent, name)
-        if path is None:
-            raise document.error(at, f"the template {name!r} was not found in .agentv/templates, here or further up")
-        if path in chain or path == document.path.resolve():
-            raise document.error(at, f"the template {path} includes itself")
-        other = read_yaml(path)
-        entries: Any = other.value.get("assertions", other.value.get("evaluators")) if is_object(other.value) else None
-        if not is_list(entries):
-            raise other.error((), "a template holds a list of assertions")
-        key = "assertions" if "assertions" in other.value else "evaluators"
-        return self._list(other, (key,), entries, (*chain, path))
-
-    def _known(
-        self, document: Document, at: At, value: Mapping[str, Any], known: frozenset[str], what: str
-    ) -> dict[str, Any]:
-        """The mapping with canonical keys. Raises: SpecError for a key that no version has."""
-        out: dict[str, Any] = {}
-        for key, member in value.items():
-            name = snake(key)
-            if name not in known and not key.startswith("x-"):
-                raise document.error((*at, key), f"no version has a {what} {key!r}", known, key)
-            out[name] = member
-        return out
+        return known_keys(document, (*at, "execution"), execution, EXECUTION, "field of execution")
 
 
 def _first(places: Sequence[Mapping[str, Any]], key: str) -> Any:
@@ -389,36 +252,3 @@ def _expected_calls(case: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         if calls:
             return calls
     return calls
-
-
-def _value_at(value: Any, at: Iterable[str | int]) -> Any:
-    for key in at:
-        try:
-            value = value[key]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return value
-
-
-def _template(folder: Path, name: str) -> Path | None:
-    plain = "/" not in name and "\\" not in name and "." not in name
-    here = folder.resolve()
-    if not plain:
-        candidates = [(root / name).resolve() for root in (here, *here.parents)]
-    else:
-        endings = (".yaml", ".yml")
-        candidates = [root / ".agentv" / "templates" / (name + e) for root in (here, *here.parents) for e in endings]
-    return next((path for path in candidates if path.is_file()), None)
-
-
-def _script_of(kind: str, path: Path) -> Path | None:
-    """The script of an evaluator type of the user's own, `.agentv/assertions/<type>.*`, from here up."""
-    if kind in SKIPPED or "/" in kind or "\\" in kind:
-        return None
-    here = path.resolve().parent
-    for root in (here, *here.parents):
-        for ending in SCRIPTS:
-            script = root / ".agentv" / "assertions" / (kind + ending)
-            if script.is_file():
-                return script
-    return None

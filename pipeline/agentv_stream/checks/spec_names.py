@@ -3,7 +3,8 @@
 Source: AgentV 0.25 (evalcases, execution.evaluators) to 4.42 and 5.3 (tests, assertions), its validators and schemas.
 """
 
-from agentv_stages.trajectory.build import MAKERS, METRICS, SKIPPED
+from agentv_stages.trajectory.build import MAKERS, SKIPPED
+from agentv_stages.trajectory.makers import METRICS
 
 
 def _names(text: str) -> frozenset[str]:

@@ -4,10 +4,11 @@ The same evaluators serve a live stream and a finished log: whoever feeds all ev
 looked on got. What each rule means stands in docs/trajectory.md.
 """
 
-from agentv_stages.trajectory.build import Context, build
+from agentv_stages.trajectory.build import build
 from agentv_stages.trajectory.case import Case, CaseResult, CaseState, Member, Skipped
 from agentv_stages.trajectory.config import ConfigError
 from agentv_stages.trajectory.evaluator import Evaluator, EvaluatorState, Rule, Terms
+from agentv_stages.trajectory.makers import Context
 from agentv_stages.trajectory.verdict import Assertion, Bounds, Decision, Evidence, Result, Standing, Verdict
 
 __all__ = [

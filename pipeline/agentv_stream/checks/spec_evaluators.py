@@ -1,0 +1,188 @@
+"""The evaluators of a spec file: lists of them, in whatever place and spelling a version had, in; `Item`s out.
+
+`include:` takes those of a template. What a name of no version is, is an error with its line.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agentv_stages.trajectory import ConfigError, Context, Member, build
+from agentv_stages.trajectory.build import SCRIPT, SKIPPED
+from agentv_stages.trajectory.case import Skipped
+from agentv_stages.trajectory.evaluator import Terms
+from agentv_stages.trajectory.json_values import is_list, is_object
+from agentv_stream.checks.spec_names import STEP, TYPES, keys_of, snake, type_name
+from agentv_stream.checks.yaml_lines import At, Document, read_yaml
+
+MAX_INCLUDES = 3
+LISTS = ("assertions", "assert", "evaluators")
+SCRIPTS = (".ts", ".js", ".mts", ".mjs", ".cts", ".cjs", ".py")
+
+
+@dataclass(frozen=True)
+class Item:
+    """One evaluator as it was read: its configuration in canonical spelling, and where it stands."""
+
+    config: Mapping[str, Any]
+    document: Document
+    at: At
+
+
+def make(item: Item, context: Context) -> Member:
+    """Builds an evaluator. Raises: SpecError."""
+    kind = str(item.config["type"])
+    if kind not in TYPES and _script_of(kind, item.document.path) is not None:
+        return Skipped(Terms(str(item.config.get("name", kind)), kind), SCRIPT)
+    try:
+        return build(item.config, context)
+    except ConfigError as error:
+        wrong = value_at(item.config, error.path)
+        shown = wrong if isinstance(wrong, str) and error.known else None
+        at = (*item.at, *error.path)
+        raise item.document.error(at, error.message, error.known, shown) from error
+
+
+def items_of(document: Document, at: At, value: Mapping[str, Any]) -> tuple[list[Item], bool]:
+    """The evaluators of a case or a file, and whether any list of them was there; the first list that is there
+    holds."""
+    execution: Any = value.get("execution")
+    places: list[tuple[At, Any]] = [((*at, name), value.get(name)) for name in LISTS[:2]]
+    if is_object(execution):
+        places += [((*at, "execution", name), execution.get(name)) for name in ("assertions", "assert", "evaluators")]
+    places.append(((*at, "evaluators"), value.get("evaluators")))
+    for where, entries in places:
+        if entries is not None:
+            return _list(document, where, entries, ()), True
+    items = _singular(document, at, value)
+    return items, bool(items)
+
+
+def _singular(document: Document, at: At, value: Mapping[str, Any]) -> list[Item]:
+    """`evaluator: llm_judge` and `rubrics:` of old cases."""
+    items: list[Item] = []
+    for key in ("evaluator", "rubrics"):
+        entry: Any = value.get(key)
+        if entry is None:
+            continue
+        kind = entry if isinstance(entry, str) and key == "evaluator" else "rubrics"
+        items += _list(document, (*at, key), [{"type": kind, "name": key}], ())
+    return items
+
+
+def _list(document: Document, at: At, entries: Any, chain: tuple[Path, ...]) -> list[Item]:
+    if not is_list(entries):
+        raise document.error(at, "evaluators are a list")
+    items: list[Item] = []
+    for i, entry in enumerate(entries):
+        where = (*at, i)
+        if isinstance(entry, str):
+            # A plain text is a criterion for a model.
+            items.append(Item({"type": "rubrics", "name": entry[:60]}, document, where))
+        elif is_object(entry) and "include" in entry and "type" not in entry:
+            items += _include(document, where, entry["include"], chain)
+        elif is_object(entry):
+            items.append(Item(_config(document, where, entry, chain), document, where))
+        else:
+            raise document.error(where, "an evaluator is a mapping with a type, or a text")
+    return items
+
+
+def _config(document: Document, at: At, entry: Mapping[str, Any], chain: tuple[Path, ...]) -> dict[str, Any]:
+    """An evaluator's configuration in canonical spelling. Raises: SpecError for names that no version has."""
+    written: Any = entry.get("type")
+    if not isinstance(written, str):
+        raise document.error((*at, "type"), "an evaluator needs a type", TYPES, "")
+    kind = type_name(written)
+    if kind not in TYPES and _script_of(written, document.path) is None:
+        raise document.error((*at, "type"), f"no version has an evaluator {written!r}", TYPES, written)
+    known = keys_of(kind)
+    config: dict[str, Any] = {}
+    for key, value in entry.items():
+        name = snake(key)
+        if known is not None and name not in known and kind in TYPES and not key.startswith("x-"):
+            raise document.error((*at, key), f"{kind} has no field {key!r}", known, key)
+        config[name] = value
+    config["type"] = kind
+    if "name" not in config and isinstance(config.get("metric"), str):
+        config["name"] = config["metric"]  # the name's name since 5.x
+    if is_list(config.get("expected")):
+        config["expected"] = [_step(document, (*at, "expected", i), s) for i, s in enumerate(config["expected"])]
+    if kind == "composite":
+        key = next((name for name in LISTS if name in config), "assertions")
+        members = _list(document, (*at, key), config.pop(key, []), chain)
+        config["assertions"] = [member.config for member in members]
+    return config
+
+
+def _step(document: Document, at: At, step: Any) -> Any:
+    if not is_object(step):
+        return step
+    return known_keys(document, at, step, STEP, "field of a step")
+
+
+def _include(document: Document, at: At, name: Any, chain: tuple[Path, ...]) -> list[Item]:
+    """The assertions of a template: `.agentv/templates/<name>.yaml` from here up, or a file."""
+    if not isinstance(name, str) or not name:
+        raise document.error(at, "include names a template or a file")
+    if len(chain) >= MAX_INCLUDES:
+        raise document.error(at, f"includes go at most {MAX_INCLUDES} deep")
+    path = _template(document.path.parent, name)
+    if path is None:
+        raise document.error(at, f"the template {name!r} was not found in .agentv/templates, here or further up")
+    if path in chain or path == document.path.resolve():
+        raise document.error(at, f"the template {path} includes itself")
+    other = read_yaml(path)
+    entries: Any = other.value.get("assertions", other.value.get("evaluators")) if is_object(other.value) else None
+    if not is_list(entries):
+        raise other.error((), "a template holds a list of assertions")
+    key = "assertions" if "assertions" in other.value else "evaluators"
+    return _list(other, (key,), entries, (*chain, path))
+
+
+def known_keys(
+    document: Document, at: At, value: Mapping[str, Any], known: frozenset[str], what: str
+) -> dict[str, Any]:
+    """The mapping with canonical keys. Raises: SpecError for a key that no version has."""
+    out: dict[str, Any] = {}
+    for key, member in value.items():
+        name = snake(key)
+        if name not in known and not key.startswith("x-"):
+            raise document.error((*at, key), f"no version has a {what} {key!r}", known, key)
+        out[name] = member
+    return out
+
+
+def value_at(value: Any, at: Iterable[str | int]) -> Any:
+    """What stands there; None where nothing does."""
+    for key in at:
+        try:
+            value = value[key]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return value
+
+
+def _template(folder: Path, name: str) -> Path | None:
+    plain = "/" not in name and "\\" not in name and "." not in name
+    here = folder.resolve()
+    if not plain:
+        candidates = [(root / name).resolve() for root in (here, *here.parents)]
+    else:
+        endings = (".yaml", ".yml")
+        candidates = [root / ".agentv" / "templates" / (name + e) for root in (here, *here.parents) for e in endings]
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def _script_of(kind: str, path: Path) -> Path | None:
+    """The script of an evaluator type of the user's own, `.agentv/assertions/<type>.*`, from here up."""
+    if kind in SKIPPED or "/" in kind or "\\" in kind:
+        return None
+    here = path.resolve().parent
+    for root in (here, *here.parents):
+        for ending in SCRIPTS:
+            script = root / ".agentv" / "assertions" / (kind + ending)
+            if script.is_file():
+                return script
+    return None

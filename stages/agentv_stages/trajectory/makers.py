@@ -1,0 +1,267 @@
+"""What each type of evaluator is made of: its configuration in, its rule out. One function a type, or for several."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from agentv_stages.trajectory.answer import Answer
+from agentv_stages.trajectory.arguments import MISSING
+from agentv_stages.trajectory.budgets import Budgets
+from agentv_stages.trajectory.calls import Step
+from agentv_stages.trajectory.case import Skipped
+from agentv_stages.trajectory.config import (
+    KIND_NAMES,
+    Config,
+    ConfigError,
+    args_match_of,
+    flag,
+    integer,
+    matcher_of,
+    number,
+    steps_of,
+    texts,
+)
+from agentv_stages.trajectory.evaluator import Rule
+from agentv_stages.trajectory.exact import Exact
+from agentv_stages.trajectory.in_order import InOrder, InOrderCompat
+from agentv_stages.trajectory.json_values import is_list, is_object
+from agentv_stages.trajectory.limits import Forbid, MaxRepeats, WatchedCommands
+from agentv_stages.trajectory.minimums import Minimums
+from agentv_stages.trajectory.path_steps import ArgsCheck, ArgsSpec, Matcher, StepCount, ToolSequence
+from agentv_stages.trajectory.sets import Subset, Superset
+from agentv_stages.trajectory.skills import SkillTrigger, SkillUsed, skill_counts
+
+TRAJECTORY_MODES = ("any_order", "in_order", "exact", "superset", "subset")
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What holds around an evaluator: the threshold that the spec sets (None: none), `compat`, whether all streams
+    count, and the tool calls of the case's expected messages."""
+
+    threshold: float | None = None
+    compat: bool = False
+    all_streams: bool | None = None
+    expected_calls: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What holds for one evaluator: its streams (None: not said), `compat`, the score to reach, and what is around."""
+
+    everywhere: bool | None
+    compat: bool
+    goal: float
+    context: Context
+
+    @property
+    def all(self) -> bool:
+        return self.everywhere is True
+
+    @property
+    def all_unless_told(self) -> bool:
+        return self.everywhere is not False
+
+
+Maker: TypeAlias = Callable[[Config, Scope, bool], Rule | Skipped]
+"""Configuration, scope, and whether the spec sets a threshold, in; the rule out. Raises: ConfigError, ValueError."""
+
+
+def tool_trajectory(config: Config, scope: Scope, explicit: bool) -> Rule:
+    mode = config.get("mode")
+    if mode not in TRAJECTORY_MODES:
+        raise ConfigError(f"tool-trajectory knows no mode {mode!r}", ("mode",) if mode else (), TRAJECTORY_MODES)
+    steps = steps_of(config, scope.compat)
+    if mode == "any_order":
+        return Minimums(_minimums(config, steps, scope.compat), scope.all, scope.compat)
+    if mode == "exact":
+        return Exact(steps, scope.all, not (explicit or scope.compat), scope.compat)
+    if mode == "in_order":
+        return InOrderCompat(steps, scope.all) if scope.compat else InOrder(steps, scope.all)
+    if mode == "superset":
+        return Superset(steps, scope.all, scope.compat)
+    return Subset(steps, scope.all, scope.compat, scope.goal)
+
+
+def _minimums(config: Config, steps: Sequence[Step], compat: bool) -> dict[str, float]:
+    value: Any = config.get("minimums")
+    if value is None:
+        numbers: dict[str, float] = {}
+        # AgentV looks at `minimums` only; a list of steps in any order says how often each is to come.
+        for step in () if compat else steps:
+            numbers[step.title] = numbers.get(step.title, 0) + 1
+        return numbers
+    if not is_object(value):
+        raise ConfigError("minimums maps tools to numbers", ("minimums",))
+    minimums: Mapping[Any, Any] = value
+    for name, least in minimums.items():
+        if isinstance(least, bool) or not isinstance(least, int | float) or least < 0:
+            raise ConfigError(f"the minimum of {name} is a number from 0", ("minimums", str(name)))
+        if str(name).startswith("kind:") and str(name)[5:] not in KIND_NAMES:
+            raise ConfigError(f"no kind {str(name)[5:]!r}", ("minimums", str(name)), KIND_NAMES)
+    return {str(name): float(least) for name, least in minimums.items()}
+
+
+def expected_messages(config: Config, scope: Scope, explicit: bool) -> Rule:
+    steps: list[Step] = []
+    for call in scope.context.expected_calls:
+        given = call["input"] if "input" in call else call.get("args", MISSING)
+        usual = config.get("args_match")
+        mode = "exact" if usual is None else args_match_of(usual, ("args_match",))
+        steps.append(Step(str(call.get("tool", "")), None, given, mode, None, scope.compat))
+    if config.get("mode") == "in_order" and not scope.compat:
+        return InOrder(steps, scope.all)
+    return Exact(steps, scope.all, False, scope.compat, True)
+
+
+def skill_trigger(config: Config, scope: Scope, explicit: bool) -> Rule:
+    skill = config.get("skill", config.get("value"))
+    if not isinstance(skill, str) or not skill:
+        raise ConfigError("skill-trigger needs the name of a skill", ("skill",) if "skill" in config else ())
+    outputs = flag(config, "outputs", True)
+    return SkillTrigger(skill, flag(config, "should_trigger", True), scope.all, scope.compat, outputs)
+
+
+def skill_used(config: Config, scope: Scope, explicit: bool) -> Rule:
+    inverse = (str(config["type"]) == "not-skill-used") != flag(config, "inverse", False)
+    value: Any = config.get("value", config.get("skill"))
+    wanted = skill_counts(value)
+    if inverse and is_object(value):
+        if "min" in value or value.get("max", 0) != 0:
+            raise ConfigError("not-skill-used takes no bounds but max: 0", ("value",))
+    return SkillUsed(wanted, inverse, scope.all, scope.compat)
+
+
+def tool_used(config: Config, scope: Scope, explicit: bool) -> Rule:
+    value: Any = config.get("value")
+    items: list[Any] = value if is_list(value) else [value]
+    matchers: list[Matcher] = []
+    for i, item in enumerate(items):
+        path: tuple[str | int, ...] = ("value", i) if is_list(value) else ("value",)
+        found = matcher_of(item, path)
+        if found.pattern == "*" and not isinstance(item, str):
+            raise ConfigError("tool-used needs a name or a pattern", path)
+        # "used" means a tool; a command counts as one but where AgentV keeps them apart.
+        matchers.append(Matcher(found.pattern, found.type or "tool", found.least, found.most))
+    return StepCount(matchers, flag(config, "inverse", False), scope.all, scope.compat)
+
+
+def args_match(config: Config, scope: Scope, explicit: bool) -> Rule:
+    value: Any = config.get("value")
+    if not is_object(value):
+        raise ConfigError("tool-args-match needs {name | pattern, args}", ("value",))
+    item: Mapping[str, Any] = value
+    args = item.get("args", item.get("arguments", MISSING))
+    if args is MISSING:
+        raise ConfigError("tool-args-match needs args", ("value",), ("args", "arguments"))
+    mode = item.get("mode", "partial")
+    if mode not in ("partial", "exact"):
+        raise ConfigError(f"tool-args-match knows no mode {mode!r}", ("value", "mode"), ("partial", "exact"))
+    found = matcher_of(item, ("value",))
+    if found.pattern == "*" and "name" not in item and "pattern" not in item:
+        raise ConfigError("tool-args-match needs a name or a pattern", ("value",))
+    defaults: Any = item.get("defaults", {})
+    if not is_object(defaults):
+        raise ConfigError("defaults is an object", ("value", "defaults"))
+    spec = ArgsSpec(args, mode == "exact", tuple(texts(item, "ignore")), dict(defaults))
+    return ArgsCheck(Matcher(found.pattern, found.type), spec, flag(config, "inverse", False), scope.all, scope.compat)
+
+
+def tool_sequence(config: Config, scope: Scope, explicit: bool) -> Rule:
+    value: Any = config.get("value")
+    mode = "in_order"
+    path: tuple[str | int, ...] = ("value",)
+    if is_object(value):
+        item: Mapping[str, Any] = value
+        value, mode, path = item.get("steps"), item.get("mode", "in_order"), ("value", "steps")
+    if mode not in ("in_order", "exact"):
+        raise ConfigError(f"tool-sequence knows no mode {mode!r}", ("value", "mode"), ("in_order", "exact"))
+    if not is_list(value) or not value:
+        raise ConfigError("tool-sequence needs a list of steps", path)
+    items: list[Any] = value
+    steps = [matcher_of(one, (*path, i)) for i, one in enumerate(items)]
+    return ToolSequence(steps, mode == "exact", flag(config, "inverse", False), scope.all, scope.compat)
+
+
+def step_count(config: Config, scope: Scope, explicit: bool) -> Rule:
+    value: Any = config.get("value")
+    if not is_object(value) or ("min" not in value and "max" not in value):
+        raise ConfigError("step-count needs min or max", ("value",), ("min", "max"))
+    found = matcher_of(value, ("value",))
+    inverse = flag(config, "inverse", False)
+    return StepCount([found], inverse, scope.all, scope.compat, "trajectory:step-count")
+
+
+METRICS = (
+    "max_tool_calls",
+    "max_llm_calls",
+    "max_tokens",
+    "max_cost_usd",
+    "max_duration_ms",
+    "target_exploration_ratio",
+    "max_turns",
+    "max_first_edit_turn",
+)
+
+
+def metrics(config: Config, scope: Scope, explicit: bool) -> Rule:
+    numbers = ((name, number(config, name, 0.0)) for name in METRICS)
+    limits = {name: most for name, most in numbers if most is not None}
+    if not limits:
+        raise ConfigError("execution-metrics needs a limit", (), METRICS)
+    tolerance = number(config, "exploration_tolerance", 0.0)
+    return Budgets(limits, True, 0.2 if tolerance is None else tolerance, scope.all, scope.compat)
+
+
+def budget(limit: str, *keys: str) -> Maker:
+    def make(config: Config, scope: Scope, explicit: bool) -> Rule:
+        for key in keys:
+            most = number(config, key, 0.0)
+            if most is not None:
+                return Budgets({limit: most}, False, all_streams=scope.all, compat=scope.compat)
+        raise ConfigError(f"{config['type']} needs {keys[0]}", (), keys)
+
+    return make
+
+
+def token_usage(config: Config, scope: Scope, explicit: bool) -> Rule:
+    names = ("max_total", "max_input", "max_output")
+    numbers = ((name, number(config, name, 0.0)) for name in names)
+    limits = {name: most for name, most in numbers if most is not None}
+    if not limits:
+        raise ConfigError("token-usage needs a limit", (), names)
+    return Budgets(limits, False, all_streams=scope.all, compat=scope.compat)
+
+
+def forbid(config: Config, scope: Scope, explicit: bool) -> Rule:
+    forms = texts(config, "calls", "value", "tools")
+    if not forms:
+        raise ConfigError("forbid needs a list of calls, such as Bash(rm *)", (), ("calls",))
+    return Forbid(forms, scope.all_unless_told)
+
+
+def watched(config: Config, scope: Scope, explicit: bool) -> Rule:
+    used, unused = texts(config, "used", "value"), texts(config, "not_used", "unused")
+    if not used and not unused:
+        raise ConfigError("watched-commands needs used or not_used", (), ("used", "not_used"))
+    return WatchedCommands(used, unused, scope.all_unless_told)
+
+
+def repeats(config: Config, scope: Scope, explicit: bool) -> Rule:
+    most = integer(config, "max", 1)
+    most = integer(config, "value", 1) if most is None else most
+    if most is None:
+        raise ConfigError("max-repeats needs max", (), ("max",))
+    window = integer(config, "window", 2)
+    if window is not None and window > 10_000:
+        raise ConfigError("window is at most 10000", ("window",))
+    return MaxRepeats(most, 100 if window is None else window, texts(config, "tools"), scope.all)
+
+
+def answer(config: Config, scope: Scope, explicit: bool) -> Rule:
+    kind = str(config["type"])
+    values = texts(config, "value") if kind != "is-json" else []
+    if not values and kind != "is-json":
+        raise ConfigError(f"{kind} needs value", (), ("value",))
+    flags = config.get("flags", "")
+    return Answer(kind, values, flags if isinstance(flags, str) else "")
