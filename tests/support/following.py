@@ -1,7 +1,9 @@
 """Followers for tests: in this process, in a folder of its own, and what they must have written."""
 
 import json
+import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +15,10 @@ from agentv_stream.settings import Settings, StreamLog
 
 
 class Desk:
-    """A folder with logs, outputs, cursors; `said` collects what followers tell, `lines` what they emit."""
+    """A folder with logs, outputs, cursors; `said` collects what followers tell, `emitted` what they emit."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clock = clock
         self.logs = folder / "logs"
         self.out = folder / "out"
         self.state = folder / "state"
@@ -33,7 +36,7 @@ class Desk:
         self.store = CursorStore(self.state, "test")
         settings = Settings(out=self.out, stream_log=stream_log)
         made = Plan(find_roots([str(self.logs)]), settings, settle_seconds=0.0, **plan)
-        follower = Follower(made, self.store, self.say, self.emitted.append)
+        follower = Follower(made, self.store, self.say, self.emitted.append, self.clock)
         follower.begin()
         return follower
 

@@ -44,11 +44,20 @@ MOST_HOT = 128
 
 
 class Follower:
-    """See the module. `store` None: nothing is remembered between runs. `emit` takes lines of merged events."""
+    """See the module. `store` None: nothing is remembered between runs. `emit` takes lines of merged events.
+
+    `clock` gives monotonic seconds: by it sessions rest, are committed and tried again.
+    """
 
     def __init__(
-        self, plan: Plan, store: CursorStore | None, say: Say, emit: Callable[[bytes], None] | None = None
+        self,
+        plan: Plan,
+        store: CursorStore | None,
+        say: Say,
+        emit: Callable[[bytes], None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self.clock = clock
         self.plan = plan
         self.store = store
         self.say = say
@@ -61,7 +70,7 @@ class Follower:
         self.files = OpenFiles()
         self.stores = Stores(say)
         self.taken: dict[str, int] = {}  # transcript path: session
-        self.last_growth = time.monotonic()
+        self.last_growth = self.clock()
         self.warm: dict[str, float] = {}  # files that grew lately, with the time
         self.found: dict[str, Found] = {}
         self._began = False
@@ -130,7 +139,7 @@ class Follower:
             number = self._changed(path)
             if number:
                 todo[number] = None
-        now = time.monotonic()
+        now = self.clock()
         for number, (_, retry_at, _) in list(self.troubles.items()):
             if now >= retry_at:
                 todo[number] = None
@@ -267,6 +276,7 @@ class Follower:
             self.taken.pop(str(other.outputs.state.path(TRANSCRIPT)), None)
             other.outputs.remove()
         self._drop(other)
+        self._rotation.forget(number)
         self._backlog.discard(number)
         self.troubles.pop(number, None)
         for one in other.inputs:
@@ -333,6 +343,12 @@ class Follower:
                     self._forget(session)
                     return None
                 session.begin_again()
+                for one, kept in zip(session.inputs, row.inputs, strict=True):
+                    entry = self.entries.get(kept.path)
+                    if kept.signature is not None and not is_stored(kept.path):
+                        signature = one.file.read_before(kept.signature, kept.mark)
+                        if entry is not None and entry.signature is not None:
+                            entry.signature = signature
                 self._backlog.add(number)
         except (CursorError, SinkError) as error:
             self._trouble(number, error)
@@ -358,6 +374,7 @@ class Follower:
         if self.store is not None:
             self.store.forget([session.number])
         self.taken = {path: owner for path, owner in self.taken.items() if owner != session.number}
+        self._rotation.forget(session.number)
         for path in [p for p, e in self.entries.items() if e.number == session.number]:
             del self.entries[path]
         self._backlog.add(session.number)  # so that there is another look
@@ -387,13 +404,13 @@ class Follower:
         if grown:
             dialect = session.dialect
             self._rotation.native(session.main, dialect.name if dialect else None, session.native_id, number)
-            now = time.monotonic()
+            now = self.clock()
             self.last_growth = self._grown_at[number] = now
             for one in session.inputs:
                 self.warm[one.path] = now
             if now >= self._companions_at.get(number, 0.0):
                 self._companions(session, self._folder)
-                took = time.monotonic() - now
+                took = self.clock() - now
                 self._companions_at[number] = now + max(2.0, took * SHARE)
 
     def _read(self, session: Followed) -> bool:
@@ -432,7 +449,7 @@ class Follower:
         if number not in self.troubles or self.troubles[number][0] != text:
             session = self.hot.get(number)
             self.say("blocked, nothing is committed", path=session.main if session else number, error=text)
-        self.troubles[number] = (text, time.monotonic() + wait, wait)
+        self.troubles[number] = (text, self.clock() + wait, wait)
         session = self.hot.pop(number, None)
         if session is None:
             return
@@ -447,14 +464,15 @@ class Follower:
                 del self.entries[one.path]
         if not session.saved:
             self.troubles.pop(number)
+            self._rotation.forget(number)
             again = self.open(session.main)
-            self.troubles[again.number] = (text, time.monotonic() + wait, wait)
+            self.troubles[again.number] = (text, self.clock() + wait, wait)
 
     # --- rest
 
     def _rest(self) -> None:
         """Settles and commits what is due, and lets go of what is at rest."""
-        now = time.monotonic()
+        now = self.clock()
         for number, session in list(self.hot.items()):
             quiet = now - self._grown_at.get(number, 0.0) >= self.plan.settle_seconds
             due = now >= self._settle_at.get(number, 0.0) and number not in self._backlog
@@ -485,7 +503,7 @@ class Follower:
 
     def settle(self, session: Followed) -> None:
         """Outputs as of a finished session."""
-        begun = time.monotonic()
+        begun = self.clock()
         undecided = session.chain is None
         try:
             session.settle()
@@ -504,7 +522,7 @@ class Follower:
         if session.strange:
             for one in session.inputs:
                 self.entries[one.path] = Entry(one.file.signature, session.number, "ignored")
-        took = time.monotonic() - begun
+        took = self.clock() - begun
         self._settle_at[session.number] = begun + took * SHARE
 
     def settle_all(self) -> None:
@@ -518,7 +536,7 @@ class Follower:
         """Writes the cursors of sessions whose outputs are written; how often, depends on what it costs."""
         if self.store is None:
             return
-        begun = time.monotonic()
+        begun = self.clock()
         due = [
             s for s in sessions if s.dirty and s.committable and (force or begun >= self._commit_at.get(s.number, 0))
         ]
@@ -528,11 +546,11 @@ class Follower:
         try:
             with self.store.transaction():
                 for session in due:
-                    at = time.monotonic()
+                    at = self.clock()
                     row, hashes = session.row()
                     self.store.put(row, hashes, session.hashes_anew)
                     done.append(session)
-                    self._commit_at[session.number] = at + max(0.25, (time.monotonic() - at) * SHARE)
+                    self._commit_at[session.number] = at + max(0.25, (self.clock() - at) * SHARE)
         except CursorError as error:
             if self.store_trouble != str(error):
                 self.say("cursors cannot be written", error=str(error))
@@ -548,7 +566,7 @@ class Follower:
             if session.outputs is not None and session.outputs.state is not None:
                 self.taken[str(session.outputs.state.path(TRANSCRIPT))] = session.number
         self.counts.commits += len(done)
-        self.counts.commit_seconds += time.monotonic() - begun
+        self.counts.commit_seconds += self.clock() - begun
 
     def close(self) -> None:
         """Lets go of everything."""

@@ -6,6 +6,7 @@ compared at every change. A rewrite that keeps the inode, the size and those 8 K
 
 import os
 from collections import OrderedDict
+from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO, Literal, TypeAlias
@@ -96,6 +97,7 @@ class GrowingFile:
         self.packed = False
         self._stream: BinaryIO | None = None
         self._expected: Mark | None = None
+        self._past: Mark | None = None
         self._head = b""
         self._window = b""  # what stands before the unfinished line
         self._partial = b""  # the end of the unfinished line
@@ -117,8 +119,27 @@ class GrowingFile:
             return self.signature.size if self._stream is not None or not self.position else 0
         return max(0, self.signature.size - self.position)
 
+    def read_before(self, signature: Signature, mark: Mark) -> Signature:
+        """It is read from its beginning, but is the file of which so much was read once: it may yet be rotated.
+
+        Gives the signature with the inode that it has now: a copy may have taken its place.
+        """
+        with suppress(OSError):
+            now = os.stat(self.path)  # noqa: PTH116 - as in `look`
+            signature = signature._replace(device=now.st_dev, inode=now.st_ino)
+        self.identity, self._past = signature[:2], mark
+        return signature
+
+    def taken_over_by(self, path: str) -> "GrowingFile":
+        """The file that goes on where this one was: it holds all that was read of it."""
+        other = GrowingFile(path, self.files, None if self._past is not None else self.mark(), self.reader.cap)
+        other._past = self._past
+        return other
+
     def mark(self) -> Mark:
-        """The position behind the last whole line, as a cursor keeps it."""
+        """The position behind the last whole line, as a cursor keeps it; of a file not begun anew yet, the old one."""
+        if self._past is not None:
+            return self._past
         if self._expected is not None:
             return self._expected
         head, tail = self._head[: self.reader.offset], self._window
@@ -138,6 +159,8 @@ class GrowingFile:
             return "grown" if self.backlog else "same"
         if before is None and self._expected is None:
             self.packed = compression(Path(self.path)) is not None
+            if self._past is not None and self.identity not in (None, signature[:2]) and not self._recognise(self.path):
+                return "replaced"
             self.signature = signature
             return "grown" if signature.size else "same"
         if (self.same_file() or signature[:2]) != signature[:2]:
@@ -240,7 +263,7 @@ class GrowingFile:
 
     def feed(self, data: bytes, arrived_ms: int | None) -> tuple[Batch, ...]:
         """Takes bytes that `read` gave; gives the records that they end."""
-        start = self.position
+        start, self._past = self.position, None
         if len(self._head) < WINDOW and start <= WINDOW:
             self._head = (self._head[:start] + data)[:WINDOW]
         batches = self.reader.push(Chunk(data, arrived_ms, self.path))

@@ -196,7 +196,7 @@ class Rotation:
             how = "compressed" if Path(copy).name != Path(one.path).name else "moved"
             session.inputs = [i for i in session.inputs if i.path != copy]
             follower.entries.pop(copy, None)
-            place = GrowingFile(copy, follower.files, one.file.mark(), one.file.reader.cap)
+            place = one.file.taken_over_by(copy)
             old, one.file = one.path, place
             place.path = old
             self._rename(session, one, copy, how)
@@ -241,6 +241,10 @@ class Rotation:
         """A session says its id."""
         if dialect is not None and native is not None:
             self._natives.setdefault((main.rpartition("/")[0], dialect, native), number)
+
+    def forget(self, number: int) -> None:
+        """There is no such session any more: the next one that says its id is the one that further parts belong to."""
+        self._natives = {key: owner for key, owner in self._natives.items() if owner != number}
 
     def further_part(self, found: Found) -> bool:
         """Whether a new file goes on with a session: it says its id; or it says none and bears a rotated log's name."""
