@@ -16,6 +16,7 @@ import pytest
 
 from agentv_stream.session import Report, StreamSession
 from agentv_stream.settings import Settings
+from agentv_stream.signals import heeded
 from agentv_stream.source import FileSource
 from support.consuming import LIMIT_SECONDS, STREAM, rows_of, start
 from support.growing_logs import claude_records
@@ -54,6 +55,27 @@ def ended(process: "Popen[bytes]", rest: bytes | None = b"") -> tuple[int, str]:
     _, err = process.communicate(rest, timeout=LIMIT_SECONDS)
     assert b"Traceback" not in err
     return process.returncode, err.decode()
+
+
+async def test_signals_are_told_and_do_nothing_else() -> None:
+    told: list[int] = []
+    with anyio.fail_after(LIMIT_SECONDS):
+        async with heeded(told.append):
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGINT):
+                before = len(told)
+                os.kill(os.getpid(), number)
+                while len(told) == before:
+                    await anyio.lowlevel.checkpoint()
+    assert told == [signal.SIGINT, signal.SIGTERM, signal.SIGINT]
+
+
+async def test_what_fails_within_is_raised_as_it_is_and_signals_do_again_what_they_did() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(KeyError, match="mine"):
+        async with heeded(lambda number: None):
+            assert signal.getsignal(signal.SIGTERM) != before
+            raise KeyError("mine")
+    assert signal.getsignal(signal.SIGTERM) == before
 
 
 def test_one_interrupt_lets_the_agent_finish(tmp_path: Path) -> None:

@@ -1,0 +1,118 @@
+"""Cursors: what was put is there after a restart, all of it or nothing, and belongs to one follower."""
+
+import sqlite3
+import stat
+from pathlib import Path
+
+import pytest
+
+from agentv_stages.provider import DecodeContext
+from agentv_stream.discovery.places import Signature
+from agentv_stream.following.cursors import FILE, CursorError, CursorStore, InputRow, SessionRow, state_folder
+from agentv_stream.following.growing import Mark, digest
+
+BIG = 2**64 - 1  # inodes are unsigned, SQLite's integers are not
+
+
+def row(store: CursorStore, main: str = "/logs/a.jsonl") -> SessionRow:
+    signature = Signature(BIG, BIG - 1, 500, 1_700_000_000_000_000_000, 1_700_000_000_000_000_001)
+    inputs = [
+        InputRow(main, "live", 1, signature, Mark(480, 7, digest(b"h"), 100, digest(b"t"), 50), 2, DecodeContext(main)),
+        InputRow("/logs/sub.jsonl", "done", 0, None, Mark(), 0, DecodeContext("/logs/sub.jsonl", "s", "call", "ses")),
+    ]
+    return SessionRow(
+        store.new_id(), main, "claude", "claude-session", "n-1", False, 0, 12, b'{"a":1}' * 900, inputs=inputs
+    )
+
+
+def put(store: CursorStore, one: SessionRow, hashes: bytes = b"", anew: bool = False) -> None:
+    with store.transaction():
+        store.put(one, hashes, anew)
+
+
+def test_a_session_comes_back_as_it_was_put(tmp_path: Path) -> None:
+    store = CursorStore(tmp_path, "here")
+    one = row(store)
+    put(store, one)
+    store.close()
+    store = CursorStore(tmp_path, "here")
+    back = store.load(one.id)
+    assert back is not None
+    one.committed_ms = back.committed_ms
+    assert back == one
+    (listed,) = store.sessions()
+    assert (listed.inputs, listed.state) == (one.inputs, None)
+    assert store.new_id() > one.id
+    store.close()
+
+
+def test_a_transaction_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    store = CursorStore(tmp_path, "here")
+    one = row(store)
+    with pytest.raises(ZeroDivisionError), store.transaction():
+        store.put(one, b"12345678")
+        _ = 1 // 0
+    assert store.load(one.id) is None
+    assert store.seen(one.id) == {}
+    store.check()  # and the next one can begin
+    store.close()
+
+
+def test_hashes_are_counted_and_a_session_read_again_has_only_its_new_ones(tmp_path: Path) -> None:
+    store = CursorStore(tmp_path, "here")
+    one = row(store)
+    put(store, one, b"aaaaaaaabbbbbbbb")
+    put(store, one, b"aaaaaaaa")
+    assert store.seen(one.id) == {b"aaaaaaaa": 2, b"bbbbbbbb": 1}
+    put(store, one, b"cccccccc", anew=True)
+    assert store.seen(one.id) == {b"cccccccc": 1}
+    store.forget([one.id])
+    assert (store.seen(one.id), store.load(one.id), store.sessions()) == ({}, None, [])
+    store.close()
+
+
+def test_consumers_share_the_database_and_nothing_else(tmp_path: Path) -> None:
+    first, second = CursorStore(tmp_path, "first"), CursorStore(tmp_path, "second")
+    put(first, row(first))
+    assert second.sessions() == []
+    assert len(second.sessions(every_consumer=True)) == 1
+    assert first.consumers() == {"first": 1}
+    assert first.claim("/out/x", take=True) is False
+    assert first.claim("/out/x", take=False) is True
+    assert second.claim("/out/x", take=False) is False
+    first.close()
+    second.close()
+
+
+def test_one_consumer_has_one_follower_at_a_time(tmp_path: Path) -> None:
+    store = CursorStore(tmp_path, "here")
+    with pytest.raises(CursorError, match="another follower"):
+        CursorStore(tmp_path, "here")
+    CursorStore(tmp_path, "here", read_only=True).close()
+    store.close()
+    CursorStore(tmp_path, "here").close()
+
+
+def test_the_database_is_private(tmp_path: Path) -> None:
+    CursorStore(tmp_path / "state", "here").close()
+    assert stat.S_IMODE((tmp_path / "state" / FILE).stat().st_mode) == 0o600
+
+
+def test_another_version_and_a_file_that_is_no_database_are_told(tmp_path: Path) -> None:
+    CursorStore(tmp_path, "here").close()
+    with sqlite3.connect(tmp_path / FILE) as database:
+        database.execute("PRAGMA user_version=9")
+    database.close()
+    with pytest.raises(CursorError, match="version 9"):
+        CursorStore(tmp_path, "here", read_only=True)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / FILE).write_bytes(b"no database at all" * 100)
+    with pytest.raises(CursorError, match="cannot use"):
+        CursorStore(tmp_path / "other", "here", read_only=True)
+
+
+def test_the_folder_is_the_own_variable_else_the_states_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    assert state_folder() == tmp_path / "agentv-stream"
+    monkeypatch.setenv("AGENTV_STREAM_STATE", str(tmp_path / "own"))
+    assert state_folder() == tmp_path / "own"

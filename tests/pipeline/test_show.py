@@ -1,0 +1,78 @@
+"""A session for people: turns, calls, what failed, shortened texts; nothing in it acts on the terminal."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agentv_stream.discovery.places import find_roots
+from agentv_stream.discovery.show import LINES_OF_TEXT, show_session
+from agentv_stream.errors import NotALog, SourceError, UsageError
+from support.consuming import SESSION, STREAM
+from support.growing_logs import claude_records
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def shown(path: Path | str, width: int = 100, full: bool = False, roots: tuple[str, ...] = ()) -> list[str]:
+    return list(show_session(str(path), None, find_roots(roots), width, full))
+
+
+def test_head_turns_and_foot_tell_what_the_statistics_tell() -> None:
+    lines = shown(EXAMPLES / "claude.jsonl")
+    assert lines[0].startswith("session 5d0c1f3a-6f0e-4b7b-9a53-2f6f1b8f8a10  claude  claude-sonnet-4-5-20250929")
+    assert "status complete" in lines[1]
+    assert [f"turn {n}" in "\n".join(lines) for n in (1, 8, 9)] == [True, True, False]
+    assert lines[-2].startswith("turns 8, calls 11 (")
+    assert "tokens in 200,080 out 1,312, cost $0.0930" in lines[-1]
+    assert "first edit turn 5" in lines[-1]
+
+
+def test_a_call_that_failed_shows_its_output_a_good_one_does_not() -> None:
+    lines = shown(EXAMPLES / "gemini.jsonl", 200)
+    (at,) = [n for n, line in enumerate(lines) if line.startswith("  ✗ Edit error")]
+    assert lines[at + 1].startswith("      ")
+    good = next(n for n, line in enumerate(lines) if line.startswith("  ✓ Read"))
+    assert not lines[good + 1].startswith("      ")
+    assert len(shown(EXAMPLES / "gemini.jsonl", 200, full=True)) > len(lines)
+
+
+@pytest.mark.parametrize("width", [40, 80])
+@pytest.mark.parametrize("path", [EXAMPLES / "codex.jsonl", STREAM, SESSION], ids=["codex", "stream", "session"])
+def test_no_line_is_wider_than_the_terminal(path: Path, width: int) -> None:
+    assert max(map(len, shown(path, width))) <= width
+
+
+def test_long_texts_are_cut_and_say_by_how_much(tmp_path: Path) -> None:
+    log = tmp_path / "a.jsonl"
+    text = json.dumps("\n".join(f"line {n}" for n in range(LINES_OF_TEXT + 5)))[1:-1].encode()
+    log.write_bytes(b"\n".join(r.replace(b"please work", text) for r in claude_records("aaaa-1", 1)) + b"\n")
+    assert "    … 5 lines more" in shown(log)
+    assert f"    line {LINES_OF_TEXT + 3}" in shown(log, full=True)
+
+
+def test_a_call_without_a_result_is_asked_about(tmp_path: Path) -> None:
+    log = tmp_path / "a.jsonl"
+    log.write_bytes(b"\n".join(claude_records("aaaa-1", 2)[:-1]) + b"\n")
+    assert any(line.startswith("  ? Bash unpaired") for line in shown(log))
+
+
+def test_a_session_is_found_by_the_beginning_of_its_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for session in ("aaaa-1", "aabb-2"):
+        log = tmp_path / "logs" / f"{session}.jsonl"
+        log.parent.mkdir(exist_ok=True)
+        log.write_bytes(b"\n".join(claude_records(session, 1)) + b"\n")
+    roots = (str(tmp_path / "logs"),)
+    assert shown("aab", roots=roots)[0].startswith("session aabb-2")
+    for name, error in (("aa", UsageError), ("zz", SourceError)):
+        with pytest.raises(error):
+            shown(name, roots=roots)
+
+
+def test_what_is_no_log_is_told(tmp_path: Path) -> None:
+    (tmp_path / "notes").write_text("buy apples\n")
+    with pytest.raises(NotALog):
+        shown(tmp_path / "notes")
+    with pytest.raises(SourceError):
+        shown(tmp_path)

@@ -1,0 +1,178 @@
+"""The transcript's file: when it begins, whose place it may take, what a run that is cut short leaves."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agentv_stages.batch import Batch
+from agentv_stages.consolidate import Consolidate
+from agentv_stages.sinks.transcript import Identity
+from agentv_stream.errors import SinkError
+from agentv_stream.summary import SessionReader
+from agentv_stream.transcript_sink import CaseSink, TranscriptSink, is_of_session, log_of
+from support.consuming import rows_of
+from support.fake_agents import READ_EDIT, SESSION, stream
+
+LOG = stream(READ_EDIT)
+
+
+class Way:
+    """A stream on its way to a sink in `folder`: one batch a line."""
+
+    def __init__(self, folder: Path, data: bytes = LOG) -> None:
+        self.folder = folder
+        self._reader = SessionReader(iter(data.splitlines(keepends=True)), "log.jsonl", "claude")
+        self.observer = self._reader.observer
+
+    def place(self) -> tuple[Path, str, Identity]:
+        session = self.observer.facts.session_id or "unknown"
+        identity = Identity.of(
+            self.observer, test_id="t", target="base", session_id=session, path="log.jsonl", started_ms=0
+        )
+        return self.folder, "name", identity
+
+    def batches(self) -> Iterator[Batch]:
+        consolidate = Consolidate()
+        for batch in self._reader.batches():
+            yield from consolidate.push(batch)
+        yield from consolidate.flush()
+
+    def sink(self, finished: bool = False, named: Path | None = None) -> TranscriptSink:
+        return TranscriptSink(self.place, self.observer, finished, named)
+
+    async def through(self, sink: TranscriptSink | CaseSink) -> Path:
+        for batch in self.batches():
+            await sink.write(batch)
+        await sink.close(True)
+        assert sink.path is not None
+        return sink.path
+
+
+async def test_rows_stand_in_the_file_while_the_agent_works_and_totals_at_the_end(tmp_path: Path) -> None:
+    way = Way(tmp_path)
+    sink = way.sink()
+    grown: list[int] = []
+    for batch in way.batches():
+        await sink.write(batch)
+        if sink.path is not None:
+            grown.append(len(rows_of(sink.path)))
+    assert grown[0] < len(READ_EDIT) <= grown[-1]
+    assert sink.path is not None
+    assert "transcript_cost_usd" not in rows_of(sink.path)[0]
+    before = sink.path.read_bytes()
+    await sink.close(True)
+    assert rows_of(sink.path)[0]["transcript_cost_usd"] == 0.25
+    assert sink.path.stat().st_size >= len(before)
+    assert sink.path.stat().st_mode & 0o777 == 0o600
+
+
+async def test_no_row_is_written_before_the_session_has_a_name(tmp_path: Path) -> None:
+    anonymous = LOG.replace(f', "session_id": "{SESSION}"'.encode(), b"")
+    way = Way(tmp_path, anonymous)
+    sink = way.sink()
+    for batch in way.batches():
+        await sink.write(batch)
+        assert sink.path is None
+    await sink.close(True)
+    assert sink.path is not None
+    assert rows_of(sink.path)[0]["source"]["session_id"] == "unknown"
+
+
+async def test_patience_with_a_nameless_stream_ends(tmp_path: Path) -> None:
+    way = Way(tmp_path, LOG.replace(f', "session_id": "{SESSION}"'.encode(), b""))
+    sink = way.sink()
+    sink.patience = 3
+    for batch in way.batches():
+        await sink.write(batch)
+    assert sink.path is not None
+    await sink.close(True)
+
+
+async def test_a_finished_session_takes_its_own_place_and_at_once(tmp_path: Path) -> None:
+    way = Way(tmp_path, stream(READ_EDIT, whole=False))
+    first = await way.through(way.sink())
+    old = first.read_bytes()
+    way = Way(tmp_path)
+    sink = way.sink(finished=True)
+    for batch in way.batches():
+        await sink.write(batch)
+        assert first.read_bytes() == old
+    await sink.close(True)
+    assert sink.path == first
+    assert first.read_bytes() != old
+    assert [path.name for path in tmp_path.iterdir()] == ["name.transcript.jsonl"]
+
+
+@pytest.mark.parametrize("finished", [False, True])
+async def test_the_place_of_another_session_is_left_alone(tmp_path: Path, finished: bool) -> None:
+    other = LOG.replace(SESSION.encode(), SESSION.replace("1111", "9999").encode())
+    way = Way(tmp_path, other)
+    first = await way.through(way.sink())
+    old = first.read_bytes()
+    way = Way(tmp_path)
+    second = await way.through(way.sink(finished))
+    assert (first.name, second.name) == ("name.transcript.jsonl", "name-2.transcript.jsonl")
+    assert first.read_bytes() == old
+
+
+async def test_a_stream_takes_no_place_not_even_that_of_its_session(tmp_path: Path) -> None:
+    for name in ("name.transcript.jsonl", "name-2.transcript.jsonl"):
+        way = Way(tmp_path)
+        assert (await way.through(way.sink())).name == name
+
+
+async def test_a_file_that_was_asked_for_is_written_anew_whatever_stood_there(tmp_path: Path) -> None:
+    named = tmp_path / "mine.jsonl"
+    named.write_text("words\n" * 10_000)
+    way = Way(tmp_path)
+    assert await way.through(way.sink(named=named)) == named
+    assert len(rows_of(named)) == len(READ_EDIT)
+
+
+async def test_a_run_that_is_cut_short_leaves_the_rows_that_were_complete(tmp_path: Path) -> None:
+    way = Way(tmp_path)
+    sink = way.sink()
+    for _, batch in zip(range(4), way.batches(), strict=False):
+        await sink.write(batch)
+    await sink.close(False)
+    assert sink.path is not None
+    assert len(rows_of(sink.path)) == 1
+    empty = Way(tmp_path / "empty").sink()
+    await empty.close(False)
+    assert empty.path is None
+
+
+async def test_a_folder_that_cannot_be_is_an_error_of_the_sink(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    way = Way(tmp_path / "file")
+    with pytest.raises(SinkError, match="file"):
+        await way.through(way.sink())
+
+
+async def test_whose_transcript_a_file_is(tmp_path: Path) -> None:
+    way = Way(tmp_path)
+    path = await way.through(way.sink())
+    assert is_of_session(path, SESSION)
+    assert log_of(path, SESSION) == "log.jsonl"
+    assert not is_of_session(path, "another")
+    assert log_of(path, "another") == ""
+    for data in (b"", b"words\n", b'{"source": 1}\n', b"\xff\n"):
+        path.write_bytes(data)
+        assert not is_of_session(path, SESSION)
+        assert log_of(path, SESSION) == ""
+
+
+async def test_the_case_line_appears_at_the_end_and_at_once(tmp_path: Path) -> None:
+    way = Way(tmp_path)
+    sink = CaseSink(way.place, way.observer)
+    for batch in way.batches():
+        await sink.write(batch)
+        assert sink.path is None or not sink.path.exists()
+    await sink.close(True)
+    (path,) = tmp_path.iterdir()
+    assert path.name == "name.case.jsonl"
+    (case,) = rows_of(path)
+    assert [call["tool"] for message in case["output"] for call in message.get("toolCalls", ())] == [
+        name for name, _ in READ_EDIT
+    ]
