@@ -109,6 +109,13 @@ def test_replaced_by_a_copy_and_rotated_between_the_start_and_the_first_look(log
     log.check()
 
 
+def test_replaced_by_a_copy_and_rotated_between_two_looks(log: Log) -> None:
+    log.write(2)
+    log.recreate()
+    log.rotate(5)
+    log.check()
+
+
 def test_compressed_between_the_start_and_the_first_look(log: Log) -> None:
     log.write(5)
     log.crash()

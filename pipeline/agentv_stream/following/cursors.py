@@ -41,6 +41,7 @@ CREATE TABLE IF NOT EXISTS input(
 CREATE TABLE IF NOT EXISTS seen(session INTEGER NOT NULL, hashes BLOB NOT NULL);
 CREATE INDEX IF NOT EXISTS seen_session ON seen(session);
 CREATE TABLE IF NOT EXISTS place(path TEXT PRIMARY KEY, consumer TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS made(path TEXT PRIMARY KEY, device TEXT NOT NULL, inode TEXT NOT NULL) WITHOUT ROWID;
 """
 
 
@@ -185,6 +186,36 @@ class CursorStore:
             if ours is None and take:
                 self._db.execute("INSERT OR REPLACE INTO place VALUES(?,?)", (path, self.consumer))
             return ours is not None
+        except sqlite3.Error as error:
+            raise CursorError(f"cannot write the cursors in {self.path}: {error}") from error
+
+    def made(self, path: Path) -> None:
+        """The file that stands at a claimed path is ours: made by us, or taken over. Raises: CursorError, OSError."""
+        stat = path.stat()
+        try:
+            values = (str(path), str(stat.st_dev), str(stat.st_ino))
+            self._db.execute("INSERT OR REPLACE INTO made VALUES(?,?,?)", values)
+        except sqlite3.Error as error:
+            raise CursorError(f"cannot write the cursors in {self.path}: {error}") from error
+
+    def is_made(self, path: Path) -> bool:
+        """Whether the very file that stands at a path is ours: a claim alone outlives what it was made for.
+
+        Raises: CursorError.
+        """
+        try:
+            stat = path.stat()
+            row = self._db.execute("SELECT device,inode FROM made WHERE path=?", (str(path),)).fetchone()
+        except OSError:
+            return False
+        except sqlite3.Error as error:
+            raise CursorError(f"cannot read the cursors in {self.path}: {error}") from error
+        return row is not None and row == (str(stat.st_dev), str(stat.st_ino))
+
+    def unmade(self, path: Path) -> None:
+        """Our file was removed: another one may get its inode. Raises: CursorError."""
+        try:
+            self._db.execute("DELETE FROM made WHERE path=?", (str(path),))
         except sqlite3.Error as error:
             raise CursorError(f"cannot write the cursors in {self.path}: {error}") from error
 

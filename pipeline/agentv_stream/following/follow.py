@@ -611,7 +611,8 @@ class Follower:
         def place(observer: Observer, named_ms: int | None) -> tuple[Path, str, Identity]:
             folder, name, identity = place_of(observer, session.main, self.plan.settings, named_ms, ours)
             for left in left_by_crash(folder, name, identity):
-                if ours(left):
+                if ours(left) and self.store is not None and self.store.is_made(left):
+                    self.store.unmade(left)
                     self.say("what a crash left under another start is made again", path=str(left))
                     for suffix in SUFFIXES:
                         left.with_name(left.name.removesuffix(TRANSCRIPT) + suffix).unlink(missing_ok=True)
@@ -626,7 +627,11 @@ class Follower:
         def claim(path: Path, take: bool) -> bool:
             return self.store is not None and self.store.claim(str(path), take)
 
-        return FollowOutputs(place, self.plan.settings.stream_log, taken, claim)
+        def made(path: Path, there: bool) -> None:
+            if self.store is not None:
+                self.store.made(path) if there else self.store.unmade(path)
+
+        return FollowOutputs(place, self.plan.settings.stream_log, taken, claim, made)
 
     def _make_merged(self) -> MergedEvents | None:
         return MergedEvents(self.emit) if self.emit is not None else None

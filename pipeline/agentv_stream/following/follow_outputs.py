@@ -54,9 +54,10 @@ class OutputState(Struct):
 class Grown:
     """A private file that grows by whole lines and can be cut back to `length`. It is not kept open."""
 
-    def __init__(self, path: Path, length: int = 0) -> None:
+    def __init__(self, path: Path, length: int = 0, made: Callable[[Path], None] | None = None) -> None:
         self.path = path
         self.length = length
+        self._made = made  # told of a new file before anything is written to it
         self._end: int | None = None  # where the file ends; None while nobody looked
 
     def append(self, data: bytes, *, keep: bool = True) -> None:
@@ -127,7 +128,14 @@ class Grown:
             if self.length:
                 raise ShortOutput(str(self.path), OSError("it was removed")) from None
             prepare_folder(self.path.parent)
-            return os.open(self.path, flags | os.O_CREAT | os.O_EXCL, PRIVATE)
+            descriptor = os.open(self.path, flags | os.O_CREAT | os.O_EXCL, PRIVATE)
+            if self._made is not None:
+                try:
+                    self._made(self.path)
+                except BaseException:
+                    os.close(descriptor)
+                    raise
+            return descriptor
 
 
 class ShortOutput(SinkError):
@@ -139,6 +147,7 @@ class FollowOutputs:
 
     `place` says where they go once the session is known; it is told the start (UTC ms) that their name bore before.
     `taken` says whether a transcript is another session's, `claim` whether it was ours before; if told to, it takes it.
+    `made` is told of a transcript that is ours from now on (True), or was removed (False).
     """
 
     def __init__(
@@ -147,8 +156,10 @@ class FollowOutputs:
         stream_log: StreamLog,
         taken: Callable[[Path], bool],
         claim: Callable[[Path, bool], bool],
+        made: Callable[[Path, bool], None],
         result: bool = True,
     ) -> None:
+        self._made = made
         self._place = place
         self._claim = claim
         self._stream_log = stream_log
@@ -232,6 +243,7 @@ class FollowOutputs:
                 state.path(".dead").rmdir()
         except OSError as error:
             raise SinkError(str(state.path(TRANSCRIPT)), error) from error
+        self._made(state.path(TRANSCRIPT), False)
         self._named_ms = state.identity.started_ms
         self.state, self.provisional = None, False
 
@@ -308,6 +320,8 @@ class FollowOutputs:
         try:
             for file in (self._transcript, self._letters, self._log):
                 file.cut()
+            if path.exists():
+                self._made(path, True)
         except OSError as error:
             raise SinkError(str(path), error) from error
 
@@ -320,7 +334,7 @@ class FollowOutputs:
 
     def _use(self, state: OutputState) -> None:
         self.state = state
-        self._transcript = Grown(state.path(TRANSCRIPT), state.transcript)
+        self._transcript = Grown(state.path(TRANSCRIPT), state.transcript, lambda path: self._made(path, True))
         self._letters = Grown(state.path(LETTERS), state.letters)
         self._log = Grown(state.path(self._log_suffix), state.log)
         self._rows = TranscriptRows(state.identity)

@@ -46,6 +46,8 @@ def keep_rule(text: str) -> Callable[[Follower], None]:
                 break
             for path in files:
                 path.unlink(missing_ok=True)
+                if follower.store is not None:
+                    follower.store.unmade(path)
             total -= size
             follower.say("outputs removed by --keep", path=str(files[0]), bytes=size)
 

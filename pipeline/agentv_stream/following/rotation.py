@@ -25,6 +25,13 @@ def _name(path: str) -> str:
     return logical_name(path).rpartition("/")[2]
 
 
+def _inode(path: str) -> tuple[int, int] | None:
+    try:
+        return signature_of(Path(path).stat())[:2]
+    except OSError:
+        return None
+
+
 class Rotation:
     """Knows which files there are by inode and by name. `handle` is told what `GrowingFile.look` saw."""
 
@@ -83,7 +90,7 @@ class Rotation:
             self._gone(session, one)
         elif change == "replaced":
             self._drain(session, one)
-            moved = self._elsewhere(one)
+            moved = self._elsewhere(one) or self._rotated_copy(one)
             if moved is not None:
                 self._rename(session, one, moved, "rotated")
                 return  # the file at the old path is a new one; it is found by itself
@@ -141,6 +148,13 @@ class Rotation:
             if path != one.path and path not in self._follower.entries and self.continues(path, mark):
                 return path
         return None
+
+    def _rotated_copy(self, one: Input) -> str | None:
+        """A copy that took the file's place was rotated before anybody saw it there: then no inode tells it."""
+        path, mark = one.path + ".1", one.file.mark()
+        if not mark.offset or path in self._follower.entries or not Path(path).is_file():
+            return None
+        return path if self.continues(path, mark) else None
 
     def _paths_of(self, device: int, inode: int, folder: Path) -> list[str]:
         known = self._by_inode.get((device, inode))
@@ -234,8 +248,13 @@ class Rotation:
         ]
         if others:
             head = self._head(found.path)
-            alike += [path for path in others if self._head(path) in (head, b"")]
+            alike += [path for path in others if self._head(path) in (head, b"") or self._replaced(path)]
         return any(self._same_log(path, found) for path in alike[:MOST_ALIKE])
+
+    def _replaced(self, path: str) -> bool:
+        """Whether another file stands at a path than the one that was read there."""
+        entry, now = self._follower.entries.get(path), _inode(path)
+        return entry is not None and entry.signature is not None and now not in (None, entry.signature[:2])
 
     def native(self, main: str, dialect: str | None, native: str | None, number: int) -> None:
         """A session says its id."""
