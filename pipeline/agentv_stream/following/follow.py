@@ -5,7 +5,6 @@ Synchronous, one `round` after the other; whoever calls it decides when (tail.py
 stops the others: it is dropped from memory and read again from its last commit when the cause may have gone.
 """
 
-import os
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
@@ -18,7 +17,7 @@ from agentv_stages.batch import Batch
 from agentv_stages.result import Observer
 from agentv_stages.sinks.transcript import Identity
 from agentv_stream.discovery.discover import RememberingFolder
-from agentv_stream.discovery.places import Found, Root, Signature, signature_of, walk
+from agentv_stream.discovery.places import Found
 from agentv_stream.errors import AgentvStreamError, SinkError
 from agentv_stream.following.cursors import CursorError, CursorStore, SessionRow
 from agentv_stream.following.follow_outputs import SUFFIXES, TRANSCRIPT, FollowOutputs, ShortOutput
@@ -35,6 +34,7 @@ from agentv_stream.following.followed import Followed, Makes
 from agentv_stream.following.growing import OpenFiles
 from agentv_stream.following.merged import MergedEvents
 from agentv_stream.following.rotation import Rotation
+from agentv_stream.following.scan import Scan
 from agentv_stream.following.stored import MUTE_ALL, Stores, is_stored
 
 Say = Callable[..., None]
@@ -80,6 +80,7 @@ class Follower:
         self._settle_at: dict[int, float] = {}
         self._companions_at: dict[int, float] = {}
         self._folder = RememberingFolder()
+        self._scanning = Scan(plan, self.stores)
         self._next = 1
         self._backlog: set[int] = set()
         self._rotation = Rotation(self)
@@ -136,7 +137,7 @@ class Follower:
         self._backlog.clear()
         paths: Iterable[str] = list(self.entries) if scan else list(self.warm)
         for path in paths:
-            number = self._changed(path)
+            number = self._changed(path, self.found.get(path) if scan else None)
             if number:
                 todo[number] = None
         now = self.clock()
@@ -153,26 +154,23 @@ class Follower:
                 del self.warm[path]
         return self.counts.bytes > before
 
+    def look_around(self, seconds: float) -> bool:
+        """Lists files for about so long, for the next round that scans; whether all are listed."""
+        return self._scanning.go_on(seconds)
+
     @property
     def backlog(self) -> bool:
         """Whether there is more to read right now."""
         return bool(self._backlog)
 
     def _scan(self) -> None:
-        found: dict[str, Found] = {}
-        for root in self.plan.roots:
-            for one in self.stores.found(root) if root.database else walk(root):
-                found.setdefault(one.path, one)
-        for path in self.plan.paths:
-            try:
-                found[path] = Found(path, Root(path, self.plan.only, ()), self._signature(path), True)
-            except OSError:
-                continue
+        found = self._scanning.take()
         self.found = found
         self._rotation.scanned(found)
         folder = self._folder
         self._missing = [root.path for root in self.plan.roots if not Path(root.path).exists()]
         new = [one for one in found.values() if one.path not in self.entries and one.main and one.signature.size]
+        new = self._scanning.fresh(new)
         if new:
             self._rotation.index()
         # Names tell the time for most agents: so parents come before the sub-agents that they start.
@@ -284,19 +282,13 @@ class Follower:
         if self.store is not None and other.saved:
             self.store.forget([number])
 
-    def _signature(self, path: str) -> Signature:
-        """Raises: OSError."""
-        if is_stored(path):
-            return self.stores.signature(path)
-        return signature_of(os.stat(path))  # noqa: PTH116 - for each file at each scan: a Path costs thrice
-
-    def _changed(self, path: str) -> int:
-        """The session of a file that is not as it was; 0 for none."""
+    def _changed(self, path: str, listed: Found | None = None) -> int:
+        """The session of a file that is not as it was; 0 for none. What was just listed is not looked at again."""
         entry = self.entries.get(path)
-        if entry is None or entry.kind == "copy":
+        if entry is None or entry.kind == "copy" or (listed is not None and listed.signature == entry.signature):
             return 0
         try:
-            signature = self._signature(path)
+            signature = self._scanning.signature(path)
         except OSError:
             if entry.gone or entry.kind != "input" or any(path.startswith(root + "/") for root in self._missing):
                 return 0

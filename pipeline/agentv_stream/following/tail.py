@@ -19,6 +19,7 @@ from agentv_stream.following.follow import Follower, Say
 POLL_SECONDS = 0.2  # between looks at files that grew lately
 SCAN_SECONDS = 2.0  # at least so long between looks at all files; longer where a scan takes long
 SCAN_SHARE = 50
+SLICE_SECONDS = 0.02  # of a scan, between looks at files that grew lately
 
 
 @dataclass
@@ -81,14 +82,22 @@ class _Wake:
 
 
 async def _rounds(follower: Follower, running: Running, stop: anyio.Event, wake: _Wake) -> None:
-    next_scan = 0.0
+    next_scan, spent = 0.0, 0.0
     while not stop.is_set():
         begun = time.monotonic()
         scan = begun >= next_scan or running.once
+        listing = 0.0
+        if scan and not running.once:
+            done, took = await anyio.to_thread.run_sync(_slice, follower)
+            spent += took
+            scan, listing = done, spent
+        begun = time.monotonic()
         read = await anyio.to_thread.run_sync(follower.round, scan)
         running.last_round = time.monotonic()
+        if listing and not scan:
+            continue
         if scan:
-            running.scan_seconds = running.last_round - begun
+            running.scan_seconds, spent = listing + running.last_round - begun, 0.0
             next_scan = begun + max(SCAN_SECONDS, 0 if read else running.scan_seconds * SCAN_SHARE)
             if running.keep is not None:
                 await anyio.to_thread.run_sync(running.keep, follower)
@@ -108,6 +117,13 @@ async def _rounds(follower: Follower, running: Running, stop: anyio.Event, wake:
                     new = new or path.endswith((".jsonl", ".json", ".zst", ".gz"))
             if new:
                 next_scan = min(next_scan, running.last_round + 0.05 + 10 * running.scan_seconds)
+
+
+def _slice(follower: Follower) -> tuple[bool, float]:
+    """A part of a scan: whether it was the last one, and the seconds that it took."""
+    begun = time.monotonic()
+    done = follower.look_around(SLICE_SECONDS)
+    return done, time.monotonic() - begun
 
 
 async def _signals(stop: anyio.Event, wake: _Wake, say: Say, *, task_status: anyio.abc.TaskStatus[None]) -> None:

@@ -1,0 +1,74 @@
+"""Lists all files below the roots, at once or in slices, so that logs that grow are looked at in between.
+
+In: roots and single files. Out: what lies there, by path. A listing in slices is as old as its first slice: whoever
+takes it looks again at what he wants to begin.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+
+from agentv_stream.discovery.places import Found, Root, Signature, signature_of, walk
+from agentv_stream.following.follow_plan import Plan
+from agentv_stream.following.stored import Stores, is_stored
+
+PATIENCE = 32  # files between two looks at the clock
+
+
+class Scan:
+    """One listing after the other; `go_on` works on the next one, `take` gives it."""
+
+    def __init__(self, plan: Plan, stores: Stores) -> None:
+        self._plan = plan
+        self._stores = stores
+        self._running: Iterator[Found] | None = None
+        self._found: dict[str, Found] = {}
+        self._sliced = False
+
+    def go_on(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> bool:
+        """Lists for about so long; whether all is listed."""
+        self._sliced = True
+        if self._running is None:
+            self._running = self._walk()
+        end = clock() + seconds
+        for n, one in enumerate(self._running):
+            self._found.setdefault(one.path, one)
+            if n % PATIENCE == PATIENCE - 1 and clock() >= end:
+                return False
+        self._running = iter(())
+        return True
+
+    def take(self) -> dict[str, Found]:
+        """All files; what is not listed yet is listed now."""
+        for one in self._walk() if self._running is None else self._running:
+            self._found.setdefault(one.path, one)
+        found, self._found, self._running = self._found, {}, None
+        return found
+
+    def fresh(self, new: list[Found]) -> list[Found]:
+        """Those that are still there, as they are now; of the listing that was taken last."""
+        if not self._sliced:
+            return new
+        self._sliced = False
+        there: list[Found] = []
+        for one in new:
+            try:
+                there.append(one._replace(signature=self.signature(one.path)))
+            except OSError:
+                continue
+        return there
+
+    def signature(self, path: str) -> Signature:
+        """Raises: OSError."""
+        if is_stored(path):
+            return self._stores.signature(path)
+        return signature_of(os.stat(path))  # noqa: PTH116 - for many files at each scan: a Path costs thrice
+
+    def _walk(self) -> Iterator[Found]:
+        for root in self._plan.roots:
+            yield from self._stores.found(root) if root.database else walk(root)
+        for path in self._plan.paths:
+            try:
+                yield Found(path, Root(path, self._plan.only, ()), self.signature(path), True)
+            except OSError:
+                continue
