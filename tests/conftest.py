@@ -1,6 +1,8 @@
-"""What holds for all tests: settings of whoever runs them do not reach the code under test."""
+"""What holds for all tests: settings of whoever runs them do not reach the code under test, and no test tunes others."""
 
+import gc
 import os
+from collections.abc import Iterator
 
 import pytest
 
@@ -13,3 +15,16 @@ def no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in os.environ:
         if name.startswith("AGENTV_STREAM_") and name not in FOR_TESTS:
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(autouse=True)
+def collector_as_it_was() -> Iterator[None]:
+    """A command that is called in this process freezes what is there, for a process that it thinks its own.
+
+    Frozen objects stand to the very end, where DuckDB's are then listed as leaks behind the outcome of the tests.
+    """
+    threshold = gc.get_threshold()
+    yield
+    if gc.get_freeze_count():
+        gc.unfreeze()
+        gc.set_threshold(*threshold)
