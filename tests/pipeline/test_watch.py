@@ -8,6 +8,7 @@ import pytest
 from agentv_stream.discovery.places import find_roots
 from agentv_stream.following.follow_plan import Plan
 from agentv_stream.watch.feed import Feed
+from agentv_stream.watch.model import project_of
 from support.growing_logs import claude_records
 
 START = 1_767_225_600_000  # 2026-01-01, when the records of growing_logs begin
@@ -98,6 +99,38 @@ def _columns() -> tuple[tuple[str, int], ...]:
     from agentv_stream.watch.app import COLUMNS
 
     return COLUMNS
+
+
+async def test_the_footer_says_what_the_keys_do(tmp_path: Path) -> None:
+    pytest.importorskip("textual")
+    from agentv_stream.watch.app import WatchApp
+
+    write(tmp_path, "aaaa-1", 2)
+    app = WatchApp(feed_of(tmp_path))
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.refresh_rows()
+        await pilot.pause()
+        assert {
+            binding.binding.description for binding in app.screen.active_bindings.values() if binding.binding.show
+        } == {
+            "events",
+            "quit",
+        }
+        await pilot.press("enter")
+        await pilot.pause()
+        shown = [binding.binding.description for binding in app.screen.active_bindings.values() if binding.binding.show]
+        assert "back" in shown
+        assert "events" not in shown
+    app.feed.close()
+
+
+@pytest.mark.parametrize(
+    ("folder", "name"),
+    [("/home/ada/orchard", "orchard"), ("/home/ada/orchard/", "orchard"), ("C:\\ada\\orchard", "orchard"), ("/", "/"),
+     ("", "?"), (None, "?")],
+)  # fmt: skip
+def test_a_project_is_the_last_name_of_its_folder(folder: str | None, name: str) -> None:
+    assert project_of(folder) == name
 
 
 async def test_hostile_text_does_not_act(tmp_path: Path) -> None:

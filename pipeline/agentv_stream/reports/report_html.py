@@ -183,4 +183,5 @@ def _figure(metric: Metric, marks: Sequence[str], height: int, low: float, high:
     label = esc(metric.title)
     inner = "".join((*marks, *axis))
     size = f'width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}"'
-    return f'<figure><svg {size} role="img" aria-label="{label}">{inner}</svg><figcaption>{label}</figcaption></figure>'
+    drawn = f'<svg {size} role="img" aria-label="{label}">{inner}</svg>'
+    return f"<figure><figcaption>{label}</figcaption>{drawn}</figure>"

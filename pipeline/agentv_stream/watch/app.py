@@ -88,6 +88,12 @@ class Events(Screen[None]):
             log.write(Text(visible(line, 400)))
 
 
+class Sessions(DataTable[Text]):
+    """The table; what Enter does stands below it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select_cursor", "events")]
+
+
 class WatchApp(App[None]):
     """All running sessions."""
 
@@ -99,12 +105,12 @@ class WatchApp(App[None]):
     """
     TITLE = "agentv-stream watch"
     ENABLE_COMMAND_PALETTE = False
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("q", "quit", "quit"), Binding("enter", "events", "events")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("q", "quit", "quit")]
 
     def __init__(self, feed: Feed) -> None:
         super().__init__()
         self.feed = feed
-        self.table: DataTable[Text] = DataTable(cursor_type="row", zebra_stripes=True)
+        self.table = Sessions(cursor_type="row", zebra_stripes=True)
         self._looks: list[Look] = []
         self._closing = False
 
@@ -154,10 +160,7 @@ class WatchApp(App[None]):
             self.query_one("#details", Static).update(details(look))
 
     def on_data_table_row_selected(self) -> None:
-        self.action_events()
-
-    def action_events(self) -> None:
-        """The events of the session under the cursor."""
+        """Shows the events of the session under the cursor."""
         view = self.feed.views.get(self._selected() or -1)
         if view is not None:
             self.push_screen(Events(view))

@@ -1,5 +1,6 @@
 """What the live view shows of a session: batches in, a `Look` out. No terminal, no clock of its own."""
 
+import re
 from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -140,7 +141,7 @@ class SessionView:
         return Look(
             key=self.session.number,
             agent=chain.provider.name,
-            project=Path(facts.cwd).name if facts.cwd else "?",
+            project=project_of(facts.cwd),
             session=facts.session_id or Path(self.session.main).stem,
             model=facts.model or "?",
             status=self.ended or ("stalled" if stalled else "running"),
@@ -158,6 +159,11 @@ class SessionView:
             stalled=stalled,
             live=silent is not None and silent < LONG_CALL_SECONDS and not self.ended,
         )
+
+
+def project_of(folder: str | None) -> str:
+    """The last name of a folder, of Windows too; the folder itself where it has none."""
+    return next((name for name in reversed(re.split(r"[/\\]", folder or "")) if name), folder or "?")
 
 
 def age_text(seconds: float) -> str:
