@@ -1,4 +1,4 @@
-"""What holds for all tests: settings of whoever runs them do not reach the code under test, and no test tunes others."""
+"""What holds for all tests: neither the settings of whoever runs them nor what other tests tuned reach the code."""
 
 import gc
 import os
