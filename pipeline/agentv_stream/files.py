@@ -12,6 +12,19 @@ from agentv_stream.errors import SourceError
 CHUNK_BYTES = 256 * 1024
 
 
+def is_there(path: str | Path) -> bool:
+    """Whether something is seen at a path; no for what lies in a folder that may not be entered.
+
+    `Path.exists` raises PermissionError there.
+    """
+    return os.path.exists(path)  # noqa: PTH110
+
+
+def is_folder(path: str | Path) -> bool:
+    """As `is_there`, for a folder."""
+    return os.path.isdir(path)  # noqa: PTH112
+
+
 def check_readable(path: Path) -> None:
     """Raises: SourceError for what is missing, a directory, or not ours to read."""
     try:

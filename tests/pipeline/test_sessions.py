@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.growing_logs import claude_records
+from support.live_follower import held_to_permissions, permissions_count
 
 SESSION = "11111111-2222-3333-4444-555555555555"
 OTHER = "99999999-2222-3333-4444-555555555555"
@@ -95,6 +96,18 @@ def test_roots_are_configured_by_project_variable_and_option(home: Path) -> None
     assert ids(home, AGENTV_STREAM_ROOTS="claude=/nowhere") == set()
     wrong = call("sessions", cwd=home, AGENTV_STREAM_ROOTS="nobody=/x")
     assert (wrong.returncode, wrong.stdout) == (2, "")
+
+
+@pytest.mark.skipif(not permissions_count(), reason="every file may be read here")
+def test_a_root_that_may_not_be_entered_holds_no_sessions(home: Path) -> None:
+    closed = home / "closed"
+    (closed / "logs").mkdir(parents=True)
+    closed.chmod(0)
+    arguments = ["-m", "agentv_stream", "sessions", "--json", "--root", str(closed / "logs"), "--root", str(home)]
+    done = subprocess.run(held_to_permissions(arguments), cwd=home, capture_output=True, text=True, check=False)
+    closed.chmod(0o700)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert SESSION in done.stdout
 
 
 def ids(home: Path, *options: str, **variables: str) -> set[str]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.unit import Unit
 from agentv_stream.errors import SourceError
+from agentv_stream.files import is_folder, is_there
 
 SUFFIXES = (".jsonl", ".json", ".ndjson")
 PACKED = (".gz", ".zst")
@@ -64,11 +65,11 @@ def _of_source(source: str, provider: str | None, roots: Sequence[str]) -> Itera
         yield from _of_url(place)
         return
     path = Path(os.path.abspath(Path(place).expanduser()))  # noqa: PTH100 - links are not followed
-    if path.is_dir() and (path / "storage" / "session").is_dir():
+    if is_folder(path / "storage" / "session"):
         yield from _of_store(str(path))
-    elif path.is_dir():
+    elif is_folder(path):
         yield from _of_folder(str(path))
-    elif path.exists():
+    elif is_there(path):
         yield from _of_file(str(path))
     elif _MAGIC.search(place):
         matches = sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207 - an absolute pattern

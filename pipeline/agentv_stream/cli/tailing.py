@@ -23,6 +23,7 @@ from agentv_stream.discovery.discover import (
 from agentv_stream.discovery.header import HeaderCache, read_header
 from agentv_stream.discovery.places import Root, find_roots, is_database
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, AgentvStreamError, SourceError, UsageError
+from agentv_stream.files import is_folder, is_there
 from agentv_stream.following.cursors import CursorStore, state_folder
 from agentv_stream.following.follow import Follower
 from agentv_stream.following.follow_plan import Plan
@@ -145,12 +146,12 @@ def _plan(options: TailOptions, settings: Settings) -> Plan:
         plan.cases = lambda: [case.build() for case in chosen]
         texts = b"\0".join(path.read_bytes() for path in options.checks)
         plan.specs = blake2b(texts + b"\0" + (options.case or "").encode(), digest_size=16).hexdigest()
-    folders = [t for t in options.targets if Path(t).is_dir() or is_database(t)]
+    folders = [t for t in options.targets if is_folder(t) or is_database(t)]
     if folders:
         plan.roots = find_roots(folders, provider=options.provider)
     rest = [t for t in options.targets if t not in folders]
-    plan.paths = [str(Path(t).absolute()) for t in rest if Path(t.partition(STORE_SIGN)[0]).exists()]
-    names = [t for t in rest if not Path(t.partition(STORE_SIGN)[0]).exists()]
+    plan.paths = [str(Path(t).absolute()) for t in rest if is_there(t.partition(STORE_SIGN)[0])]
+    names = [t for t in rest if not is_there(t.partition(STORE_SIGN)[0])]
     if names or not options.targets:
         roots = find_roots(options.roots, provider=options.provider, configured=settings.roots)
         if names:

@@ -12,8 +12,9 @@ from pathlib import Path
 from agentv_stages.providers import get_provider
 from agentv_stages.times import iso
 from agentv_stream.discovery.header import Header, HeaderCache, header_json, read_header
-from agentv_stream.discovery.places import Found, Root, logical_name, walk
+from agentv_stream.discovery.places import Found, Root, logical_name, stores, walk
 from agentv_stream.errors import SourceError, UsageError
+from agentv_stream.files import is_folder
 from agentv_stream.folder import LocalFolder
 from agentv_stream.named_provider import named_provider
 from agentv_stream.opencode_store import STORE_SIGN as STORE_SIGN
@@ -157,8 +158,8 @@ def _without_copies(sessions: Iterable[Session]) -> list[Session]:
 def _stored(root: Root) -> list[Session]:
     """The sessions of OpenCode's databases and folders; children are told by their parent's id."""
     found: list[Session] = []
-    places = [place for pattern in root.patterns for place in sorted(Path(root.path).glob(pattern))]
-    if (Path(root.path) / "storage").is_dir():
+    places = stores(root)
+    if is_folder(Path(root.path) / "storage"):
         places.append(Path(root.path))
     for place in places:
         try:

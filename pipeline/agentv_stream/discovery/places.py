@@ -162,6 +162,14 @@ def _regex(pattern: str) -> str:
     return out
 
 
+def stores(root: Root) -> list[Path]:
+    """The stores below a root, sorted; none where the folder may not be entered, which `glob` does not forgive."""
+    try:
+        return sorted({place for pattern in root.patterns for place in Path(root.path).glob(pattern)})
+    except OSError:
+        return []
+
+
 def walk(root: Root) -> Iterator[Found]:
     """Every file below a root that may be a log. What cannot be read is passed over: it may have gone since."""
     matching = compile_patterns(root.patterns)

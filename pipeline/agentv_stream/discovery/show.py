@@ -16,7 +16,7 @@ from agentv_stages.visible import visible
 from agentv_stream.discovery.discover import STORE_SIGN, cache_file, find_sessions, pick
 from agentv_stream.discovery.header import HeaderCache
 from agentv_stream.discovery.places import Root
-from agentv_stream.files import check_readable, read_pieces
+from agentv_stream.files import check_readable, is_there, read_pieces
 from agentv_stream.summary import SessionReader
 
 SIGNS = {"ok": "✓", "error": "✗", "denied": "⊘", "cancelled": "⊗", "unpaired": "?"}
@@ -46,7 +46,7 @@ def show_session(name: str, provider: str | None, roots: Sequence[Root], width: 
 
 def _log(name: str, roots: Sequence[Root]) -> tuple[str, Iterable[bytes]]:
     path = name
-    if STORE_SIGN not in name and not Path(name).exists():
+    if STORE_SIGN not in name and not is_there(name):
         path = pick(find_sessions(roots, HeaderCache(cache_file())), name).path
     store, sign, session = path.partition(STORE_SIGN)
     if sign:

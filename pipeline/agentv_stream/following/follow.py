@@ -19,6 +19,7 @@ from agentv_stages.sinks.transcript import Identity
 from agentv_stream.discovery.discover import RememberingFolder
 from agentv_stream.discovery.places import Found
 from agentv_stream.errors import AgentvStreamError, SinkError
+from agentv_stream.files import is_there
 from agentv_stream.following.cursors import CursorError, CursorStore, SessionRow
 from agentv_stream.following.follow_outputs import SUFFIXES, TRANSCRIPT, FollowOutputs, ShortOutput
 from agentv_stream.following.follow_plan import (
@@ -168,7 +169,7 @@ class Follower:
         self.found = found
         self._rotation.scanned(found)
         folder = self._folder
-        self._missing = [root.path for root in self.plan.roots if not Path(root.path).exists()]
+        self._missing = [root.path for root in self.plan.roots if not is_there(root.path)]
         new = [one for one in found.values() if one.path not in self.entries and one.main and one.signature.size]
         new = self._scanning.fresh(new)
         if new:

@@ -16,6 +16,7 @@ import msgspec
 from anyio.abc import ByteStream, TaskStatus
 
 from agentv_stream.errors import AgentvStreamError, UsageError
+from agentv_stream.files import is_there
 from agentv_stream.following.follow import Follower, Say
 from agentv_stream.following.tail import Running
 
@@ -77,7 +78,7 @@ def health(follower: Follower, running: Running) -> tuple[bool, dict[str, object
     if age > STALE_SECONDS:
         problems.append(f"no round for {age:.0f} s")
     newest = max(list(follower.warm.items()), key=lambda item: item[1], default=None)
-    if newest is not None and Path(newest[0]).exists():
+    if newest is not None and is_there(newest[0]):
         try:
             with Path(newest[0]).open("rb") as file:
                 file.read(1)
@@ -89,7 +90,7 @@ def health(follower: Follower, running: Running) -> tuple[bool, dict[str, object
         except AgentvStreamError as error:
             problems.append(str(error))
     for root in follower.plan.roots:
-        if Path(root.path).exists() and not os.access(root.path, os.R_OK | os.X_OK):
+        if is_there(root.path) and not os.access(root.path, os.R_OK | os.X_OK):
             problems.append(f"cannot read {root.path}")
     facts: dict[str, object] = {"status": "ok" if not problems else "failing", "problems": problems}
     return not problems, facts | {"watching": running.watching, "sessions": follower.sessions_known}

@@ -10,10 +10,9 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from hashlib import blake2b
-from pathlib import Path
 
 from agentv_stages.batch import Batch, Record
-from agentv_stream.discovery.places import Found, Root, Signature
+from agentv_stream.discovery.places import Found, Root, Signature, stores
 from agentv_stream.errors import SourceError
 from agentv_stream.following.growing import Change, GrowingFile, Mark, OpenFiles
 from agentv_stream.opencode_store import STORE_SIGN, StoredRow, read_rows, revisions
@@ -43,7 +42,7 @@ class Stores:
 
     def found(self, root: Root) -> Iterator[Found]:
         """Every session of the stores below a root. Sub-agents' sessions are part of the one that started them."""
-        for place in sorted({place for pattern in root.patterns for place in Path(root.path).glob(pattern)}):
+        for place in stores(root):
             for path, signature in self._sessions(str(place)).items():
                 yield Found(path, root, signature, True)
 
