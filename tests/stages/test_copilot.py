@@ -444,6 +444,19 @@ def test_data_of_another_shape_costs_only_itself() -> None:
     assert texts(found.events) == ["Hi."]
 
 
+@pytest.mark.parametrize("data", [None, 7, "x", [], [1]])
+@pytest.mark.parametrize("kind", ["session.error", "abort", "session.start", "system.notification", "session.idle"])
+def test_a_rare_type_without_an_object_of_data_costs_the_data_only(kind: str, data: object) -> None:
+    strange = Batch("log", records=lines(message("Hi."), event(kind) | {"data": data}))
+    plain = Batch("log", records=lines(message("Hi."), event(kind)))
+    for batch in (strange, plain):
+        Decode(STREAM).push(batch)
+    assert [type(e) for e in strange.events] == [type(e) for e in plain.events]
+    assert (strange.ignored, strange.unknown) == (plain.ignored, plain.unknown)
+    wanted = [] if kind == "abort" else ["schema"]
+    assert [f.reason for f in strange.faults] in (wanted, ["schema"])
+
+
 def test_a_delta_of_a_sub_agent_is_told_in_its_stream_where_the_answer_never_comes() -> None:
     part = event("assistant.message_delta", {"messageId": "m1", "deltaContent": "Half"}, agentId="a1")
     found = decoded(STREAM, lines(part))

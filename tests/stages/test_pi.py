@@ -228,6 +228,39 @@ def test_updates_are_skipped_without_decoding_yet_torn_and_welded_ones_are_not()
     assert [f.reason for f in torn.faults] in (["torn"], ["torn-middle"])
 
 
+@pytest.mark.parametrize(
+    "behind",
+    [
+        {"type": "message_end", "message": {"role": "user", "content": [{"type": "text", "text": "behind"}]}},
+        {"type": "tool_execution_start", "toolCallId": "c9", "toolName": "bash", "args": {"command": "ls"}},
+        {"type": "extension_error", "error": "behind"},
+        {"type": "queue_update", "steering": ["behind"]},
+    ],
+)
+@pytest.mark.parametrize("cut", [30, 400, 900, 1100])
+def test_a_record_behind_a_torn_update_is_told(behind: dict[str, Any], cut: int) -> None:
+    message = {"role": "assistant", "content": [{"type": "text", "text": "word, " * 500}]}
+    event = {"type": "text_delta", "delta": "x", "partial": message}
+    update = msgspec.json.encode({"type": "message_update", "assistantMessageEvent": event, "message": message})
+    alone = Batch("log", records=[Record(msgspec.json.encode(behind), 0, 0)])
+    Decode(STREAM, DecodeContext("log")).push(alone)
+    welded = Batch("log", records=[Record(update[:-cut] + msgspec.json.encode(behind), 0, 0)])
+    Decode(STREAM, DecodeContext("log")).push(welded)
+    told = [event for event in welded.events if not isinstance(event, SessionInfo)]
+    assert [type(event) for event in told] == [type(event) for event in alone.events] != []
+    assert [f.reason for f in welded.faults] == ["torn-middle"]
+
+
+def test_an_update_alone_is_counted_in_place_whatever_its_texts_quote() -> None:
+    quoted = '}{"type":"message_end"}' * 120
+    message = {"role": "assistant", "content": [{"type": kind, kind: quoted} for kind in ("text", "thinking")]}
+    event = {"type": "thinking_delta", "delta": quoted, "partial": message}
+    update = msgspec.json.encode({"type": "message_update", "assistantMessageEvent": event, "message": message})
+    batch = Batch("log", records=[Record(update, 0, 0)])
+    Decode(STREAM, DecodeContext("log")).push(batch)
+    assert (batch.ignored, batch.faults) == ({"message_update": 1}, [])
+
+
 def test_an_update_with_its_keys_in_another_order_is_ignored_too() -> None:
     given = lines(HEADER, {"message": answer([text("a")]), "type": "message_update"})
     assert decoded(STREAM, given).ignored == {"message_update": 1}

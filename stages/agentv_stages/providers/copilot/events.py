@@ -113,13 +113,15 @@ class EventsDecoder:
 
     def _other(self, line: wire.Rare, record: Record, batch: Batch) -> None:
         source = self._source(line, record)
-        if line.kind == "session.start":
-            self._begins(line, record, batch)
         handler = self._rare.get(line.kind, self._notice)
         try:
+            if line.kind == "session.start":
+                self._begins(line, record, batch)
             handler(line, source, batch)
         except msgspec.ValidationError as error:  # the path that it names begins in `data`; `Decode` prunes by it
-            raise msgspec.ValidationError(str(error).replace("`$", "`$.data", 1)) from None
+            told = str(error)
+            told = told.replace("`$", "`$.data", 1) if "`$" in told else f"{told} - at `$.data`"  # null, or no object
+            raise msgspec.ValidationError(told) from None
 
     def _begins(self, line: wire.Rare, record: Record, batch: Batch) -> None:
         """A log on disk begins; behind something else it is another one, of this session or of another."""

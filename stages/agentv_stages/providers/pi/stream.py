@@ -55,8 +55,17 @@ from agentv_stages.providers.pi.wire import (
 from agentv_stages.times import from_epoch
 
 _UPDATE = b'{"type":"message_update"'
-_WELDED = b'}{"type"'
-_LONG = 512  # bytes from which on the search for a second line takes less time than the parser
+_BEGINS = b'{"type":"'
+_INNER = tuple(
+    f'{name}"'.encode()
+    for name in (
+        *("text", "thinking", "toolCall", "image", "start", "done", "error"),
+        *(f"{what}_{when}" for what in ("text", "thinking", "toolcall") for when in ("start", "delta", "end")),
+    )
+)
+"""What the objects within an update begin with; of another name may be a record that stands behind a torn one."""
+_MOST_INNER = 64  # each costs 0.4 µs, the parser 0.5 µs a kilobyte
+_LONG = 4096  # bytes from which on the search for a second line takes less time than the parser: 2 µs and 0.1 µs a KiB
 _OBJECT = 123
 _MOST_OPEN = 10_000
 _DIALOGS = ("confirm", "editor", "input", "select")
@@ -87,9 +96,8 @@ class StreamDecoder:
 
     def decode(self, record: Record, batch: Batch) -> None:
         data = record.data
-        if len(data) > _LONG and data[-1:] == b"}" and data.startswith(_UPDATE) and data.rfind(_WELDED) < 0:
+        if len(data) > _LONG and data[-1:] == b"}" and data.startswith(_UPDATE) and _alone(data):
             # The bulk of the output; not even scanned for its structure, so a torn or welded line must not pass here.
-            # `rfind` makes 3.7 GB/s on real updates, `in` 1.4, the parser 1.6.
             self.state.partial = record
             ignored = batch.ignored
             ignored["message_update"] = ignored.get("message_update", 0) + 1
@@ -306,3 +314,18 @@ class StreamDecoder:
             batch.events.append(Notification(source, "", "notify", text))
         else:
             batch.ignore(f"extension_ui_request/{line.method}")
+
+
+def _alone(data: bytes) -> bool:
+    """Whether no other record begins in a long update: within a text the quotes of one would be escaped.
+
+    `rfind` makes 3.7 GB/s on real updates, `in` 1.4, the parser 1.6.
+    """
+    at = len(data)
+    for _ in range(_MOST_INNER):
+        at = data.rfind(_BEGINS, 0, at)
+        if at <= 0:
+            return True
+        if not data.startswith(_INNER, at + len(_BEGINS)):
+            return False
+    return False  # the parser knows
