@@ -13,14 +13,12 @@ The protocol has no native tool names. `naming.py` gives the best name that a me
                `execute`, `think`, `fetch`, `switch_mode`, `other`)
 """
 
-from typing import TYPE_CHECKING, TypeAlias, TypeVar, Union
+from typing import TYPE_CHECKING, TypeAlias, Union
 
 import msgspec
 from msgspec import Raw, Struct, defstruct, field
 
 from agentv_stages.providers.acp.catalogue import QUIET_UPDATES
-
-T = TypeVar("T")
 
 ABSENT = Raw()
 NULL = Raw(b"null")
@@ -304,16 +302,12 @@ class Output(Struct, gc=False):
     exit_code: int | None = None
 
 
-def decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
-    return msgspec.json.Decoder(kind)
-
-
-decode_line = decoder(Line).decode
-decode_hot = decoder(HotMessage).decode
-decode_message = decoder(Message).decode
-decode_answer = decoder(Answer).decode
-decode_error = decoder(RpcError).decode
-decode_details = decoder(Details).decode
-decode_text = decoder(Text).decode
-decode_pieces = decoder(list[Piece]).decode
-decode_output = decoder(Output).decode
+decode_line = msgspec.json.Decoder(Line).decode
+decode_hot = msgspec.json.Decoder(HotMessage).decode
+decode_message = msgspec.json.Decoder(Message).decode
+decode_answer = msgspec.json.Decoder(Answer).decode
+decode_error = msgspec.json.Decoder(RpcError).decode
+decode_details = msgspec.json.Decoder(Details).decode
+decode_text = msgspec.json.Decoder(Text).decode
+decode_pieces = msgspec.json.Decoder(list[Piece]).decode
+decode_output = msgspec.json.Decoder(Output).decode

@@ -1,14 +1,12 @@
 """The members of Copilot's events that are used. Source: Copilot CLI 0.0.400 to 1.0.102."""
 
 from functools import cache
-from typing import TYPE_CHECKING, TypeAlias, TypeVar, Union
+from typing import TYPE_CHECKING, TypeAlias, Union
 
 import msgspec
 from msgspec import Raw, Struct, defstruct, field
 
 from agentv_stages.providers.copilot.catalogue import DECODED, IGNORED, NOTICES
-
-T = TypeVar("T")
 
 EMPTY = Raw(b"{}")
 ABSENT = Raw()
@@ -329,21 +327,17 @@ def lines() -> Lines:
     return Lines()
 
 
-def decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
-    return msgspec.json.Decoder(kind)
-
-
-decode_head = decoder(Head).decode
-decode_piece = decoder(Piece).decode
-decode_user = decoder(UserMessage).decode
-decode_output = decoder(ToolOutput).decode
-decode_error = decoder(ToolError).decode
-decode_usage = decoder(Usage).decode
-decode_record = decoder(UsageRecord).decode
-decode_shutdown = decoder(Shutdown).decode
-decode_session = decoder(Session).decode
-decode_subagent = decoder(SubagentStarted).decode
-decode_permission = decoder(PermissionRequested).decode
-decode_permitted = decoder(PermissionCompleted).decode
-decode_hook = decoder(HookEnd).decode
-decode_failure = decoder(Failure).decode
+decode_head = msgspec.json.Decoder(Head).decode
+decode_piece = msgspec.json.Decoder(Piece).decode
+decode_user = msgspec.json.Decoder(UserMessage).decode
+decode_output = msgspec.json.Decoder(ToolOutput).decode
+decode_error = msgspec.json.Decoder(ToolError).decode
+decode_usage = msgspec.json.Decoder(Usage).decode
+decode_record = msgspec.json.Decoder(UsageRecord).decode
+decode_shutdown = msgspec.json.Decoder(Shutdown).decode
+decode_session = msgspec.json.Decoder(Session).decode
+decode_subagent = msgspec.json.Decoder(SubagentStarted).decode
+decode_permission = msgspec.json.Decoder(PermissionRequested).decode
+decode_permitted = msgspec.json.Decoder(PermissionCompleted).decode
+decode_hook = msgspec.json.Decoder(HookEnd).decode
+decode_failure = msgspec.json.Decoder(Failure).decode

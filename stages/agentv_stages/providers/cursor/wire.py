@@ -1,11 +1,7 @@
 """The members of Cursor's records that are used. Source: cursor-agent 2025.08 to 2026.03, IDE transcripts."""
 
-from typing import TypeVar
-
 import msgspec
 from msgspec import Raw, Struct
-
-T = TypeVar("T")
 
 ABSENT = Raw()
 NOTHING = (ABSENT, Raw(b"null"))
@@ -96,17 +92,13 @@ class Entry(Struct, gc=False):
     message: Message | None = None
 
 
-def decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
-    return msgspec.json.Decoder(kind)
-
-
-decode_line = decoder(Line).decode
-decode_message = decoder(Message).decode
-decode_blocks = decoder(list[Block]).decode
-decode_result = decoder(Result).decode
-decode_members = decoder(dict[str, Raw]).decode
-decode_tools = decoder(dict[str, Tool]).decode
-decode_tool = decoder(Tool).decode
-decode_mcp = decoder(McpArguments).decode
-decode_exit = decoder(Exit).decode
-decode_entry = decoder(Entry).decode
+decode_line = msgspec.json.Decoder(Line).decode
+decode_message = msgspec.json.Decoder(Message).decode
+decode_blocks = msgspec.json.Decoder(list[Block]).decode
+decode_result = msgspec.json.Decoder(Result).decode
+decode_members = msgspec.json.Decoder(dict[str, Raw]).decode
+decode_tools = msgspec.json.Decoder(dict[str, Tool]).decode
+decode_tool = msgspec.json.Decoder(Tool).decode
+decode_mcp = msgspec.json.Decoder(McpArguments).decode
+decode_exit = msgspec.json.Decoder(Exit).decode
+decode_entry = msgspec.json.Decoder(Entry).decode
