@@ -220,9 +220,9 @@ def test_a_folder_that_goes_away_deletes_nothing_and_comes_back(tmp_path: Path) 
 
 
 def test_hundreds_of_sessions_do_not_stay_in_memory_or_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from agentv_stream.following import follow
+    from agentv_stream.following import resting
 
-    monkeypatch.setattr(follow, "MOST_HOT", 8)
+    monkeypatch.setattr(resting, "MOST_HOT", 8)
     desk = Desk(tmp_path)
     for n in range(120):
         name = f"{n:08}-0000-0000-0000-000000000000"

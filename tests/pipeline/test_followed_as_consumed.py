@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentv_stream.discovery.places import find_roots
-from agentv_stream.following import follow
+from agentv_stream.following import follow, resting
 from agentv_stream.following.follow_plan import Plan
 from agentv_stream.settings import Settings
 from support.consumed_and_followed import both, difference, follow_into, session_of, transcripts
@@ -129,7 +129,7 @@ def test_two_logs_of_one_session_do_not_write_into_one_transcript(tmp_path: Path
 def test_a_session_that_cannot_be_named_yet_is_not_lost_when_many_are_at_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(follow, "MOST_HOT", 2)
+    monkeypatch.setattr(resting, "MOST_HOT", 2)
     desk = Desk(tmp_path)
     logs = [write_lines(desk.logs / f"run{n}.jsonl", *exec_records(f"t-{n}", 2)) for n in range(8)]
     follower = desk.follower()
