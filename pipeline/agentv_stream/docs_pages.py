@@ -146,4 +146,6 @@ def write(folder: Path) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+        sys.exit("usage: python -m agentv_stream.docs_pages FOLDER")
     write(Path(sys.argv[1]))
