@@ -3,9 +3,10 @@
 import gzip
 import os
 import stat
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from agentv_stream.errors import SourceError
 
@@ -43,12 +44,9 @@ def compression(path: Path) -> str | None:
     """`gzip` or `zstd`, by the file's first bytes; None for a plain file."""
     try:
         with path.open("rb") as file:
-            magic = file.read(4)
+            return _packed(file.read(4))
     except OSError:
         return None
-    if magic[:2] == b"\x1f\x8b":
-        return "gzip"
-    return "zstd" if magic == b"\x28\xb5\x2f\xfd" else None
 
 
 def open_plain(path: Path) -> BinaryIO:
@@ -68,16 +66,46 @@ def read_pieces(path: Path) -> Iterator[bytes]:
 
     Raises: SourceError when it cannot be read or its compression is damaged; what came before has been given.
     """
-    failures: tuple[type[Exception], ...] = (OSError, EOFError)
-    if compression(path) == "zstd":
-        import zstandard
-
-        failures = (OSError, EOFError, zstandard.ZstdError)
     try:
-        with open_plain(path) as file:
-            # Of an archive that breaks off, `read` would lose what it had unpacked before it noticed.
-            read = getattr(file, "read1", file.read)
-            while data := read(CHUNK_BYTES):
-                yield data
-    except failures as error:
+        file = path.open("rb", buffering=0)
+    except OSError as error:
         raise SourceError(f"cannot read {path}: {error}") from error
+    with file:
+        yield from unpacked(file, str(path))
+
+
+def unpacked(file: BinaryIO, place: str) -> Iterator[bytes]:
+    """As `read_pieces`, of an open file at its beginning; `place` is its name in errors."""
+    failures: tuple[type[Exception], ...] = (OSError, EOFError, zlib.error)
+    try:
+        data = file.read(CHUNK_BYTES)
+        kind = _packed(data)
+        if kind is not None:
+            file.seek(0)
+            reader: Any
+            if kind == "gzip":
+                reader = gzip.GzipFile(fileobj=file)
+            else:
+                import zstandard
+
+                from agentv_stream.zstd_file import open_zstd
+
+                failures = (*failures, zstandard.ZstdError)
+                reader = open_zstd(file, closefd=False)
+            with reader:
+                # Of an archive that breaks off, `read` would lose what it had unpacked before it noticed.
+                while data := reader.read1(CHUNK_BYTES):
+                    yield data
+            return
+        while data:
+            yield data
+            data = file.read(CHUNK_BYTES)
+    except failures as error:
+        raise SourceError(f"cannot read {place}: {error}") from error
+
+
+def _packed(head: bytes) -> str | None:
+    """`gzip` or `zstd`, by the first bytes of a file."""
+    if head[:2] == b"\x1f\x8b":
+        return "gzip"
+    return "zstd" if head[:4] == b"\x28\xb5\x2f\xfd" else None

@@ -201,6 +201,7 @@ class _Reading:
         facts = b'{"info":' + _encode(_facts(self.sessions[session_id])) + tail + b"}"
         yield StoredRow(session_id, facts, known)
         final = self._final(session_id)
+        all_final = known
         own = set(self.children.get(session_id, ()))
         for message_id, data in self.store.messages(session_id):
             started: list[tuple[str, str]] = []
@@ -211,11 +212,11 @@ class _Reading:
                 parts.append(_with_ids(part, {"id": part_id, "sessionID": session_id, "messageID": message_id}))
             info = _with_ids(data, {"id": message_id, "sessionID": session_id})
             line = b'{"info":' + info + b',"parts":[' + b",".join(parts) + b"]" + tail + b"}"
+            all_final = all_final and message_id in final
             yield StoredRow(message_id, line, known and message_id in final)
             for child, call in started:
                 own.discard(child)
                 yield from self.rows(child, call, depth + 1, known)
-        all_final = known and all(message_id in final for message_id, _ in self.store.messages(session_id))
         for child in self.children.get(session_id, ()):
             yield from self.rows(child, None, depth + 1, all_final)
 

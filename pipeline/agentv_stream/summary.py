@@ -126,6 +126,10 @@ class SessionReader:
 
     def _through(self, batch: Batch) -> Batch:
         self.normalize.push(batch)
+        return self.join(batch)
+
+    def join(self, batch: Batch) -> Batch:
+        """A normalised batch, in its turn: paired and observed."""
         self.pair.push(batch)
         self.observer.observe(batch)
         return batch

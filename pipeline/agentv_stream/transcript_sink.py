@@ -115,24 +115,24 @@ class _Head(msgspec.Struct):
     source: dict[str, object]
 
 
-def is_of_session(path: Path, session_id: str) -> bool:
-    """Whether a transcript is one of ours, of that session."""
+def _source(path: Path) -> dict[str, object]:
+    """The `source` of a transcript's first row; empty for what is no transcript."""
     try:
         with path.open("rb") as file:
-            row = msgspec.json.decode(file.readline(64 * 1024 * 1024), type=_Head)
+            return msgspec.json.decode(file.readline(64 * 1024 * 1024), type=_Head).source
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
-        return False
-    return row.source.get("session_id") == session_id
+        return {}
+
+
+def is_of_session(path: Path, session_id: str) -> bool:
+    """Whether a transcript is one of ours, of that session."""
+    return _source(path).get("session_id") == session_id
 
 
 def log_of(path: Path, session_id: str) -> str:
     """The log that a transcript of that session was made of; empty for one of another session, or none."""
-    try:
-        with path.open("rb") as file:
-            row = msgspec.json.decode(file.readline(64 * 1024 * 1024), type=_Head)
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
-        return ""
-    return str(row.source.get("path", "")) if row.source.get("session_id") == session_id else ""
+    source = _source(path)
+    return str(source.get("path", "")) if source.get("session_id") == session_id else ""
 
 
 class CaseSink:

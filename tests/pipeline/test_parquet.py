@@ -89,7 +89,7 @@ def test_texts_are_cut_and_their_length_told(tmp_path: Path) -> None:
 
 
 def test_hostile_text_is_data(tmp_path: Path) -> None:
-    data = claude_session(1, 2).replace(b'"cwd": "/work/p1"', b'"cwd": "/w/\\u001b[31m\\ud800"')
+    data = claude_session(1, 2).replace(b'"cwd": "/repo/p1"', b'"cwd": "/w/\\u001b[31m\\ud800"')
     (tmp_path / "o'one.jsonl").write_bytes(data)
     import_sessions([tmp_path / "o'one.jsonl"], parquet=tmp_path / "d", engine="serial")
     row = _rows(tmp_path / "d", "sessions")[0]

@@ -74,7 +74,7 @@ def test_a_range_whose_decoder_was_told_too_little_is_decoded_again(
 ) -> None:
     lines = log.read_bytes().splitlines(keepends=True)
     middle = len(lines) // 2  # from here on another version, folder and branch, and types that no decoder knows
-    later = [line.replace(b"2.1.197", b"2.1.329").replace(b"/work/p1", b"/elsewhere") for line in lines[middle:]]
+    later = [line.replace(b"2.1.197", b"2.1.329").replace(b"/repo/p1", b"/elsewhere") for line in lines[middle:]]
     strange = b'{"type":"brand-new","uuid":"u","sessionId":"s","timestamp":"2026-03-01T10:00:00.000Z"}\n'
     log.write_bytes(b"".join([*lines[:middle], strange * 3, *later]))
     monkeypatch.setattr(relays, "WARM_BYTES", 0)

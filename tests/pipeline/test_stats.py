@@ -46,7 +46,7 @@ def test_the_table_shows_groups_and_a_total(tmp_path: Path) -> None:
     make_folder(tmp_path)
     told = _run("stats", tmp_path, "--by", "project", "--engine", "serial")
     assert told.exit_code == 0
-    assert "/work/p1" in told.stdout
+    assert "/repo/p1" in told.stdout
     assert "total" in told.stdout
 
 

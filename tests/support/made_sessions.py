@@ -38,7 +38,7 @@ def _common(session: str, number: int, step: int, kind: str, day: int) -> dict[s
         "parentUuid": None,
         "sessionId": session,
         "isSidechain": False,
-        "cwd": f"/work/p{number % 3}",
+        "cwd": f"/repo/p{number % 3}",
         "version": "2.1.197",
         "timestamp": f"2026-03-{day:02d}T10:{step // 60 % 60:02d}:{step % 60:02d}.{number % 1000:03d}Z",
     }

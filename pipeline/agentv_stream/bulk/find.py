@@ -147,9 +147,10 @@ def _of_url(url: str) -> Iterator[Unit]:
 def _of_session_id(source: str, provider: str | None, roots: Sequence[str]) -> Iterator[Unit]:
     if not _SESSION_ID.match(source):
         raise SourceError(f"cannot read {source}: no such file or folder")
-    from agentv_stream.discovery.discover import STORE_SIGN, cache_file, find_sessions, pick
+    from agentv_stream.discovery.discover import cache_file, find_sessions, pick
     from agentv_stream.discovery.header import HeaderCache
     from agentv_stream.discovery.places import find_roots
+    from agentv_stream.opencode_store import STORE_SIGN
 
     sessions = find_sessions(find_roots(provider=provider, configured=roots), HeaderCache(cache_file()))
     try:

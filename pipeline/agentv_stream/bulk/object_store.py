@@ -8,7 +8,6 @@ import os
 import posixpath
 import re
 import tempfile
-import zlib
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -17,12 +16,10 @@ from urllib.parse import unquote, urlsplit
 
 from agentv_stream.errors import SinkError, SourceError, UsageError
 from agentv_stream.extras import extra
-from agentv_stream.files import CHUNK_BYTES
+from agentv_stream.files import unpacked
 from agentv_stream.naming import prepare_folder
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
-GZIP = b"\x1f\x8b"
-ZSTD = b"\x28\xb5\x2f\xfd"
 
 
 def is_url(place: str) -> bool:
@@ -80,37 +77,6 @@ def pieces(place: str) -> Iterator[bytes]:
     """
     with open_input(place) as file:
         yield from unpacked(file, place)
-
-
-def unpacked(file: BinaryIO, place: str) -> Iterator[bytes]:
-    """As `pieces`, of an open file at its beginning."""
-    failures: tuple[type[Exception], ...] = (OSError, EOFError, zlib.error)
-    try:
-        data = file.read(CHUNK_BYTES)
-        if data.startswith(GZIP) or data.startswith(ZSTD):
-            file.seek(0)
-            reader: Any
-            if data.startswith(GZIP):
-                import gzip
-
-                reader = gzip.GzipFile(fileobj=file)
-            else:
-                import zstandard
-
-                from agentv_stream.zstd_file import open_zstd
-
-                failures = (*failures, zstandard.ZstdError)
-                reader = open_zstd(file, closefd=False)
-            with reader:
-                # Of an archive that breaks off, `read` would lose what it had unpacked before it noticed.
-                while data := reader.read1(CHUNK_BYTES):
-                    yield data
-            return
-        while data:
-            yield data
-            data = file.read(CHUNK_BYTES)
-    except failures as error:
-        raise SourceError(f"cannot read {place}: {error}") from error
 
 
 def read_all(place: str) -> bytes | None:

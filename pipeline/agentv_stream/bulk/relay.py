@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import msgspec
@@ -28,7 +29,7 @@ from agentv_stream.bulk import object_store
 from agentv_stream.bulk.unit import Done, Report, Task, Unit, Work
 from agentv_stream.bulk.worker import Session, Worker, read_report
 from agentv_stream.errors import AgentvStreamError, SourceError
-from agentv_stream.files import CHUNK_BYTES
+from agentv_stream.files import CHUNK_BYTES, compression, unpacked
 from agentv_stream.summary import SessionReader, without_collector
 
 RANGE_BYTES = 16 * 1024 * 1024
@@ -56,8 +57,8 @@ def relay(
     unit = task.units[0]
     try:
         with object_store.open_input(unit.source) as file:
-            reader = SessionReader(object_store.unpacked(file, unit.source), unit.source, work.provider)
-            if not reader.dialect.ranges or reader.held[0].document or not _plain(unit.source):
+            reader = SessionReader(unpacked(file, unit.source), unit.source, work.provider)
+            if not reader.dialect.ranges or reader.held[0].document or compression(Path(unit.source)):
                 return None
             starts = _starts(file, unit.size, range_bytes)
     except (AgentvStreamError, OSError, NotInRanges):
@@ -95,12 +96,6 @@ def _report_of(reports: Connection, runners: Sequence[BaseProcess]) -> Report | 
         waiting = [runner for runner in waiting if runner.exitcode is None]
         if not waiting:
             return None
-
-
-def _plain(source: str) -> bool:
-    with object_store.open_input(source) as file:
-        head = file.read(4)
-    return not head.startswith((object_store.GZIP, object_store.ZSTD))
 
 
 def _starts(file: BinaryIO, size: int, step: int) -> list[int]:
@@ -198,12 +193,11 @@ class _Runner:
                 decode.take(carried)
                 self._decode(reader, decode, batches)
             self._take_over(reader, handed)
-        if last:
-            batches += decode.flush()
         for batch in batches:
-            reader.pair.push(batch)
-            reader.observer.observe(batch)
-            self.session.take(batch)
+            self.session.take(reader.join(batch))
+        for batch in decode.flush() if last else ():
+            reader.normalize.push(batch)
+            self.session.take(reader.join(batch))
         if not last:
             self._send(decode.carry(), _dumps(reader, self.session))
 

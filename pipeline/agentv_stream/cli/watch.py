@@ -20,10 +20,11 @@ def watch(
 
     from agentv_stream.cli.roots import told_roots
     from agentv_stream.cli.sessions import duration_seconds
-    from agentv_stream.discovery.discover import STORE_SIGN, updated_at
+    from agentv_stream.discovery.discover import updated_at
     from agentv_stream.discovery.places import is_database
     from agentv_stream.errors import AgentvStreamError
     from agentv_stream.following.follow_plan import Plan
+    from agentv_stream.opencode_store import STORE_SIGN
 
     try:
         from agentv_stream.watch.app import WatchApp

@@ -17,8 +17,7 @@ from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.files import is_folder
 from agentv_stream.folder import LocalFolder
 from agentv_stream.named_provider import named_provider
-from agentv_stream.opencode_store import STORE_SIGN as STORE_SIGN
-from agentv_stream.opencode_store import StoredSession, list_sessions
+from agentv_stream.opencode_store import STORE_SIGN, StoredSession, list_sessions
 
 
 @dataclass

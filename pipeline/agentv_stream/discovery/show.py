@@ -13,10 +13,11 @@ from agentv_stages.result import Result
 from agentv_stages.sinks.summary_log import target_of
 from agentv_stages.times import iso
 from agentv_stages.visible import visible
-from agentv_stream.discovery.discover import STORE_SIGN, cache_file, find_sessions, pick
+from agentv_stream.discovery.discover import cache_file, find_sessions, pick
 from agentv_stream.discovery.header import HeaderCache
 from agentv_stream.discovery.places import Root
 from agentv_stream.files import check_readable, is_there, read_pieces
+from agentv_stream.opencode_store import STORE_SIGN
 from agentv_stream.summary import SessionReader
 
 SIGNS = {"ok": "✓", "error": "✗", "denied": "⊘", "cancelled": "⊗", "unpaired": "?"}

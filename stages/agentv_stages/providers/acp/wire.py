@@ -72,12 +72,9 @@ class Cost(Struct, gc=False):
     currency: str | None = None
 
 
-class Update(Struct, gc=False):
-    """`params.update` of `session/update`, all variants in one, and the `toolCall` of a permission request."""
+class CallMembers(Struct, gc=False):
+    """What an update says of a call."""
 
-    sessionUpdate: str = ""
-    content: Raw = ABSENT
-    messageId: str | None = None
     toolCallId: str = ""
     title: str | None = None
     name: str | None = None
@@ -85,7 +82,16 @@ class Update(Struct, gc=False):
     status: str | None = None
     rawInput: Raw = ABSENT
     rawOutput: Raw = ABSENT
+    content: Raw = ABSENT
     locations: list[Location] | None = None
+    meta: Meta | None = field(name="_meta", default=None)
+
+
+class Update(CallMembers, gc=False):
+    """`params.update` of `session/update`, all variants in one, and the `toolCall` of a permission request."""
+
+    sessionUpdate: str = ""
+    messageId: str | None = None
     entries: Raw = ABSENT
     used: int | None = None
     size: int | None = None
@@ -94,7 +100,6 @@ class Update(Struct, gc=False):
     description: str | None = None
     error: Raw = ABSENT
     currentModeId: str | None = None
-    meta: Meta | None = field(name="_meta", default=None)
 
 
 class Option(Struct, gc=False):
@@ -161,19 +166,8 @@ class Thought(Chunk, tag="agent_thought_chunk"):
     pass
 
 
-class CallUpdate(Struct, gc=False, tag_field="sessionUpdate", tag="tool_call_update"):
-    """The members of `Update` that a call has."""
-
-    toolCallId: str = ""
-    title: str | None = None
-    name: str | None = None
-    kind: str | None = None
-    status: str | None = None
-    rawInput: Raw = ABSENT
-    rawOutput: Raw = ABSENT
-    content: Raw = ABSENT
-    locations: list[Location] | None = None
-    meta: Meta | None = field(name="_meta", default=None)
+class CallUpdate(CallMembers, gc=False, tag_field="sessionUpdate", tag="tool_call_update"):
+    pass
 
 
 class CallBegun(CallUpdate, tag="tool_call"):
