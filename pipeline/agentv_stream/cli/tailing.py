@@ -11,7 +11,6 @@ import anyio
 from agentv_stream.cli.consuming import quiet_stdout, say, tune_collector
 from agentv_stream.cli.sessions import duration_seconds
 from agentv_stream.discovery.discover import (
-    STORE_SIGN,
     Session,
     cache_file,
     find_sessions,
@@ -31,6 +30,7 @@ from agentv_stream.following.keep import keep_rule
 from agentv_stream.following.tail import Running, make_say, standard_output, tail
 from agentv_stream.named_provider import named_provider
 from agentv_stream.naming import DEFAULT_ROOT
+from agentv_stream.opencode_store import STORE_SIGN
 from agentv_stream.settings import Settings, from_process, stream_log
 
 
