@@ -64,7 +64,10 @@ class Report:
 
 
 class StreamSession:
-    """Runs one stream. While it runs, `observer` and `pair` show where it stands."""
+    """Runs one stream. While it runs, `observer` and `pair` show where it stands.
+
+    Without `lists` the report's result has no part that grows with the session; the observer still has it.
+    """
 
     def __init__(
         self,
@@ -74,6 +77,7 @@ class StreamSession:
         watchers: Sequence[Watcher] = (),
         *,
         transcript: bool = True,
+        lists: bool = True,
         stages: Sequence[Stage[Batch, Batch]] = (),
     ) -> None:
         self.source = source
@@ -90,6 +94,7 @@ class StreamSession:
         self._extra = list(sinks)
         self._stages = list(stages)
         self._transcript = transcript
+        self._lists = lists
         self._named = transcript_file(settings.transcript)
         self._transcript_sink: TranscriptSink | None = None
         self._dead_letters: DeadLetterSink | None = None
@@ -346,7 +351,7 @@ class StreamSession:
         if dead_letters is not None:
             outputs.dead_letters = dead_letters
         unpaired = [call.call_id for call in self.pair.open_calls.values()] or self.unpaired
-        result = self.observer.result(unpaired, outputs)
+        result = self.observer.result(unpaired, outputs, self._lists)
         settings = self.settings
         if settings.target is not None:
             result.target = settings.target

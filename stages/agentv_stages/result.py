@@ -1,7 +1,7 @@
 """The result of a session, `agentv_stream.result.v1`: who, how it ended, statistics, tokens, cost, faults, outputs."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType, field
@@ -16,6 +16,7 @@ from agentv_stages.totals import Totals, tokens_json
 
 SCHEMA = "agentv_stream.result.v1"
 MOST_INDENTED = 256 * 1024
+Members: TypeAlias = Iterable[tuple[str, Any]]
 
 
 class SessionFacts(Struct, omit_defaults=False):
@@ -85,9 +86,12 @@ class Result(Struct):
         """The result as JSON with a line end, indented where it is short."""
         return b"".join(self.json_pieces())
 
-    def json_pieces(self) -> Iterator[bytes]:
-        """As `to_json`, piece by piece: a long session's is megabytes, and indented three times as many."""
-        pieces = self._pieces()
+    def json_pieces(self, summary: Members | None = None) -> Iterator[bytes]:
+        """As `to_json`, piece by piece: a long session's is megabytes, and indented three times as many.
+
+        `summary` stands in for the members of `tool_use_summary`: those of `Stats.members`, made one after the other.
+        """
+        pieces = self._pieces(self.tool_use_summary.items() if summary is None else summary)
         short: list[bytes] = []
         size = 0
         for piece in pieces:
@@ -101,7 +105,7 @@ class Result(Struct):
             yield msgspec.json.format(b"".join(short), indent=2)
         yield b"\n"
 
-    def _pieces(self) -> Iterator[bytes]:
+    def _pieces(self, summary: Members) -> Iterator[bytes]:
         before = b"{"
         for name in self.__struct_fields__:
             value: Any = getattr(self, name)
@@ -109,16 +113,16 @@ class Result(Struct):
                 continue
             if name == "tool_use_summary":
                 yield before + b'"tool_use_summary":'
-                yield from _members(value)
+                yield from _members(summary)
             else:
                 yield before + _member(name, value)
             before = b","
         yield b"}"
 
 
-def _members(values: dict[str, Any]) -> Iterator[bytes]:
+def _members(values: Members) -> Iterator[bytes]:
     before = b"{"
-    for name, value in values.items():
+    for name, value in values:
         yield before + _member(name, value)
         before = b","
     yield b"}"
@@ -165,8 +169,8 @@ class Observer:
         for name, count in batch.ignored.items():
             counters.ignored[name] = counters.ignored.get(name, 0) + count
 
-    def result(self, open_calls: list[str], outputs: Outputs | None = None) -> Result:
-        """The result so far."""
+    def result(self, open_calls: list[str], outputs: Outputs | None = None, lists: bool = True) -> Result:
+        """The result so far; without `lists` its `tool_use_summary` has only what does not grow with the session."""
         facts, totals = self.facts, self.totals
         tokens = totals.tokens()
         turns = totals.state.agent_num_turns
@@ -190,7 +194,7 @@ class Observer:
                 reason=end.reason if end is not None and not facts.open_end else None,
                 open_calls=open_calls[:100],
             ),
-            tool_use_summary=self.stats.summary(),
+            tool_use_summary=self.stats.summary(lists),
             tokens=tokens_json(tokens),
             tokens_by_model=totals.by_model(),
             tokens_by_stream=totals.by_stream(),

@@ -5,9 +5,10 @@ breakdown but that by stream is a sum over it. Lists and maps are capped, each w
 exact.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
-from msgspec import Struct, convert, field
+from msgspec import Struct, convert, field, to_builtins
 
 from agentv_stages.batch import Batch
 from agentv_stages.call_sequence import CallSequence, SequenceState
@@ -253,12 +254,19 @@ class Stats:
         self._messages.load(self.figures.stream_messages)
         self.figures.stream_messages = {}
 
-    def summary(self) -> dict[str, Any]:
-        """The `tool_use_summary` so far, keys as docs/metrics.md has them; open calls count as `unpaired`."""
-        return summarize(self.figures, self.sequence, self._turns.count)
+    def summary(self, lists: bool = True) -> dict[str, Any]:
+        """The `tool_use_summary` so far, keys as docs/metrics.md has them; open calls count as `unpaired`.
+
+        Without `lists` what grows with the session is left out: sequences, watched commands, figures by stream.
+        """
+        return {name: to_builtins(value) for name, value in self.members(lists)}
+
+    def members(self, lists: bool = True) -> Iterator[tuple[str, Any]]:
+        """As `summary`, one member after the other, each made when it is asked for; for msgspec to encode."""
+        return members(self.figures, self.sequence, self._turns.count, lists)
 
 
-def summarize(figures: Statistics, sequence: CallSequence, turns: int) -> dict[str, Any]:
+def members(figures: Statistics, sequence: CallSequence, turns: int, lists: bool = True) -> Iterator[tuple[str, Any]]:
     """The public form of the figures."""
     by_kind: dict[str, int] = dict.fromkeys(KINDS, 0)
     by_origin = {"system": 0, "mcp": 0}
@@ -278,37 +286,32 @@ def summarize(figures: Statistics, sequence: CallSequence, turns: int) -> dict[s
     seconds = None
     if figures.first_edit_ms is not None and figures.first_time_ms is not None:
         seconds = (figures.first_edit_ms - figures.first_time_ms) / 1000
-    by_stream = {
-        stream: {"turns": turns if stream == MAIN else sums.turns, "tool_calls": sums.tool_calls, "edits": sums.edits}
-        for stream, sums in figures.streams.items()
-    }
-    bobbin = figures.watched.get("bobbin", [])
-    return {
-        "schema_version": SCHEMA,
-        "by_tool": figures.by_tool(),
-        "total_tool_calls": total,
-        "first_edit_turn": figures.first_edit_turn,
-        "tool_sequence": sequence.tools(),
-        "bobbin_commands": [{"command": run.command, "turn": run.turn} for run in bobbin],
-        "watched_commands": {
-            name: [{"command": run.command, "turn": run.turn, "stream": run.stream} for run in runs]
-            for name, runs in figures.watched.items()
-        },
-        "kind_sequence": sequence.kinds(),
-        "first_successful_edit_turn": figures.first_successful_edit_turn,
-        "first_edit_tool_index": figures.first_edit_tool_index,
-        "first_edit_seconds": seconds,
-        "shell_edits": sum(cell.shell_edits for cell in figures.cells),
-        "by_kind": by_kind,
-        "by_origin": by_origin,
-        "by_mcp_server": by_server,
-        "by_outcome": by_outcome,
-        "tools": {name: _tool(cells) for name, cells in tools.items()},
-        "by_stream": by_stream,
-        "turns": turns,
-        "first_edit_turn_lines": figures.first_edit_turn_lines,
-        **{f"{name}_truncated": True for name in sorted(figures.truncated)},
-    }
+    yield "schema_version", SCHEMA
+    yield "by_tool", figures.by_tool()
+    yield "total_tool_calls", total
+    yield "first_edit_turn", figures.first_edit_turn
+    if lists:
+        bobbin = figures.watched.get("bobbin", [])
+        yield "tool_sequence", sequence.tools()
+        yield "bobbin_commands", [{"command": run.command, "turn": run.turn} for run in bobbin]
+        yield "watched_commands", figures.watched
+        yield "kind_sequence", sequence.kinds()
+    yield "first_successful_edit_turn", figures.first_successful_edit_turn
+    yield "first_edit_tool_index", figures.first_edit_tool_index
+    yield "first_edit_seconds", seconds
+    yield "shell_edits", sum(cell.shell_edits for cell in figures.cells)
+    yield "by_kind", by_kind
+    yield "by_origin", by_origin
+    yield "by_mcp_server", by_server
+    yield "by_outcome", by_outcome
+    yield "tools", {name: _tool(cells) for name, cells in tools.items()}
+    if lists:
+        main = figures.streams[MAIN]
+        yield "by_stream", {**figures.streams, MAIN: StreamSums(turns, main.tool_calls, main.edits)}
+    yield "turns", turns
+    yield "first_edit_turn_lines", figures.first_edit_turn_lines
+    for name in sorted(figures.truncated):
+        yield f"{name}_truncated", True
 
 
 def _tool(cells: list[Cell]) -> dict[str, Any]:

@@ -33,6 +33,15 @@ def test_a_long_result_is_one_line_in_pieces_of_one_member_each(
     assert max(map(len, pieces)) < longest + 100
 
 
+def test_a_result_without_lists_is_written_with_them(result: Result) -> None:
+    provider = get_provider("claude")
+    observer = Observer(provider, provider.dialects[0], ("make",))
+    short = observer.result(["toolu_1"], lists=False)
+    left_out = {"tool_sequence", "kind_sequence", "bobbin_commands", "watched_commands", "by_stream"}
+    assert result.tool_use_summary.keys() - short.tool_use_summary.keys() == left_out
+    assert b"".join(short.json_pieces(observer.stats.members())) == result.to_json()
+
+
 def test_what_is_unset_does_not_appear(result: Result) -> None:
     told = json.loads(result.to_json())
     assert "verdicts" not in told

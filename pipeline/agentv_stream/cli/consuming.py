@@ -2,7 +2,7 @@
 
 import gc
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -143,7 +143,8 @@ def tune_collector() -> None:
 
 async def _run(source: ByteSource, settings: Settings, live: "LiveCheck | None", prices: bool) -> int:
     """Reads, writes and tells; no signal ends it before the last output is written."""
-    session = StreamSession(source, settings, watchers=[live.checker] if live is not None else [])
+    watchers = [live.checker] if live is not None else []
+    session = StreamSession(source, settings, watchers=watchers, lists=False)  # they are made while they are written
     if live is not None and live.fail_fast == "close":
         live.stop = session.stop
     wanted = settings.live if settings.live is not None else sys.stderr.isatty() and not settings.quiet
@@ -167,12 +168,14 @@ async def _keep_stats(session: StreamSession, place: Path) -> None:
     published = 0
     while True:
         await anyio.sleep(STATS_SECONDS)
-        if session.batches != published and session.observer is not None:
+        observer = session.observer
+        if session.batches != published and observer is not None:
             published = session.batches
-            result = session.observer.result(list(session.pair.open_calls))
+            result = observer.result(list(session.pair.open_calls), lists=False)
             result.status = "running"
+            pieces = list(result.json_pieces(observer.stats.members()))  # now: the figures change while a thread writes
             with suppress(SinkError):
-                await publish(place, result.json_pieces())
+                await publish(place, pieces)
 
 
 def finish(session: StreamSession, report: Report, settings: Settings, live: "LiveCheck | None" = None) -> int:
@@ -188,9 +191,9 @@ def finish(session: StreamSession, report: Report, settings: Settings, live: "Li
         if isinstance(failure, AgentvStreamError):
             code = _worst(code, failure.exit_code)
     if result is not None:
-        if settings.stats is not None:
+        if settings.stats is not None and session.observer is not None:
             try:
-                write_stats(settings.stats, result)
+                write_stats(settings.stats, result.json_pieces(session.observer.stats.members()))
             except SinkError as error:
                 say(str(error))
                 code = _worst(code, error.exit_code)
@@ -220,13 +223,13 @@ def _told(failure: Exception, session: StreamSession) -> str:
     return str(failure)
 
 
-def write_stats(place: str, result: Result) -> None:
+def write_stats(place: str, pieces: Iterable[bytes]) -> None:
     """The result to a file (atomic) or to standard output. Raises: SinkError."""
     if place != "-":
-        publish_now(Path(place), result.json_pieces())
+        publish_now(Path(place), pieces)
         return
     try:
-        sys.stdout.buffer.writelines(result.json_pieces())
+        sys.stdout.buffer.writelines(pieces)
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         quiet_stdout()
