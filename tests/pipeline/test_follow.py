@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from agentv_stream.following import follow
+from agentv_stream.following import followed as followed_module
 from support.following import Desk, catch_up
 from support.growing_logs import claude_records
 
@@ -53,6 +55,48 @@ def test_a_log_followed_in_random_cuts_with_crashes_gives_the_bytes_of_consume(s
     again = desk.catch_up()
     assert again.counts.records == 0
     assert followed(desk) == consumed(log, tmp_path / "again")
+
+
+@pytest.mark.parametrize("how", ["killed", "stopped", "killed, events only"])
+def test_a_follower_goes_on_in_the_middle_of_a_log_that_does_not_grow_any_more(
+    how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is too long for one round: the follower ends before it has read all of it."""
+    monkeypatch.setattr(follow, "BUDGET", 4000)
+    monkeypatch.setattr(followed_module, "CHUNK_BYTES", 1000)
+    desk = Desk(tmp_path)
+    log = desk.logs / f"{SESSION}.jsonl"
+    log.write_bytes(b"\n".join(claude_records(SESSION, 20)) + b"\n")
+    files = how != "killed, events only"
+    follower = desk.follower(files=files)
+    follower.round()
+    if how == "stopped":
+        follower.settle_all()
+    else:
+        follower.commit(list(follower.hot.values()), force=True)
+    assert 0 < follower.counts.bytes < log.stat().st_size
+    follower.close()
+    desk.catch_up(files=files)
+    if files:
+        assert followed(desk) == consumed(log, tmp_path / "consumed")
+    whole = Desk(tmp_path / "whole")
+    (whole.logs / log.name).write_bytes(log.read_bytes())
+    whole.catch_up()
+    assert set(desk.event_ids()) == set(whole.event_ids())
+
+
+def test_an_unfinished_last_line_is_shown_by_the_follower_after_a_crash(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    records = claude_records(SESSION, 2)
+    log = desk.logs / f"{SESSION}.jsonl"
+    log.write_bytes(b"\n".join(records[:-1]) + b"\n" + records[-1])
+    follower = desk.follower()
+    follower.plan.settle_seconds = 3600.0
+    catch_up(follower)
+    follower.commit(list(follower.hot.values()), force=True)
+    follower.close()
+    desk.catch_up()
+    assert followed(desk) == consumed(log, tmp_path / "consumed")
 
 
 def test_at_rest_the_transcript_is_that_of_the_log_so_far(tmp_path: Path) -> None:

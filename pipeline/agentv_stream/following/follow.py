@@ -111,6 +111,7 @@ class Follower:
         session = self.wake(number)
         if session is not None:
             session.unsettled = True
+            self.due.add(number)  # its last line may be unfinished: no cursor goes past a line end
             if session.outputs is not None:
                 session.outputs.settled = True  # what a crash left there is cut
 

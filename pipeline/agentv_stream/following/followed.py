@@ -380,9 +380,8 @@ class Followed:
         whole_document = self.document
         for one in self.inputs:
             state = "other" if self.strange else "document" if whole_document else one.state
-            row.inputs.append(
-                InputRow(one.path, state, one.generation, one.file.signature, one.file.mark(), one.skipped, one.context)
-            )
+            read, mark = one.file.signature_read(), one.file.mark()
+            row.inputs.append(InputRow(one.path, state, one.generation, read, mark, one.skipped, one.context))
         if chain is not None and not self.strange:
             row.outputs = outputs.snapshot() if outputs is not None else None
             row.merged = self.merged.snapshot() if self.merged is not None else None

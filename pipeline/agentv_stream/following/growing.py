@@ -119,6 +119,11 @@ class GrowingFile:
             return self.signature.size if self._stream is not None or not self.position else 0
         return max(0, self.signature.size - self.position)
 
+    def signature_read(self) -> Signature | None:
+        """The signature for the cursors. Where not all was read it fits no file, so that the next look reads on."""
+        signature = self.signature
+        return signature._replace(size=0) if signature is not None and self.backlog else signature
+
     def read_before(self, signature: Signature, mark: Mark) -> Signature:
         """It is read from its beginning, but is the file of which so much was read once: it may yet be rotated.
 
