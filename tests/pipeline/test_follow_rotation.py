@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 import zstandard
 
+from agentv_stream.following import follow, followed
 from agentv_stream.following.follow import Follower
-from support.following import Desk, bare, catch_up
+from support.following import Desk, bare, catch_up, split
 from support.growing_logs import claude_records
 
 SESSION = "11111111-2222-3333-4444-555555555555"
@@ -28,15 +29,20 @@ def begun(tmp_path: Path) -> tuple[Desk, Path]:
     return desk, log
 
 
-def check(desk: Desk, tmp_path: Path, follower: Follower, records: list[bytes] = RECORDS) -> None:
-    """Everything is there once, as after one clean reading."""
+def check(
+    desk: Desk, tmp_path: Path, follower: Follower, records: list[bytes] = RECORDS, *, in_order: bool = False
+) -> None:
+    """Everything is there once, as after one clean reading; `in_order` row by row."""
     catch_up(follower)
     follower.settle_all()
     follower.close()
     clean = Desk(tmp_path / "clean")
     (clean.logs / f"{SESSION}.jsonl").write_bytes(lines(records))
     clean.catch_up()
-    assert {s: bare(r) for s, r in desk.transcripts().items()} == {s: bare(r) for s, r in clean.transcripts().items()}
+    found, expected = desk.transcripts(), clean.transcripts()
+    assert {s: bare(rows) for s, rows in found.items()} == {s: bare(rows) for s, rows in expected.items()}
+    if in_order:
+        assert {s: split(rows) for s, rows in found.items()} == {s: split(rows) for s, rows in expected.items()}
     ids = desk.event_ids()
     assert set(ids) == set(clean.event_ids())
     assert max(ids.values()) == 1
@@ -119,6 +125,41 @@ def test_rotated_with_a_rest_in_the_old_file(tmp_path: Path, restart: bool) -> N
     log.write_bytes(lines(LAST[4:]))
     check(desk, tmp_path, follower)
     assert "rotated" in desk.said or "renamed" in desk.said
+
+
+def test_parts_that_take_several_rounds_are_read_one_after_the_other(
+    tmp_path: Path, restart: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The later part repeats what the earlier one holds, and its rows go on behind it, however long that one is."""
+    monkeypatch.setattr(follow, "BUDGET", 1000)
+    monkeypatch.setattr(followed, "CHUNK_BYTES", 500)
+    desk, log = begun(tmp_path)
+    log.rename(log.with_name(log.name + ".1"))
+    log.write_bytes(lines(RECORDS[20:]))
+    os.utime(log.with_name(log.name + ".1"), (1_700_000_000, 1_700_000_000))
+    follower = desk.follower()
+    follower.round()
+    if restart:
+        follower.commit(list(follower.hot.values()), force=True)
+    follower = go_on(desk, follower, restart)
+    check(desk, tmp_path, follower, in_order=True)
+
+
+def test_a_line_that_was_finished_just_before_its_file_was_made_anew_under_another_name(
+    tmp_path: Path, restart: bool
+) -> None:
+    """The old file is gone, but still open: its rest is read before the other one is told apart from it."""
+    desk, log = begun(tmp_path)
+    half = len(LAST[0]) // 2
+    with log.open("ab") as file:
+        file.write(LAST[0][:half])
+    follower = start(desk, restart)
+    catch_up(follower)
+    with log.open("ab") as file:
+        file.write(LAST[0][half:] + b"\n" + lines(LAST[1:3]))
+    log.unlink()
+    log.with_name("other-name.jsonl").write_bytes(lines(RECORDS))
+    check(desk, tmp_path, follower, in_order=True)
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".zst"])

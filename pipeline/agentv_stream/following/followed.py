@@ -124,8 +124,7 @@ class Followed:
     def join(self, path: str) -> Input:
         """Takes along a further part of the log: rows go on, what it repeats is skipped."""
         one = self.add(path)
-        one.known, one.generation = self._counts(), 1
-        one.file.reader.row = max(i.file.reader.row - i.skipped for i in self.inputs)
+        one.generation = 1
         if self.chain is not None:  # it continues what another file began
             before = next((i for i in reversed(self.inputs[:-1]) if i.context.stream == one.context.stream), None)
             decoder = self.chain.decoders.get(before.path) if before is not None else None
@@ -164,12 +163,21 @@ class Followed:
             data = one.file.read(min(CHUNK_BYTES, muted) if muted > 0 else CHUNK_BYTES)
             if not data:
                 break
+            if one.generation and not one.file.position:
+                self._begin_generation(one)
             total += len(data)
             self.active_ms = now_ms
             for batch in one.file.feed(data, now_ms):
                 self.take(one, batch)
             self.unsettled = self.dirty = True
         return total
+
+    def _begin_generation(self, one: Input) -> None:
+        """Its first bytes: what it may repeat is counted now, for by now the parts before it are read to their end."""
+        one.known, one.repeating = self._counts(), True
+        if not one.file.reader.row:  # another file: its rows go on where those of its stream end
+            same = [i for i in self.inputs if i.context.stream == one.context.stream]
+            one.file.reader.row = max(i.file.reader.row - i.skipped for i in same)
 
     def _read_stored(self, one: Input, log: StoredLog, now_ms: int, limit: int) -> int:
         """The rows of a store that are final and new."""
@@ -283,7 +291,7 @@ class Followed:
     def next_generation(self, one: Input) -> None:
         """Other bytes stand at the path: they are read from their beginning. Raises: SinkError, OSError."""
         self.end_partial(one)
-        one.known, one.repeating = self._counts(), True
+        one.known = None
         one.file = one.file.next_generation()
         one.file.reader.row += one.skipped
         one.generation += 1
@@ -411,7 +419,7 @@ class Followed:
             one = Input(file, kept.context, kept.state, kept.generation, kept.skipped)
             file.identity = None if kept.signature is None else (kept.signature.device, kept.signature.inode)
             self.inputs.append(one)
-            if kept.generation and row.state is not None and not is_stored(kept.path):
+            if kept.generation and file.position and not is_stored(kept.path):
                 one.known, one.repeating = self._still_known(one), False
         if row.outputs is not None and self.outputs is not None:
             self.outputs.restore(row.outputs)
