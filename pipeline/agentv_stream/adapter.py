@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from agentv_stages.batch import Batch, Record
+from agentv_stages.call_summary import summarize_arguments
 from agentv_stages.decode import Decode
 from agentv_stages.detect import objects
 from agentv_stages.event import EMPTY_OBJECT, NULL, AnyEvent, Kind, Origin, Source, ToolCall
@@ -24,24 +25,10 @@ from agentv_stages.payload import to_raw
 from agentv_stages.provider import Dialect, LogRoot, Provider
 from agentv_stages.providers import get_provider
 from agentv_stages.tool_payload import AnyPayload, payload_of
-from agentv_stages.visible import visible
 from agentv_stream.errors import UsageError
 from agentv_stream.named_provider import named_provider
 
-SUMMARY_WIDTH = 80
 _NO_SOURCE = Source("", 0, 0, 0)
-
-_PATHS = ("file_path", "path", "filePath", "absolute_path", "notebook_path", "dir_path", "uri", "files")
-SUMMARY_KEYS: Mapping[str, tuple[str, ...]] = {
-    "execute": ("command", "cmd", "skill", "bash_id", "shell_id", "description"),
-    "read": _PATHS,
-    "write": _PATHS,
-    "search": ("pattern", "query", "input", "url", "searchTerm", "prompt", *_PATHS),
-    "plan": ("description", "explanation", "subject", "prompt", "plan", "todos"),
-    "ask": ("prompt", "question", "questions"),
-}
-"""Kind -> the arguments that say most about a call, the best one first."""
-_INSIDE = ("content", "description", "step", "header", "question", "title", "text", "file_path", "path")
 
 
 class NormalizedCall(Struct, frozen=True):
@@ -104,7 +91,7 @@ class Adapter:
 
     def summarize(self, kind: str, args: Any) -> str:
         """One short line on a call's arguments; control characters made visible."""
-        return summarize(kind, args)
+        return summarize_arguments(kind, args)
 
     def decode_record(self, data: bytes, dialect: str | None = None) -> list[AnyEvent]:
         """The events of a single record, its calls normalised; none for what is no record of this provider.
@@ -152,34 +139,6 @@ def decode_record(provider: str, data: bytes) -> list[AnyEvent]:
     Raises: UsageError for a name that no provider has.
     """
     return create_adapter(provider).decode_record(data)
-
-
-def summarize(kind: str, args: Any) -> str:
-    """One line of at most 80 characters on the arguments of a call of this kind; `(args...)` where none says much."""
-    if isinstance(args, str):
-        return visible(" ".join(args[: SUMMARY_WIDTH * 4].split()), SUMMARY_WIDTH) or "(args...)"
-    if isinstance(args, Mapping):
-        for key in SUMMARY_KEYS.get(kind, ()):
-            text = _said(args.get(key))  # pyright: ignore[reportUnknownMemberType,reportUnknownArgumentType] - decoded JSON
-            if text:
-                return visible(text, SUMMARY_WIDTH)
-    return "(args...)"
-
-
-def _said(value: Any) -> str:
-    """A text, a list of words, or the first of a list of objects with the number of the others."""
-    if isinstance(value, str):
-        return value.strip()
-    if not isinstance(value, list) or not value:
-        return ""
-    items: list[Any] = value  # pyright: ignore[reportUnknownVariableType] - decoded JSON
-    if all(isinstance(item, str) for item in items):
-        return " ".join(items[:100]).strip()
-    first = items[0]
-    if isinstance(first, Mapping):
-        text = next((str(first[key]) for key in _INSIDE if isinstance(first.get(key), str)), "")  # pyright: ignore[reportUnknownMemberType,reportUnknownArgumentType] - decoded JSON
-        return f"{text[:60]} (+{len(items) - 1} more)" if text and len(items) > 1 else text
-    return ""
 
 
 def normalize_tool_call(provider: str, call: Any) -> dict[str, Any]:

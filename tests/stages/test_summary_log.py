@@ -3,7 +3,7 @@
 import pytest
 
 from agentv_stages.event import AnyEvent, Notification, SessionInfo, SlashCommand
-from agentv_stages.sinks.summary_log import SummaryLog, target_of
+from agentv_stages.sinks.summary_log import SummaryLog
 from support.events import at, batch, call, end, result, text, usage, user
 
 
@@ -68,7 +68,7 @@ def test_an_event_that_says_nothing_has_no_line(event: AnyEvent) -> None:
 
 def test_pieces_of_a_text_are_one_line_when_the_text_has_ended() -> None:
     pieces = [text(i, part, delta=True) for i, part in enumerate(("Hel", "lo ", "there"))]
-    assert said(*pieces, call(3, "t")) == ["assistant: Hello there", "→ Read "]
+    assert said(*pieces, call(3, "t")) == ["assistant: Hello there", "→ Read"]
     assert said(*pieces) == ["assistant: Hello there"]
     other = text(1, "mine", stream="sidechain:a", delta=True)
     assert said(pieces[0], other, *pieces[1:]) == ["assistant: Hello there", "[sidechain:a] assistant: mine"]
@@ -97,17 +97,3 @@ def test_nothing_acts_on_a_terminal_and_long_lines_are_cut() -> None:
     assert len(line) == 8 + 40
     assert line.endswith("…")
     assert len(log(call(0, "t", "\x1b]0;owned\x07", given={"a": "\x1b[31m"}))) == 1
-
-
-@pytest.mark.parametrize(
-    ("made", "target"),
-    [
-        (call(0, "t", command="ls -la", files=("x",)), "ls -la"),
-        (call(0, "t", files=("a.py",)), "a.py"),
-        (call(0, "t", files=("a.py", "b.py", "c.py")), "a.py and 2 more"),
-        (call(0, "t", given={"q": "words"}), '{"q":"words"}'),
-        (call(0, "t"), ""),
-    ],
-)
-def test_a_call_is_about_its_command_its_files_or_its_arguments(made: AnyEvent, target: str) -> None:
-    assert target_of(made) == target  # type: ignore[arg-type]  # a ToolCall, each of them

@@ -5,12 +5,12 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from agentv_stages.call_summary import target_of
 from agentv_stages.consolidate import Consolidate
 from agentv_stages.event import MAIN, ToolResult
 from agentv_stages.message import Message, PairedCall
 from agentv_stages.payload import text_of
 from agentv_stages.result import Result
-from agentv_stages.sinks.summary_log import target_of
 from agentv_stages.times import iso
 from agentv_stages.visible import visible
 from agentv_stream.discovery.discover import cache_file, find_sessions, pick

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agentv_stages.batch import Batch
+from agentv_stages.call_summary import target_of
 from agentv_stages.event import MAIN, AnyEvent, Notification, SessionEnd, ToolCall, ToolResult
-from agentv_stages.sinks.summary_log import SummaryLog, target_of
+from agentv_stages.sinks.summary_log import SummaryLog
 from agentv_stream.following.followed import Followed
 
 SILENT_SECONDS = 120.0

@@ -6,6 +6,7 @@ Text is consolidated: a message is told when it is complete. Control characters 
 from msgspec import Struct, field
 
 from agentv_stages.batch import Batch
+from agentv_stages.call_summary import target_of
 from agentv_stages.event import (
     MAIN,
     AnyEvent,
@@ -87,23 +88,13 @@ def _said(role: str, text: str) -> str:
     return f"{role}: {text.strip()}" if text.strip() else ""
 
 
-def target_of(call: ToolCall) -> str:
-    """What a call is about, in one phrase: its command, its file, or its arguments."""
-    if call.command is not None:
-        return call.command
-    if call.files:
-        return call.files[0] if len(call.files) == 1 else f"{call.files[0]} and {len(call.files) - 1} more"
-    shown = bytes(call.input_json)[:400].decode("utf-8", "replace")
-    return "" if shown == "{}" else shown
-
-
 def _event(event: AnyEvent) -> str:
     if isinstance(event, AssistantText):
         return _said("assistant", event.text)
     if isinstance(event, UserText):
         return _said("user", event.text)
     if isinstance(event, ToolCall):
-        return f"→ {event.tool or event.name} {target_of(event)}"
+        return f"→ {event.tool or event.name} {target_of(event)}".rstrip()
     if isinstance(event, ToolResult):
         if event.outcome == "unpaired":
             return f"? {_tool(event)} no result"
