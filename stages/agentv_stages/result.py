@@ -1,6 +1,7 @@
 """The result of a session, `agentv_stream.result.v1`: who, how it ended, statistics, tokens, cost, faults, outputs."""
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any, TypeAlias
 
 import msgspec
@@ -16,6 +17,7 @@ from agentv_stages.totals import Totals, tokens_json
 
 SCHEMA = "agentv_stream.result.v1"
 MOST_INDENTED = 256 * 1024
+SLICE = 1024  # entries of a long list or map that are written at a time
 Members: TypeAlias = Iterable[tuple[str, Any]]
 
 
@@ -115,7 +117,7 @@ class Result(Struct):
                 yield before + b'"tool_use_summary":'
                 yield from _members(summary)
             else:
-                yield before + _member(name, value)
+                yield from _member(before, name, value)
             before = b","
         yield b"}"
 
@@ -123,13 +125,36 @@ class Result(Struct):
 def _members(values: Members) -> Iterator[bytes]:
     before = b"{"
     for name, value in values:
-        yield before + _member(name, value)
+        yield from _member(before, name, value)
         before = b","
     yield b"}"
 
 
-def _member(name: str, value: Any) -> bytes:
-    return msgspec.json.encode({name: value})[1:-1]
+def _member(before: bytes, name: str, value: Any) -> Iterator[bytes]:
+    """A member, a long list or map in slices."""
+    yield before + msgspec.json.encode(name) + b":"
+    parts = _slices(value)
+    first = msgspec.json.encode(next(parts))
+    end = first[-1:]
+    yield first[:-1]
+    for part in parts:
+        yield b"," + msgspec.json.encode(part)[1:-1]
+    yield end
+
+
+def _slices(value: Any) -> Iterator[Any]:
+    """A long list or map in parts of its own type, everything else whole."""
+    if isinstance(value, list) and len(value) > SLICE:  # pyright: ignore[reportUnknownArgumentType] - anything JSON can hold
+        items: list[Any] = value  # pyright: ignore[reportUnknownVariableType] - as above
+        for at in range(0, len(items), SLICE):
+            yield items[at : at + SLICE]
+    elif isinstance(value, dict) and len(value) > SLICE:  # pyright: ignore[reportUnknownArgumentType] - as above
+        pairs: dict[str, Any] = value  # pyright: ignore[reportUnknownVariableType] - as above
+        members = iter(pairs.items())
+        while part := dict(islice(members, SLICE)):
+            yield part
+    else:
+        yield value
 
 
 class Counters(Struct):

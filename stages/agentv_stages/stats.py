@@ -46,7 +46,7 @@ class Cell(Struct):
     durations: Histogram = field(default_factory=Histogram)
 
 
-class StreamSums(Struct):
+class StreamSums(Struct, gc=False):
     """What one stream came to. The turns of the main stream are counted by `Turns`."""
 
     turns: int = 0

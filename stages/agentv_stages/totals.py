@@ -12,13 +12,13 @@ from agentv_stages.batch import Batch
 from agentv_stages.event import MAIN, SessionEnd, SessionInfo, Source, TokenUsage
 from agentv_stages.recent import Recent
 
-DEFAULT_WINDOW = 4_096
+DEFAULT_WINDOW = 2_048
 MOST_SUMS = 1_000  # streams whose tokens are told apart; those of later sub-agents are summed up under one name
 OTHER_STREAMS = "(other)"
 FIELDS = ("input", "cached", "cache_write", "cache_write_1h", "output", "reasoning")
 
 
-class Tokens(Struct):
+class Tokens(Struct, gc=False):
     """Sums in the meaning of docs/metrics.md; a field that no record told stays None."""
 
     input: int | None = None

@@ -22,15 +22,14 @@ def test_a_short_result_is_indented_and_ends_in_a_line_end(result: Result) -> No
     assert b"\n  " in text
 
 
-def test_a_long_result_is_one_line_in_pieces_of_one_member_each(
-    result: Result, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_long_result_is_one_line_in_short_pieces(result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(results, "MOST_INDENTED", 100)
     result.tool_use_summary["tool_sequence"] = ["Read"] * 5_000
     pieces = list(result.json_pieces())
     assert b"".join(pieces) == msgspec.json.encode(result) + b"\n"
-    longest = len(msgspec.json.encode(result.tool_use_summary["tool_sequence"]))
-    assert max(map(len, pieces)) < longest + 100
+    assert max(map(len, pieces)) <= results.SLICE * len('"Read",')
+    result.tool_use_summary["by_stream"] = {f"sidechain:{i}": {"turns": i} for i in range(3 * results.SLICE)}
+    assert result.to_json() == msgspec.json.encode(result) + b"\n"
 
 
 def test_a_result_without_lists_is_written_with_them(result: Result) -> None:
