@@ -15,27 +15,27 @@ MOST_NOISE = 8_192  # records without any JSON object that are looked at (a wrap
 MOST_BYTES = 256 * 1024
 ENOUGH_RECORDS = 5
 CERTAIN = 1.0
-MOST_NAMED = 8  # dialects that a message names
 EARLY_LOOKS = frozenset((4, 12))  # records after which a look is taken, within one batch
 
 
 class UnknownFormat(ValueError):
     """No dialect fits the input. `tried` names the dialects, `found` says what stood there.
 
-    `agent` says whose log it is where that can be told of an agent that is not read here ("a Droid session").
+    `agent` says whose log it is where that can be told of an agent that is not read here ("a Droid session"), `looks`
+    which dialect of another provider than the wanted one fits.
     """
 
-    def __init__(self, found: str, tried: Iterable[str], agent: str | None = None) -> None:
+    def __init__(self, found: str, tried: Iterable[str], agent: str | None = None, looks: str | None = None) -> None:
         self.found = found
         self.tried = tuple(tried)
         self.agent = agent
+        self.looks = looks
         if agent is not None:
             super().__init__(f"{agent}; not supported ({found})")
-            return
-        named = (
-            f"tried {', '.join(self.tried)}" if len(self.tried) <= MOST_NAMED else f"tried {len(self.tried)} dialects"
-        )
-        super().__init__(f"not a log of a known agent: {found}; {named}")
+        elif looks is not None:
+            super().__init__(f"looks like {looks}, which is not among those that were tried: {', '.join(self.tried)}")
+        else:
+            super().__init__(f"not a log of a known agent: {found}; tried {', '.join(self.tried)}")
 
 
 def rank(head: list[Mapping[str, Any]], only: Provider | None = None) -> list[tuple[float, Provider, Dialect]]:
@@ -128,8 +128,11 @@ class Detector:
         if self.dialect is None:
             found = rank(self._head[:MOST_RECORDS], self.only)
             if not found:
+                head = self._head[:MOST_RECORDS]
                 tried = [d.name for p in ([self.only] if self.only else _providers()) for d in p.dialects]
-                raise UnknownFormat(describe(self._first), tried, foreign_agent(self._head[:MOST_RECORDS]))
+                others = rank(head) if self.only else []
+                looks = others[0][2].name if others else None
+                raise UnknownFormat(describe(self._first), tried, foreign_agent(head), looks)
             self._decide(found)
         assert self.provider is not None and self.dialect is not None
         return self.provider, self.dialect

@@ -82,7 +82,7 @@ def test_noise_before_the_log_is_passed_over() -> None:
 def test_the_search_can_be_limited_to_one_provider() -> None:
     detector = Detector(get_provider("codex"))
     detector.push(Batch("log", records=records(CLAUDE)))
-    with pytest.raises(UnknownFormat, match="codex-exec") as refused:
+    with pytest.raises(UnknownFormat, match=r"looks like claude-stream, .* tried: codex-exec") as refused:
         detector.finish()
     assert all(name.startswith("codex") for name in refused.value.tried)
 
@@ -92,6 +92,7 @@ def test_what_is_no_log_is_refused_with_what_stood_there(data: bytes) -> None:
     with pytest.raises(UnknownFormat) as refused:
         detected(data)
     assert "it begins with" in str(refused.value)
+    assert all(name in str(refused.value) for name in refused.value.tried)
     assert "claude-stream" in refused.value.tried
 
 

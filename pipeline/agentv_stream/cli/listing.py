@@ -13,7 +13,7 @@ from agentv_stream.discovery.discover import Session, cache_file, find_sessions,
 from agentv_stream.discovery.discover import tree as as_tree
 from agentv_stream.discovery.header import HeaderCache
 
-WIDE = 110  # columns of a terminal from which on projects and models are shown in full
+WIDE = 110  # columns of a terminal from which on more is shown of projects and models
 
 
 def list_sessions(
@@ -39,7 +39,9 @@ def list_sessions(
     if not found:
         return "no sessions found\n"
     width = max(60, shutil.get_terminal_size((120, 40)).columns)
-    lines = [line for session in shown for line in _lines(session, 0, tree, width)]
+    room = _room(width)
+    lines = [f"{'session':13} {'agent':8} {'age':>4} {'size':>6} {'project':{room}} {'model':{room}}     prompt"]
+    lines += [line for session in shown for line in _lines(session, 0, tree, width)]
     if len(shown) < len(tops):
         lines.append(f"… {len(tops) - len(shown)} more; --limit 0 shows all")
     return "\n".join(lines) + "\n"
@@ -57,7 +59,7 @@ def _lines(session: Session, depth: int, tree: bool, width: int) -> list[str]:
     head = (
         f"{lead}{visible(session.id, 13):13} {header.provider:8} {age(session.updated_ms):>4} {size(session.size):>6}"
     )
-    room = 22 if width >= WIDE else 12  # so that there is some for the prompt, too
+    room = _room(width)
     model, prompt = visible(header.model or "?", room), visible(header.prompt or header.title or "", 200)
     text = f"{head} {visible(project, room):{room}} {model:{room}}{agents:>4} {prompt}"
     lines = [visible(text, width)]
@@ -67,6 +69,11 @@ def _lines(session: Session, depth: int, tree: bool, width: int) -> list[str]:
         for child in session.children:
             lines += _lines(child, depth + 1, tree, width)
     return lines
+
+
+def _room(width: int) -> int:
+    """Columns for a project and for a model, so that there are some for the prompt, too."""
+    return 22 if width >= WIDE else 12
 
 
 def age(then_ms: int) -> str:
