@@ -111,6 +111,39 @@ def test_another_version_and_a_file_that_is_no_database_are_told(tmp_path: Path)
         CursorStore(tmp_path / "other", "here", read_only=True)
 
 
+def test_what_cannot_be_opened_leaves_nothing_open(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_bytes(b"no database at all" * 100)
+    with pytest.raises(CursorError, match="cannot use"):
+        CursorStore(tmp_path, "here")
+    holder = CursorStore(tmp_path / "held", "here")
+    with pytest.raises(CursorError, match="another follower"):
+        CursorStore(tmp_path / "held", "here")
+    holder.close()
+    opened = Path("/proc/self/fd")
+    if opened.is_dir():
+        places = [str(one.readlink()) for one in opened.iterdir() if one.is_symlink()]
+        assert not [place for place in places if place.startswith(str(tmp_path))]
+    (tmp_path / FILE).unlink()
+    CursorStore(tmp_path, "here").close()  # nor is its lock held
+
+
+def test_a_commit_that_fails_does_not_hinder_the_next_one(tmp_path: Path) -> None:
+    store = CursorStore(tmp_path, "here")
+    one = row(store)
+    reader = sqlite3.connect(tmp_path / FILE)
+    pages = store.path.stat().st_size // 4096
+    limits = store._db  # pyright: ignore[reportPrivateUsage] - SQLite's own limit stands in for a full disk
+    limits.execute(f"PRAGMA max_page_count={pages + 1}")
+    with pytest.raises(CursorError, match="full"), store.transaction():
+        for n in range(200):
+            store.put(row(store, f"/logs/{n}" * 400))
+    limits.execute("PRAGMA max_page_count=1000000")
+    put(store, one)
+    assert [known.id for known in store.sessions()] == [one.id]
+    reader.close()
+    store.close()
+
+
 def test_the_folder_is_the_own_variable_else_the_states_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     assert state_folder() == tmp_path / "agentv-stream"

@@ -8,7 +8,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Generator, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import msgspec
@@ -99,44 +99,50 @@ class CursorStore:
     """The cursors of one consumer (a place of outputs, or a name); one process at a time may write for it."""
 
     def __init__(self, folder: Path, consumer: str, *, read_only: bool = False) -> None:
+        """Raises: CursorError; then nothing of it stays open."""
         self.path = folder / FILE
         self.consumer = consumer
-        self._lock: int | None = None
-        try:
-            if not read_only:
-                prepare_folder(folder)
-                self._take_lock(folder)
-            self._db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=10)
-            os.chmod(self.path, 0o600)  # noqa: PTH101 - states hold what agents wrote
-            self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.execute("PRAGMA synchronous=NORMAL")
-            version = self._db.execute("PRAGMA user_version").fetchone()[0]
-            if version not in (0, VERSION):
-                raise CursorError(f"{self.path} is of version {version}, this program writes {VERSION}; move it away")
-            self._db.executescript(_SCHEMA)
-            self._db.execute(f"PRAGMA user_version={VERSION}")
-            row = self._db.execute("SELECT max(id) FROM session").fetchone()
-        except (sqlite3.Error, OSError) as error:
-            raise CursorError(f"cannot use the cursors in {self.path}: {error}") from error
-        self._next = (row[0] or 0) + 1
+        with ExitStack() as opened:
+            try:
+                if not read_only:
+                    prepare_folder(folder)
+                    opened.callback(os.close, self._take_lock(folder))
+                self._db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=10)
+                opened.callback(self._db.close)
+                os.chmod(self.path, 0o600)  # noqa: PTH101 - states hold what agents wrote
+                self._next = self._prepare() + 1
+            except (sqlite3.Error, OSError) as error:
+                raise CursorError(f"cannot use the cursors in {self.path}: {error}") from error
+            self._opened = opened.pop_all()
 
-    def _take_lock(self, folder: Path) -> None:
-        """Two followers of one consumer would write into each other's outputs. Raises: CursorError."""
+    def _prepare(self) -> int:
+        """Makes the tables where there are none; the highest id of a session. Raises: CursorError, sqlite3.Error."""
+        self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute("PRAGMA synchronous=NORMAL")
+        version = self._db.execute("PRAGMA user_version").fetchone()[0]
+        if version not in (0, VERSION):
+            raise CursorError(f"{self.path} is of version {version}, this program writes {VERSION}; move it away")
+        self._db.executescript(_SCHEMA)
+        self._db.execute(f"PRAGMA user_version={VERSION}")
+        return int(self._db.execute("SELECT max(id) FROM session").fetchone()[0] or 0)
+
+    def _take_lock(self, folder: Path) -> int:
+        """Its descriptor. Two followers of one consumer would write into each other's outputs. Raises: CursorError."""
         import fcntl
         from hashlib import sha256
 
         name = sha256(self.consumer.encode()).hexdigest()[:16]
-        self._lock = os.open(folder / f"{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        lock = os.open(folder / f"{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
+            os.close(lock)
             raise CursorError(f"another follower is at work for {self.consumer} (lock in {folder})") from error
+        return lock
 
     def close(self) -> None:
-        self._db.close()
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        """Once or more often."""
+        self._opened.close()
 
     def new_id(self) -> int:
         """An id for a session that is not yet committed."""
@@ -150,10 +156,11 @@ class CursorStore:
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield
+                self._db.execute("COMMIT")
             except BaseException:
-                self._db.execute("ROLLBACK")
+                if self._db.in_transaction:  # SQLite itself may have taken it back
+                    self._db.execute("ROLLBACK")
                 raise
-            self._db.execute("COMMIT")
         except sqlite3.Error as error:
             raise CursorError(f"cannot write the cursors in {self.path}: {error}") from error
 
