@@ -18,6 +18,7 @@ from agentv_stages.sinks.event_lines import EventLines
 from agentv_stages.visible import visible
 from agentv_stream.discovery.header import Header, read_header
 from agentv_stream.errors import SourceError, UsageError
+from agentv_stream.files import is_file, is_folder
 from agentv_stream.naming import DEFAULT_ROOT
 
 SUFFIX = ".dead-letters.jsonl"
@@ -41,9 +42,9 @@ def letter_files(places: list[Path] | None) -> list[Path]:
     """The dead-letter files that are meant. Raises: SourceError for a place that is not there."""
     found: list[Path] = []
     for place in places or [DEFAULT_ROOT / "logs"]:
-        if place.is_dir():
+        if is_folder(place):
             found += sorted(place.rglob(f"*{SUFFIX}"))
-        elif place.is_file():
+        elif is_file(place):
             found.append(place)
         elif places:
             raise SourceError(f"cannot read {place}: no such file")

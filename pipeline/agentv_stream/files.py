@@ -26,6 +26,11 @@ def is_folder(path: str | Path) -> bool:
     return os.path.isdir(path)  # noqa: PTH112
 
 
+def is_file(path: str | Path) -> bool:
+    """As `is_there`, for a file."""
+    return os.path.isfile(path)  # noqa: PTH113
+
+
 def check_readable(path: Path) -> None:
     """Raises: SourceError for what is missing, a directory, or not ours to read."""
     try:

@@ -4,6 +4,7 @@ import glob
 from pathlib import Path
 
 from agentv_stages.provider import Companion, Provider
+from agentv_stream.files import is_file
 
 
 class LocalFolder:
@@ -15,7 +16,7 @@ class LocalFolder:
         folder, _, tail = head.rpartition("/")
         found = glob.glob(f"{tail}{star}{rest}", root_dir=folder or None, recursive=True)  # noqa: PTH207 - Path.glob refuses absolute patterns
         paths = (f"{folder}/{name}" if folder else name for name in found)
-        return sorted(path for path in paths if Path(path).is_file())
+        return sorted(path for path in paths if is_file(path))
 
     def read(self, path: str, limit: int) -> bytes:
         """The first `limit` bytes."""

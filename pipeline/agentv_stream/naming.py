@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
 
+from agentv_stream.files import is_there
+
 DEFAULT_ROOT = Path(".agentv")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 MOST_PART = 80
@@ -71,7 +73,7 @@ def free_name(folder: Path, name: str, suffix: str) -> Path:
     """`name` + `suffix` in `folder`, with `-2`, `-3`… before the suffix where that exists."""
     path = folder / f"{name}{suffix}"
     n = 2
-    while path.exists():
+    while is_there(path):
         path = folder / f"{name}-{n}{suffix}"
         n += 1
     return path

@@ -19,6 +19,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from agentv_stream.errors import SourceError
+from agentv_stream.files import is_file, is_folder
 
 STORE_SIGN = "::"  # stands between the path of a store and the session in it
 _ID = re.compile(r"[A-Za-z0-9_-]+\Z")
@@ -272,8 +273,8 @@ def _with_ids(data: bytes, ids: dict[str, str]) -> bytes:
 
 @contextmanager
 def _opened(path: Path) -> Generator[_Store, None, None]:
-    if path.is_dir():
-        folder = path / "storage" if (path / "storage").is_dir() else path
+    if is_folder(path):
+        folder = path / "storage" if is_folder(path / "storage") else path
         yield _Folder(folder)
         return
     try:
@@ -285,10 +286,13 @@ def _opened(path: Path) -> Generator[_Store, None, None]:
 
 def _connect(path: Path) -> sqlite3.Connection:
     """Opens for reading. Without a write-ahead log nobody writes: then `immutable`, which leaves no files beside it."""
-    if not path.is_file():
+    if not is_file(path):
         raise StoreError(f"no database at {path}")
     wal = path.with_name(path.name + "-wal")
-    quiet = not wal.exists() or wal.stat().st_size == 0
+    try:
+        quiet = wal.stat().st_size == 0
+    except OSError:
+        quiet = True
     uri = f"file:{quote(str(path.absolute()))}?mode=ro" + ("&immutable=1" if quiet else "")
     connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
     connection.text_factory = bytes

@@ -34,6 +34,7 @@ from agentv_stages.stage import Chain, Stage
 from agentv_stream.dead_letter_sink import DeadLetterSink
 from agentv_stream.errors import EmptyInput, NotALog, SinkError, SourceError, UsageError
 from agentv_stream.fan_out import fan_out
+from agentv_stream.files import is_there
 from agentv_stream.folder import companions_of
 from agentv_stream.named_provider import named_provider
 from agentv_stream.naming import log_folder, stand_in_id, stand_in_start, stem
@@ -371,7 +372,7 @@ def _written(sink: TranscriptSink | RenderSink | DeadLetterSink | None) -> str |
     """The path of a sink's file, if it came into being; for a transcript through a pipe the name that was asked for."""
     if isinstance(sink, TranscriptStream):
         return sink.written
-    return str(sink.path) if sink is not None and sink.path is not None and sink.path.exists() else None
+    return str(sink.path) if sink is not None and sink.path is not None and is_there(sink.path) else None
 
 
 async def _pump_from(

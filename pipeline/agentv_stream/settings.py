@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias, cast, get_args
 
 from agentv_stages.lines import DEFAULT_CAP
 from agentv_stream.errors import UsageError
+from agentv_stream.files import is_file
 
 StreamLog: TypeAlias = Literal["false", "summary", "raw"]
 Shape: TypeAlias = Literal["message", "case"]
@@ -76,7 +77,7 @@ def _environment(environment: Mapping[str, str]) -> dict[str, Any]:
 def _project(folder: Path) -> dict[str, Any]:
     for place in (folder, *folder.parents):
         path = place / "pyproject.toml"
-        if path.is_file():
+        if is_file(path):
             try:
                 tools: Any = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {})
             except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError):

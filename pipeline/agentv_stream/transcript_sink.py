@@ -13,6 +13,7 @@ from agentv_stages.result import Observer
 from agentv_stages.sinks.case import CaseLine
 from agentv_stages.sinks.transcript import Identity, TranscriptRows, patch, totals_members
 from agentv_stream.errors import SinkError
+from agentv_stream.files import is_there
 from agentv_stream.naming import free_name
 from agentv_stream.output_file import OutputFile
 
@@ -75,7 +76,7 @@ class TranscriptSink:
         folder, name, identity = self._place()
         suffix = ".transcript.jsonl"
         wanted = self._named or folder / f"{name}{suffix}"
-        taken = await run_sync(wanted.exists)
+        taken = await run_sync(is_there, wanted)
         if taken and self._finished and (self._named or await run_sync(is_of_session, wanted, identity.session_id)):
             self._final = self.path = wanted
             self._file = OutputFile(wanted.with_name(f".{wanted.name}.{os.getpid()}.tmp"), gather=GATHER_BYTES)

@@ -92,6 +92,35 @@ def test_keep_removes_the_oldest_outputs_and_not_those_at_work(tmp_path: Path) -
     desk.close()
 
 
+def test_keep_goes_on_when_something_cannot_be_removed(tmp_path: Path) -> None:
+    """Permissions would not stop root: the removal itself is made to fail."""
+    desk = Desk(tmp_path)
+    for n in range(2):
+        write(desk.logs, f"{n}aaa-1")
+    desk.catch_up()
+    first, second = sorted(desk.out.glob("*.transcript.jsonl"))
+    follower = desk.follower()
+    real = Path.unlink
+
+    def unlink(path: Path, missing_ok: bool = False) -> None:
+        if path == first:
+            raise PermissionError(13, "Permission denied", str(path))
+        real(path, missing_ok)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "unlink", unlink)
+        keep = keep_rule("0d")
+        keep(follower)
+        keep(follower)
+    assert first.exists()
+    assert not second.exists()
+    assert desk.said.count("outputs cannot be removed") == 1
+    keep(follower)
+    assert not first.exists()
+    follower.close()
+    desk.close()
+
+
 def test_a_session_whose_outputs_were_removed_is_made_again_when_it_goes_on(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     log = write(desk.logs, "aaaa-1")

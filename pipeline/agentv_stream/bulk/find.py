@@ -14,7 +14,7 @@ from pathlib import Path
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.unit import Unit
 from agentv_stream.errors import SourceError
-from agentv_stream.files import is_folder, is_there
+from agentv_stream.files import is_file, is_folder, is_there
 
 SUFFIXES = (".jsonl", ".json", ".ndjson")
 PACKED = (".gz", ".zst")
@@ -76,7 +76,7 @@ def _of_source(source: str, provider: str | None, roots: Sequence[str]) -> Itera
         if not matches:
             raise SourceError(f"nothing matches {source}")
         for match in matches:
-            if Path(match).is_dir():
+            if is_folder(match):
                 yield from _of_folder(match)
             elif looks_like_session(match) or match.endswith(STORES):
                 yield from _of_file(match)
@@ -112,7 +112,7 @@ def _of_folder(folder: str) -> Iterator[Unit]:
                     if entry.is_dir(follow_symlinks=False):
                         if entry.name not in _SKIPPED_FOLDERS:
                             waiting.append(entry.path)
-                    elif looks_like_session(entry.name) and entry.is_file():
+                    elif looks_like_session(entry.name) and is_file(entry.path):
                         info = entry.stat()
                         yield Unit(entry.path, 0, info.st_size, info.st_mtime_ns, None, True)
         except OSError as error:

@@ -8,12 +8,12 @@ import os
 import posixpath
 from collections.abc import Callable
 from fnmatch import translate
-from pathlib import Path
 from re import compile
 from typing import TypeVar
 
 from agentv_stream.bulk import object_store
 from agentv_stream.errors import SourceError
+from agentv_stream.files import is_file
 from agentv_stream.folder import LocalFolder
 
 MOST_ENTRIES = 200_000
@@ -73,7 +73,7 @@ class RememberingFolder:
             return sorted(f"{scheme}://{name}" for name in object_store.of_url(folder).glob(f"{folder}/{rest}"))
         names = glob.glob(rest, root_dir=folder or None, recursive=True)  # noqa: PTH207 - the folder is literal
         found = (f"{folder}/{name}" if folder else name for name in names)
-        return sorted(path for path in found if Path(path).is_file())
+        return sorted(path for path in found if is_file(path))
 
     def _exists(self, folder: str) -> bool:
         files, folders = self._listed(folder)
@@ -106,10 +106,13 @@ def _list(folder: str) -> tuple[list[str], set[str]]:
     try:
         with os.scandir(folder or ".") as entries:
             for entry in entries:
-                if entry.is_dir():
-                    folders.add(entry.name)
-                elif entry.is_file():
-                    files.append(entry.name)
+                try:
+                    if entry.is_dir():
+                        folders.add(entry.name)
+                    elif entry.is_file():
+                        files.append(entry.name)
+                except OSError:
+                    continue  # a link into a folder that may not be entered
     except OSError:
         return files, folders
     return files, folders

@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 from agentv_stream.errors import SinkError, SourceError, UsageError
 from agentv_stream.extras import extra
-from agentv_stream.files import unpacked
+from agentv_stream.files import is_file, unpacked
 from agentv_stream.naming import prepare_folder
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
@@ -162,7 +162,7 @@ def names_below(place: str) -> list[str]:
             return sorted(f"{scheme}://{name}" for name in system.find(place))
         except FileNotFoundError:
             return []
-    return sorted(str(path) for path in Path(place).rglob("*") if path.is_file())
+    return sorted(str(path) for path in Path(place).rglob("*") if is_file(path))
 
 
 def remove(place: str) -> None:

@@ -23,6 +23,7 @@ from agentv_stream.errors import (
     NotALog,
     SourceError,
 )
+from agentv_stream.files import is_file, is_folder
 from agentv_stream.folder import companions_of
 from agentv_stream.summary import SessionReader, without_collector
 
@@ -187,7 +188,7 @@ def expand(sources: Sequence[str]) -> list[Path]:
     paths: list[Path] = []
     for source in sources:
         path = Path(source)
-        if path.is_dir():
+        if is_folder(path):
             found = sorted(_logs_below(path))
             if not found:
                 raise SourceError(f"{path}: no .jsonl, .json, .jsonl.gz or .jsonl.zst below it")
@@ -200,7 +201,7 @@ def expand(sources: Sequence[str]) -> list[Path]:
 def _logs_below(folder: Path) -> Iterator[Path]:
     endings = (".jsonl", ".jsonl.gz", ".jsonl.zst")
     for path in folder.rglob("*"):
-        if path.name.endswith(endings) and not path.name.endswith(".dead-letters.jsonl") and path.is_file():
+        if path.name.endswith(endings) and not path.name.endswith(".dead-letters.jsonl") and is_file(path):
             yield path
 
 

@@ -15,6 +15,7 @@ from agentv_stages.trajectory.json_values import is_list, is_object
 from agentv_stream.checks.spec_evaluators import Item, items_of, known_keys, make, value_at
 from agentv_stream.checks.spec_names import CASE, EXECUTION, TOP
 from agentv_stream.checks.yaml_lines import At, Document, SpecError, read_jsonl, read_yaml
+from agentv_stream.files import is_file, is_folder
 
 CASE_LISTS = ("tests", "evalcases", "eval_cases", "cases")
 FILE = "file://"
@@ -128,7 +129,7 @@ class _Loader:
 
     def _external(self, document: Document, at: At, name: str) -> list[tuple[Document, At]]:
         path = (document.path.parent / name.removeprefix(FILE)).resolve()
-        if path.is_dir():
+        if is_folder(path):
             files = sorted(
                 p for p in path.iterdir() if p.name in ("case.yaml", "case.yml") or p.suffix in (".yaml", ".yml")
             )
@@ -139,7 +140,7 @@ class _Loader:
     def _file_entries(self, document: Document, at: At, path: Path) -> list[tuple[Document, At]]:
         if path.suffix not in (".yaml", ".yml", ".jsonl", ".json"):
             raise document.error(at, f"cases stand in .yaml, .yml or .jsonl files, not in {path.name}")
-        if not path.is_file():
+        if not is_file(path):
             raise document.error(at, f"the file of cases {path} does not exist")
         if path.suffix == ".jsonl":
             return [(d, ()) for d in read_jsonl(path)]

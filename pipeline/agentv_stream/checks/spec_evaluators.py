@@ -15,6 +15,7 @@ from agentv_stages.trajectory.evaluator import Terms
 from agentv_stages.trajectory.json_values import is_list, is_object
 from agentv_stream.checks.spec_names import STEP, TYPES, keys_of, snake, type_name
 from agentv_stream.checks.yaml_lines import At, Document, read_yaml
+from agentv_stream.files import is_file
 
 MAX_INCLUDES = 3
 LISTS = ("assertions", "assert", "evaluators")
@@ -172,7 +173,7 @@ def _template(folder: Path, name: str) -> Path | None:
     else:
         endings = (".yaml", ".yml")
         candidates = [root / ".agentv" / "templates" / (name + e) for root in (here, *here.parents) for e in endings]
-    return next((path for path in candidates if path.is_file()), None)
+    return next((path for path in candidates if is_file(path)), None)
 
 
 def _script_of(kind: str, path: Path) -> Path | None:
@@ -183,6 +184,6 @@ def _script_of(kind: str, path: Path) -> Path | None:
     for root in (here, *here.parents):
         for ending in SCRIPTS:
             script = root / ".agentv" / "assertions" / (kind + ending)
-            if script.is_file():
+            if is_file(script):
                 return script
     return None

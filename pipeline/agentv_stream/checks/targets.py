@@ -14,6 +14,7 @@ from typing import Any
 
 from agentv_stages.trajectory.json_values import is_list, is_object
 from agentv_stream.checks.yaml_lines import At, Document, SpecError, read_yaml
+from agentv_stream.files import is_file
 from agentv_stream.settings import StreamLog, stream_log
 
 REMOVED_IN = "0.2.0"
@@ -134,7 +135,7 @@ def find_targets(folder: Path) -> Path | None:
     for place in (folder, *folder.parents):
         for name in ("targets.yaml", "targets.yml"):
             path = place / ".agentv" / name
-            if path.is_file():
+            if is_file(path):
                 return path
     return None
 

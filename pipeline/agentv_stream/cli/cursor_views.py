@@ -13,9 +13,20 @@ from agentv_stream.following.cursors import FILE, CursorError, CursorStore, Sess
 
 def _open(state: Path | None, consumer: str = "", read_only: bool = True) -> CursorStore:
     folder = state or state_folder()
-    if not (folder / FILE).exists():
+    if not _has_cursors(folder):
         raise CursorError(f"no cursors in {folder}")
     return CursorStore(folder, consumer, read_only=read_only)
+
+
+def _has_cursors(folder: Path) -> bool:
+    """Raises: CursorError where that cannot be seen."""
+    try:
+        (folder / FILE).stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise CursorError(f"cannot use the cursors in {folder}: {error}") from error
+    return True
 
 
 def _find(store: CursorStore, name: str) -> list[SessionRow]:
@@ -29,7 +40,7 @@ def _find(store: CursorStore, name: str) -> list[SessionRow]:
 
 def cursor_lines(state: Path | None, as_json: bool) -> str:
     """One line per session. Raises: CursorError for a folder that holds none, if it was named."""
-    if state is None and not (state_folder() / FILE).exists():
+    if state is None and not _has_cursors(state_folder()):
         return "" if as_json else "no cursors\n"
     store = _open(state)
     try:

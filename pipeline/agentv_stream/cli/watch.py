@@ -23,6 +23,7 @@ def watch(
     from agentv_stream.discovery.discover import updated_at
     from agentv_stream.discovery.places import is_database
     from agentv_stream.errors import AgentvStreamError
+    from agentv_stream.files import is_file
     from agentv_stream.following.follow_plan import Plan
     from agentv_stream.opencode_store import STORE_SIGN
 
@@ -35,7 +36,7 @@ def watch(
     try:
         oldest = time.time() - duration_seconds(since)
         names = list(targets or ())
-        logs = [t for t in names if STORE_SIGN in t or (Path(t).is_file() and not is_database(t))]
+        logs = [t for t in names if STORE_SIGN in t or (is_file(t) and not is_database(t))]
         files = [str(Path(t).absolute()) for t in logs]
         folders = [t for t in names if t not in logs]
         roots = [] if files and not folders else told_roots([*folders, *(root or ())], provider)

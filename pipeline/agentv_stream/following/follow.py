@@ -95,8 +95,10 @@ class Follower:
                 self.taken[str(path)] = row.id
                 try:
                     whole = whole and path.stat().st_size == row.outputs.settled
+                except FileNotFoundError:
+                    pass  # removed by somebody: made again when the session goes on
                 except OSError:
-                    whole = whole and not path.exists()  # removed by somebody: made again when the session goes on
+                    whole = False  # nobody knows what stands there
             for one in row.inputs:
                 if one.state == "done":
                     continue

@@ -313,11 +313,11 @@ class FollowOutputs:
         folder, stem, identity = self._place(observer, self._named_ms)
         path = folder / f"{stem}{TRANSCRIPT}"
         n = 2
-        while self._taken(path) or self._foreign(path, identity.session_id):
-            path = folder / f"{stem}-{n}{TRANSCRIPT}"
-            n += 1
-        self._use(OutputState(str(folder), path.name.removesuffix(TRANSCRIPT), identity))
         try:
+            while self._taken(path) or self._foreign(path, identity.session_id):
+                path = folder / f"{stem}-{n}{TRANSCRIPT}"
+                n += 1
+            self._use(OutputState(str(folder), path.name.removesuffix(TRANSCRIPT), identity))
             for file in (self._transcript, self._letters, self._log):
                 file.cut()
             if path.exists():
@@ -326,7 +326,7 @@ class FollowOutputs:
             raise SinkError(str(path), error) from error
 
     def _foreign(self, path: Path, session_id: str) -> bool:
-        """Whether somebody else wrote the file; takes the path if not."""
+        """Whether somebody else wrote the file; takes the path if not. Raises: OSError when it cannot be seen."""
         if not path.exists() or is_of_session(path, session_id):
             self._claim(path, True)
             return False

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from agentv_stream.errors import UsageError
+from agentv_stream.files import is_file
+from agentv_stream.following.cursors import CursorError
 from agentv_stream.following.follow import Follower
 
 _RULE = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw]|[KMGT])B?")
@@ -23,6 +25,7 @@ def keep_rule(text: str) -> Callable[[Follower], None]:
     if match is None:
         raise UsageError(f"--keep {text!r}: expected an age (30d) or a size (5G)")
     number, unit = float(match[1]), match[2]
+    kept: dict[Path, str] = {}  # what cannot be removed, and why; told once
 
     def keep(follower: Follower) -> None:
         busy = {str(s.outputs.state.path("")) for s in follower.hot.values() if s.outputs and s.outputs.state}
@@ -31,10 +34,13 @@ def keep_rule(text: str) -> Callable[[Follower], None]:
             base = transcript.removesuffix(SUFFIXES[0])
             if base in busy:
                 continue
-            files = [path for path in (Path(base + suffix) for suffix in SUFFIXES) if path.is_file()]
-            files += [path for path in sorted(Path(base + ".dead").glob("*.bin")) if path.is_file()]
-            if files:
+            files = [path for path in (Path(base + suffix) for suffix in SUFFIXES) if is_file(path)]
+            files += [path for path in sorted(Path(base + ".dead").glob("*.bin")) if is_file(path)]
+            try:
                 stats = [path.stat() for path in files]
+            except OSError:
+                continue  # gone meanwhile
+            if stats:
                 groups.append((max(s.st_mtime for s in stats), sum(s.st_size for s in stats), files))
         groups.sort(key=lambda group: group[0])
         total = sum(size for _, size, _ in groups)
@@ -44,10 +50,17 @@ def keep_rule(text: str) -> Callable[[Follower], None]:
             )
             if not over:
                 break
-            for path in files:
-                path.unlink(missing_ok=True)
-                if follower.store is not None:
-                    follower.store.unmade(path)
+            try:
+                for path in files:
+                    path.unlink(missing_ok=True)
+                    if follower.store is not None:
+                        follower.store.unmade(path)
+            except (OSError, CursorError) as error:
+                if kept.get(files[0]) != str(error):
+                    follower.say("outputs cannot be removed", path=str(files[0]), error=str(error))
+                kept[files[0]] = str(error)
+                continue
+            kept.pop(files[0], None)
             total -= size
             follower.say("outputs removed by --keep", path=str(files[0]), bytes=size)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from agentv_stream.discovery.header import first_bytes, read_header
 from agentv_stream.discovery.places import Found, logical_name, signature_of
+from agentv_stream.files import is_file
 from agentv_stream.following.cursors import CursorError
 from agentv_stream.following.followed import Followed, Input
 from agentv_stream.following.growing import Change, GrowingFile, Mark
@@ -152,7 +153,7 @@ class Rotation:
     def _rotated_copy(self, one: Input) -> str | None:
         """A copy that took the file's place was rotated before anybody saw it there: then no inode tells it."""
         path, mark = one.path + ".1", one.file.mark()
-        if not mark.offset or path in self._follower.entries or not Path(path).is_file():
+        if not mark.offset or path in self._follower.entries or not is_file(path):
             return None
         return path if self.continues(path, mark) else None
 
@@ -228,7 +229,7 @@ class Rotation:
         named = [p for p in self._follower.found if p.find(name) >= 0 and _name(p) == name][:MOST_ALIKE]
         for path in dict.fromkeys((*known, *beside, *named)):
             entry = self._follower.entries.get(path)
-            if path == one.path or (entry is not None and entry.kind != "copy") or not Path(path).is_file():
+            if path == one.path or (entry is not None and entry.kind != "copy") or not is_file(path):
                 continue
             if mark.offset and self.continues(path, mark):
                 return path

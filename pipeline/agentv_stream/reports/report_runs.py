@@ -8,6 +8,7 @@ from typing import Any
 from agentv_stages.payload import decode_json
 from agentv_stages.trajectory.json_values import is_list, is_object
 from agentv_stream.errors import AgentvStreamError, SourceError
+from agentv_stream.files import is_file, is_folder
 from agentv_stream.summary import summarize
 
 MOST_BYTES = 256 * 1024 * 1024
@@ -52,9 +53,9 @@ def result_files(sources: Sequence[Path]) -> list[Path]:
     exist."""
     files: list[Path] = []
     for source in sources:
-        if source.is_dir():
-            files += sorted(p for p in source.rglob("*.json") if p.is_file() and p.name != "manifest.json")
-        elif source.is_file():
+        if is_folder(source):
+            files += sorted(p for p in source.rglob("*.json") if is_file(p) and p.name != "manifest.json")
+        elif is_file(source):
             files.append(source)
         else:
             raise SourceError(f"{source}: no such file or folder")
@@ -153,7 +154,7 @@ def _bobbin(path: Path, value: Mapping[str, Any], streams: bool) -> Run:
             "bobbin_commands": len(commands) if is_list(commands) else None,
         }
     stream = path.with_name(path.name.removesuffix(".json") + ".stream.jsonl")
-    if streams and stream.is_file():
+    if streams and is_file(stream):
         _recount(run, stream)
     if run.status in NO_RUN:
         run.apart = f"the agent never ran ({run.status})"

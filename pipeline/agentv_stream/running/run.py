@@ -33,6 +33,7 @@ from agentv_stream.errors import (
     NotALog,
     SinkError,
 )
+from agentv_stream.files import is_folder
 from agentv_stream.naming import prepare_folder, safe_part
 from agentv_stream.output_file import publish
 from agentv_stream.running.child import Child, ChildEnd, Stopped
@@ -107,7 +108,7 @@ def free_attempt(folder: Path, task: str, approach: str) -> int:
     """The first number from 1 under which nothing is stored."""
     stem = f"{safe_part(task)}_{safe_part(approach)}_"
     taken: set[int] = set()
-    for path in folder.glob(f"{stem}*") if folder.is_dir() else ():
+    for path in folder.glob(f"{stem}*") if is_folder(folder) else ():
         number = path.name[len(stem) :].split(".")[0]
         if number.isascii() and number.isdigit():
             taken.add(int(number))
