@@ -92,6 +92,8 @@ ENDS: Mapping[str, str] = {
     "opencode-rows": "none; complete when the last answer's `finish` is final",
     "cursor-stream": "`result`",
     "acp": "the answer to `session/prompt`",
+    "vscode-chat": "none; the last request's `result`, `isCanceled` or `modelState`",
+    "vscode-chat-jsonl": "none; the last request's `result`, `isCanceled` or `modelState`",
 }
 """Dialect -> its end record, or how a good end is told without one."""
 

@@ -10,7 +10,7 @@ Faults: `not-json`, `torn`, `torn-middle`, `welded`, `nul-run`, `bad-utf8`, `not
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -21,11 +21,11 @@ from agentv_stages.detect import CERTAIN, objects, rank
 from agentv_stages.fault import Fault, Reason
 from agentv_stages.payload import to_raw
 from agentv_stages.provider import DecodeContext, Dialect, RecordDecoder
+from agentv_stages.pruning import prune
 from agentv_stages.stage import Flushed
 from agentv_stages.torn_document import whole_part
 
 REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-_STEP = re.compile(r"\.([^.\[\]`]+)|\[(\d+|\.\.\.)\]")
 _BEGUN = re.compile(r"\s*(?:\{|\[\s*(?:[\[{\"]|\Z))")  # not a wrapper's "[stdout]", "[12:01]"
 _MOST_PRUNED = 8
 _MOST_STRANGERS = 16
@@ -124,7 +124,7 @@ class Decode:
                 self.decoder.decode(clean, batch)
             except msgspec.ValidationError as error:
                 del batch.events[before:]
-                if len(pruned) == _MOST_PRUNED or not _prune(value, str(error)):
+                if len(pruned) == _MOST_PRUNED or not prune(value, str(error)):
                     batch.fault("schema", record, str(error))
                     return
                 pruned.append(str(error))
@@ -233,39 +233,6 @@ def _one_line(record: Record) -> Record:
         return Record(msgspec.json.format(record.data, indent=-1), record.offset, record.row)
     except REFUSED:
         return record
-
-
-def _prune(value: Any, message: str) -> bool:
-    """Removes the member that a validation message names (`… - at `$.message.content[0].name``); False if it cannot."""
-    path = message.rpartition("`$")[2].rstrip("`") if "`$" in message else ""
-    steps = [m[1] if m[1] is not None else m[2] for m in _STEP.finditer(path)]
-    if not steps:
-        return False
-    holders = [value]
-    for step in steps[:-1]:
-        holders = [inner for holder in holders for inner in _below(holder, step)]
-    removed = False
-    for holder in holders:
-        if isinstance(holder, dict):
-            removed = holder.pop(steps[-1], holder) is not holder or removed  # pyright: ignore[reportUnknownMemberType] - decoded JSON
-        elif isinstance(holder, list) and holder:
-            if steps[-1] == "...":
-                holder.clear()  # pyright: ignore[reportUnknownMemberType] - decoded JSON
-                removed = True
-            elif int(steps[-1]) < len(holder):  # pyright: ignore[reportUnknownArgumentType] - decoded JSON
-                del holder[int(steps[-1])]
-                removed = True
-    return removed
-
-
-def _below(holder: Any, step: str) -> Iterator[Any]:
-    if isinstance(holder, dict) and step in holder:
-        yield holder[step]
-    elif isinstance(holder, list):
-        if step == "...":
-            yield from holder
-        elif step.isdigit() and int(step) < len(holder):  # pyright: ignore[reportUnknownArgumentType] - decoded JSON
-            yield holder[int(step)]
 
 
 def _cut(text: str) -> tuple[list[dict[str, Any]], str]:

@@ -5,7 +5,8 @@ Source: VS Code 1.9x to 1.10x, versions 1 to 3 of the document.
 
 from agentv_stages.provider import Dialect, LogRoot, Provider
 from agentv_stages.providers.vscode.detect import is_document, is_log
-from agentv_stages.providers.vscode.session import LOSSES, LogDecoder, SessionDecoder
+from agentv_stages.providers.vscode.log import LogDecoder
+from agentv_stages.providers.vscode.session import LOSSES, SessionDecoder
 from agentv_stages.providers.vscode.tools import TABLE
 
 _FILES = (
@@ -14,15 +15,15 @@ _FILES = (
     "globalStorage/emptyWindowChatSessions/*.json",
     "globalStorage/emptyWindowChatSessions/*.jsonl",
 )
+_EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
 _HOMES = (
-    "~/.config/Code/User",
-    "~/.config/Code - Insiders/User",
-    "~/.config/VSCodium/User",
-    "~/Library/Application Support/Code/User",
-    "~/Library/Application Support/Code - Insiders/User",
-    "~/AppData/Roaming/Code/User",
-    "~/AppData/Roaming/Code - Insiders/User",
+    *(
+        f"{base}/{editor}/User"
+        for editor in _EDITORS
+        for base in ("~/.config", "~/Library/Application Support", "~/AppData/Roaming")
+    ),
     "~/.vscode-server/data/User",
+    "~/.vscode-server-insiders/data/User",
 )
 
 PROVIDER = Provider(

@@ -10,31 +10,40 @@ from zlib import crc32
 from msgspec import Raw, Struct, field
 
 from agentv_stages.batch import Batch, Record
-from agentv_stages.event import AssistantText, Notification, Reasoning, Source, TokenUsage, ToolCall, ToolResult
+from agentv_stages.event import AssistantText, Level, Notification, Reasoning, Source, TokenUsage, ToolCall, ToolResult
 from agentv_stages.payload import text_of, to_raw
-from agentv_stages.providers.vscode.calls import TOOL_PART, JoinedCall, call_input, call_name, call_result, join_calls
-from agentv_stages.providers.vscode.lenient import read_reference
-from agentv_stages.providers.vscode.wire import Part, Request, decode_value
+from agentv_stages.providers.vscode.calls import TOOL_PART, JoinedCall, call_input, call_name, join_calls
+from agentv_stages.providers.vscode.lenient import markdown, read_reference, read_thinking
+from agentv_stages.providers.vscode.results import call_result
+from agentv_stages.providers.vscode.wire import Part, Request
 from agentv_stages.times import from_epoch
 
+ROUND_TEXT = "-text"
+TEXTS = frozenset((None, "markdownContent", "markdownVuln"))
+NOTICES: dict[str, Level] = {"warning": "warning", "info": "info", "error": "error", "systemNotification": "info",
+                             "hook": "info"}  # fmt: skip
 GLUE = frozenset(
     ("prepareToolInvocation", "textEditGroup", "notebookEditGroup", "codeblockUri", "undoStop", "reference",
      "progressMessage", "progressTaskSerialized", "progressTask", "confirmation", "elicitation", "elicitation2",
      "elicitationSerialized", "mcpServersStarting", "command", "extensions", "multiDiffData", "questionCarousel",
      "pullRequest", "treeData", "codeCitation", "codeNotification", "move", "clearToPreviousToolInvocation",
-     "agentVulnerability", "markdownVuln", "workspaceEdit", "planReview", "todoList", "hook", "attachment",
-     "externalEdits", "externalToolInvocationUpdate", "disabledClaudeHooks", "usage", "contextUsage")
+     "agentVulnerability", "workspaceEdit", "planReview", "todoList", "attachment", "externalEdits", "externalEdit",
+     "externalToolInvocationUpdate", "disabledClaudeHooks", "usage", "contextUsage", "usedContext", "textEdit",
+     "notebookEdit", "progressTaskResult", "voiceProgress", "autoModeResolution", "mcpAuthenticationRequired",
+     "mcpServersStartingSlow")
 )  # fmt: skip
 
 
 class Told(Struct):
-    """What was told of the request at hand: prompt, bytes and checksum per text, calls with their results, tokens."""
+    """What was told of the request at hand: prompt, bytes and checksum per text, calls with their results, tokens, and
+    how it ended."""
 
     prompt: bool = False
     texts: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
     calls: dict[str, bool] = field(default_factory=dict[str, bool])
     notices: list[str] = field(default_factory=list[str])
     tokens: tuple[int | None, int | None] | None = None
+    end: str | None = None
 
 
 def model_of(request: Request) -> str | None:
@@ -62,14 +71,17 @@ class Answers:
 
     def tell(self) -> None:
         last_tool = max(self.shown, default=-1)
-        last_text = max((i for i, part in enumerate(self.parts) if part.kind in (None, "markdownContent")), default=-1)
-        rest_before = last_tool + 1 if self.shown else last_text
+        rest_before = -1 if self.shown else self._closing_text()
+        if not self.shown and (rest_before < 0 or self._told_rounds()):
+            self._from_rounds()
+            self._usage()
+            return
         text: list[str] = []
         begin = -1
         for i, part in enumerate(self.parts):
             words = _words(part)
-            if i == rest_before and not self.shown:
-                self._flush_text(text, begin)
+            if i == rest_before:
+                self._flush_text(text, f"-{begin}")
                 text, begin = [], -1
                 self._rest()
             if words is not None:
@@ -77,9 +89,9 @@ class Answers:
                 text.append(words)
                 continue
             if part.kind not in (TOOL_PART, "thinking"):
-                self._other(part)
+                self._other(part, i)
                 continue
-            self._flush_text(text, begin)
+            self._flush_text(text, f"-{begin}")
             text, begin = [], -1
             if part.kind == "thinking":
                 self._think(_thought(part.value), f"-thinking-{i}")
@@ -88,10 +100,37 @@ class Answers:
                 self._call(self.shown[i])
                 if i == last_tool:
                     self._rest()
-        self._flush_text(text, begin)
-        if not self.parts:
-            self._rest()
+        self._flush_text(text, f"-{begin}")
         self._usage()
+
+    def _closing_text(self) -> int:
+        """Where the last run of text begins; -1 where there is no text."""
+        at = -1
+        for i in reversed(range(len(self.parts))):
+            if _words(self.parts[i]) is not None:
+                at = i
+            elif at >= 0 and self.parts[i].kind == "thinking":
+                break
+        return at
+
+    def _told_rounds(self) -> bool:
+        return any(at.endswith(ROUND_TEXT) for at in self.told.texts)
+
+    def _from_rounds(self) -> None:
+        """A request whose parts show neither text nor call: what the model said and asked for, round by round."""
+        for i, part in enumerate(self.parts):
+            if part.kind == "thinking":
+                self._think(_thought(part.value), f"-thinking-{i}")
+            elif _words(part) is None:
+                self._other(part, i)
+        for number, one in enumerate(self.rounds):
+            self.answer, self.called = number, False
+            self._think_of(number)
+            said = text_of(one.response) if bytes(one.response)[:1] == b'"' else ""
+            self._flush_text([said], f"-round-{number}{ROUND_TEXT}")
+            for call in self.asked:
+                if call.round == number:
+                    self._call(call)
 
     def _usage(self) -> None:
         """The output of all model calls. The input is that of the last one, so it is told only where there is one."""
@@ -120,11 +159,11 @@ class Answers:
             self.answer += 1
             self.called = False
 
-    def _flush_text(self, pieces: list[str], begin: int) -> None:
+    def _flush_text(self, pieces: list[str], at: str) -> None:
         text = "".join(pieces)
         if text.strip():
             self._new()
-            self._piece(f"-{begin}", to_raw(text), AssistantText)
+            self._piece(at, to_raw(text), AssistantText)
 
     def _think(self, text: str, at: str) -> None:
         if text.strip():
@@ -168,11 +207,8 @@ class Answers:
         if call.round > 0 and call.round not in self.thought and self.called:
             self.answer += 1
             self.called = False
-        if call.round >= 0 and call.round not in self.thought:
-            self.thought.add(call.round)
-            thinking = self.rounds[call.round].thinking
-            if thinking is not None and thinking.text and not self.has_thoughts:
-                self._think(_thought(thinking.text), f"-round-{call.round}")
+        if call.round >= 0:
+            self._think_of(call.round)
         self.called = True
         agent = part.subAgentInvocationId if part is not None else None
         stream = f"subagent:{agent}" if agent else self.source.stream
@@ -189,21 +225,29 @@ class Answers:
                 ToolCall(source, at, message_id, call.call_id, call_name(call), call_input(call), agent, self.model)
             )
         if not told[call.call_id]:
-            result = call_result(call)
+            result = call_result(call_name(call), part, call.output)
             if result is not None:
                 told[call.call_id] = True
-                output, outcome, code = result
                 ended = Source(source.file, source.row, source.offset, source.length, None, stream, source.base_id)
-                self.batch.events.append(ToolResult(ended, at, call.call_id, output, outcome, code))
+                self.batch.events.append(ToolResult(ended, at, call.call_id, *result))
 
-    def _other(self, part: Part) -> None:
+    def _think_of(self, number: int) -> None:
+        """The thought of a round, where no part shows it."""
+        if number not in self.thought:
+            self.thought.add(number)
+            thinking = self.rounds[number].thinking
+            if not self.has_thoughts:
+                self._think(_thought(thinking) or _thought(read_thinking(thinking).text), f"-round-{number}")
+
+    def _other(self, part: Part, position: int) -> None:
         kind = part.kind or ""
-        if kind in ("warning", "info", "error") and kind not in self.told.notices:
-            self.told.notices.append(kind)
-            text = _markdown(part.content) or _markdown(part.value)
-            level = "error" if kind == "error" else "warning"
-            self.batch.events.append(Notification(self.source, f"-{kind}", kind, text, level))  # type: ignore[arg-type]
-        elif kind in GLUE or kind in ("warning", "info", "error"):
+        at = f"-{kind}-{position}"
+        text = part.systemMessage or part.stopReason or markdown(part.content) or markdown(part.value)
+        if kind in NOTICES and text and at not in self.told.notices:
+            self.told.notices.append(at)
+            level = "warning" if part.stopReason else NOTICES[kind]
+            self.batch.events.append(Notification(self.source, at, kind, text, level))
+        elif kind in GLUE or kind in NOTICES:
             self.batch.ignore(f"part/{kind}")
         else:
             self.batch.unknown_type(f"part/{kind}", self.record)
@@ -211,8 +255,8 @@ class Answers:
 
 def _words(part: Part) -> str | None:
     """The text that a part adds; None for parts that are none."""
-    if part.kind is None or part.kind == "markdownContent":
-        return _markdown(part.value if part.value else part.content)
+    if part.kind in TEXTS:
+        return markdown(part.value if part.value else part.content)
     if part.kind == "inlineReference":
         if part.name:
             return part.name
@@ -223,16 +267,6 @@ def _words(part: Part) -> str | None:
             return reference.name or path.replace("\\", "/").rpartition("/")[2]
         return ""
     return None
-
-
-def _markdown(raw: Raw) -> str:
-    data = bytes(raw)
-    if data[:1] == b'"':
-        return text_of(raw)
-    if data[:1] == b"{":
-        value = decode_value(data).value
-        return text_of(value) if value else ""
-    return ""
 
 
 def _thought(raw: Raw) -> str:

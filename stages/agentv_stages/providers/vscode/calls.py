@@ -5,31 +5,18 @@ The ids of the two can differ by a suffix `__vscode-<n>`; where they do not meet
 
 import re
 from collections.abc import Sequence
+from urllib.parse import unquote
 
-import msgspec
 from msgspec import Raw, Struct
 
-from agentv_stages.event import EMPTY_OBJECT, Outcome
+from agentv_stages.event import EMPTY_OBJECT
 from agentv_stages.payload import decode_json, text_of, to_raw
-from agentv_stages.providers.vscode.wire import (
-    CommandLine,
-    Metadata,
-    ModelCall,
-    Part,
-    ResultDetails,
-    ToolData,
-    ToolOutput,
-    decode_confirmed,
-    decode_details,
-    decode_tool_data,
-    decode_values,
-)
+from agentv_stages.providers.vscode.lenient import markdown, read_details, read_output, read_source, read_tool_data
+from agentv_stages.providers.vscode.wire import CommandLine, Metadata, ModelCall, Part, ToolOutput
 
 TOOL_PART = "toolInvocationSerialized"
-TERMINALS = frozenset(("run_in_terminal", "copilot_runInTerminal", "runInTerminal"))
-DENIED, SKIPPED = 0, 5
-_EXIT = re.compile(rb"[Cc]ommand exited with code:? (-?\d+)")
-_FAILED = re.compile(rb'^"(?:ERROR\b|Error:|ERROR while calling tool)')
+_MCP_LABEL = 13  # characters of a server's label that stand in its tools' names
+_LINK = re.compile(r"\]\((file://[^)\s]+)\)")
 _NAMES = {"copilot_multiReplaceString": "multi_replace_string_in_file", "copilot_findTextInFiles": "grep_search",
           "copilot_findFiles": "file_search", "copilot_searchCodebase": "semantic_search",
           "copilot_listDirectory": "list_dir", "copilot_fetchWebPage": "fetch_webpage",
@@ -54,7 +41,8 @@ def plain_id(call_id: str) -> str:
 def join_calls(parts: Sequence[Part], metadata: Metadata | None) -> tuple[list[JoinedCall], dict[int, JoinedCall]]:
     """The calls of the rounds in their order, and the call of each tool part by the part's position."""
     asked: list[JoinedCall] = []
-    outputs = {plain_id(k): v for k, v in (metadata.toolCallResults or {}).items()} if metadata else {}
+    read = (metadata.toolCallResults or {}).items() if metadata else ()
+    outputs = {plain_id(key): read_output(value) for key, value in read}
     for number, one in enumerate((metadata.toolCallRounds if metadata else None) or ()):
         for call in one.toolCalls or ():
             call_id = plain_id(call.id or f"round-{number}-{len(asked)}")
@@ -93,9 +81,24 @@ def _same_tool(part: Part, call: JoinedCall) -> bool:
 
 
 def call_name(call: JoinedCall) -> str:
-    if call.asked is not None and call.asked.name:
-        return call.asked.name
-    return (call.part.toolId if call.part else None) or "unknown"
+    """The name that the model used, else that of the part; `mcp__server__tool` where the part names the server."""
+    part = call.part
+    name = call.asked.name if call.asked is not None else None
+    name = name or (part.toolId if part is not None else None) or "unknown"
+    if part is not None and name.startswith("mcp_"):
+        source = read_source(part)
+        if source.type == "mcp" and source.label:
+            return _mcp_name(name, source.label)
+    return name
+
+
+def _mcp_name(name: str, label: str) -> str:
+    """VS Code makes the name `mcp_<beginning of the server's label>[number]_<tool>`."""
+    slug = re.sub(r"[^a-z0-9_.-]+", "_", label.lower())[:_MCP_LABEL]
+    rest = re.match(r"\d*_(.+)", name.removeprefix(f"mcp_{slug}"))
+    if rest is None or not name.startswith(f"mcp_{slug}"):
+        return name
+    return f"mcp__{re.sub(r'[^A-Za-z0-9_.-]+', '_', label)}__{rest[1]}"
 
 
 def call_input(call: JoinedCall) -> Raw:
@@ -105,20 +108,31 @@ def call_input(call: JoinedCall) -> Raw:
     part = call.part
     if part is None:
         return EMPTY_OBJECT
-    data = tool_data(part)
+    data = read_tool_data(part)
     command = _command(data.commandLine) or data.command
     if command is not None:
         return to_raw({"command": command})
     if data.rawInput:
         return data.rawInput
-    details = _details(part)
-    if details is not None and details.input:
-        return unwrap(details.input)
+    details = read_details(part)
+    for shown in (details.input if details is not None else None, data.input):
+        if shown:
+            return unwrap(shown)
     if data.todoList:
         return Raw(b'{"todoList":' + bytes(data.todoList) + b"}")
-    shown = {"description": data.description, "prompt": data.prompt, "agentName": data.agentName}
-    known = {key: value for key, value in shown.items() if value is not None}
-    return to_raw(known) if known else EMPTY_OBJECT
+    named = {"description": data.description, "prompt": data.prompt, "agentName": data.agentName}
+    known = {key: value for key, value in named.items() if value is not None}
+    return to_raw(known or _linked(part))
+
+
+def _linked(part: Part) -> dict[str, str]:
+    """The one file that the message to the user links to: `Read [](file:///w/x.py#1-1), lines 1 to 9`."""
+    for message in (part.pastTenseMessage, part.invocationMessage):
+        found = _LINK.findall(markdown(message))
+        links = {unquote(link.partition("#")[0].removeprefix("file://")) for link in found}
+        if len(links) == 1:
+            return {"filePath": links.pop()}
+    return {}
 
 
 def _command(line: CommandLine | None) -> str | None:
@@ -138,87 +152,3 @@ def unwrap(raw: Raw) -> Raw:
     except ValueError:
         return raw
     return Raw(text.encode("utf-8", "replace"))
-
-
-def call_result(call: JoinedCall) -> tuple[Raw | None, Outcome | None, int | None] | None:
-    """Output, outcome, exit code; None while the call is open."""
-    part = call.part
-    output = _output(call.output)
-    if part is None:
-        if output is None:
-            return None
-        outcome, code = _judge(output, call_name(call))
-        return output, outcome, code
-    if _refused(part):
-        return output, "denied", None
-    if part.isComplete is False and output is None:
-        return None
-    details = _details(part)
-    data = tool_data(part)
-    if output is None and details is not None and details.output:
-        output = details.output
-    if output is None and data.terminalCommandOutput is not None and data.terminalCommandOutput.text:
-        output = data.terminalCommandOutput.text
-    if output is None and part.isComplete is None:
-        return None
-    code = data.terminalCommandState.exitCode if data.terminalCommandState else None
-    if code is not None:
-        return output, "error" if code else "ok", code
-    if details is not None and details.isError is not None:
-        return output, "error" if details.isError else "ok", None
-    outcome, code = _judge(output, call_name(call))
-    return output, outcome, code
-
-
-def _judge(output: Raw | None, name: str) -> tuple[Outcome | None, int | None]:
-    data = bytes(output) if output is not None else b""
-    if name in TERMINALS:
-        found = _EXIT.search(data[-300:]) or _EXIT.search(data[:300])
-        if found:
-            code = int(found[1])
-            return ("error" if code else "ok"), code
-    return ("error" if _FAILED.match(data[:40]) else None), None
-
-
-def _output(output: ToolOutput | None) -> Raw | None:
-    """The texts of a result, joined; the content as it is where it holds anything else."""
-    if output is None or bytes(output.content) in (b"", b"null", b"[]"):
-        return None
-    try:
-        values = [value.value for value in decode_values(output.content)]
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return output.content
-    if not values or any(bytes(value)[:1] != b'"' for value in values):
-        return output.content
-    return values[0] if len(values) == 1 else to_raw("".join(map(text_of, values)))
-
-
-def _refused(part: Part) -> bool:
-    data = bytes(part.isConfirmed)
-    if data == b"false":
-        return part.isComplete is not False
-    if data[:1] == b"{":
-        try:
-            return decode_confirmed(data).type in (DENIED, SKIPPED)
-        except msgspec.MsgspecError:
-            return False
-    return False
-
-
-def tool_data(part: Part) -> ToolData:
-    if bytes(part.toolSpecificData)[:1] == b"{":
-        try:
-            return decode_tool_data(part.toolSpecificData)
-        except (msgspec.MsgspecError, UnicodeDecodeError):
-            pass
-    return ToolData()
-
-
-def _details(part: Part) -> ResultDetails | None:
-    """Input and output of an MCP call; other tools list files there."""
-    if bytes(part.resultDetails)[:1] == b"{":
-        try:
-            return decode_details(part.resultDetails)
-        except (msgspec.MsgspecError, UnicodeDecodeError):
-            pass
-    return None

@@ -21,9 +21,15 @@ class Part(Struct, gc=False):
     isConfirmed: Raw = ABSENT
     toolSpecificData: Raw = ABSENT
     resultDetails: Raw = ABSENT
+    resultError: Raw = ABSENT
+    invocationMessage: Raw = ABSENT
+    pastTenseMessage: Raw = ABSENT
+    source: Raw = ABSENT
     subAgentInvocationId: str | None = None
     inlineReference: Raw = ABSENT
     name: str | None = None
+    stopReason: str | None = None
+    systemMessage: str | None = None
 
 
 class ModelCall(Struct, gc=False):
@@ -39,10 +45,11 @@ class Thinking(Struct, gc=False):
 
 
 class Round(Struct, gc=False):
-    """One answer of the model with its calls."""
+    """One answer of the model with its calls; `thinking` is an object with its text, or the text."""
 
+    response: Raw = ABSENT
     toolCalls: list[ModelCall] | None = None
-    thinking: Thinking | None = None
+    thinking: Raw = ABSENT
     timestamp: float | None = None
 
 
@@ -54,7 +61,7 @@ class Metadata(Struct, gc=False):
     """What Copilot chat keeps of a request for itself."""
 
     toolCallRounds: list[Round] | None = None
-    toolCallResults: dict[str, ToolOutput] | None = None
+    toolCallResults: dict[str, Raw] | None = None
     promptTokens: int | None = None
     outputTokens: int | None = None
     resolvedModel: str | None = None
@@ -64,9 +71,27 @@ class ErrorDetails(Struct, gc=False):
     message: str | None = None
 
 
+class Timings(Struct, gc=False):
+    totalElapsed: float | None = None
+
+
 class Result(Struct, gc=False):
     metadata: Metadata | None = None
     errorDetails: ErrorDetails | None = None
+    timings: Timings | None = None
+
+
+class ModelState(Struct, gc=False):
+    """How far the answer is: 0 pending, 1 complete, 2 cancelled, 3 failed, 4 waiting for the user."""
+
+    value: int | str | None = None
+    completedAt: float | None = None
+
+
+class Agent(Struct, gc=False):
+    """The chat participant that answered, and its extension's version."""
+
+    extensionVersion: str | None = None
 
 
 class Command(Struct, gc=False):
@@ -85,6 +110,9 @@ class Request(Struct, gc=False):
     response: list[Part] | str | None = None
     result: Result | None = None
     isCanceled: bool | None = None
+    modelState: ModelState | None = None
+    elapsedMs: float | None = None
+    agent: Agent | None = None
     modelId: str | None = None
     slashCommand: Command | None = None
     isSystemInitiated: bool | None = None
@@ -137,6 +165,7 @@ class CommandLine(Struct, gc=False):
 
 class CommandState(Struct, gc=False):
     exitCode: int | None = None
+    duration: float | None = None
 
 
 class CommandOutput(Struct, gc=False):
@@ -144,7 +173,8 @@ class CommandOutput(Struct, gc=False):
 
 
 class ToolData(Struct, gc=False):
-    """What a tool part shows of its call."""
+    """What a tool part shows of its call: a terminal's command and its end, a sub-agent's task and its answer, an
+    input (`rawInput`, `input`), a list of to-dos."""
 
     kind: str | None = None
     commandLine: CommandLine | None = None
@@ -154,6 +184,10 @@ class ToolData(Struct, gc=False):
     description: str | None = None
     prompt: str | None = None
     agentName: str | None = None
+    input: Raw = ABSENT
+    output: Raw = ABSENT
+    result: Raw = ABSENT
+    duration: float | None = None
     terminalCommandState: CommandState | None = None
     terminalCommandOutput: CommandOutput | None = None
 
@@ -168,6 +202,13 @@ class Confirmed(Struct, gc=False):
     type: int | None = None
 
 
+class ToolSource(Struct, gc=False):
+    """Who offers a tool: `internal`, `extension`, `mcp` (with the server's label), `external`."""
+
+    type: str | None = None
+    label: str | None = None
+
+
 decode_session = Decoder(Session).decode
 decode_request = Decoder(Request).decode
 decode_mutation = Decoder(Mutation).decode
@@ -178,4 +219,7 @@ decode_reference = Decoder(Reference).decode
 decode_tool_data = Decoder(ToolData).decode
 decode_details = Decoder(ResultDetails).decode
 decode_confirmed = Decoder(Confirmed).decode
+decode_source = Decoder(ToolSource).decode
+decode_thinking = Decoder(Thinking).decode
+decode_output = Decoder(ToolOutput).decode
 decode_items = Decoder(list[Raw]).decode

@@ -1,0 +1,32 @@
+"""How a request of a VS Code chat ended, and when.
+
+Source: VS Code 1.9x (`isCanceled`, `result`) to 1.10x (`modelState`, `elapsedMs`).
+"""
+
+from agentv_stages.providers.vscode.wire import Request
+
+COMPLETE, CANCELLED, FAILED = 1, 2, 3
+
+
+def state_of(request: Request) -> int | str | None:
+    return request.modelState.value if request.modelState is not None else None
+
+
+def cancelled(request: Request) -> bool:
+    return bool(request.isCanceled) or state_of(request) == CANCELLED
+
+
+def has_ended(request: Request) -> bool:
+    """Whether the request says that it has its whole answer, or will get no more."""
+    return request.result is not None or cancelled(request) or state_of(request) in (COMPLETE, FAILED)
+
+
+def duration_of(request: Request) -> int | None:
+    """What VS Code measured, else the time from the prompt to the end."""
+    timings = request.result.timings if request.result is not None else None
+    took = timings.totalElapsed if timings is not None else None
+    took = took if took is not None else request.elapsedMs
+    end = request.modelState.completedAt if request.modelState is not None else None
+    if took is None and end is not None and request.timestamp is not None:
+        took = end - request.timestamp
+    return round(took) if took is not None and 0 <= took < 1e15 else None

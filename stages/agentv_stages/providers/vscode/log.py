@@ -1,0 +1,98 @@
+"""VS Code's chat sessions as a log of mutations, to events.
+
+Source: VS Code 1.10x. VS Code appends all changes since it wrote last at once: of a request its plain members first
+(`result`, `modelState`), then the parts of its `response`, then what stands beside the requests. So a request is told
+when it has ended and the changes of its end are read, when another one begins, or at the end of the input.
+"""
+
+from typing import Any, cast
+
+from msgspec import Raw
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.payload import decode_json, text_of, to_raw
+from agentv_stages.providers.vscode.end import has_ended
+from agentv_stages.providers.vscode.lenient import read_request
+from agentv_stages.providers.vscode.mutate import APPEND, DELETE, SET, mutate
+from agentv_stages.providers.vscode.session import SessionDecoder, members
+from agentv_stages.providers.vscode.wire import Request, Session, decode_items, decode_mutation, decode_session
+
+
+class LogDecoder(SessionDecoder):
+    """Decodes the log of mutations. Of all that it changes only the requests matter."""
+
+    def decode(self, record: Record, batch: Batch) -> None:
+        line = decode_mutation(record.data)
+        state = self.state
+        state.row, state.offset = record.row, record.offset
+        path = line.k or []
+        if path[:2] != ["requests", state.first + len(state.requests) - 1] and line.kind != 0:
+            self._tell(record, batch, True)
+        if line.kind == 0:
+            session = decode_session(line.v)
+            self._whole(session, session.requests or [], False, record, batch)
+        elif line.kind not in (SET, APPEND, DELETE):
+            batch.unknown_type(f"kind/{line.kind}", record)
+        elif path[:1] != ["requests"]:
+            if path == ["customTitle"] and line.kind == SET:
+                self._facts(
+                    self._source(record, None, ""), batch, None, (text_of(line.v) or None) if line.v else None, None
+                )
+            else:
+                batch.ignore(f"set/{path[0] if path else ''}")
+        elif len(path) > 1:
+            self._change(line.kind, path[1:], line.v, line.i, record, batch)
+        elif line.kind == APPEND:
+            self._append(decode_items(line.v) if line.v else [], line.i, record, batch)
+        else:
+            self._whole(Session(), decode_items(line.v) if line.kind == SET else [], False, record, batch)
+
+    def flush(self, batch: Batch) -> None:
+        """Tells the last request as it stands."""
+        self._tell(Record(b"", self.state.offset, self.state.row), batch)
+
+    def _tell(self, record: Record, batch: Batch, only_if_ended: bool = False) -> None:
+        """Tells what is new in the last request."""
+        state = self.state
+        if state.request is None or not state.due:
+            return
+        request = self._read(to_raw(state.request), record, batch)
+        if not only_if_ended or has_ended(request):
+            state.due = False
+            self._request(request, next(reversed(state.requests)), record, batch)
+
+    def _append(self, raws: list[Raw], start: int | None, record: Record, batch: Batch) -> None:
+        """Requests are cut off from `start` on, others appended."""
+        state = self.state
+        read = [read_request(raw)[0] for raw in raws]
+        ids = [request.requestId or f"r{record.row}-{i}" for i, request in enumerate(read)]
+        self._tell(record, batch)
+        if start is not None and start < state.first + len(state.requests):
+            gone = list(state.requests)[max(0, start - state.first) :]
+            self._void([known for known in gone if known not in ids], self._source(record, None, ""), batch)
+            state.request = None
+        for request_id, raw in zip(ids, raws, strict=True):
+            self._tell(record, batch)
+            self._begin(request_id)
+            state.request, state.due = members(raw), True
+
+    def _change(
+        self, kind: int, path: list[str | int], value: Raw, start: int | None, record: Record, batch: Batch
+    ) -> None:
+        """Changes the last request; what changes in an older one is nothing new."""
+        state = self.state
+        if path[0] != state.first + len(state.requests) - 1 or state.request is None:
+            batch.ignore("requests/older")
+            return
+        new = decode_json(value) if value else None
+        if len(path) == 1:
+            if kind == SET and isinstance(new, dict):
+                state.request = cast(dict[str, Any], new)
+                state.due = True
+            return
+        if not mutate(state.request, path[1:], kind, new, start):
+            batch.fault("schema", record, f"no such place in the request: {path[1:4]}")
+            return
+        state.due = state.due or path[1] in Request.__struct_fields__
+        if path[1] == "response":
+            self._tell(record, batch, True)
