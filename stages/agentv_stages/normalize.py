@@ -7,6 +7,7 @@ Calls that `Pair` has put into results must be normalised before, so this stage 
 
 from collections.abc import Callable, Iterable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
@@ -90,6 +91,15 @@ class _Plan(Struct, frozen=True):
     rest: str = ""
     known: bool = True
     variants: tuple[tuple[str, str], ...] = ()
+    finer_shell: bool = False
+
+
+_plans: "WeakKeyDictionary[ToolTable, dict[str, _Plan]]" = WeakKeyDictionary()
+
+
+def _plans_of(table: ToolTable) -> dict[str, _Plan]:
+    """The plans of a table, made name by name and shared by all sessions: many are short."""
+    return _plans.setdefault(table, {})
 
 
 class Normalize:
@@ -97,7 +107,7 @@ class Normalize:
 
     def __init__(self, table: ToolTable) -> None:
         self._table = table
-        self._plans: dict[str, _Plan] = {}
+        self._plans = _plans_of(table)
         self._flushed = Flushed()
 
     def push(self, batch: Batch, /) -> Iterable[Batch]:
@@ -116,7 +126,9 @@ class Normalize:
         """One call, normalised; raises nothing, whatever its input is."""
         plan = self._plans.get(call.name)
         if plan is None:
-            plan = self._plan(call.name)
+            if len(self._plans) >= _KEPT_NAMES:
+                self._plans.clear()
+            plan = self._plans[call.name] = _make_plan(self._table, call.name)
         if plan.refine is not None:
             return plan.refine(call, plan)
         return ToolCall(
@@ -137,55 +149,37 @@ class Normalize:
             plan.edit,
         )
 
-    def _plan(self, name: str) -> _Plan:
-        found = self._table.resolve(name)
-        row = found.row
-        if row is None:
-            plan = _Plan(found.tool, found.kind, found.origin, found.server, False, known=False)
-        elif row.shell:
-            names = tuple(dict.fromkeys((row.command_key, *COMMAND_KEYS)))
-            plan = _Plan(row.tool, row.kind, row.origin, None, False, self._shell, names, fields_decoder(names))
-        elif row.patch:
-            plan = _Plan(row.tool, row.kind, row.origin, None, row.edit, _patch)
-        elif row.paths or row.keys or row.rest_key or row.variant_key:
-            wanted = [*row.paths, *([row.variant_key] if row.variant_key else ())]
-            for key, sources in row.keys:
-                wanted += (key, *sources)
-            if row.rest_key:
-                wanted.append(row.rest_key)
-            names = tuple(dict.fromkeys(wanted))
-            at = names.index
-            keys = tuple((key, at(key), tuple(map(at, sources))) for key, sources in row.keys)
-            plan = _Plan(
-                *(row.tool, row.kind, row.origin, None, row.edit, _fields, names, fields_decoder(names), keys),
-                *(len(row.paths), row.rest_key, found.rest, True),
-                ((row.variant_key, ""), *row.variants) if row.variant_key else (),
-            )
-        else:
-            plan = _Plan(row.tool, row.kind, row.origin, None, row.edit)
-        if len(self._plans) >= _KEPT_NAMES:
-            self._plans.clear()
-        self._plans[name] = plan
-        return plan
 
-    def _shell(self, call: ToolCall, plan: _Plan) -> ToolCall:
-        command = command_of(call.input_json, plan)
-        if command is None:
-            return _made(call, call.input_json, plan.tool, plan.kind, None, (), False, False)
-        facts = classify_shell(command)
-        if facts.patch is not None:
-            patch = read_patch(facts.patch)
-            tool = "Write" if patch.adds_only else "Edit"
-            return _made(call, call.input_json, tool, "write", facts.script, patch.files, True, False)
-        files = (facts.path,) if facts.tool_name == "Read" and facts.path else facts.written
-        if not self._table.finer_shell or facts.tool_name == "Bash":
-            return _made(call, call.input_json, plan.tool, facts.kind, facts.script, files, False, facts.writes_file)
-        raw = call.input_json
-        if facts.tool_name == "Read" and facts.path is not None:
-            raw = with_key(raw, "file_path", facts.path)
-        elif facts.pattern is not None:
-            raw = with_key(raw, "pattern", facts.pattern)
-        return _made(call, raw, facts.tool_name, facts.kind, facts.script, files, False, facts.writes_file)
+def _make_plan(table: ToolTable, name: str) -> _Plan:
+    found = table.resolve(name)
+    row = found.row
+    if row is None:
+        plan = _Plan(found.tool, found.kind, found.origin, found.server, False, known=False)
+    elif row.shell:
+        names = tuple(dict.fromkeys((row.command_key, *COMMAND_KEYS)))
+        plan = _Plan(
+            *(row.tool, row.kind, row.origin, None, False, _shell, names, fields_decoder(names)),
+            finer_shell=table.finer_shell,
+        )
+    elif row.patch:
+        plan = _Plan(row.tool, row.kind, row.origin, None, row.edit, _patch)
+    elif row.paths or row.keys or row.rest_key or row.variant_key:
+        wanted = [*row.paths, *([row.variant_key] if row.variant_key else ())]
+        for key, sources in row.keys:
+            wanted += (key, *sources)
+        if row.rest_key:
+            wanted.append(row.rest_key)
+        names = tuple(dict.fromkeys(wanted))
+        at = names.index
+        keys = tuple((key, at(key), tuple(map(at, sources))) for key, sources in row.keys)
+        plan = _Plan(
+            *(row.tool, row.kind, row.origin, None, row.edit, _fields, names, fields_decoder(names), keys),
+            *(len(row.paths), row.rest_key, found.rest, True),
+            ((row.variant_key, ""), *row.variants) if row.variant_key else (),
+        )
+    else:
+        plan = _Plan(row.tool, row.kind, row.origin, None, row.edit)
+    return plan
 
 
 def _kind_known_by_decoder(call: ToolCall, plan: _Plan) -> Kind:
@@ -221,6 +215,27 @@ def _made(
         edit,
         shell_edit,
     )
+
+
+def _shell(call: ToolCall, plan: _Plan) -> ToolCall:
+    """Calls of a shell: what their text does."""
+    command = command_of(call.input_json, plan)
+    if command is None:
+        return _made(call, call.input_json, plan.tool, plan.kind, None, (), False, False)
+    facts = classify_shell(command)
+    if facts.patch is not None:
+        patch = read_patch(facts.patch)
+        tool = "Write" if patch.adds_only else "Edit"
+        return _made(call, call.input_json, tool, "write", facts.script, patch.files, True, False)
+    files = (facts.path,) if facts.tool_name == "Read" and facts.path else facts.written
+    if not plan.finer_shell or facts.tool_name == "Bash":
+        return _made(call, call.input_json, plan.tool, facts.kind, facts.script, files, False, facts.writes_file)
+    raw = call.input_json
+    if facts.tool_name == "Read" and facts.path is not None:
+        raw = with_key(raw, "file_path", facts.path)
+    elif facts.pattern is not None:
+        raw = with_key(raw, "pattern", facts.pattern)
+    return _made(call, raw, facts.tool_name, facts.kind, facts.script, files, False, facts.writes_file)
 
 
 def _fields(call: ToolCall, plan: _Plan) -> ToolCall:

@@ -100,7 +100,7 @@ class McpForm(NamedTuple):
 MCP = McpForm("mcp__", "__")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ToolTable:
     """The tools of one provider. `finer_shell`: it has no tools of its own for reading and searching, so its shell
     calls bear the finer name (docs/metrics.md, "tool, kind"). `mcp`: further forms of MCP names, for names in no row.
