@@ -127,6 +127,74 @@ def test_rotated_with_a_rest_in_the_old_file(tmp_path: Path, restart: bool) -> N
     assert "rotated" in desk.said or "renamed" in desk.said
 
 
+def test_copied_and_truncated(tmp_path: Path, restart: bool) -> None:
+    """As logrotate does it. It looks the same when a new file at the path gets the inode that the old one had."""
+    desk, log = begun(tmp_path)
+    follower = start(desk, restart)
+    with log.open("ab") as file:
+        file.write(lines(LAST[:4]))
+    shutil.copy(log, log.with_name(log.name + ".2"))
+    log.write_bytes(lines(LAST[4:]))
+    check(desk, tmp_path, follower, in_order=True)
+    assert "rotated" in desk.said
+
+
+def test_copied_and_truncated_and_the_log_is_longer_than_it_was(tmp_path: Path, restart: bool) -> None:
+    desk = Desk(tmp_path / "live")
+    log = desk.logs / f"{SESSION}.jsonl"
+    log.write_bytes(lines(RECORDS[:6]))
+    follower = start(desk, restart)
+    with log.open("ab") as file:
+        file.write(lines(RECORDS[6:8]))
+    shutil.copy(log, log.with_name(log.name + ".1"))
+    log.write_bytes(lines(RECORDS[8:]))
+    follower.round(False)  # only what grew lately is looked at: the copy was not listed yet
+    check(desk, tmp_path, follower, in_order=True)
+
+
+def test_an_inode_that_another_session_got_is_not_taken_for_a_part_that_was_never_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of that part nothing is known but its inode."""
+    monkeypatch.setattr(follow, "BUDGET", 1000)
+    monkeypatch.setattr(followed, "CHUNK_BYTES", 500)
+    desk, log = begun(tmp_path)
+    log.rename(log.with_name(log.name + ".1"))
+    log.write_bytes(lines(LAST[:2]))
+    os.utime(log.with_name(log.name + ".1"), (1_700_000_000, 1_700_000_000))
+    follower = desk.follower()
+    follower.round()
+    follower.commit(list(follower.hot.values()), force=True)
+    other = claude_records("99999999-aaaa", 3)
+    log.write_bytes(lines(other))
+    log.rename(log.with_name("other.jsonl"))
+    catch_up(follower)
+    follower.settle_all()
+    follower.close()
+    desk.close()
+    rows = desk.transcripts()
+    assert rows.keys() == {SESSION, "99999999-aaaa"}
+    assert len(rows["99999999-aaaa"]) == 4
+    assert len(rows[SESSION]) == len(FIRST) // 3 + 1
+
+
+def test_a_part_that_comes_back_repeats_what_another_one_told_meanwhile(tmp_path: Path, restart: bool) -> None:
+    desk, log = begun(tmp_path)
+    log.rename(log.with_name(log.name + ".1"))
+    log.write_bytes(lines(LAST[:4]))
+    os.utime(log.with_name(log.name + ".1"), (1_700_000_000, 1_700_000_000))
+    follower = start(desk, restart)
+    log.unlink()
+    other = log.with_name("other-name.jsonl")
+    other.write_bytes(lines(LAST[:9]))
+    catch_up(follower)
+    log.write_bytes(lines(LAST[:10]))
+    catch_up(follower)
+    with other.open("ab") as file:
+        file.write(lines(LAST[9:]))
+    check(desk, tmp_path, follower, in_order=True)
+
+
 def test_parts_that_take_several_rounds_are_read_one_after_the_other(
     tmp_path: Path, restart: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -224,6 +224,7 @@ class Followed:
 
     def _mark_seen(self, one: Input, batch: Batch) -> None:
         known, kept = one.known, list[Record]()
+        others = [other.known for other in self.inputs if other is not one and other.known is not None]
         for record in batch.records:
             own = record_hash(record.data)
             if known is not None:
@@ -235,6 +236,8 @@ class Followed:
                     self.repeated += 1
                     continue
             self.new_hashes.append(own)
+            for counts in others:
+                counts[own] = counts.get(own, 0) + 1
             kept.append(record if not one.skipped else Record(record.data, record.offset, record.row - one.skipped))
         batch.records = kept
 

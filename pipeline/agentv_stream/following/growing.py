@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from agentv_stages.batch import Batch, Chunk
 from agentv_stages.lines import BOM, DEFAULT_CAP, LinePosition, LineReader
-from agentv_stream.discovery.header import damages
+from agentv_stream.discovery.header import damages, first_bytes
 from agentv_stream.discovery.places import Signature, signature_of
 from agentv_stream.files import CHUNK_BYTES, compression, open_plain
 
@@ -202,6 +202,11 @@ class GrowingFile:
         self._expected = mark
         self.packed = compression(Path(self.path)) is not None
         return self._compare() == "whole"
+
+    def begins(self, path: str) -> bool:
+        """Whether another file begins with what was read of this one, of which there is no whole line yet."""
+        head = self._head[: self.position]
+        return bool(head) and first_bytes(path, len(head)) == head
 
     def _compare(self) -> Literal["whole", "partial", "none"]:
         """Whether what was read still stands where it was read: all, all but the unfinished line, or not."""

@@ -4,6 +4,7 @@ Each is told once (`say`), and handled so that nothing is lost or taken twice: t
 is open, new content goes on as a further generation of the same session, or begins another one if it says so.
 """
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -91,12 +92,16 @@ class Rotation:
             self._gone(session, one)
         elif change == "replaced":
             self._drain(session, one)
-            moved = self._elsewhere(one) or self._rotated_copy(one)
+            moved = self._elsewhere(one) or self._rotated_copy(session, one)
             if moved is not None:
                 self._rename(session, one, moved, "rotated")
                 return  # the file at the old path is a new one; it is found by itself
             self._other_content(session, one, "replaced")
         elif change in ("truncated", "rewritten"):
+            moved = self._rotated_copy(session, one)  # copied and truncated, or the new file got an inode of old
+            if moved is not None:
+                self._rename(session, one, moved, "rotated")
+                return
             self._other_content(session, one, change)
 
     # --- other content at the same path
@@ -146,16 +151,24 @@ class Rotation:
         if same is None:
             return None
         for path in self._paths_of(*same, Path(one.path).parent):
-            if path != one.path and path not in self._follower.entries and self.continues(path, mark):
+            if path == one.path or path in self._follower.entries:
+                continue
+            if self.continues(path, mark) if mark.offset else one.file.begins(path):  # an inode is used again
                 return path
         return None
 
-    def _rotated_copy(self, one: Input) -> str | None:
-        """A copy that took the file's place was rotated before anybody saw it there: then no inode tells it."""
-        path, mark = one.path + ".1", one.file.mark()
-        if not mark.offset or path in self._follower.entries or not is_file(path):
+    def _rotated_copy(self, session: Followed, one: Input) -> str | None:
+        """A file beside it, of its name, that holds what was read of it, where no inode tells where it went."""
+        mark = one.file.mark()
+        if not mark.offset or session.document:
             return None
-        return path if self.continues(path, mark) else None
+        name, folder = _name(one.path), Path(one.path).parent
+        try:
+            beside = sorted(str(other) for other in folder.iterdir() if _name(other.name) == name)
+        except OSError:
+            return None
+        new = [path for path in beside if path != one.path and path not in self._follower.entries]
+        return next((path for path in new[:MOST_ALIKE] if self.continues(path, mark)), None)
 
     def _paths_of(self, device: int, inode: int, folder: Path) -> list[str]:
         known = self._by_inode.get((device, inode))
@@ -240,16 +253,18 @@ class Rotation:
     def known_elsewhere(self, found: Found) -> bool:
         """Whether a new file is one that is followed already: renamed, or a copy. Raises: nothing."""
         folder = Path(found.path).parent
-        renamed = found.path != logical_name(found.path)
-        alike: list[str] = []
+        plain = logical_name(found.path)
+        renamed = found.path != plain
         others = [
             path
             for path in self._names.get(_name(found.path), ())
             if path != found.path and (renamed or Path(path).parent != folder or path != logical_name(path))
         ]
+        alike: list[str] = []
         if others:
             head = self._head(found.path)
-            alike += [path for path in others if self._head(path) in (head, b"") or self._replaced(path)]
+            beside = {path for path in others if renamed and logical_name(path) == plain}  # its log, or parts of it
+            alike = [p for p in others if p in beside or self._head(p) in (head, b"") or self._replaced(p)]
         return any(self._same_log(path, found) for path in alike[:MOST_ALIKE])
 
     def _replaced(self, path: str) -> bool:
@@ -312,6 +327,10 @@ class Rotation:
             return found.path in follower.entries
         if not mark.offset or not self.continues(found.path, mark):
             return False
+        if not self.continues(path, mark):  # another file has its path, and its inode of old
+            with suppress(OSError):
+                self._rename(session, one, found.path, "rotated")
+            return True
         follower.say("a copy of a log that is followed", path=found.path, of=path)
         copy = Input(GrowingFile(found.path, follower.files), one.context, "copy")
         copy.file.signature = found.signature
