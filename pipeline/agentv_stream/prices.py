@@ -14,6 +14,8 @@ from typing import Any
 from agentv_stages.result import Result
 from agentv_stream.extras import extra
 
+DISPLAYED = frozenset(("cursor-stream", "cursor-transcript"))
+"""Dialects that name a model as people read it (`Auto`, `GPT-5`): what was really called is not known."""
 _CLOUD = re.compile(r"(?:(?:us|eu|apac|global|jp|au)\.)?(?:anthropic|amazon|meta|openai)\.|-v\d+:\d+\Z|@\d+\Z")
 
 
@@ -65,6 +67,8 @@ def dated_prices(prices: Any) -> list[Any]:
 
 
 def _estimate(result: Result) -> float | None:
+    if result.session.dialect in DISPLAYED:
+        return None
     by_model = {name: tokens for name, tokens in result.tokens_by_model.items() if any(tokens.values())}
     model = next(iter(by_model), result.session.model)
     if len(by_model) <= 1:

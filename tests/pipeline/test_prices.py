@@ -52,6 +52,13 @@ def test_an_unknown_model_has_no_price(tmp_path: Path, model: str) -> None:
     assert json.loads(result.to_json())["estimated_cost_usd"] is None
 
 
+def test_a_name_that_is_shown_to_people_has_no_price(tmp_path: Path) -> None:
+    result = _result(tmp_path)
+    result.session.provider, result.session.dialect = "cursor", "cursor-stream"
+    estimate_cost(result)
+    assert result.estimated_cost_usd is None
+
+
 def test_one_unknown_model_of_two_makes_the_whole_unknown(tmp_path: Path) -> None:
     result = _result(tmp_path)
     result.tokens_by_model["mock-model"] = dict(TOKENS)

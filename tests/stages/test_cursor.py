@@ -118,6 +118,42 @@ def test_deltas_count_and_the_lines_that_repeat_them_do_not() -> None:
     assert all(e.delta for e in batch.events if isinstance(e, AssistantText))
 
 
+def test_the_text_of_a_whole_run_repeats_its_deltas_even_behind_a_call() -> None:
+    given = lines(
+        said("Looking.", time=True),
+        said("Looking.", time=True, model_call="k1"),
+        shell("started", model_call="k1"),
+        shell("completed", model_call="k1", success={"exitCode": 0}),
+        said("Looking."),
+    )
+    batch = decoded(STREAM, given)
+    assert texts(batch.events) == ["Looking."]
+    assert batch.ignored["assistant/repeated"] == 2
+    check_laws(STREAM, given)
+
+
+def test_a_thought_is_told_once_by_its_deltas_or_as_a_whole() -> None:
+    whole = {**thinking("Hm, so."), "subtype": "completed"}
+    told = decoded(STREAM, lines(thinking("Hm"), thinking(", so."), whole, whole, thinking("Yes."))).events
+    assert [(e.text, e.delta) for e in told if isinstance(e, Reasoning)] == [
+        ("Hm", True),
+        (", so.", True),
+        ("Hm, so.", False),
+        ("Yes.", True),
+    ]
+
+
+def test_a_result_without_a_time_tells_how_long_its_command_ran() -> None:
+    def took(time: int | None, **result: Any) -> list[int | None]:
+        ended = {**shell("completed", success=result), **({} if time is None else {"timestamp_ms": time})}
+        return [e.duration_ms for e in results(events_of(STREAM, lines(shell("started"), ended)))]
+
+    assert took(None, exitCode=0, executionTime=1234) == [1234]
+    assert took(None, exitCode=0, executionTime=1234, localExecutionTimeMs=1200.4) == [1200]
+    assert took(TIME, exitCode=0, executionTime=1234) == [None]
+    assert took(None, exitCode=0) == [None]
+
+
 def test_segments_count_where_no_deltas_were_printed() -> None:
     given = lines(
         said("Looking.", time=True, model_call="k1"),

@@ -7,7 +7,7 @@ from msgspec import Raw, structs
 from agentv_stages.batch import Batch
 from agentv_stages.event import Source, ToolCall, ToolResult
 from agentv_stages.payload import text_of
-from agentv_stages.providers.acp import naming, results, wire
+from agentv_stages.providers.acp import naming, results, terminals, wire
 from agentv_stages.providers.acp.state import AcpState, Answer, Call
 
 MOST_OPEN = 10_000
@@ -65,7 +65,8 @@ def emit(at: Connection, call_id: str, call: Call, batch: Batch) -> None:
         if agent == "gemini" or not agent:
             diff = results.diff_of(results.pieces_of(call.content))
             if agent or call.path or diff:
-                arguments = naming.shown_arguments(name, call.title, call.kind, call.path, diff)
+                path = call.path or (diff.changes[0].path if diff is not None and diff.changes else None)
+                arguments = naming.shown_arguments(name, call.title, call.kind, path, diff)
     if given and ("agent_type" in given or "subagent_type" in given):
         if len(at.state.tasks) >= MOST_CLOSED:
             del at.state.tasks[next(iter(at.state.tasks))]
@@ -149,6 +150,12 @@ def _merge(call: Call, update: wire.Update | wire.CallUpdate) -> None:
     raw = update.content
     if raw is not wire.ABSENT and (len(raw) != 4 or raw != wire.NULL):
         call.content = raw
+        call.pieces.clear()
+    if meta is not None and meta.terminal_exit is not None:
+        call.exit_code, signal = meta.terminal_exit.exit_code, meta.terminal_exit.signal
+        call.signal = str(signal) if signal is not None else None
+    if meta is not None and meta.terminal_output is not None and meta.terminal_output.data is not None:
+        call.printed.append(meta.terminal_output.data)
     if update.locations:
         call.path = update.locations[0].path or call.path
 
@@ -172,7 +179,11 @@ def _complete(call: Call, call_id: str, status: str) -> bool:
 
 def _finish(at: Connection, call_id: str, call: Call, status: str, source: Source, batch: Batch) -> None:
     state, stream = at.state, call.source.stream
+    if call.pieces:
+        call.content = _joined(call.content, call.pieces)
     output, code, outcome = results.ended(status, call.output, call.content, call.kind, state.agent)
+    if state.terminals or call.printed or call.exit_code is not None or call.signal is not None:
+        output, code, outcome = terminals.ended(state, call, output, code, outcome)
     if call.verdict is not None and outcome != "ok":
         outcome = call.verdict
     elif call.bad and state.agent == "opencode":
@@ -186,6 +197,21 @@ def _finish(at: Connection, call_id: str, call: Call, status: str, source: Sourc
         answer.ended += 1
     batch.events.append(ToolResult(source, "-result", call_id, output, outcome, code, None, agent_id))
     _close(at, call_id)
+
+
+def piece(at: Connection, call_id: str, content: Raw, batch: Batch) -> None:
+    """A piece of a call's content (version 2)."""
+    call = at.state.calls.get(call_id)
+    if call is not None and bytes(content)[:1] == b"{":
+        call.pieces.append(Raw(bytes(content)))
+    batch.ignore("tool_call_content_chunk" if call is not None else "tool_call_content_chunk/late")
+
+
+def _joined(content: Raw, pieces: list[Raw]) -> Raw:
+    data = bytes(content)
+    before = data.rstrip()[:-1].rstrip() if data[:1] == b"[" else b"["
+    comma = b"," if before != b"[" else b""
+    return Raw(before + comma + b",".join(map(bytes, pieces)) + b"]")
 
 
 def _settle(at: Connection, call_id: str, call: Call, output: Raw | None, batch: Batch) -> str | None:

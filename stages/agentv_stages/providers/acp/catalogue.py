@@ -13,13 +13,12 @@ FROM_AGENT = frozenset(("a2c", "agent", "agent_to_client", "agent->client", "in"
 ENDS: dict[str, Status] = {"cancelled": "interrupted", "refusal": "error"}
 LEVELS: dict[str, Level] = {"warning": "warning", "error": "error", "debug": "debug"}
 QUIET_UPDATES = frozenset(
-    ("available_commands_update", "config_option_update", "current_mode_update", "plan_removed", "state_update",
-     "tool_call_content_chunk", "terminal_update", "terminal_output_chunk", "subagent_update", "session_message",
-     "session_message_chunk", "compaction_summary_chunk", "user_message", "agent_thought")
+    ("available_commands_update", "config_option_update", "current_mode_update", "plan_removed", "session_message",
+     "session_message_chunk", "compaction_summary_chunk")
 )  # fmt: skip
 QUIET_METHODS = frozenset(
     ("initialize", "initialized", "authenticate", "logout", "session/load", "session/resume", "session/list",
      "session/fork", "session/close", "session/delete", "session/set_mode", "session/set_config_option",
-     "fs/read_text_file", "fs/write_text_file", "terminal/create", "terminal/output", "terminal/wait_for_exit",
-     "terminal/kill", "terminal/release", "$/cancel_request", "elicitation/create", "elicitation/complete")
+     "fs/read_text_file", "fs/write_text_file", "terminal/create", "terminal/kill", "terminal/release",
+     "$/cancel_request", "elicitation/create", "elicitation/complete")
 )  # fmt: skip

@@ -43,9 +43,10 @@ def detect(head: Head) -> float:
 def speaker(head: Head) -> str:
     """The agent that answered `initialize` (`copilot`, `gemini`…), "" where that was not recorded."""
     for line in head:
-        result = _message(line).get("result")
-        info = result.get("agentInfo") if isinstance(result, dict) else None  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
-        name = info.get("name") if isinstance(info, dict) else None  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
-        if isinstance(name, str):
-            return agent_of(name)
+        result: Any = _message(line).get("result")
+        for key in ("agentInfo", "info") if isinstance(result, dict) else ():
+            info: Any = result.get(key)  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
+            name: Any = info.get("name") if isinstance(info, dict) else None  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
+            if isinstance(name, str):
+                return agent_of(name)
     return ""

@@ -22,9 +22,9 @@ from agentv_stages.event import (
     UserText,
 )
 from agentv_stages.foreign import other_session
-from agentv_stages.payload import EMPTY_STRING, text_json, text_of, to_raw
+from agentv_stages.payload import EMPTY_STRING, text_json, text_of
 from agentv_stages.provider import DecodeContext
-from agentv_stages.providers.acp import calls, usage, wire
+from agentv_stages.providers.acp import calls, terminals, usage, version2, wire
 from agentv_stages.providers.acp.catalogue import (
     ENDS,
     FAILURE_TEXT,
@@ -43,6 +43,11 @@ T = TypeVar("T")
 MOST = 10_000
 UPDATE = b'"method":"session/update"'
 FIRST = b'{"jsonrpc":"2.0",' + UPDATE
+SAID = frozenset(
+    ("agent_message_chunk", "agent_thought_chunk", "user_message_chunk", "tool_call", "tool_call_update", "plan",
+     "plan_update", "agent_message", "agent_thought", "user_message", "tool_call_content_chunk", "compaction_update")
+)  # fmt: skip
+"""Updates that are said again when a session is loaded."""
 
 
 class AcpDecoder:
@@ -101,6 +106,8 @@ class AcpDecoder:
         params, state = message.params, self.state
         if message.method != "session/update" or params is None or state.session_id is None:
             return False
+        if state.replay is not None or state.children:
+            return False
         update = params.update
         if isinstance(update, wire.CallUpdate):
             name = "tool_call" if isinstance(update, wire.CallBegun) else "tool_call_update"
@@ -158,6 +165,11 @@ class AcpDecoder:
                 batch.events.append(UserText(source, "", body, f"p{source.row}"))
         elif method == "session/cancel":
             batch.events.append(Notification(source, "", method, "", "warning"))
+        elif method in ("terminal/output", "terminal/wait_for_exit"):
+            params = wire.decode_message(data).params
+            if line.id is not None and params is not None and params.terminalId:
+                _put(self.state.waits, str(line.id), params.terminalId)
+            batch.ignore(method)
         elif method in ("session/new", "session/set_model"):
             params = wire.decode_message(data).params
             self._request(line, method)
@@ -177,12 +189,19 @@ class AcpDecoder:
             return
         if self.state.session_id is None and params.sessionId:
             self._session(source, batch, session_id=params.sessionId)
+        if params.sessionId and params.sessionId in self.state.children:
+            outer, self.stream = self.stream, f"subagent:{params.sessionId}"
+            self._update(params.update, record, _on(source, self.stream), batch)
+            self.stream = outer
+            return
         self._update(params.update, record, source, batch)
 
     def _request(self, line: wire.Line, method: str) -> None:
         """Only requests of the client are remembered; those of the agent have an id space of their own."""
         if line.id is not None and not method.startswith(("fs/", "terminal/", "_", "elicitation/")):
             _put(self.state.requests, str(line.id), method)
+            if method == "session/load":
+                self.state.replay = str(line.id)
 
     def _permission(self, line: wire.Line, params: wire.Params | None, source: Source, batch: Batch) -> None:
         asked = params.toolCall if params is not None else None
@@ -202,6 +221,8 @@ class AcpDecoder:
     # answers
 
     def _answered(self, line: wire.Line, data: bytes, side: str, record: Record, source: Source, batch: Batch) -> None:
+        if side not in FROM_CLIENT and self.state.replay == str(line.id):
+            self.state.replay = None
         if bytes(line.result)[:1] != b"{":
             batch.ignore("response")
             return
@@ -216,11 +237,14 @@ class AcpDecoder:
             batch.ignore("response")
         elif result.outcome is not None and side not in FROM_AGENT:
             self._decided(str(line.id), result.outcome, batch)
+        elif side not in FROM_AGENT and str(line.id) in self.state.waits and _of_terminal(result):
+            terminals.answered(self.state, self.state.waits.pop(str(line.id)), result)
+            batch.ignore("response")
         elif result.stopReason is not None:
             self.state.requests.pop(str(line.id), None)
-            self._end(result, line.result, source, batch)
-        elif result.agentInfo is not None or result.agentCapabilities not in wire.NOTHING:
-            info = result.agentInfo or wire.AgentInfo()
+            self.end(result, line.result, source, batch)
+        elif result.agentInfo is not None or result.agentCapabilities not in wire.NOTHING or result.info is not None:
+            info = result.agentInfo or result.info or wire.AgentInfo()
             offers = tuple(a.id for a in result.authMethods or () if a.id)
             self.state.agent = agent_of(info.name, offers) or self.state.agent
             if info.version:
@@ -248,7 +272,9 @@ class AcpDecoder:
         batch.ignore("response")
 
     def _failed(self, line: wire.Line, side: str, source: Source, batch: Batch) -> None:
-        text = _reason(line.error)
+        text = reason_of(line.error)
+        if side not in FROM_CLIENT and self.state.replay == str(line.id):
+            self.state.replay = None
         method = self.state.requests.pop(str(line.id), None) if side not in FROM_CLIENT else "client"
         if method in (None, "session/prompt", "session/new"):
             self.release(batch)
@@ -257,7 +283,8 @@ class AcpDecoder:
         else:
             batch.events.append(Notification(source, "", f"{method} error", text, "error"))
 
-    def _end(self, result: wire.Result, raw: Raw, source: Source, batch: Batch) -> None:
+    def end(self, result: wire.Result, raw: Raw, source: Source, batch: Batch) -> None:
+        """The end of a prompt."""
         self.release(batch)
         reason = result.stopReason or ""
         status, why = ENDS.get(reason, "complete"), None if reason == "end_turn" else reason
@@ -278,7 +305,9 @@ class AcpDecoder:
 
     def _update(self, update: wire.Update, record: Record, source: Source, batch: Batch) -> None:
         kind = update.sessionUpdate
-        if kind == "agent_message_chunk":
+        if self.state.replay is not None and kind in SAID:
+            batch.ignore(f"{kind}/replayed")
+        elif kind == "agent_message_chunk":
             self._chunk(update, False, source, batch)
         elif kind == "tool_call_update" or kind == "tool_call":
             calls.upsert(self, kind, update, source, batch)
@@ -292,8 +321,8 @@ class AcpDecoder:
             self._plan(kind, update.entries, source, batch)
         elif kind == "session_info_update":
             self._titled(update.title, source, batch)
-        elif kind == "agent_message":
-            self._whole(update, source, batch)
+        elif kind in version2.UPDATES:
+            version2.updated(self, update, record, source, batch)
         elif kind == "notice":
             text = ": ".join(filter(None, (update.title, update.description)))
             batch.events.append(Notification(source, "", kind, text, LEVELS.get(update.severity or "", "info")))
@@ -381,15 +410,6 @@ class AcpDecoder:
             if fresh:
                 answer.id = native
         return answer
-
-    def _whole(self, update: wire.Update, source: Source, batch: Batch) -> None:
-        """v2: a message in one piece, after its chunks or in their place."""
-        known = self.state.answers.get(self.stream)
-        if known is not None and known.native and known.native == update.messageId:
-            batch.ignore(update.sessionUpdate)
-            return
-        text = to_raw(text_of(update.content) if update.content not in wire.NOTHING else "")
-        self.say(text, False, update.messageId, source, batch)
 
     def _user(self, update: wire.Update, source: Source, batch: Batch) -> None:
         if self.state.prompting:
@@ -482,7 +502,11 @@ class AcpDecoder:
         batch.events.append(SessionInfo(source, "-session", session_id, model, version, cwd, title=title))
 
 
-def _reason(error: Raw) -> str:
+def _of_terminal(result: wire.Result) -> bool:
+    return result.exitCode is not None or result.signal is not None or result.output not in wire.NOTHING
+
+
+def reason_of(error: Raw) -> str:
     """The message of an error, with the details that Qwen puts beside it."""
     if bytes(error)[:1] != b"{":
         return text_of(error) if bytes(error)[:1] == b'"' else ""

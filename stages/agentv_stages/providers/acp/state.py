@@ -7,7 +7,8 @@ from agentv_stages.providers.acp.wire import EMPTY, NULL
 
 
 class Call(Struct):
-    """An open call as its messages left it: null and absent members change nothing, arrays replace."""
+    """An open call as its messages left it: null and absent members change nothing, arrays replace, `pieces` (of
+    version 2) come behind the `content`."""
 
     source: Source
     message_id: str
@@ -18,6 +19,10 @@ class Call(Struct):
     input: Raw = EMPTY
     output: Raw = NULL
     content: Raw = NULL
+    pieces: list[Raw] = field(default_factory=list[Raw])
+    exit_code: int | None = None
+    signal: str | None = None
+    printed: list[str] = field(default_factory=list[str])
     path: str | None = None
     parent: str | None = None
     emitted: bool = False
@@ -42,6 +47,14 @@ class Held(Struct):
     source: Source
     text: Raw
     thought: bool
+
+
+class Terminal(Struct):
+    """A terminal that a command runs in: what it printed, how it ended."""
+
+    printed: list[bytes] = field(default_factory=list[bytes])
+    exit_code: int | None = None
+    signal: str | None = None
 
 
 class Asked(Struct):
@@ -69,6 +82,13 @@ class AcpState(Struct):
     answers: dict[str, Answer] = field(default_factory=dict[str, Answer])
     requests: dict[str, str] = field(default_factory=dict[str, str])
     asked: dict[str, Asked] = field(default_factory=dict[str, Asked])
+    replay: str | None = None
+    """The id of the open request to load a session: what is updated meanwhile was said before."""
+    waits: dict[str, str] = field(default_factory=dict[str, str])
+    """The agent's requests about terminals: request id to terminal id."""
+    terminals: dict[str, Terminal] = field(default_factory=dict[str, Terminal])
+    children: dict[str, bool] = field(default_factory=dict[str, bool])
+    """Sessions of sub-agents."""
     held: list[Held] = field(default_factory=list[Held])
     tasks: dict[str, str] = field(default_factory=dict[str, str])
     """Calls that started sub-agents and are not over: call id to agent id, "" while it is not known."""

@@ -52,6 +52,15 @@ class Quota(Struct, gc=False):
     token_count: TokenCount | None = None
 
 
+class TerminalExit(Struct, gc=False):
+    exit_code: int | None = None
+    signal: str | int | None = None
+
+
+class TerminalText(Struct, gc=False):
+    data: str | None = None
+
+
 class Meta(Struct, gc=False):
     """What agents put beside the protocol: Copilot, Claude and Qwen in updates, Gemini in the answer to a prompt."""
 
@@ -60,6 +69,8 @@ class Meta(Struct, gc=False):
     usage: Usage | None = None
     quota: Quota | None = None
     claudeCode: ClaudeMeta | None = None
+    terminal_exit: TerminalExit | None = None
+    terminal_output: TerminalText | None = None
     copilot: CopilotMeta | None = field(name="github.com/copilot", default=None)
 
 
@@ -70,6 +81,11 @@ class Location(Struct, gc=False):
 class Cost(Struct, gc=False):
     amount: float | None = None
     currency: str | None = None
+
+
+class ExitStatus(Struct, gc=False):
+    exitCode: int | None = None
+    signal: str | int | None = None
 
 
 class CallMembers(Struct, gc=False):
@@ -99,7 +115,14 @@ class Update(CallMembers, gc=False):
     severity: str | None = None
     description: str | None = None
     error: Raw = ABSENT
-    currentModeId: str | None = None
+    state: str | None = None
+    stopReason: str | None = None
+    usage: Usage | None = None
+    sessionId: str | None = None
+    terminalId: str | None = None
+    data: str | None = None
+    output: Raw = ABSENT
+    exitStatus: ExitStatus | None = None
 
 
 class Option(Struct, gc=False):
@@ -115,6 +138,7 @@ class Params(Struct, gc=False):
     options: list[Option] | None = None
     cwd: str | None = None
     modelId: str | None = None
+    terminalId: str | None = None
 
 
 class Line(Struct, gc=False):
@@ -237,17 +261,24 @@ class AuthMethod(Struct, gc=False):
 
 
 class Result(Struct, gc=False):
-    """The answer to any request: `initialize`, `session/new`, `session/prompt`, `session/request_permission`."""
+    """The answer to any request: `initialize`, `session/new`, `session/prompt`, `session/request_permission`, and of
+    the client `terminal/output` and `terminal/wait_for_exit`."""
 
     stopReason: str | None = None
     usage: Usage | None = None
     sessionId: str | None = None
     agentInfo: AgentInfo | None = None
+    info: AgentInfo | None = None
+    protocolVersion: Raw = ABSENT
     agentCapabilities: Raw = ABSENT
     authMethods: list[AuthMethod] | None = None
     models: Models | None = None
     configOptions: list[ConfigOption] | None = None
     outcome: Outcome | None = None
+    output: Raw = ABSENT
+    exitCode: int | None = None
+    signal: str | int | None = None
+    exitStatus: ExitStatus | None = None
     meta: Meta | None = field(name="_meta", default=None)
 
 
@@ -265,10 +296,13 @@ class Details(Struct, gc=False):
 
 
 class Piece(Struct, gc=False):
-    """An element of a call's `content`: `content` holds a block, `diff` the change of a file."""
+    """An element of a call's `content`: `content` holds a block, `diff` the change of a file (or of several, in
+    version 2), `terminal` names the terminal that the command ran in."""
 
     type: str = ""
     content: Text | None = None
+    terminalId: str | None = None
+    changes: list[Location] | None = None
     path: str | None = None
     oldText: Raw = ABSENT
     newText: Raw = ABSENT
@@ -304,4 +338,5 @@ decode_error = msgspec.json.Decoder(RpcError).decode
 decode_details = msgspec.json.Decoder(Details).decode
 decode_text = msgspec.json.Decoder(Text).decode
 decode_pieces = msgspec.json.Decoder(list[Piece]).decode
+decode_terminal_text = msgspec.json.Decoder(TerminalText).decode
 decode_output = msgspec.json.Decoder(Output).decode

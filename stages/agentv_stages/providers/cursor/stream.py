@@ -47,7 +47,8 @@ OUTCOMES: dict[str, Outcome] = {
 
 
 class StreamState(Struct):
-    """What is remembered between lines: open calls (id to answer id), the answer that is being written."""
+    """What is remembered between lines: open calls (id to answer id), the answer that is being written, the deltas of
+    the running segment and the whole segment before it, whether a thought has had deltas."""
 
     session_id: str | None = None
     model: str | None = None
@@ -57,6 +58,8 @@ class StreamState(Struct):
     model_call: str = ""
     ended: bool = False
     segment: list[str] = field(default_factory=list[str])
+    before: str = ""
+    thinking: bool = False
     results: list[str] = field(default_factory=list[str])
 
 
@@ -121,12 +124,13 @@ class StreamDecoder:
         batch.events.append(UserText(source, "", body, f"u{source.row}"))
 
     def _thinking(self, line: wire.Line, source: Source, batch: Batch) -> None:
-        text = text_json(line.text)
-        if line.subtype != "delta" or text == EMPTY_STRING:
+        text, delta = text_json(line.text), line.subtype == "delta"
+        repeated, self.state.thinking = self.state.thinking and not delta, delta
+        if text == EMPTY_STRING or repeated:
             batch.ignore(f"thinking/{line.subtype}")
             return
         answer = self._answer(source, line.model_call_id)
-        batch.events.append(Reasoning(source, "", answer, text, True, self.state.model))
+        batch.events.append(Reasoning(source, "", answer, text, delta, self.state.model))
 
     def _assistant(self, line: wire.Line, source: Source, batch: Batch) -> None:
         state = self.state
@@ -140,10 +144,9 @@ class StreamDecoder:
             batch.ignore("assistant/empty")
             return
         delta = line.timestamp_ms is not None and line.model_call_id is None
-        if not delta and state.segment:
-            whole = "".join(state.segment)
-            state.segment.clear()
-            if text_of(text).endswith(whole):
+        if not delta:
+            self._segment_ends()
+            if state.before and text_of(text).endswith(state.before):
                 batch.ignore("assistant/repeated")
                 return
         if delta:
@@ -173,8 +176,9 @@ class StreamDecoder:
             state.closed[call_id] = True
             if len(state.closed) > MOST_CLOSED:
                 del state.closed[next(iter(state.closed))]
-            batch.events.append(ToolResult(source, "-result", call_id, output, outcome, code))
-        state.segment.clear()
+            took = _took(tool.result) if source.time_ms is None else None
+            batch.events.append(ToolResult(source, "-result", call_id, output, outcome, code, took))
+        self._segment_ends()
 
     def _result(self, record: Record, source: Source, batch: Batch) -> None:
         state, data = self.state, wire.decode_result(record.data)
@@ -223,14 +227,20 @@ class StreamDecoder:
             fresh = state.ended and not (call and state.open)
         if fresh or not state.answer_id:
             state.answer_id, state.model_call, state.ended = f"m{source.row}", "", False
-            state.segment.clear()
+            self._segment_ends()
         state.model_call = model_call or state.model_call
         return state.answer_id
 
     def _next(self) -> None:
-        self.state.answer_id = self.state.model_call = ""
+        self.state.answer_id = self.state.model_call = self.state.before = ""
         self.state.ended = False
         self.state.segment.clear()
+
+    def _segment_ends(self) -> None:
+        """What comes next as a whole text may be the segment that deltas told."""
+        if self.state.segment:
+            self.state.before = "".join(self.state.segment)
+            self.state.segment.clear()
 
 
 def _tool(raw: Raw) -> tuple[str, wire.Tool]:
@@ -264,6 +274,17 @@ def _named(member: str, tool: wire.Tool) -> tuple[str, Raw]:
         arguments = to_raw(value) if isinstance(value, dict) else tool.arguments
         return tool.name or member, arguments if arguments not in wire.NOTHING else wire.EMPTY
     return member, tool.args if tool.args not in wire.NOTHING else wire.EMPTY
+
+
+def _took(result: Raw) -> int | None:
+    """How long a shell command ran, in ms, as the result says it."""
+    for value in wire.decode_members(result).values() if bytes(result)[:1] == b"{" else ():
+        if bytes(value)[:1] == b"{":
+            with suppress(MsgspecError):
+                ran = wire.decode_ran(value)
+                time = ran.localExecutionTimeMs if ran.localExecutionTimeMs is not None else ran.executionTime
+                return round(time) if time is not None and 0 <= time < 1e15 else None
+    return None
 
 
 def _ended(tool: str, result: Raw) -> tuple[Raw | None, int | None, Outcome | None]:

@@ -84,6 +84,11 @@ class Exit(Struct, gc=False):
     aborted: bool | None = None
 
 
+class Ran(Struct, gc=False):
+    localExecutionTimeMs: float | None = None
+    executionTime: float | None = None
+
+
 class Entry(Struct, gc=False):
     """A line of an IDE transcript."""
 
@@ -100,5 +105,6 @@ decode_members = msgspec.json.Decoder(dict[str, Raw]).decode
 decode_tools = msgspec.json.Decoder(dict[str, Tool]).decode
 decode_tool = msgspec.json.Decoder(Tool).decode
 decode_mcp = msgspec.json.Decoder(McpArguments).decode
+decode_ran = msgspec.json.Decoder(Ran).decode
 decode_exit = msgspec.json.Decoder(Exit).decode
 decode_entry = msgspec.json.Decoder(Entry).decode

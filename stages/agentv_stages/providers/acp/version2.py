@@ -1,0 +1,92 @@
+"""Updates that only version 2 of ACP has: whole messages, the state of a session, pieces of calls, terminals, children.
+
+Source: the v2 draft of the protocol. The answer to a prompt is empty there; its end is the update that the session is
+idle, with the reason.
+"""
+
+from typing import Protocol
+
+from msgspec import Raw
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import Notification, SessionEnd, Source, UserText
+from agentv_stages.payload import text_of, to_raw
+from agentv_stages.providers.acp import calls, terminals, wire
+
+UPDATES = frozenset(
+    ("agent_message", "agent_thought", "user_message", "state_update", "tool_call_content_chunk", "terminal_update",
+     "terminal_output_chunk", "subagent_update")
+)  # fmt: skip
+MOST = 1_000
+
+
+class Session(calls.Connection, Protocol):
+    """What the decoder of a connection offers to the functions here."""
+
+    def say(self, text: Raw, thought: bool, native: str | None, source: Source, batch: Batch) -> None: ...
+    def end(self, result: wire.Result, raw: Raw, source: Source, batch: Batch) -> None: ...
+
+
+def updated(at: Session, update: wire.Update, record: Record, source: Source, batch: Batch) -> None:
+    """One of `UPDATES`."""
+    kind = update.sessionUpdate
+    if kind == "state_update":
+        _state(at, update, record, source, batch)
+    elif kind == "tool_call_content_chunk":
+        calls.piece(at, update.toolCallId, update.content, batch)
+    elif kind in ("terminal_update", "terminal_output_chunk"):
+        terminals.update(at.state, update)
+        batch.ignore(kind)
+    elif kind == "subagent_update":
+        _child(at, update, source, batch)
+    elif kind == "user_message":
+        _asked(at, update, source, batch)
+    else:
+        _whole(at, update, kind == "agent_thought", source, batch)
+
+
+def _state(at: Session, update: wire.Update, record: Record, source: Source, batch: Batch) -> None:
+    if update.state != "idle" or not (update.stopReason or update.error not in wire.NOTHING):
+        batch.ignore(f"state_update/{update.state}")
+    elif update.error not in wire.NOTHING:
+        at.release(batch)
+        value = wire.decode_error(update.error) if bytes(update.error)[:1] == b"{" else wire.RpcError()
+        batch.events.append(SessionEnd(source, "", "error", value.message, at.state.cost, result_json=Raw(record.data)))
+        at.state.prompting = False
+    else:
+        at.end(wire.Result(stopReason=update.stopReason, usage=update.usage), Raw(record.data), source, batch)
+
+
+def _child(at: Session, update: wire.Update, source: Source, batch: Batch) -> None:
+    """A session of a sub-agent: its updates come under its own id."""
+    if update.sessionId and update.sessionId not in at.state.children:
+        if len(at.state.children) >= MOST:
+            del at.state.children[next(iter(at.state.children))]
+        at.state.children[update.sessionId] = True
+        text = update.title or update.description or ""
+        batch.events.append(Notification(source, "", "subagent", text))
+    else:
+        batch.ignore("subagent_update")
+
+
+def _asked(at: Session, update: wire.Update, source: Source, batch: Batch) -> None:
+    """The user's message as the agent took it: known already where the client's messages were recorded."""
+    if at.state.prompting or update.content in wire.NOTHING:
+        batch.ignore("user_message/echo" if at.state.prompting else "user_message/empty")
+        return
+    at.state.answers.clear()
+    body = update.content if bytes(update.content)[:1] == b"[" else to_raw(text_of(update.content))
+    batch.events.append(UserText(source, "", body, update.messageId or f"u{source.row}"))
+
+
+def _whole(at: Session, update: wire.Update, thought: bool, source: Source, batch: Batch) -> None:
+    """A whole message or thought, behind its chunks or in their place."""
+    known = at.state.answers.get(at.stream)
+    if known is not None and known.native and known.native == update.messageId:
+        batch.ignore(update.sessionUpdate)
+        return
+    text = text_of(update.content) if update.content not in wire.NOTHING else ""
+    if text:
+        at.say(to_raw(text), thought, update.messageId, source, batch)
+    else:
+        batch.ignore(f"{update.sessionUpdate}/empty")
