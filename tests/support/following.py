@@ -68,7 +68,7 @@ class Desk:
         return Counter(json.loads(line)["id"] for data in self.emitted for line in data.splitlines())
 
 
-def catch_up(follower: Follower, most: int = 200) -> None:
+def catch_up(follower: Follower, most: int = 2000) -> None:
     """Rounds until one reads nothing."""
     for _ in range(most):
         if not follower.round() and not follower.backlog:
