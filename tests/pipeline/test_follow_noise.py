@@ -23,7 +23,7 @@ def test_endless_noise_is_given_up_and_not_held(tmp_path: Path) -> None:
     assert session.given_up
     assert session.detector is not None
     assert not session.detector.held
-    assert not session.new_hashes
+    assert not session.seen.new
     for _ in range(3):
         with log.open("ab") as file:
             file.write(LINE * MOST_NOISE)

@@ -18,7 +18,7 @@ from agentv_stream.discovery.places import Found
 from agentv_stream.errors import AgentvStreamError, SinkError
 from agentv_stream.following.cursors import CursorError, CursorStore, SessionRow
 from agentv_stream.following.finding import Finding
-from agentv_stream.following.follow_outputs import TRANSCRIPT, ShortOutput
+from agentv_stream.following.follow_outputs import TRANSCRIPT
 from agentv_stream.following.follow_plan import (
     Counts,
     Entry,
@@ -26,6 +26,7 @@ from agentv_stream.following.follow_plan import (
 )
 from agentv_stream.following.followed import Followed, Makes
 from agentv_stream.following.growing import OpenFiles
+from agentv_stream.following.growing_output import ShortOutput
 from agentv_stream.following.merged import MergedEvents
 from agentv_stream.following.placing import make_outputs
 from agentv_stream.following.resting import SHARE, Resting

@@ -5,7 +5,6 @@ the session goes on that is cut off first. So at rest the files are those of a f
 are cut back to the length that the cursor knows.
 """
 
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -20,8 +19,8 @@ from agentv_stages.sinks.summary_log import SummaryLog, SummaryState
 from agentv_stages.sinks.transcript import Identity, TranscriptRows, patch, totals_members
 from agentv_stages.trajectory import CaseResult
 from agentv_stream.errors import SinkError
-from agentv_stream.naming import prepare_folder
-from agentv_stream.publish import PRIVATE, publish_now
+from agentv_stream.following.growing_output import GrowingOutput
+from agentv_stream.publish import publish_now
 from agentv_stream.settings import StreamLog
 from agentv_stream.transcript_sink import FINISHED_PATIENCE, is_of_session
 
@@ -49,97 +48,6 @@ class OutputState(Struct):
 
     def path(self, suffix: str) -> Path:
         return Path(self.folder) / f"{self.stem}{suffix}"
-
-
-class Grown:
-    """A private file that grows by whole lines and can be cut back to `length`. It is not kept open."""
-
-    def __init__(self, path: Path, length: int = 0, made: Callable[[Path], None] | None = None) -> None:
-        self.path = path
-        self.length = length
-        self._made = made  # told of a new file before anything is written to it
-        self._end: int | None = None  # where the file ends; None while nobody looked
-
-    def append(self, data: bytes, *, keep: bool = True) -> None:
-        """Writes behind what is kept; with `keep` False the next append writes over it.
-
-        Raises: SinkError.
-        """
-        if not data:
-            return
-        try:
-            descriptor = self._open()
-            try:
-                at = self._end
-                if at is None or (keep and at != self.length):
-                    os.ftruncate(descriptor, self.length)
-                    at = self.length
-                self._end = None
-                view = memoryview(data)
-                while view:
-                    written = os.pwrite(descriptor, view, at)
-                    at += written
-                    view = view[written:]
-                if keep:
-                    self.length = at
-                self._end = at
-            finally:
-                os.close(descriptor)
-        except OSError as error:
-            raise SinkError(str(self.path), error) from error
-
-    def cut(self) -> None:
-        """Takes away what stands behind `length`. Raises: SinkError; also when the file is shorter than it must be."""
-        if self._end == self.length:
-            return
-        try:
-            try:
-                size = self.path.stat().st_size
-            except FileNotFoundError:
-                if self.length:
-                    raise
-                return
-            if size < self.length:
-                raise ShortOutput(str(self.path), OSError(f"{size} of {self.length} bytes are left"))
-            if size > self.length:
-                os.truncate(self.path, self.length)
-            self._end = self.length
-        except FileNotFoundError as error:
-            raise ShortOutput(str(self.path), error) from error
-        except OSError as error:
-            raise SinkError(str(self.path), error) from error
-
-    def write_at(self, offset: int, data: bytes) -> None:
-        """Writes over bytes that stand there. Raises: SinkError."""
-        try:
-            descriptor = self._open()
-            try:
-                os.pwrite(descriptor, data, offset)
-            finally:
-                os.close(descriptor)
-        except OSError as error:
-            raise SinkError(str(self.path), error) from error
-
-    def _open(self) -> int:
-        flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
-        try:
-            return os.open(self.path, flags)
-        except FileNotFoundError:
-            if self.length:
-                raise ShortOutput(str(self.path), OSError("it was removed")) from None
-            prepare_folder(self.path.parent)
-            descriptor = os.open(self.path, flags | os.O_CREAT | os.O_EXCL, PRIVATE)
-            if self._made is not None:
-                try:
-                    self._made(self.path)
-                except BaseException:
-                    os.close(descriptor)
-                    raise
-            return descriptor
-
-
-class ShortOutput(SinkError):
-    """An output lost bytes that were committed: somebody changed or removed it. The session has to be read again."""
 
 
 class FollowOutputs:
@@ -334,9 +242,9 @@ class FollowOutputs:
 
     def _use(self, state: OutputState) -> None:
         self.state = state
-        self._transcript = Grown(state.path(TRANSCRIPT), state.transcript, lambda path: self._made(path, True))
-        self._letters = Grown(state.path(LETTERS), state.letters)
-        self._log = Grown(state.path(self._log_suffix), state.log)
+        self._transcript = GrowingOutput(state.path(TRANSCRIPT), state.transcript, lambda path: self._made(path, True))
+        self._letters = GrowingOutput(state.path(LETTERS), state.letters)
+        self._log = GrowingOutput(state.path(self._log_suffix), state.log)
         self._rows = TranscriptRows(state.identity)
         self._rows.rows = state.rows
         self._summary = SummaryLog()
@@ -373,7 +281,7 @@ class FollowOutputs:
         """A record over the cap, piece by piece; its line comes with its end."""
         if fault.part == "begin":
             self._giant = fault
-            self._blob = Grown(folder / f"{fault.offset}.bin")
+            self._blob = GrowingOutput(folder / f"{fault.offset}.bin")
             self._blob.cut()
         self._blob.append(fault.data)
         if fault.part != "end":

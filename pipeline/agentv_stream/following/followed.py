@@ -9,39 +9,31 @@ is rewritten whole) is read anew from its beginning, its outputs made again.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from hashlib import blake2b
 
-from agentv_stages.batch import Batch, Record
+from agentv_stages.batch import Batch
 from agentv_stages.detect import Detector, UnknownFormat
 from agentv_stages.provider import DecodeContext, Dialect, Folder, Provider
 from agentv_stages.providers import get_provider
 from agentv_stages.trajectory import Case
 from agentv_stream.files import CHUNK_BYTES
-from agentv_stream.following.cursors import HASH_BYTES, InputRow, SessionRow
+from agentv_stream.following.cursors import InputRow, SessionRow
 from agentv_stream.following.follow_chain import FollowChain, MakeCases
 from agentv_stream.following.follow_outputs import FollowOutputs
 from agentv_stream.following.growing import GrowingFile, Mark, OpenFiles
 from agentv_stream.following.merged import MergedEvents
+from agentv_stream.following.repeats import Repeated, Seen
 from agentv_stream.following.stored import MUTE_ALL, StoredLog, Stores, is_stored
-
-LONG = 100
-
-
-def record_hash(data: bytes) -> bytes:
-    return blake2b(data, digest_size=HASH_BYTES).digest()
 
 
 @dataclass
 class Input:
-    """One file of a session. `known` counts the records that an earlier generation had; they are skipped."""
+    """One file of a session. A `generation` above 0 goes on with a log of which other bytes, or files, told a part."""
 
     file: GrowingFile
     context: DecodeContext
     state: str = "live"
     generation: int = 0
-    skipped: int = 0
-    known: dict[bytes, int] | None = None
-    repeating: bool = True
+    repeated: Repeated = field(default_factory=Repeated)
     mute_until: int = 0  # what stands before this offset is worked off but not told
 
     @property
@@ -85,10 +77,8 @@ class Followed:
         self.dirty = False  # something happened since the last commit
         self.unsettled = False  # something happened since the last settle
         self.saved = False  # there is a row of it
-        self.repeated = 0
         self.active_ms = 0
-        self.new_hashes: list[bytes] = []
-        self._hashes_anew = False  # what the cursors hold of them counts no more
+        self.seen = Seen(lambda: makes.seen(number) if self.saved else {})
 
     @property
     def provider(self) -> Provider | None:
@@ -133,12 +123,6 @@ class Followed:
         self.dirty = True
         return one
 
-    def _counts(self) -> dict[bytes, int]:
-        counts = self.makes.seen(self.number) if self.saved and not self._hashes_anew else {}
-        for own in self.new_hashes:
-            counts[own] = counts.get(own, 0) + 1
-        return counts
-
     def companions(self, folder: Folder) -> list[Input]:
         """Takes along the sub-agents' files that are new; gives them."""
         provider = self.provider
@@ -174,15 +158,15 @@ class Followed:
 
     def _begin_generation(self, one: Input) -> None:
         """Its first bytes: what it may repeat is counted now, for by now the parts before it are read to their end."""
-        one.known, one.repeating = self._counts(), True
+        one.repeated.begin(self.seen.counts())
         if not one.file.reader.row:  # another file: its rows go on where those of its stream end
             same = [i for i in self.inputs if i.context.stream == one.context.stream]
-            one.file.reader.row = max(i.file.reader.row - i.skipped for i in same)
+            one.file.reader.row = max(i.file.reader.row - i.repeated.skipped for i in same)
 
     def _read_stored(self, one: Input, log: StoredLog, now_ms: int, limit: int) -> int:
         """The rows of a store that are final and new."""
         before = log.position
-        for batch in log.take(self._taken(one), now_ms, limit):
+        for batch in log.take(self.seen.row_taken(one.repeated, look=False), now_ms, limit):
             self._hand_on(one, batch)
         if one.mute_until == MUTE_ALL and not log.backlog:
             one.mute_until = log.position
@@ -193,27 +177,11 @@ class Followed:
         self.unsettled = self.dirty = True
         return log.position - before
 
-    def _taken(self, one: Input, look: bool = False) -> Callable[[str], bool]:
-        """Says whether a row was taken, by its id; with `look` False it is taken from then on."""
-        if one.known is None:
-            one.known = self._counts()
-        known = one.known
-
-        def taken(row: str) -> bool:
-            own = record_hash(row.encode())
-            if own in known:
-                return True
-            if not look:
-                known[own] = 1
-                self.new_hashes.append(own)
-            return False
-
-        return taken
-
     def take(self, one: Input, batch: Batch) -> None:
         """Works off the records of one file. Raises: SinkError, OSError."""
         batch.file = one.path
-        self._mark_seen(one, batch)
+        others = [other.repeated for other in self.inputs if other is not one]
+        self.seen.keep_new(batch, one.repeated, others)
         self._hand_on(one, batch)
 
     def _hand_on(self, one: Input, batch: Batch) -> None:
@@ -222,32 +190,13 @@ class Followed:
             return
         self._push(batch)
 
-    def _mark_seen(self, one: Input, batch: Batch) -> None:
-        known, kept = one.known, list[Record]()
-        others = [other.known for other in self.inputs if other is not one and other.known is not None]
-        for record in batch.records:
-            own = record_hash(record.data)
-            if known is not None:
-                # A short record may be equal by chance ("turn.started"): it counts as repeated only among others.
-                one.repeating = known.get(own, 0) > 0 and (one.repeating or len(record.data) >= LONG)
-                if one.repeating:
-                    known[own] -= 1
-                    one.skipped += 1
-                    self.repeated += 1
-                    continue
-            self.new_hashes.append(own)
-            for counts in others:
-                counts[own] = counts.get(own, 0) + 1
-            kept.append(record if not one.skipped else Record(record.data, record.offset, record.row - one.skipped))
-        batch.records = kept
-
     def _detect(self, one: Input, batch: Batch) -> None:
         assert self.detector is not None
         if self.detector.push(batch):
             self._decided(self.detector)
         elif self.detector.given_up:
             self.detector = Detector(self.makes.only)  # what was held goes
-            self.new_hashes = []
+            self.seen.new = []
             self.strange = self.given_up = True
 
     def _decided(self, detector: Detector) -> None:
@@ -294,9 +243,9 @@ class Followed:
     def next_generation(self, one: Input) -> None:
         """Other bytes stand at the path: they are read from their beginning. Raises: SinkError, OSError."""
         self.end_partial(one)
-        one.known = None
+        one.repeated.known = None
         one.file = one.file.next_generation()
-        one.file.reader.row += one.skipped
+        one.file.reader.row += one.repeated.skipped
         one.generation += 1
         self.dirty = True
 
@@ -308,7 +257,7 @@ class Followed:
         for one in self.inputs:
             self.makes.files.close(one.file)
             one.file = self._log(one.path)
-            one.skipped, one.known = 0, None
+            one.repeated = Repeated()
         outputs = self.outputs
         if outputs is not None:
             outputs.restart()
@@ -317,7 +266,7 @@ class Followed:
             self.start(chain.provider, chain.dialect)
         else:
             self.detector, self.strange, self.given_up = Detector(self.makes.only), False, False
-        self.new_hashes, self._hashes_anew = [], True
+        self.seen.drop()
         self.dirty = self.unsettled = True
 
     # --- rest
@@ -345,7 +294,7 @@ class Followed:
     def _rest(self, one: Input) -> Batch | None:
         """What stands in the log and is not final: its unfinished last line, or the rows that a store may change."""
         if isinstance(one.file, StoredLog):
-            return one.file.waiting(self._taken(one, look=True))
+            return one.file.waiting(self.seen.row_taken(one.repeated, look=True))
         return one.file.reader.rest()
 
     def _finish_detection(self) -> bool:
@@ -392,24 +341,24 @@ class Followed:
         for one in self.inputs:
             state = "other" if self.strange else "document" if whole_document else one.state
             read, mark = one.file.signature_read(), one.file.mark()
-            row.inputs.append(InputRow(one.path, state, one.generation, read, mark, one.skipped, one.context))
+            row.inputs.append(InputRow(one.path, state, one.generation, read, mark, one.repeated.skipped, one.context))
         if chain is not None and not self.strange:
             row.outputs = outputs.snapshot() if outputs is not None else None
             row.merged = self.merged.snapshot() if self.merged is not None else None
             row.state = None if self.anew else chain.snapshot()
-        return row, b"" if self.anew else b"".join(self.new_hashes)
+        return row, b"" if self.anew else b"".join(self.seen.new)
 
     @property
     def hashes_anew(self) -> bool:
         """Whether the hashes of `row` take the place of those that the cursors hold."""
-        return self._hashes_anew or self.anew
+        return self.seen.anew or self.anew
 
     def committed(self) -> None:
         """The row was written."""
         self.saved = True
         self.dirty = False
         if not self.anew:  # else they are written with the first state that is kept
-            self.new_hashes, self._hashes_anew = [], False
+            self.seen.new, self.seen.anew = [], False
 
     def restore(self, row: SessionRow) -> None:
         """Puts back what was committed. Raises: msgspec.MsgspecError, KeyError when it is of another version."""
@@ -419,11 +368,13 @@ class Followed:
         for kept in row.inputs:
             mark = kept.mark if row.state is not None else None
             file = self._log(kept.path, mark)
-            one = Input(file, kept.context, kept.state, kept.generation, kept.skipped)
+            one = Input(file, kept.context, kept.state, kept.generation, Repeated(skipped=kept.skipped))
             file.identity = None if kept.signature is None else (kept.signature.device, kept.signature.inode)
             self.inputs.append(one)
             if kept.generation and file.position and not is_stored(kept.path):
-                one.known, one.repeating = self._still_known(one), False
+                again = GrowingFile(one.path, self.makes.files, cap=self.makes.cap)
+                self.seen.gone_on(one.repeated, again, file.position)
+                self.makes.files.close(again)
         if row.outputs is not None and self.outputs is not None:
             self.outputs.restore(row.outputs)
         if row.merged is not None and self.merged is not None:
@@ -439,24 +390,6 @@ class Followed:
             chain.restore(row.state, {one.path: one.context for one in self.inputs})
             for one in self.inputs:
                 chain.open(one.path, one.context)
-
-    def _still_known(self, one: Input) -> dict[bytes, int]:
-        """What this generation may still repeat: all that was seen, less what of the file was read already."""
-        counts = self.makes.seen(self.number)
-        again = GrowingFile(one.path, self.makes.files, cap=self.makes.cap)
-        end = one.file.position
-        try:
-            while again.position < end and (data := again.read()):
-                for batch in again.feed(data[: end - again.position], None):
-                    for record in batch.records:
-                        own = record_hash(record.data)
-                        if counts.get(own, 0) > 0:
-                            counts[own] -= 1
-        except OSError:
-            pass  # it is gone; what stands there now will be told apart by its content
-        finally:
-            self.makes.files.close(again)
-        return counts
 
     def close(self) -> None:
         for one in self.inputs:

@@ -1,0 +1,100 @@
+"""A file of ours that grows by whole lines and can be cut back: behind what is kept stands what may be taken back."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from agentv_stream.errors import SinkError
+from agentv_stream.naming import prepare_folder
+from agentv_stream.publish import PRIVATE
+
+
+class ShortOutput(SinkError):
+    """An output lost bytes that were committed: somebody changed or removed it. The session has to be read again."""
+
+
+class GrowingOutput:
+    """A private file that grows by whole lines and can be cut back to `length`. It is not kept open."""
+
+    def __init__(self, path: Path, length: int = 0, made: Callable[[Path], None] | None = None) -> None:
+        self.path = path
+        self.length = length
+        self._made = made  # told of a new file before anything is written to it
+        self._end: int | None = None  # where the file ends; None while nobody looked
+
+    def append(self, data: bytes, *, keep: bool = True) -> None:
+        """Writes behind what is kept; with `keep` False the next append writes over it.
+
+        Raises: SinkError.
+        """
+        if not data:
+            return
+        try:
+            descriptor = self._open()
+            try:
+                at = self._end
+                if at is None or (keep and at != self.length):
+                    os.ftruncate(descriptor, self.length)
+                    at = self.length
+                self._end = None
+                view = memoryview(data)
+                while view:
+                    written = os.pwrite(descriptor, view, at)
+                    at += written
+                    view = view[written:]
+                if keep:
+                    self.length = at
+                self._end = at
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise SinkError(str(self.path), error) from error
+
+    def cut(self) -> None:
+        """Takes away what stands behind `length`. Raises: SinkError; also when the file is shorter than it must be."""
+        if self._end == self.length:
+            return
+        try:
+            try:
+                size = self.path.stat().st_size
+            except FileNotFoundError:
+                if self.length:
+                    raise
+                return
+            if size < self.length:
+                raise ShortOutput(str(self.path), OSError(f"{size} of {self.length} bytes are left"))
+            if size > self.length:
+                os.truncate(self.path, self.length)
+            self._end = self.length
+        except FileNotFoundError as error:
+            raise ShortOutput(str(self.path), error) from error
+        except OSError as error:
+            raise SinkError(str(self.path), error) from error
+
+    def write_at(self, offset: int, data: bytes) -> None:
+        """Writes over bytes that stand there. Raises: SinkError."""
+        try:
+            descriptor = self._open()
+            try:
+                os.pwrite(descriptor, data, offset)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise SinkError(str(self.path), error) from error
+
+    def _open(self) -> int:
+        flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+        try:
+            return os.open(self.path, flags)
+        except FileNotFoundError:
+            if self.length:
+                raise ShortOutput(str(self.path), OSError("it was removed")) from None
+            prepare_folder(self.path.parent)
+            descriptor = os.open(self.path, flags | os.O_CREAT | os.O_EXCL, PRIVATE)
+            if self._made is not None:
+                try:
+                    self._made(self.path)
+                except BaseException:
+                    os.close(descriptor)
+                    raise
+            return descriptor

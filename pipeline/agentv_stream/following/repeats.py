@@ -1,0 +1,116 @@
+"""What a log repeats: tells the records of a session that were taken before, by a hash of each.
+
+A file that was truncated, rewritten or rotated goes on as a further generation. What it repeats of anything that the
+session's files told is skipped; each record as often as it was taken.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from agentv_stages.batch import Batch, Record
+from agentv_stream.following.cursors import HASH_BYTES
+from agentv_stream.following.growing import GrowingFile
+
+LONG = 100  # bytes; a shorter record may be equal by chance
+Counts = dict[bytes, int]
+
+
+def record_hash(data: bytes) -> bytes:
+    return blake2b(data, digest_size=HASH_BYTES).digest()
+
+
+@dataclass
+class Repeated:
+    """Of one file: `known` are the records that it may still repeat (None: none), `skipped` how many it did repeat."""
+
+    known: Counts | None = None
+    skipped: int = 0
+    repeating: bool = True  # whether the last record was one
+
+    def begin(self, counts: Counts) -> None:
+        """The file is read from its beginning, and may repeat so much."""
+        self.known, self.repeating = counts, True
+
+    def also(self, own: bytes) -> None:
+        """Another file told a record."""
+        if self.known is not None:
+            self.known[own] = self.known.get(own, 0) + 1
+
+
+class Seen:
+    """The hashes of all records that a session took. `stored` gives those that the cursors hold."""
+
+    def __init__(self, stored: Callable[[], Counts]) -> None:
+        self._stored = stored
+        self.new: list[bytes] = []  # since the last commit
+        self.anew = False  # what the cursors hold counts no more
+        self.repeated = 0
+
+    def counts(self) -> Counts:
+        """How often each record was taken."""
+        counts = {} if self.anew else self._stored()
+        for own in self.new:
+            counts[own] = counts.get(own, 0) + 1
+        return counts
+
+    def drop(self) -> None:
+        """Everything is read again."""
+        self.new, self.anew = [], True
+
+    def keep_new(self, batch: Batch, repeated: Repeated, others: list[Repeated]) -> None:
+        """Takes out of the batch what the file repeats; `others` of the session may repeat the rest later."""
+        kept = list[Record]()
+        for record in batch.records:
+            own = record_hash(record.data)
+            if self._is_repeated(own, len(record.data), repeated):
+                continue
+            self.new.append(own)
+            for other in others:
+                other.also(own)
+            skipped = repeated.skipped
+            kept.append(record if not skipped else Record(record.data, record.offset, record.row - skipped))
+        batch.records = kept
+
+    def _is_repeated(self, own: bytes, length: int, repeated: Repeated) -> bool:
+        known = repeated.known
+        if known is None:
+            return False
+        # A short record may be equal by chance ("turn.started"): it counts as repeated only among others.
+        repeated.repeating = known.get(own, 0) > 0 and (repeated.repeating or length >= LONG)
+        if repeated.repeating:
+            known[own] -= 1
+            repeated.skipped += 1
+            self.repeated += 1
+        return repeated.repeating
+
+    def row_taken(self, repeated: Repeated, look: bool) -> Callable[[str], bool]:
+        """Says whether a store's row was taken, by its id; with `look` False it is taken from then on."""
+        if repeated.known is None:
+            repeated.known = self.counts()
+        known = repeated.known
+
+        def taken(row: str) -> bool:
+            own = record_hash(row.encode())
+            if own in known:
+                return True
+            if not look:
+                known[own] = 1
+                self.new.append(own)
+            return False
+
+        return taken
+
+    def gone_on(self, repeated: Repeated, again: GrowingFile, end: int) -> None:
+        """After a restart: what a file may still repeat is all that was seen, less what of it was read up to `end`."""
+        counts = self._stored()
+        try:
+            while again.position < end and (data := again.read()):
+                for batch in again.feed(data[: end - again.position], None):
+                    for record in batch.records:
+                        own = record_hash(record.data)
+                        if counts.get(own, 0) > 0:
+                            counts[own] -= 1
+        except OSError:
+            pass  # it is gone; what stands there now will be told apart by its content
+        repeated.known, repeated.repeating = counts, False
