@@ -94,6 +94,10 @@ def renderers(peers: Path, root: Path, scratch: Path) -> list[Program]:
     if archive.is_file():
         command = [str(archive), "all", "--source", str(copy), "--output", str(scratch / "html"), "--quiet"]
         found.append(Program("claude-code-transcripts (HTML)", command, before=fresh, environment=environment))
+    harbor = peers / "newer-python/bin/python"
+    if (peers / "newer-python/bin/harbor").is_file():
+        command = [str(harbor), str(HERE / "baselines/harbor_convert.py"), str(copy), str(scratch / "atif")]
+        found.append(Program("harbor (ATIF)", command, before=fresh, environment=environment))
     return found
 
 

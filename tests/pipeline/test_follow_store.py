@@ -1,6 +1,7 @@
 """Sessions of OpenCode's database, followed while it writes them."""
 
 import sqlite3
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ class Agent:
         self.path = path
         self.now = T0
         self.database = sqlite3.connect(path)
+        weakref.finalize(self, self.database.close)
         self.database.execute("PRAGMA journal_mode=WAL")
         self.database.executescript(SCHEMA)
 
