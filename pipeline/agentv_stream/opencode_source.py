@@ -9,7 +9,8 @@ from agentv_stages.batch import Chunk
 from agentv_stages.visible import visible
 from agentv_stream.errors import UsageError
 from agentv_stream.files import CHUNK_BYTES
-from agentv_stream.opencode_store import STORE_SIGN, StoredSession, StoreError, list_sessions, read_session
+from agentv_stream.opencode_rows import read_session
+from agentv_stream.opencode_store import STORE_SIGN, StoredSession, StoreError, list_sessions
 
 MOST_LISTED = 10
 

@@ -1,8 +1,5 @@
-"""Reads OpenCode's stores: a session of `opencode.db` or of the older `storage/` folders, as rows of `opencode-rows`.
+"""OpenCode's stores, opened to be read: `opencode.db`, or the older `storage/` folders; nothing is ever written there.
 
-In: the path of the database or of the folder, and a session id. Out: JSON lines, first the session, then its messages
-with their parts in order; a child session (a sub-agent) stands behind the message whose `task` call started it, its
-rows with that call's id as `parent_call`. Nothing is ever written to the store.
 Source: opencode 1.2 to 1.18 (SQLite), 0.3 to 1.1 (files).
 """
 
@@ -10,13 +7,13 @@ import re
 import sqlite3
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import quote
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Struct
 
 from agentv_stream.errors import SourceError
 from agentv_stream.files import is_file, is_folder
@@ -24,7 +21,6 @@ from agentv_stream.files import is_file, is_folder
 STORE_SIGN = "::"  # stands between the path of a store and the session in it
 _ID = re.compile(r"[A-Za-z0-9_-]+\Z")
 _COLUMNS = ("parent_id", "title", "directory", "version", "time_created", "time_updated", "model", "agent")
-_DEEPEST = 16
 
 
 class StoreError(SourceError):
@@ -42,14 +38,6 @@ class StoredSession(Struct, frozen=True):
     created_ms: int | None = None
     updated_ms: int | None = None
     model: str | None = None
-
-
-class StoredRow(Struct, frozen=True):
-    """A line of a session. `id` is the session's or the message's; `final` says that nothing of it will change."""
-
-    id: str
-    data: bytes
-    final: bool
 
 
 class Revision(Struct, frozen=True):
@@ -74,43 +62,10 @@ class _SessionFile(Struct):
     time: _Time | None = None
 
 
-class _Metadata(Struct):
-    sessionId: str | None = None
-
-
-class _State(Struct):
-    metadata: _Metadata | None = None
-
-
-class _Task(Struct):
-    callID: str | None = None
-    state: _State | None = None
-
-
-class _Ended(Struct):
-    completed: float | None = None
-
-
-class _Head(Struct):
-    """What tells whether an answer has ended."""
-
-    role: str = ""
-    time: _Ended | None = None
-    error: Raw = Raw(b"null")
-
-    @property
-    def ended(self) -> bool:
-        completed = self.time is not None and self.time.completed is not None
-        return self.role == "assistant" and (completed or bytes(self.error) != b"null")
-
-
-_decode_head = msgspec.json.Decoder(_Head).decode
-_decode_task = msgspec.json.Decoder(_Task).decode
 _decode_session_file = msgspec.json.Decoder(_SessionFile).decode
-_encode = msgspec.json.Encoder().encode
 
 
-class _Store(Protocol):
+class Store(Protocol):
     """A store that is open."""
 
     def counts(self) -> dict[str, tuple[int, int]]:
@@ -133,17 +88,8 @@ def list_sessions(path: str | Path) -> list[StoredSession]:
 
     Raises: StoreError when it cannot be read.
     """
-    with _opened(Path(path)) as store:
+    with open_store(Path(path)) as store:
         return sorted(store.sessions(), key=lambda s: (s.created_ms or 0, s.id))
-
-
-def read_session(path: str | Path, session_id: str) -> Iterator[bytes]:
-    """The lines of a session and of its child sessions, without line ends. Holds one message at a time.
-
-    Raises: StoreError when the store cannot be read or has no such session.
-    """
-    for row in read_rows(path, session_id):
-        yield row.data
 
 
 def revisions(path: str | Path) -> list[Revision]:
@@ -151,7 +97,7 @@ def revisions(path: str | Path) -> list[Revision]:
 
     Raises: StoreError when it cannot be read.
     """
-    with _opened(Path(path)) as store:
+    with open_store(Path(path)) as store:
         sessions = {session.id: session for session in store.sessions()}
         counts = store.counts()
     sums = {name: counts.get(name, (0, 0)) for name in sessions}
@@ -167,112 +113,9 @@ def revisions(path: str | Path) -> list[Revision]:
     return [Revision(s, sums[s.id][0], max(sums[s.id][1], s.updated_ms or 0)) for s in tops]
 
 
-def read_rows(path: str | Path, session_id: str) -> Iterator[StoredRow]:
-    """As `read_session`, with ids, and whether the store will still change a row.
-
-    An answer is final when it has ended, or when a later one of its session has; a prompt when something follows it;
-    what a child session says when it is known which call started it.
-
-    Raises: StoreError when the store cannot be read or has no such session.
-    """
-    with _opened(Path(path)) as store:
-        sessions = {session.id: session for session in store.sessions()}
-        if session_id not in sessions:
-            raise StoreError(f"no session {session_id!r} in {path}")
-        children: dict[str, list[str]] = {}
-        for session in sorted(sessions.values(), key=lambda s: (s.created_ms or 0, s.id)):
-            if session.parent_id:
-                children.setdefault(session.parent_id, []).append(session.id)
-        yield from _Reading(store, sessions, children).rows(session_id, None, 0)
-
-
-@dataclass
-class _Reading:
-    store: _Store
-    sessions: dict[str, StoredSession]
-    children: dict[str, list[str]]
-    seen: set[str] = field(default_factory=set[str])
-
-    def rows(self, session_id: str, parent_call: str | None, depth: int, known: bool = True) -> Iterator[StoredRow]:
-        """`known` says that it is known for good which call started the session, or that none did."""
-        if session_id in self.seen or depth > _DEEPEST:
-            return
-        self.seen.add(session_id)
-        tail = b"" if parent_call is None else b',"parent_call":' + _encode(parent_call)
-        facts = b'{"info":' + _encode(_facts(self.sessions[session_id])) + tail + b"}"
-        yield StoredRow(session_id, facts, known)
-        final = self._final(session_id)
-        all_final = known
-        own = set(self.children.get(session_id, ()))
-        for message_id, data in self.store.messages(session_id):
-            started: list[tuple[str, str]] = []
-            parts: list[bytes] = []
-            for part_id, part in self.store.parts(session_id, message_id):
-                if b'"sessionId"' in part:
-                    started.extend(_started(part, own))
-                parts.append(_with_ids(part, {"id": part_id, "sessionID": session_id, "messageID": message_id}))
-            info = _with_ids(data, {"id": message_id, "sessionID": session_id})
-            line = b'{"info":' + info + b',"parts":[' + b",".join(parts) + b"]" + tail + b"}"
-            all_final = all_final and message_id in final
-            yield StoredRow(message_id, line, known and message_id in final)
-            for child, call in started:
-                own.discard(child)
-                yield from self.rows(child, call, depth + 1, known)
-        for child in self.children.get(session_id, ()):
-            yield from self.rows(child, None, depth + 1, all_final)
-
-    def _final(self, session_id: str) -> set[str]:
-        """The messages of a session that will not change any more."""
-        heads = [(message_id, _head(data)) for message_id, data in self.store.messages(session_id)]
-        last_ended = max((n for n, (_, head) in enumerate(heads) if head.ended), default=-1)
-        last = len(heads) - 1
-        return {m for n, (m, head) in enumerate(heads) if n <= last_ended or (head.role == "user" and n < last)}
-
-
-def _head(data: bytes) -> _Head:
-    try:
-        return _decode_head(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return _Head()
-
-
-def _facts(session: StoredSession) -> dict[str, object]:
-    """A session as the export writes it."""
-    facts: dict[str, object] = {
-        "id": session.id,
-        "parentID": session.parent_id,
-        "title": session.title,
-        "directory": session.directory or "",
-        "version": session.version,
-        "time": {"created": session.created_ms, "updated": session.updated_ms},
-    }
-    return {key: value for key, value in facts.items() if value is not None}
-
-
-def _started(part: bytes, children: set[str]) -> list[tuple[str, str]]:
-    """The child session that a `task` call started, with the id of the call."""
-    try:
-        task = _decode_task(part)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return []
-    child = task.state.metadata.sessionId if task.state and task.state.metadata else None
-    return [(child, task.callID)] if child in children and task.callID else []
-
-
-def _with_ids(data: bytes, ids: dict[str, str]) -> bytes:
-    """The JSON object with its ids, which the columns hold; on one line. What is no object gives one without facts."""
-    body = data.strip().replace(b"\n", b" ").replace(b"\r", b" ")
-    head = _encode(ids)[:-1]
-    try:
-        msgspec.json.decode(body, type=dict[str, Raw])
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return head + b"}"
-    rest = body[1:].lstrip()
-    return head + (b"" if rest.startswith(b"}") else b",") + rest
-
-
 @contextmanager
-def _opened(path: Path) -> Generator[_Store, None, None]:
+def open_store(path: Path) -> Generator[Store, None, None]:
+    """A store, to read. Raises: StoreError."""
     if is_folder(path):
         folder = path / "storage" if is_folder(path / "storage") else path
         yield _Folder(folder)

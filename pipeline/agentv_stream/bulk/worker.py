@@ -237,7 +237,7 @@ def _pieces(unit: Unit) -> Iterator[bytes]:
 
 
 def _stored(source: str, session: str) -> Iterator[bytes]:
-    from agentv_stream.opencode_store import read_session
+    from agentv_stream.opencode_rows import read_session
 
     for line in read_session(Path(source), session):
         yield line + b"\n"

@@ -51,7 +51,7 @@ def _log(name: str, roots: Sequence[Root]) -> tuple[str, Iterable[bytes]]:
         path = pick(find_sessions(roots, HeaderCache(cache_file())), name).path
     store, sign, session = path.partition(STORE_SIGN)
     if sign:
-        from agentv_stream.opencode_store import read_session
+        from agentv_stream.opencode_rows import read_session
 
         return path, (row + b"\n" for row in read_session(store, session))
     check_readable(Path(path))

@@ -1,0 +1,113 @@
+"""A session of an OpenCode store as rows: as the export has it, children behind the calls that started them."""
+
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from agentv_stages.event import AnyEvent, SessionInfo
+from agentv_stages.providers.opencode import PROVIDER
+from agentv_stream.opencode_rows import read_session
+from agentv_stream.opencode_store import StoreError
+from support.decoding import best, calls, dialect, events_of, records, results, texts, total
+from support.opencode_stores import child, export, make_database, make_folder, without_ids
+
+
+def events_from(path: Path, session_id: str = "ses_1") -> list[AnyEvent]:
+    given = records(b"\n".join(read_session(path, session_id)))
+    assert best(PROVIDER, given[:8]) == ("opencode-rows", 1.0)
+    return events_of(dialect(PROVIDER, "opencode-rows"), given)
+
+
+def summary(events: list[AnyEvent]) -> tuple[Any, ...]:
+    own = [e for e in events if e.source.stream == "main"]
+    return (
+        texts(own),
+        [(c.call_id, c.name, c.input, c.message_id, c.source.time_ms) for c in calls(own)],
+        [(r.call_id, r.outcome, r.exit_code, r.output) for r in results(own)],
+        total(own),
+        next(e.session_id for e in own if isinstance(e, SessionInfo)),
+    )
+
+
+def test_the_database_gives_what_the_export_gives(tmp_path: Path) -> None:
+    path = tmp_path / "opencode.db"
+    make_database(path, export()).close()
+    exported = events_of(dialect(PROVIDER, "opencode-export"), records(msgspec.json.encode(export())))
+    assert summary(events_from(path)) == summary(exported)
+
+
+def test_the_folder_of_files_gives_what_the_export_gives(tmp_path: Path) -> None:
+    exported = events_of(dialect(PROVIDER, "opencode-export"), records(msgspec.json.encode(export())))
+    assert summary(events_from(make_folder(tmp_path, export(), child()))) == summary(exported)
+
+
+def test_a_child_session_stands_behind_the_call_that_started_it(tmp_path: Path) -> None:
+    path = tmp_path / "opencode.db"
+    make_database(path, export(), child()).close()
+    rows = [msgspec.json.decode(row) for row in read_session(path, "ses_1")]
+    assert [(r["info"]["id"], r.get("parent_call")) for r in rows] == [
+        ("ses_1", None),
+        ("msg_1", None),
+        ("msg_2", None),
+        ("ses_2", "call_6"),
+        ("msg_9", "call_6"),
+        ("msg_3", None),
+    ]
+    assert [e.source.stream for e in events_from(path) if getattr(e, "text", "") == "seen"] == ["subagent:ses_2"]
+
+
+def test_a_child_can_be_read_by_itself(tmp_path: Path) -> None:
+    path = tmp_path / "opencode.db"
+    make_database(path, export(), child()).close()
+    events = events_from(path, "ses_2")
+    assert texts(events) == ["seen"]
+    assert {e.source.stream for e in events} == {"main"}
+
+
+def test_reading_leaves_nothing_beside_a_quiet_database(tmp_path: Path) -> None:
+    path = tmp_path / "opencode.db"
+    make_database(path, export(), wal=True).close()
+    assert list(tmp_path.iterdir()) == [path]
+    before = path.read_bytes()
+    assert list(read_session(path, "ses_1"))
+    assert list(tmp_path.iterdir()) == [path]
+    assert path.read_bytes() == before
+
+
+def test_what_the_agent_has_only_written_to_its_log_so_far_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "opencode.db"
+    with closing(make_database(path, export(), wal=True)) as writer:
+        data = without_ids({"type": "text", "text": "just now"})
+        writer.execute("INSERT INTO part VALUES ('prt_zz', 'msg_3', 'ses_1', 0, ?)", (data,))
+        writer.commit()
+        assert path.with_name("opencode.db-wal").stat().st_size > 0
+        assert texts(events_from(path))[-1] == "just now"
+
+
+def test_data_that_is_no_object_gives_a_part_without_facts(tmp_path: Path) -> None:
+    path = tmp_path / "opencode.db"
+    with closing(make_database(path, export())) as connection:
+        connection.execute("UPDATE part SET data = '{broken' WHERE id = 'prt_4'")
+        connection.execute("UPDATE part SET data = NULL WHERE id = 'prt_b'")
+        connection.commit()
+    assert texts(events_from(path)) == []
+
+
+def test_an_unknown_session_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "opencode.db"
+    make_database(path, export()).close()
+    with pytest.raises(StoreError):
+        list(read_session(path, "ses_404"))
+    with pytest.raises(StoreError):
+        list(read_session(make_folder(tmp_path, export()), "../../etc/ses_1"))
+
+
+def test_sessions_that_are_each_others_children_end(tmp_path: Path) -> None:
+    first, second = export(), child()
+    first["info"]["parentID"] = "ses_2"
+    path = tmp_path / "opencode.db"
+    make_database(path, first, second).close()
+    assert len(list(read_session(path, "ses_1"))) == 6
