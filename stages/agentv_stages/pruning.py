@@ -1,8 +1,20 @@
 """Takes out of decoded JSON the member that a validation error names, so that the rest can be used."""
 
 import re
-from collections.abc import Iterator
-from typing import Any, cast
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar, cast
+
+import msgspec
+from msgspec import Raw
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.payload import decode_json, to_raw
+
+T = TypeVar("T")
+REFUSED = (msgspec.MsgspecError, UnicodeDecodeError)
+_elements = msgspec.json.Decoder(list[Raw]).decode
+MOST = 64
+"""Members that are taken out of one element of a document."""
 
 ANY = "..."  # how msgspec writes the key of an object that is read as a dict
 _STEP = re.compile(r"\.([^.\[\]`]+)|\[(\d+|\.\.\.)\]")
@@ -16,12 +28,63 @@ _NAMES: tuple[tuple[type[Any], str], ...] = (
     (dict, "object"),
     (type(None), "null"),
 )
+_KNOWN = frozenset(name for _, name in _NAMES)
+
+
+def read_pruned(raw: Raw | bytes, decode: Callable[[Raw | bytes], T]) -> tuple[T | None, str | None]:
+    """Decodes an element of a document, without the members that do not fit; and what was wrong with it.
+
+    None where it is no object, or where more is wrong than a broken element can have.
+    """
+    try:
+        return decode(raw), None
+    except REFUSED as error:
+        problem = str(error)
+    try:
+        value = decode_json(raw)
+    except (ValueError, RecursionError):
+        return None, problem
+    if isinstance(value, dict):
+        for _ in range(MOST):
+            try:
+                return decode(to_raw(value)), problem
+            except REFUSED as error:
+                if not prune(value, str(error)):
+                    break
+    return None, problem
+
+
+def read_each(
+    raws: Iterable[Raw], decode: Callable[[Raw | bytes], T], name: str, record: Record, batch: Batch
+) -> list[tuple[int, T]]:
+    """The elements of a document's list `name` with their places; what does not fit in them is a fault each."""
+    found: list[tuple[int, T]] = []
+    for place, raw in enumerate(raws):
+        value, problem = read_pruned(raw, decode)
+        if problem is not None:
+            batch.fault("schema", record, f"{name}[{place}]: {problem}")
+        if value is not None:
+            found.append((place, value))
+    return found
+
+
+def fitting(raw: Raw | bytes, decode: Callable[[Raw | bytes], T]) -> Iterator[T]:
+    """The elements of a list that fit, with what of an object does."""
+    try:
+        elements = _elements(raw)
+    except REFUSED:
+        return
+    for element in elements:
+        found = read_pruned(element, decode)[0]
+        if found is not None:
+            yield found
 
 
 def prune(value: Any, message: str) -> bool:
     """Removes the member that a validation message names (`… - at `$.message.content[0].name``); False if it cannot.
 
-    A step of the path that is no name (`[...]`) stands for every member that has the type that was refused.
+    A step of the path that is no name (`[...]`) stands for every member that has the type that was refused; an element
+    of a list stands for all of its type there, because none of them fits.
     """
     path = message.rpartition("`$")[2].rstrip("`") if "`$" in message else ""
     steps = [m[1] if m[1] is not None else m[2] for m in _STEP.finditer(path)]
@@ -30,8 +93,9 @@ def prune(value: Any, message: str) -> bool:
     holders = [value]
     for step in steps[:-1]:
         holders = [inner for holder in holders for inner in _below(holder, step)]
-    got = _GOT.search(message) if ANY in steps else None
-    removed = [_take(holder, steps[-1], got[1] if got else None) for holder in holders]
+    found = _GOT.search(message)
+    got = found[1] if found and found[1] in _KNOWN else None
+    removed = [_take(holder, steps[-1], got, ANY in steps) for holder in holders]
     return any(removed)
 
 
@@ -50,26 +114,27 @@ def _below(holder: Any, step: str) -> Iterator[Any]:
             yield items[int(step)]
 
 
-def _take(holder: Any, step: str, got: str | None) -> bool:
-    """Removes a member, or with `...` all of them; where `got` is known, only what is of that type."""
+def _take(holder: Any, step: str, got: str | None, any_of: bool) -> bool:
+    """Removes a member, of several only those that are of the type `got`."""
     if isinstance(holder, dict):
         members = cast(dict[str, Any], holder)
         keys = list(members) if step == ANY else [step] if step in members else []
-        keys = [key for key in keys if got is None or _name(members[key]) == got]
+        keys = [key for key in keys if not any_of or got is None or _name(members[key]) == got]
         for key in keys:
             del members[key]
         return bool(keys)
     if isinstance(holder, list):
         items: list[Any] = holder  # pyright: ignore[reportUnknownVariableType] - decoded JSON
-        kept = [item for i, item in enumerate(items) if not _meant(i, item, step, got)]
+        if got is None:
+            kept = [item for i, item in enumerate(items) if step not in (ANY, str(i))]
+        elif step == ANY or (step.isdigit() and int(step) < len(items) and _name(items[int(step)]) == got):
+            kept = [item for item in items if _name(item) != got]
+        else:
+            kept = items
         removed = len(kept) < len(items)
         items[:] = kept
         return removed
     return False
-
-
-def _meant(index: int, item: Any, step: str, got: str | None) -> bool:
-    return (step == ANY or step == str(index)) and (got is None or _name(item) == got)
 
 
 def _name(value: Any) -> str:

@@ -33,6 +33,7 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
+from agentv_stages.fault import Fault
 from agentv_stages.foreign import other_session
 from agentv_stages.payload import EMPTY_STRING, text_of, to_raw
 from agentv_stages.provider import DecodeContext
@@ -47,10 +48,12 @@ from agentv_stages.providers.gemini.wire import (
     Patch,
     Tokens,
     decode_chat,
+    decode_part,
     decode_parts,
     decode_plain_result,
     decode_response,
 )
+from agentv_stages.pruning import fitting
 from agentv_stages.times import parse_iso
 
 LOSSES = (
@@ -236,7 +239,7 @@ class ChatDecoder:
         elif kind in ("info", "warning", "error"):
             if told is None:
                 _remember(known, message_id, Told())
-                text = text_of(_text(message))
+                text = text_of(_text(message, source, batch))
                 batch.events.append(Notification(source, "", kind, text, kind))  # type: ignore[arg-type]
                 if kind == "error" and text.startswith(API_ERROR):
                     batch.events.append(SessionEnd(source, "-end", "error", text))
@@ -252,7 +255,7 @@ class ChatDecoder:
         if _head(content) == b'"':
             self._user_text(content, source, batch)
             return
-        parts = _parts(content)
+        parts = _parts(content, source, batch)
         answers = [part.functionResponse for part in parts if isinstance(part, Part) and part.functionResponse]
         for i, answer in enumerate(answers):
             self._late_result(answer, i, source, batch)
@@ -303,7 +306,7 @@ class ChatDecoder:
         if message.toolCalls:
             for i, call in enumerate(message.toolCalls):
                 self._call(call, i, source, model, batch)
-        self._text(_text(message), told, source, model, batch)
+        self._text(_text(message, source, batch), told, source, model, batch)
         tokens = message.tokens
         if tokens is not None:
             figures = (tokens.input, tokens.cached, tokens.output, tokens.thoughts)
@@ -344,7 +347,7 @@ class ChatDecoder:
         if done or not (call.status in ENDED or not _empty(call.result)):
             return
         calls[call_id] = True
-        output, failed = _output(call)
+        output, failed = _output(call, source, batch)
         status = "error" if failed and call.status == "success" else call.status
         outcome, exit_code = _outcome(output, status, name in SHELL_TOOLS)
         # The message's time is when the answer began; a result without a time of its own has none.
@@ -376,14 +379,20 @@ def _empty(raw: Raw) -> bool:
     return len(raw) < 5 and bytes(raw) in EMPTY
 
 
-def _parts(content: Raw) -> list[Part | str]:
+def _parts(content: Raw, source: Source, batch: Batch) -> list[Part | str]:
+    """The parts of a content; those of other shapes are left out, and a fault."""
     if _empty(content):
         return []
-    found = decode_parts(content)
+    try:
+        found = decode_parts(content)
+    except ValidationError as error:
+        data, kept = bytes(content), [*fitting(content, decode_part)]
+        batch.faults.append(Fault("schema", batch.file, source.row, source.offset, source.length, str(error), data))
+        return kept
     return [found] if isinstance(found, Part) else found
 
 
-def _text(message: ChatMessage) -> Raw:
+def _text(message: ChatMessage, source: Source, batch: Batch) -> Raw:
     """The text of a message as one JSON string."""
     content = message.content
     data = bytes(content)
@@ -391,7 +400,10 @@ def _text(message: ChatMessage) -> Raw:
         return content
     if data[:1] not in (b"[", b"{"):
         content = message.parts
-    texts = [part if isinstance(part, str) else text_of(part.text) if part.text else "" for part in _parts(content)]
+    texts = [
+        part if isinstance(part, str) else text_of(part.text) if part.text else ""
+        for part in _parts(content, source, batch)
+    ]
     return to_raw("".join(texts)) if texts else EMPTY_STRING
 
 
@@ -418,7 +430,7 @@ def _response(raw: Raw) -> tuple[Raw | None, bool]:
     return raw, False
 
 
-def _output(call: Call) -> tuple[Raw | None, bool]:
+def _output(call: Call, source: Source, batch: Batch) -> tuple[Raw | None, bool]:
     """What the call gave to the model; what a person was shown where the log holds nothing else."""
     result = call.result
     empty, head = _empty(result), _head(result)
@@ -430,7 +442,9 @@ def _output(call: Call) -> tuple[Raw | None, bool]:
         except ValidationError:
             pass  # several responses, an error, another shape
         outputs = [
-            _response(p.functionResponse.response) for p in _parts(result) if isinstance(p, Part) and p.functionResponse
+            _response(part.functionResponse.response)
+            for part in _parts(result, source, batch)
+            if isinstance(part, Part) and part.functionResponse
         ]
         told = [output for output, _ in outputs if output is not None]
         if told:

@@ -163,6 +163,7 @@ decode_models = Decoder(dict[str, ModelShare]).decode
 decode_failure = Decoder(Failure).decode
 decode_response = Decoder(Response).decode
 decode_plain_result = Decoder(tuple[PlainResult]).decode
+decode_part = Decoder(Part | str).decode
 decode_parts = Decoder(list[Part | str] | Part).decode
 decode_chat = Decoder(ChatLine).decode
 decode_agent = Decoder(AgentArguments).decode

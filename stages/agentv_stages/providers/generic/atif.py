@@ -33,6 +33,7 @@ from agentv_stages.providers.generic.wire import (
     first_byte,
     given,
 )
+from agentv_stages.pruning import read_each
 from agentv_stages.times import parse_iso
 
 _STRING = 34
@@ -53,7 +54,7 @@ class AtifDecoder:
 
     def decode(self, record: Record, batch: Batch) -> None:
         document = decode_atif(one_line(record.data))
-        inner = _unfold(document, 0)
+        inner = _unfold(document, 0, record, batch)
         if document.steps is None:
             batch.unknown_type(document.schema_version or "no trajectory", record)
             return
@@ -150,14 +151,14 @@ class AtifDecoder:
         return len(waiting)
 
 
-def _unfold(document: AtifDocument, depth: int) -> list[AtifDocument]:
+def _unfold(document: AtifDocument, depth: int, record: Record, batch: Batch) -> list[AtifDocument]:
     """The sub-agents' trajectories, those of sub-agents behind their parents."""
     found: list[AtifDocument] = []
     if depth < _DEEPEST:
-        for raw in document.subagent_trajectories or ():
-            child = decode_atif(raw)
+        children = read_each(document.subagent_trajectories or (), decode_atif, "subagent_trajectories", record, batch)
+        for _, child in children:
             found.append(child)
-            found.extend(_unfold(child, depth + 1))
+            found.extend(_unfold(child, depth + 1, record, batch))
     return found
 
 

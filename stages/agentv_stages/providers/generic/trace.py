@@ -36,6 +36,7 @@ from agentv_stages.providers.generic.wire import (
     first_byte,
     given,
 )
+from agentv_stages.pruning import read_each
 from agentv_stages.times import from_epoch
 
 TYPES = frozenset({"model_step", "model_turn", "tool_call", "tool_result", "message", "final_response", "error"})
@@ -73,8 +74,7 @@ class TraceDecoder:
         event = decode_event(one_line(record.data))
         many = event.events if given(event.events) else event.trace
         if given(many) and event.type not in TYPES:
-            inner = [decode_event(raw) for raw in decode_events(many)]
-            for i, one in enumerate(inner):
+            for i, one in read_each(decode_events(many), decode_event, "events", record, batch):
                 self._event(one, f"-{i}", record, batch)
             if given(event.text):
                 self._text(event.text, self._source(event, record), "-text", batch, False)

@@ -17,6 +17,7 @@ from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.generic.messages import at_time, facts_of, message_events
 from agentv_stages.providers.generic.turns import turn_events
 from agentv_stages.providers.generic.wire import Row, RowMessage, RowSource, Tokens, decode_row, decode_turn, given
+from agentv_stages.pruning import read_each
 from agentv_stages.times import parse_iso
 
 MOST_HELD = 1_000
@@ -59,9 +60,9 @@ class TranscriptDecoder:
         state = self.state
         state.last_row, state.last_offset = record.row, record.offset
         if row.turns is not None:
-            turns = [decode_turn(raw) for raw in row.turns]
+            turns = read_each(row.turns, decode_turn, "turns", record, batch)
             self._group(row, record, batch)
-            for index, turn in enumerate(turns):
+            for index, turn in turns:
                 at = f"-{index}"
                 state.unanswered += turn_events(turn, f"m{record.row}{at}", self._source(row, record), at, batch)
                 state.last_role = turn.type

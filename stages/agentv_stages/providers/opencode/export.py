@@ -25,6 +25,7 @@ from agentv_stages.providers.opencode.wire import (
     decode_session,
     given,
 )
+from agentv_stages.pruning import read_each
 from agentv_stages.times import from_epoch
 
 _TRUE = Raw(b"true")
@@ -53,10 +54,10 @@ class ExportDecoder:
             session = document.session
             if session is None and given(document.info):
                 session = decode_session(document.info)
-            messages = [_message(raw) for raw in document.messages]
+            messages = read_each(document.messages, _message, "messages", record, batch)
             if session is not None:
                 self._session(session, record, batch)
-            for index, (info, parts) in enumerate(messages):
+            for index, (info, parts) in messages:
                 self._message(info, parts, f"-{index}", record, batch, parent)
         elif given(document.info):
             if decode_role(document.info).role:
@@ -185,7 +186,7 @@ class ExportDecoder:
             finished(end, info.finish, batch)
 
 
-def _message(raw: Raw) -> tuple[MessageInfo, list[Part]]:
+def _message(raw: Raw | bytes) -> tuple[MessageInfo, list[Part]]:
     document = decode_message_doc(raw)
     return document.info or msgspec.json.decode(raw, type=MessageInfo), document.parts or []
 
