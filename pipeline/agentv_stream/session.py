@@ -10,7 +10,6 @@ import os
 import signal
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Protocol
 
 import anyio
@@ -27,23 +26,16 @@ from agentv_stages.pair import Pair
 from agentv_stages.payload import to_raw
 from agentv_stages.provider import DecodeContext, Dialect, Provider
 from agentv_stages.result import Observer, Outputs, Result
-from agentv_stages.sinks import raw_log
-from agentv_stages.sinks.summary_log import SummaryLog
-from agentv_stages.sinks.transcript import Identity
 from agentv_stages.stage import Chain, Stage
-from agentv_stream.dead_letter_sink import DeadLetterSink
 from agentv_stream.errors import EmptyInput, NotALog, SinkError, SourceError, UsageError
 from agentv_stream.fan_out import fan_out
-from agentv_stream.files import is_there
 from agentv_stream.folder import companions_of
+from agentv_stream.live_outputs import LiveOutputs
 from agentv_stream.named_provider import named_provider
-from agentv_stream.naming import log_folder, stand_in_id, stand_in_start, stem
 from agentv_stream.pump import hand_on, items_of, pump
 from agentv_stream.settings import Settings
-from agentv_stream.sink import RenderSink, Sink
+from agentv_stream.sink import Sink
 from agentv_stream.source import ByteSource, FileSource, now_ms
-from agentv_stream.transcript_sink import CaseSink, TranscriptSink
-from agentv_stream.transcript_stream import TranscriptStream, make_transcript, transcript_file
 
 GRACE_SECONDS = 10.0  # how long an agent may go on writing after Ctrl-C
 
@@ -96,10 +88,7 @@ class StreamSession:
         self._stages = list(stages)
         self._transcript = transcript
         self._lists = lists
-        self._named = transcript_file(settings.transcript)
-        self._transcript_sink: TranscriptSink | None = None
-        self._dead_letters: DeadLetterSink | None = None
-        self._log: RenderSink | None = None
+        self._outputs: LiveOutputs | None = None
         self._decided = anyio.Event()
         self._reading = anyio.CancelScope()
         self._stopped = False
@@ -144,8 +133,8 @@ class StreamSession:
         if not self._reading.cancel_called:
             self.report.signalled = number
             self._reading.cancel()
-        if isinstance(self._transcript_sink, TranscriptStream):
-            self._transcript_sink.output.hurry(GRACE_SECONDS)
+        if self._outputs is not None:
+            self._outputs.hurry(GRACE_SECONDS)
 
     # --- reading
 
@@ -215,7 +204,8 @@ class StreamSession:
         self._decided.set()
         self._put_prompt(held)
         bound = self.settings.bound
-        sinks = self._make_sinks(observer)
+        self._outputs = LiveOutputs(self.settings, self.source, observer, self.started_ms)
+        sinks = [*self._extra, *self._outputs.sinks(self._transcript)]
         decode = DecodeInputs(self.dialect, self.source.name, self._contexts)
         stages: list[Any] = [decode, Normalize(self.provider.tools), self.pair, Consolidate(), *self._stages]
         if self.source.finished:
@@ -280,77 +270,16 @@ class StreamSession:
 
     # --- sinks and result
 
-    def _make_sinks(self, observer: Observer) -> list[Sink]:
-        sinks = list(self._extra)
-        if self._transcript:
-            self._transcript_sink = make_transcript(
-                self.settings.transcript, self._place, observer, self.source.finished
-            )
-            self._dead_letters = DeadLetterSink(self._place_beside)
-            sinks += (self._transcript_sink, self._dead_letters)
-            if self.settings.transcript_shape == "case":
-                sinks.append(CaseSink(self._place, observer))
-        if self.settings.stream_log != "false":
-            self._log = self._make_log()
-            sinks.append(self._log)
-        return sinks
-
-    def _make_log(self) -> RenderSink:
-        raw = self.settings.stream_log == "raw"
-        suffix = ".stream.jsonl" if raw else ".stream.log"
-
-        def place() -> Path:
-            folder, name = self._place_beside()
-            return folder / f"{name}{suffix}"
-
-        if raw:
-            return RenderSink("stream log", place, raw_log.render)
-        summary = SummaryLog()
-        return RenderSink("stream log", place, summary.render, summary.flush)
-
     def _failed(self, sink: Sink, error: SinkError) -> None:
         if sink.required:
             self.report.failures.append(error)
         else:
             self.report.warnings.append(f"{sink.name} was given up: {error}")
 
-    def _place(self) -> tuple[Path, str, Identity]:
-        """Folder, name and identity of the transcript, from what is known of the session by now."""
-        assert self.observer is not None and self.provider is not None
-        facts, settings = self.observer.facts, self.settings
-        log = self.source.name if self.source.finished and not self.source.name.startswith("<") else None
-        session_id = facts.session_id or (stand_in_id(log) if log else f"unknown-{self.started_ms}")
-        target = settings.target or self.provider.name
-        test_id = settings.test_id or session_id
-        started = facts.started_ms
-        if started is None:
-            started = stand_in_start(log, self.started_ms) if log else self.started_ms
-        path = None if self.source.name.startswith("<") else self.source.name
-        identity = Identity.of(
-            self.observer, test_id=test_id, target=target, session_id=session_id, path=path, started_ms=started
-        )
-        if self._named is not None:
-            return self._named.parent, self._named.name.removesuffix(".jsonl").removesuffix(".transcript"), identity
-        folder = log_folder(settings.out, self.provider.name)
-        return folder, stem(started, target, test_id, settings.attempt), identity
-
-    def _place_beside(self) -> tuple[Path, str]:
-        """Folder and name for outputs beside the transcript."""
-        sink = self._transcript_sink
-        if sink is not None and sink.path is not None and self._named is None:
-            return sink.path.parent, sink.path.name.removesuffix(".transcript.jsonl")
-        folder, name, _ = self._place()
-        return folder, name  # the transcript is not opened yet; its name is made of the same facts
-
     def _result(self) -> Result | None:
         if self.observer is None:
             return None
-        outputs = Outputs(transcript=_written(self._transcript_sink))
-        log, dead_letters = _written(self._log), _written(self._dead_letters)
-        if log is not None:
-            outputs.stream_log = log
-        if dead_letters is not None:
-            outputs.dead_letters = dead_letters
+        outputs = Outputs() if self._outputs is None else self._outputs.told()
         unpaired = [call.call_id for call in self.pair.open_calls.values()] or self.unpaired
         result = self.observer.result(unpaired, outputs, self._lists)
         settings = self.settings
@@ -366,13 +295,6 @@ class StreamSession:
     def unpaired(self) -> list[str]:
         """Ids of the calls that the end of the input left without a result."""
         return list(self.pair.left)
-
-
-def _written(sink: TranscriptSink | RenderSink | DeadLetterSink | None) -> str | None:
-    """The path of a sink's file, if it came into being; for a transcript through a pipe the name that was asked for."""
-    if isinstance(sink, TranscriptStream):
-        return sink.written
-    return str(sink.path) if sink is not None and sink.path is not None and is_there(sink.path) else None
 
 
 async def _pump_from(
