@@ -3,7 +3,7 @@
 In: the listing of all files, and what the follower knows of them. Out: sessions that are opened, joined, handed over.
 """
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from agentv_stream.discovery.discover import RememberingFolder
 from agentv_stream.discovery.places import Found
@@ -12,99 +12,113 @@ from agentv_stream.files import is_there
 from agentv_stream.following.follow_outputs import TRANSCRIPT
 from agentv_stream.following.follow_plan import Entry, oldest_first, parents_first
 from agentv_stream.following.followed import Followed
+from agentv_stream.following.register import Register
+from agentv_stream.following.rotation import Rotation
 from agentv_stream.following.scan import Scan
 from agentv_stream.following.stored import MUTE_ALL, is_stored
 
-if TYPE_CHECKING:
-    from agentv_stream.following.follow import Follower
-
 
 class Finding:
-    """Looks for the follower. `listing` goes on between rounds; a scan takes it."""
+    """Looks at all files, or at one. `listing` goes on between rounds; a scan takes it.
 
-    def __init__(self, follower: "Follower") -> None:
-        self._follower = follower
-        self.listing = Scan(follower.plan, follower.stores)
+    `advance` reads on in a session, `rest` puts those to rest that are read: thousands may be found at once.
+    """
+
+    def __init__(
+        self, register: Register, rotation: Rotation, advance: Callable[[int], None], rest: Callable[[], None]
+    ) -> None:
+        self._register = register
+        self._hot, self._store, self._say = register.hot, register.store, register.say
+        self._entries, self._plan, self._due = register.entries, register.plan, register.due
+        self._troubles, self._taken = register.troubles, register.taken
+        self._rotation = rotation
+        self._advance = advance
+        self._rest = rest
+        self._folder = RememberingFolder()
+        self.listing = Scan(register.plan, register.stores)
         self._began = False
         self._missing: list[str] = []  # roots that are not there: their files are not deleted one by one
 
+    def begin_round(self) -> None:
+        """What folders held a round ago counts no more."""
+        self._folder = RememberingFolder()
+
     def scan(self) -> None:
-        found = self.listing.take()
-        self._follower.found = found
-        self._follower.rotation.scanned(found)
-        folder = self._follower.folder
-        self._missing = [root.path for root in self._follower.plan.roots if not is_there(root.path)]
-        new = [
-            one for one in found.values() if one.path not in self._follower.entries and one.main and one.signature.size
-        ]
+        """All files: what is new is begun or joined, and read."""
+        found = self._register.found = self.listing.take()
+        self._rotation.scanned(found)
+        self._missing = [root.path for root in self._plan.roots if not is_there(root.path)]
+        new = [one for one in found.values() if one.path not in self._entries and one.main and one.signature.size]
         new = self.listing.fresh(new)
         if new:
-            self._follower.rotation.index()
+            self._rotation.index()
         # Names tell the time for most agents: so parents come before the sub-agents that they start.
-        new.sort(key=oldest_first if self._began or self._follower.taken else parents_first)
+        new.sort(key=oldest_first if self._began or self._taken else parents_first)
         for one in new:  # what was renamed, before what took its place
-            self._follower.rotation.renamed(one)
+            self._rotation.renamed(one)
         for n, one in enumerate(new):
-            if one.path in self._follower.entries:
+            if one.path in self._entries:
                 continue
-            number = self._new(one, folder)
-            self._follower.rotation.learn(one)
+            number = self._new(one)
+            self._rotation.learn(one)
             if number:
-                self._follower.advance(number)
+                self._advance(number)
             if n % 32 == 31:
-                self._follower.resting.rest()
-        if any(one.path not in self._follower.entries and not one.main for one in found.values()):
-            for session in list(self._follower.hot.values()):
-                if session.number in self._follower.hot:  # the one before may have taken it over
-                    self.companions(session, folder)
+                self._rest()
+        if any(one.path not in self._entries and not one.main for one in found.values()):
+            for session in list(self._hot.values()):
+                if session.number in self._hot:  # the one before may have taken it over
+                    self.companions(session)
         self._began = True
 
-    def _new(self, one: Found, folder: RememberingFolder) -> int:
+    def _new(self, one: Found) -> int:
         """A file that nobody has seen yet; gives its session, 0 for none."""
-        if self._follower.rotation.known_elsewhere(one):
+        if self._rotation.known_elsewhere(one):
             return 0
-        if self._began or self._follower.taken:
+        if self._began or self._taken:
             for session in self._near(one.path):
-                if self.companions(session, folder) and one.path in self._follower.entries:
-                    return self._follower.entries[one.path].number
-        if self._follower.rotation.further_part(one):
-            return self._follower.entries[one.path].number
-        if not self._follower.plan.wanted(one.path):
-            self._follower.entries[one.path] = Entry(one.signature, 0, "ignored")
+                if self.companions(session) and one.path in self._entries:
+                    return self._entries[one.path].number
+        further = self._rotation.further_part(one)
+        if further != "no":
+            return self._entries[one.path].number if further == "yes" else 0
+        if not self._plan.wanted(one.path):
+            self._entries[one.path] = Entry(one.signature, 0, "ignored")
             return 0
-        if not self._began and self._follower.plan.begin == "end" and is_stored(one.path):
-            return self._follower.open(one.path, MUTE_ALL).number  # which of its rows are old, only reading them tells
-        if not self._began and self._follower.plan.begin == "end":
-            self._follower.entries[one.path] = Entry(one.signature, 0, "end")
+        if not self._began and self._plan.begin == "end" and is_stored(one.path):
+            return self._register.open(one.path, MUTE_ALL).number  # which of its rows are old, only reading them tells
+        if not self._began and self._plan.begin == "end":
+            self._entries[one.path] = Entry(one.signature, 0, "end")
             return 0
-        return self._follower.open(one.path).number
+        return self._register.open(one.path).number
 
     def _near(self, path: str) -> list[Followed]:
         """Sessions that a new file may be a sub-agent's of: those at work beside it, and those its folders name."""
         folder = path.rpartition("/")[0]
-        near = [s for s in self._follower.hot.values() if s.main.rpartition("/")[0] == folder]
+        near = [s for s in self._hot.values() if s.main.rpartition("/")[0] == folder]
         while folder.count("/") > 1:
-            entry = self._follower.entries.get(folder + ".jsonl")
-            session = self._follower.wake(entry.number) if entry is not None and entry.number else None
+            entry = self._entries.get(folder + ".jsonl")
+            session = self._register.wake(entry.number) if entry is not None and entry.number else None
             if session is not None:
                 near.append(session)
             folder = folder.rpartition("/")[0]
         return near
 
-    def companions(self, session: Followed, folder: RememberingFolder) -> bool:
+    def companions(self, session: Followed) -> bool:
+        """Takes along the sub-agents' files of a session that are new; whether there were any."""
         added = False
         try:
-            for one in session.companions(folder):
-                entry = self._follower.entries.get(one.path)
+            for one in session.companions(self._folder):
+                entry = self._entries.get(one.path)
                 if entry is not None and entry.kind == "end" and entry.signature is not None:
                     one.mute_until = entry.signature.size
                 elif entry is not None and entry.number:
                     self._hand_over(entry.number, one.path)
-                self._follower.entries[one.path] = Entry(None, session.number)
-                self._follower.due.add(session.number)
+                self._entries[one.path] = Entry(None, session.number)
+                self._due.add(session.number)
                 added = True
         except (OSError, AgentvStreamError) as error:
-            self._follower.trouble(session.number, error)
+            self._register.trouble(session.number, error)
         return added
 
     def _hand_over(self, number: int, path: str) -> None:
@@ -112,29 +126,29 @@ class Finding:
 
         Raises: CursorError, SinkError.
         """
-        other = self._follower.wake(number)
+        other = self._register.wake(number)
         if other is None:
             return
         if other.main != path:  # it was another session's copy or part
             other.inputs = [one for one in other.inputs if one.path != path]
             other.dirty = True
             return
-        self._follower.say("belongs to another session from now on", path=path)
+        self._say("belongs to another session from now on", path=path)
         if other.outputs is not None and other.outputs.state is not None:
-            self._follower.taken.pop(str(other.outputs.state.path(TRANSCRIPT)), None)
+            self._taken.pop(str(other.outputs.state.path(TRANSCRIPT)), None)
             other.outputs.remove()
-        self._follower.resting.drop(other)
-        self._follower.rotation.forget(number)
-        self._follower.due.discard(number)
-        self._follower.troubles.pop(number, None)
+        self._register.drop(other)
+        self._register.forget_native(number)
+        self._due.discard(number)
+        self._troubles.pop(number, None)
         for one in other.inputs:
-            self._follower.entries.pop(one.path, None)
-        if self._follower.store is not None and other.saved:
-            self._follower.store.forget([number])
+            self._entries.pop(one.path, None)
+        if self._store is not None and other.saved:
+            self._store.forget([number])
 
     def changed(self, path: str, listed: Found | None = None) -> int:
         """The session of a file that is not as it was; 0 for none. What was just listed is not looked at again."""
-        entry = self._follower.entries.get(path)
+        entry = self._entries.get(path)
         if entry is None or entry.kind == "copy" or (listed is not None and listed.signature == entry.signature):
             return 0
         try:
@@ -147,7 +161,7 @@ class Finding:
             return 0
         if entry.kind == "end":
             start = entry.signature.size if entry.signature is not None else 0
-            return self._follower.open(path, start if signature.size >= start else 0).number
+            return self._register.open(path, start if signature.size >= start else 0).number
         if entry.kind == "refused":
             if entry.signature is not None and signature.size >= entry.signature.size:
                 entry.signature = signature
@@ -155,8 +169,8 @@ class Finding:
             entry.kind = "input"  # it is another file by now, or was emptied
             return entry.number
         if entry.kind == "ignored":
-            if not entry.number and self._follower.plan.wanted(path):
-                del self._follower.entries[path]  # its records tell more by now; the next scan finds it anew
+            if not entry.number and self._plan.wanted(path):
+                del self._entries[path]  # its records tell more by now; the next scan finds it anew
                 return 0
             entry.signature = signature
             if entry.number and signature.size < 4 * 1024 * 1024:

@@ -305,3 +305,14 @@ class GrowingFile:
         fresh = GrowingFile(self.path, self.files, cap=self.reader.cap)
         fresh.reader.restore(LinePosition(0, self.reader.row))
         return fresh
+
+
+def holds(files: OpenFiles, path: str, mark: Mark) -> bool:
+    """Whether a file holds, at its place, what was read of another one."""
+    other = GrowingFile(path, files)
+    try:
+        return other.continues(mark)
+    except OSError:
+        return False
+    finally:
+        files.close(other)

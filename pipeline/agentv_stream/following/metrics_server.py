@@ -17,7 +17,8 @@ from anyio.abc import ByteStream, TaskStatus
 
 from agentv_stream.errors import AgentvStreamError, UsageError
 from agentv_stream.files import is_there
-from agentv_stream.following.follow import Follower, Say
+from agentv_stream.following.follow import Follower
+from agentv_stream.following.register import Say
 from agentv_stream.following.tail import Running
 
 PREFIX = "agentv_stream_"

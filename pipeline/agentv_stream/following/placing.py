@@ -10,38 +10,38 @@ from agentv_stream.following.follow_plan import left_by_crash, place_of
 from agentv_stream.following.followed import Followed
 
 if TYPE_CHECKING:
-    from agentv_stream.following.follow import Follower
+    from agentv_stream.following.register import Register
 
 
-def make_outputs(follower: "Follower", session: Followed) -> FollowOutputs | None:
+def make_outputs(register: "Register", session: Followed) -> FollowOutputs | None:
     """The outputs of a session, None where no files are written."""
-    if not follower.plan.files:
+    if not register.plan.files:
         return None
 
     def ours(path: Path) -> bool:
         return claim(path, False) and not taken(path)
 
     def place(observer: Observer, named_ms: int | None) -> tuple[Path, str, Identity]:
-        folder, name, identity = place_of(observer, session.main, follower.plan.settings, named_ms, ours)
+        folder, name, identity = place_of(observer, session.main, register.plan.settings, named_ms, ours)
         for left in left_by_crash(folder, name, identity):
-            if ours(left) and follower.store is not None and follower.store.is_made(left):
-                follower.store.unmade(left)
-                follower.say("what a crash left under another start is made again", path=str(left))
+            if ours(left) and register.store is not None and register.store.is_made(left):
+                register.store.unmade(left)
+                register.say("what a crash left under another start is made again", path=str(left))
                 for suffix in SUFFIXES:
                     left.with_name(left.name.removesuffix(TRANSCRIPT) + suffix).unlink(missing_ok=True)
         return folder, name, identity
 
     def taken(path: Path) -> bool:
-        if follower.taken.get(str(path), session.number) != session.number:
+        if register.taken.get(str(path), session.number) != session.number:
             return True
-        others = (s.outputs.state for s in follower.hot.values() if s is not session and s.outputs is not None)
+        others = (s.outputs.state for s in register.hot.values() if s is not session and s.outputs is not None)
         return any(state is not None and state.path(TRANSCRIPT) == path for state in others)
 
     def claim(path: Path, take: bool) -> bool:
-        return follower.store is not None and follower.store.claim(str(path), take)
+        return register.store is not None and register.store.claim(str(path), take)
 
     def made(path: Path, there: bool) -> None:
-        if follower.store is not None:
-            follower.store.made(path) if there else follower.store.unmade(path)
+        if register.store is not None:
+            register.store.made(path) if there else register.store.unmade(path)
 
-    return FollowOutputs(place, follower.plan.settings.stream_log, taken, claim, made)
+    return FollowOutputs(place, register.plan.settings.stream_log, taken, claim, made)

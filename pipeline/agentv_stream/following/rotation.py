@@ -4,20 +4,20 @@ Each is told once (`say`), and handled so that nothing is lost or taken twice: t
 is open, new content goes on as a further generation of the same session, or begins another one if it says so.
 """
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Literal
 
 from agentv_stream.discovery.header import first_bytes, read_header
 from agentv_stream.discovery.places import Found, logical_name, signature_of
+from agentv_stream.errors import AgentvStreamError
 from agentv_stream.files import is_file
-from agentv_stream.following.cursors import CursorError
+from agentv_stream.following.follow_plan import Entry
 from agentv_stream.following.followed import Followed, Input
-from agentv_stream.following.growing import Change, GrowingFile, Mark
-
-if TYPE_CHECKING:
-    from agentv_stream.following.follow import Follower
+from agentv_stream.following.growing import Change, GrowingFile, holds
+from agentv_stream.following.register import Register
 
 MOST_ALIKE = 64  # files of one name that are compared with a new one
 HEAD = 256
@@ -37,13 +37,16 @@ def _inode(path: str) -> tuple[int, int] | None:
 class Rotation:
     """Knows which files there are by inode and by name. `handle` is told what `GrowingFile.look` saw."""
 
-    def __init__(self, follower: "Follower") -> None:
-        self._follower = follower
+    def __init__(self, register: Register, commit: Callable[[Followed], None]) -> None:
+        self._register = register
+        self._say, self._entries, self._due = register.say, register.entries, register.due
+        self._counts, self._files = register.counts, register.files
+        self._commit = commit  # of a session that ends here
+        self.moved: set[int] = set()  # what stands at their old paths now, the next look finds
         self._by_inode: dict[tuple[int, int], str] = {}
         self._followed: dict[tuple[int, int], str] = {}
         self._names: dict[str, list[str]] = {}
         self._heads: dict[str, bytes] = {}
-        self._natives: dict[tuple[str, str, str], int] = {}  # folder, dialect, session id: session
 
     def scanned(self, found: dict[str, Found]) -> None:
         """A new listing of all files."""
@@ -52,7 +55,7 @@ class Rotation:
     def index(self) -> None:
         """What is followed, by inode and by name; new files are compared with it."""
         self._followed, self._names = {}, {}
-        for path, entry in self._follower.entries.items():
+        for path, entry in self._entries.items():
             if entry.number and entry.kind == "input":
                 if entry.signature is not None:
                     self._followed[entry.signature[:2]] = path
@@ -80,13 +83,12 @@ class Rotation:
 
     def handle(self, session: Followed, one: Input, change: Change) -> None:
         """Puts the session in order; reading may go on afterwards. Raises: OSError, SinkError."""
-        say = self._follower.say
         if change == "touched":
             session.dirty = True
         elif change == "partial-changed":
             dropped = one.file.drop_partial()
             if one.file.reader.row:
-                say("unfinished line was rewritten", path=one.path, bytes=dropped)
+                self._say("unfinished line was rewritten", path=one.path, bytes=dropped)
             session.dirty = session.unsettled = True
         elif change == "gone":
             self._gone(session, one)
@@ -107,9 +109,8 @@ class Rotation:
     # --- other content at the same path
 
     def _other_content(self, session: Followed, one: Input, change: str) -> None:
-        say = self._follower.say
         if session.chain is None or session.document or session.strange:
-            say(f"{change}; read again from its beginning", path=one.path)
+            self._say(f"{change}; read again from its beginning", path=one.path)
             session.begin_again()
             return
         if b"\n" not in first_bytes(one.path, 1 << 20):
@@ -118,10 +119,10 @@ class Rotation:
         header = read_header(one.path, provider)
         if header is not None and None not in (header.session_id, session.native_id):
             if header.session_id != session.native_id and one is session.inputs[0]:
-                say(f"{change} by another session", path=one.path, session=header.session_id)
+                self._say(f"{change} by another session", path=one.path, session=header.session_id)
                 self._leave(session, one)
                 return
-        say(f"{change}; goes on with what is new", path=one.path)
+        self._say(f"{change}; goes on with what is new", path=one.path)
         session.next_generation(one)
         one.file.look()
 
@@ -130,18 +131,16 @@ class Rotation:
         session.end_partial(one)
         one.state = "done"
         session.settle()
-        follower = self._follower
-        follower.commit([session], force=True)
-        follower.entries.pop(one.path, None)
-        follower.soon(follower.open(one.path).number)
+        self._commit(session)
+        self._entries.pop(one.path, None)
+        self._due.add(self._register.open(one.path).number)
 
     def _drain(self, session: Followed, one: Input) -> None:
         """What was still written to the old file, as long as it is open."""
-        files = self._follower.files
-        if files.has(one.file):
+        if self._files.has(one.file):
             got = session.read(one, session.active_ms, 1 << 40)
-            self._follower.counts.bytes += got
-            files.close(one.file)
+            self._counts.bytes += got
+            self._files.close(one.file)
 
     # --- the file is not where it was
 
@@ -151,9 +150,9 @@ class Rotation:
         if same is None:
             return None
         for path in self._paths_of(*same, Path(one.path).parent):
-            if path == one.path or path in self._follower.entries:
+            if path == one.path or path in self._entries:
                 continue
-            if self.continues(path, mark) if mark.offset else one.file.begins(path):  # an inode is used again
+            if holds(self._files, path, mark) if mark.offset else one.file.begins(path):  # an inode is used again
                 return path
         return None
 
@@ -167,8 +166,8 @@ class Rotation:
             beside = sorted(str(other) for other in folder.iterdir() if _name(other.name) == name)
         except OSError:
             return None
-        new = [path for path in beside if path != one.path and path not in self._follower.entries]
-        return next((path for path in new[:MOST_ALIKE] if self.continues(path, mark)), None)
+        new = [path for path in beside if path != one.path and path not in self._entries]
+        return next((path for path in new[:MOST_ALIKE] if holds(self._files, path, mark)), None)
 
     def _paths_of(self, device: int, inode: int, folder: Path) -> list[str]:
         known = self._by_inode.get((device, inode))
@@ -182,23 +181,12 @@ class Rotation:
             return paths
         return list(dict.fromkeys(paths))
 
-    def continues(self, path: str, mark: Mark) -> bool:
-        """Whether a file holds, at its place, what was read of another one."""
-        other = GrowingFile(path, self._follower.files)
-        try:
-            return other.continues(mark)
-        except OSError:
-            return False
-        finally:
-            self._follower.files.close(other)
-
     def _rename(self, session: Followed, one: Input, path: str, how: str) -> None:
-        follower = self._follower
         old = one.path
-        follower.say(how, path=old, to=path)
-        follower.counts.changes[how] = follower.counts.changes.get(how, 0) + 1
-        entry = follower.entries.pop(old, None)
-        follower.files.close(one.file)
+        self._say(how, path=old, to=path)
+        self._counts.changes[how] = self._counts.changes.get(how, 0) + 1
+        entry = self._entries.pop(old, None)
+        self._files.close(one.file)
         if session.chain is not None:
             session.chain.rename(old, path)
         one.file.path = one.file.reader.file = path
@@ -206,14 +194,14 @@ class Rotation:
             session.main = path
         if entry is not None:
             entry.gone, entry.kind, entry.signature = False, "input", None
-            follower.entries[path] = entry
+            self._entries[path] = entry
         session.dirty = True
         self._names.setdefault(_name(path), []).append(path)
+        self.moved.add(session.number)
         one.file.look()
 
     def _gone(self, session: Followed, one: Input) -> None:
-        follower = self._follower
-        entry = follower.entries.get(one.path)
+        entry = self._entries.get(one.path)
         self._drain(session, one)
         moved = self._elsewhere(one)
         if moved is not None:
@@ -223,14 +211,14 @@ class Rotation:
         if copy is not None:
             how = "compressed" if Path(copy).name != Path(one.path).name else "moved"
             session.inputs = [i for i in session.inputs if i.path != copy]
-            follower.entries.pop(copy, None)
+            self._entries.pop(copy, None)
             place = one.file.taken_over_by(copy)
             old, one.file = one.path, place
             place.path = old
             self._rename(session, one, copy, how)
             return
         if entry is not None and not entry.gone:
-            follower.say("deleted", path=one.path)
+            self._say("deleted", path=one.path)
             entry.gone = session.dirty = True
 
     def _copy_of(self, session: Followed, one: Input) -> str | None:
@@ -239,12 +227,12 @@ class Rotation:
         known = [i.path for i in session.inputs if i.state == "copy"]
         beside = [one.path + suffix for suffix in (".zst", ".gz", ".1", ".1.gz", ".1.zst")]
         name = _name(one.path)
-        named = [p for p in self._follower.found if p.find(name) >= 0 and _name(p) == name][:MOST_ALIKE]
+        named = [p for p in self._register.found if p.find(name) >= 0 and _name(p) == name][:MOST_ALIKE]
         for path in dict.fromkeys((*known, *beside, *named)):
-            entry = self._follower.entries.get(path)
+            entry = self._entries.get(path)
             if path == one.path or (entry is not None and entry.kind != "copy") or not is_file(path):
                 continue
-            if mark.offset and self.continues(path, mark):
+            if mark.offset and holds(self._files, path, mark):
                 return path
         return None
 
@@ -269,46 +257,40 @@ class Rotation:
 
     def _replaced(self, path: str) -> bool:
         """Whether another file stands at a path than the one that was read there."""
-        entry, now = self._follower.entries.get(path), _inode(path)
+        entry, now = self._entries.get(path), _inode(path)
         return entry is not None and entry.signature is not None and now not in (None, entry.signature[:2])
 
-    def native(self, main: str, dialect: str | None, native: str | None, number: int) -> None:
-        """A session says its id."""
-        if dialect is not None and native is not None:
-            self._natives.setdefault((main.rpartition("/")[0], dialect, native), number)
+    def further_part(self, found: Found) -> Literal["no", "yes", "later"]:
+        """Whether a new file goes on with a session: it says its id; or it says none and bears a rotated log's name.
 
-    def forget(self, number: int) -> None:
-        """There is no such session any more: the next one that says its id is the one that further parts belong to."""
-        self._natives = {key: owner for key, owner in self._natives.items() if owner != number}
-
-    def further_part(self, found: Found) -> bool:
-        """Whether a new file goes on with a session: it says its id; or it says none and bears a rotated log's name."""
-        follower = self._follower
+        `later` where that session is blocked before it was read.
+        """
         try:
             header = read_header(found.path, found.root.provider)
         except OSError:
-            return False
+            return "no"
         number: int | None = None
         if header is not None and header.session_id is not None:
-            number = self._natives.get((found.path.rpartition("/")[0], header.dialect, header.session_id))
+            number = self._register.natives.get((found.path.rpartition("/")[0], header.dialect, header.session_id))
         else:
             plain = logical_name(found.path)
             for path in self._names.get(_name(plain), ())[-4:]:
-                entry = follower.entries.get(path)
+                entry = self._entries.get(path)
                 if path != found.path and logical_name(path) == plain and entry is not None:
                     number = entry.number
-        session = follower.wake(number) if number else None
-        if session is None or session.chain is None or session.document:
-            return False
-        follower.say("a further part of a log that is followed", path=found.path, of=session.main)
+        session = self._register.wake(number) if number else None
+        if session is None or session.document:
+            return "no"
+        if session.chain is None:
+            return "later" if session.number in self._register.troubles else "no"
+        self._say("a further part of a log that is followed", path=found.path, of=session.main)
         session.join(found.path)
-        follower.entries[found.path] = follower.entry_of(session)
-        return True
+        self._entries[found.path] = Entry(None, session.number)
+        return "yes"
 
     def _same_log(self, path: str, found: Found) -> bool:
-        follower = self._follower
-        entry = follower.entries.get(path)
-        session = follower.wake(entry.number) if entry is not None else None
+        entry = self._entries.get(path)
+        session = self._register.wake(entry.number) if entry is not None else None
         one = next((i for i in session.inputs if i.path == path), None) if session is not None else None
         if session is None or one is None:
             return False
@@ -322,20 +304,21 @@ class Rotation:
         if stat is None or signature_of(stat)[:2] != (one.file.same_file() or signature_of(stat)[:2]):
             try:
                 self._gone(session, one) if stat is None else self.handle(session, one, one.file.look())
-            except (OSError, CursorError):
-                return False
-            return found.path in follower.entries
-        if not mark.offset or not self.continues(found.path, mark):
+            except (OSError, AgentvStreamError) as error:
+                self._register.trouble(session.number, error)
+                return True  # what the new file is, the next scan tells
+            return found.path in self._entries
+        if not mark.offset or not holds(self._files, found.path, mark):
             return False
-        if not self.continues(path, mark):  # another file has its path, and its inode of old
+        if not holds(self._files, path, mark):  # another file has its path, and its inode of old
             with suppress(OSError):
                 self._rename(session, one, found.path, "rotated")
             return True
-        follower.say("a copy of a log that is followed", path=found.path, of=path)
-        copy = Input(GrowingFile(found.path, follower.files), one.context, "copy")
+        self._say("a copy of a log that is followed", path=found.path, of=path)
+        copy = Input(GrowingFile(found.path, self._files), one.context, "copy")
         copy.file.signature = found.signature
         session.inputs.append(copy)
         session.dirty = True
         assert entry is not None
-        follower.entries[found.path] = replace(entry, signature=found.signature, kind="copy", gone=False)
+        self._entries[found.path] = replace(entry, signature=found.signature, kind="copy", gone=False)
         return True

@@ -14,7 +14,8 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
-from agentv_stream.following.follow import Follower, Say
+from agentv_stream.following.follow import Follower
+from agentv_stream.following.register import Say
 
 POLL_SECONDS = 0.2  # between looks at files that grew lately
 SCAN_SECONDS = 2.0  # at least so long between looks at all files; longer where a scan takes long

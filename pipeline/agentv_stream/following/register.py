@@ -1,0 +1,222 @@
+"""The sessions that a follower knows, and their files: begun, brought back to memory, dropped, forgotten.
+
+Only sessions at work are in memory (`hot`); of the others there is a path with its last signature, and a row in the
+cursors.
+"""
+
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+
+from agentv_stream.discovery.places import Found
+from agentv_stream.errors import SinkError
+from agentv_stream.following.cursors import CursorError, CursorStore, SessionRow
+from agentv_stream.following.follow_plan import Counts, Entry, Plan
+from agentv_stream.following.followed import Followed, Makes
+from agentv_stream.following.growing import OpenFiles, holds
+from agentv_stream.following.merged import MergedEvents
+from agentv_stream.following.placing import make_outputs
+from agentv_stream.following.stored import Stores, is_stored
+
+Say = Callable[..., None]
+
+
+@dataclass(slots=True)
+class Times:
+    """Of a session in memory, in seconds of the follower's clock: when it grew, and when what is due again."""
+
+    grown_at: float = 0.0
+    companions_at: float = 0.0
+    commit_at: float = 0.0
+    settle_at: float = 0.0
+
+
+class Register:
+    """See the module. `store` None: nothing is remembered between runs."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        store: CursorStore | None,
+        say: Say,
+        emit: Callable[[bytes], None] | None,
+        clock: Callable[[], float],
+    ) -> None:
+        self.plan, self.store, self.say, self.clock = plan, store, say, clock
+        self._emit = emit
+        self.entries: dict[str, Entry] = {}
+        self.hot: OrderedDict[int, Followed] = OrderedDict()
+        self.times: defaultdict[int, Times] = defaultdict(Times)
+        self.due: set[int] = set()  # sessions that are looked at in the next round, whatever their files say
+        self.troubles: dict[int, tuple[str, float, float]] = {}  # session: what, retry at, wait (monotonic seconds)
+        self.taken: dict[str, int] = {}  # transcript path: session
+        self.found: dict[str, Found] = {}  # the last listing of all files
+        self.natives: dict[tuple[str, str, str], int] = {}  # folder, dialect, session id: session
+        self.counts = Counts()
+        self.files = OpenFiles()
+        self.stores = Stores(say)
+        self.makes = Makes(
+            self.files, self.stores, lambda session: make_outputs(self, session), self._merged, self._seen,
+            plan.settings.watch, plan.settings.max_record, plan.only, plan.cases, plan.specs,
+        )  # fmt: skip
+        self._last = 1
+
+    def open(self, path: str, mute_until: int = 0) -> Followed:
+        """Begins to follow a session by its main file."""
+        session = Followed(self._number(), path, self.makes)
+        session.add(path).mute_until = mute_until
+        self.entries[path] = Entry(None, session.number)
+        self.hot[session.number] = session
+        return session
+
+    def wake(self, number: int) -> Followed | None:
+        """The session in memory, from its cursor where it was not; None where that cannot be."""
+        session = self.hot.get(number)
+        if session is not None:
+            self.hot.move_to_end(number)
+            return session
+        if self.store is None:
+            return None
+        session = Followed(number, "", self.makes)
+        try:
+            row = self.store.load(number)
+            if row is None:
+                return None
+            session.restore(row)
+            if row.state is None:
+                if self._replaced(row):
+                    self._forget(session)
+                    return None
+                self._begin_again(session, row)
+        except (CursorError, SinkError) as error:
+            self.trouble(number, error)
+            return None
+        except (msgspec.MsgspecError, KeyError, StopIteration) as error:
+            self.say("the cursor does not fit; the session is read again", session=number, error=str(error))
+            self._forget(session)
+            self.due.add(self.open(session.main).number)
+            return None
+        self.hot[number] = session
+        return session
+
+    def _begin_again(self, session: Followed, row: SessionRow) -> None:
+        """Of what is read anew at each change the cursor holds no state, only which files it was. Raises: SinkError."""
+        session.begin_again()
+        for one, kept in zip(session.inputs, row.inputs, strict=True):
+            entry = self.entries.get(kept.path)
+            if kept.signature is not None and not is_stored(kept.path):
+                signature = one.file.read_before(kept.signature, kept.mark)
+                if entry is not None and entry.signature is not None:
+                    entry.signature = signature
+        self.due.add(session.number)
+
+    def _replaced(self, row: SessionRow) -> bool:
+        """Whether other files stand where a session's stood that has to be read from its beginning."""
+        live = [one for one in row.inputs if one.state == "live" and one.mark.head_length]
+        return any(not holds(self.files, one.path, one.mark) for one in live)
+
+    def _forget(self, session: Followed) -> None:
+        """Its files are looked for anew, in the order of their times: what lies at its path is another part of it.
+
+        Raises: CursorError.
+        """
+        if self.store is not None:
+            self.store.forget([session.number])
+        for path in [path for path, owner in self.taken.items() if owner == session.number]:
+            del self.taken[path]
+        self.forget_native(session.number)
+        for path in [path for path, entry in self.entries.items() if entry.number == session.number]:
+            del self.entries[path]
+        self.due.add(session.number)  # so that there is another look
+
+    def trouble(self, number: int, error: Exception) -> None:
+        """A session that cannot go on: out of memory with it, from its last commit again after a while."""
+        wait = min(30.0, 2 * self.troubles[number][2]) if number in self.troubles else 0.5
+        text = str(error)
+        if number not in self.troubles or self.troubles[number][0] != text:
+            session = self.hot.get(number)
+            self.say("blocked, nothing is committed", path=session.main if session else number, error=text)
+        self.troubles[number] = (text, self.clock() + wait, wait)
+        session = self.hot.pop(number, None)
+        if session is None:
+            return
+        session.close()
+        for one in session.inputs:
+            if (entry := self.entries.get(one.path)) is not None and entry.number == number:
+                del self.entries[one.path]
+        if session.saved:
+            self._back_to_commit(session)
+        else:
+            self.troubles.pop(number)
+            again = self._open_again(session)
+            self.troubles[again.number] = (text, self.clock() + wait, wait)
+
+    def _open_again(self, session: Followed) -> Followed:
+        """Nothing of it was committed: it is read from its beginning; its main file may be rotated until then."""
+        again = self.open(session.main)
+        file = session.inputs[0].file
+        if file.signature is not None and not is_stored(file.path):
+            again.inputs[0].file.read_before(file.signature, file.mark())
+        self.native(session)
+        for key in [key for key, owner in self.natives.items() if owner == session.number]:
+            self.natives[key] = again.number
+        return again
+
+    def _back_to_commit(self, session: Followed) -> None:
+        """Its files are those of its last commit: what was joined or renamed since then is found anew."""
+        assert self.store is not None
+        try:
+            row = self.store.load(session.number)
+        except CursorError:
+            row = None
+        if row is not None:
+            self.remember(row, again=True)
+            return
+        for one in session.inputs:
+            self.entries[one.path] = Entry(None, session.number)
+
+    def remember(self, row: SessionRow, again: bool = False) -> None:
+        """The files of a session as it was committed; with `again` they are looked at whatever they look like."""
+        for one in row.inputs:
+            if one.state == "done":
+                continue
+            kind: Literal["input", "copy", "ignored"] = "input"
+            if one.state in ("copy", "other"):
+                kind = "copy" if one.state == "copy" else "ignored"
+            self.entries[one.path] = Entry(None if again else one.signature, row.id, kind)
+
+    def drop(self, session: Followed) -> None:
+        """Out of memory with it."""
+        session.close()
+        self.times.pop(session.number, None)
+        self.hot.pop(session.number, None)
+
+    def native(self, session: Followed) -> None:
+        """The session's own id, once it is known: its further parts are told by it."""
+        dialect = session.dialect
+        self.name(session.main, dialect.name if dialect is not None else None, session.native_id, session.number)
+
+    def name(self, main: str, dialect: str | None, native: str | None, number: int) -> None:
+        """As `native`, of a session that is not in memory."""
+        if dialect is not None and native is not None:
+            self.natives.setdefault((main.rpartition("/")[0], dialect, native), number)
+
+    def forget_native(self, number: int) -> None:
+        """There is no such session any more: the next one that says its id is the one that further parts belong to."""
+        for key in [key for key, owner in self.natives.items() if owner == number]:
+            del self.natives[key]
+
+    def _number(self) -> int:
+        if self.store is not None:
+            return self.store.new_id()
+        self._last += 1
+        return self._last
+
+    def _seen(self, number: int) -> dict[bytes, int]:
+        return self.store.seen(number) if self.store is not None else {}
+
+    def _merged(self) -> MergedEvents | None:
+        return MergedEvents(self._emit) if self._emit is not None else None

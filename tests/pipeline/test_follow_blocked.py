@@ -1,0 +1,110 @@
+"""What happens to files while their session is blocked, by a full disk: it goes on without a restart, in order."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from agentv_stream.following.follow import Follower
+from support.following import Desk, catch_up, split
+from support.growing_logs import claude_records
+
+SESSION = "11111111-2222-3333-4444-555555555555"
+RECORDS = claude_records(SESSION, 8)
+TIMES = iter(range(1_700_000_000, 1_800_000_000))
+
+
+class Scene:
+    """A log, its follower, and a disk that is full for one round."""
+
+    def __init__(self, folder: Path, patch: pytest.MonkeyPatch) -> None:
+        self.folder = folder
+        self.patch = patch
+        self.desk = Desk(folder / "live")
+        self.log = self.desk.logs / f"{SESSION}.jsonl"
+        self.follower: Follower = self.desk.follower()
+        self.written = 0
+
+    def write(self, count: int) -> None:
+        """So many further records; each write has a time of its own."""
+        with self.log.open("ab") as file:
+            file.write(b"".join(one + b"\n" for one in RECORDS[self.written : self.written + count]))
+        self.written += count
+        when = next(TIMES)
+        os.utime(self.log, (when, when))
+
+    def rotate(self) -> None:
+        self.log.rename(self.log.with_name(self.log.name + ".1"))
+
+    def full_round(self) -> None:
+        def full(descriptor: int, data: bytes, offset: int, /) -> int:
+            raise OSError(28, "No space left on device")
+
+        with self.patch.context() as patch:
+            patch.setattr(os, "pwrite", full)
+            self.follower.round()
+        assert "blocked, nothing is committed" in self.desk.said
+
+    def check(self) -> None:
+        """There is room again: everything is there once, in order, and one transcript."""
+        self.write(len(RECORDS))
+        for number, (text, _, wait) in list(self.follower.troubles.items()):
+            self.follower.troubles[number] = (text, 0.0, wait)
+        catch_up(self.follower)
+        assert not self.follower.troubles
+        self.follower.settle_all()
+        self.follower.close()
+        self.desk.close()
+        clean = Desk(self.folder / "clean")
+        (clean.logs / self.log.name).write_bytes(b"".join(one + b"\n" for one in RECORDS))
+        clean.catch_up()
+        assert set(self.desk.event_ids()) == set(clean.event_ids())
+        assert len(list(self.desk.out.glob("*.transcript.jsonl"))) == 1
+        assert split(self.desk.transcripts()[SESSION]) == split(clean.transcripts()[SESSION])
+
+
+@pytest.fixture
+def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
+    return Scene(tmp_path, monkeypatch)
+
+
+def test_renamed(scene: Scene) -> None:
+    """The rest of the old file cannot be written when its new name is seen."""
+    scene.write(10)
+    catch_up(scene.follower)
+    scene.follower.settle_all()
+    scene.write(5)
+    scene.log = scene.log.rename(scene.log.with_name("other-name.jsonl"))
+    scene.full_round()
+    scene.check()
+
+
+def test_a_further_part_that_was_joined_and_not_committed(scene: Scene) -> None:
+    scene.write(10)
+    catch_up(scene.follower)
+    scene.follower.settle_all()
+    scene.rotate()
+    scene.write(5)
+    scene.follower.round()  # the old file is seen under its new name
+    scene.full_round()
+    scene.check()
+
+
+def test_rotated_before_anything_was_committed(scene: Scene) -> None:
+    scene.write(5)
+    scene.full_round()
+    scene.write(2)
+    scene.rotate()
+    scene.write(1)
+    scene.check()
+
+
+def test_two_parts_before_anything_was_committed(scene: Scene) -> None:
+    """The later one waits for the earlier one."""
+    scene.write(6)
+    scene.rotate()
+    scene.write(1)
+    scene.full_round()
+    scene.write(3)
+    scene.follower.round()
+    scene.check()
