@@ -39,26 +39,29 @@ def check(desk: Desk, clean: Desk, writers: list[Writer]) -> None:
     assert set(desk.event_ids()) == set(clean.event_ids())
 
 
-def ticking(seed: int) -> Callable[[], float]:
+def ticking(seed: int, *more: float) -> Callable[[], float]:
     """A clock of its own, so that a seed repeats the same commits at the same places whatever the machine does."""
     rng = random.Random(seed)
+    steps = (0.0, 0.0, 0.001, 0.02, *more)
     now = 1000.0
 
     def clock() -> float:
         nonlocal now
-        now += rng.choice((0.0, 0.0, 0.001, 0.02))
+        now += rng.choice(steps)
         return now
 
     return clock
 
 
-def crash_at_random(monkeypatch: pytest.MonkeyPatch, rng: random.Random, share: float) -> None:
-    """Some writes of outputs break off in the middle, and the process with them."""
+def crash_at_random(monkeypatch: pytest.MonkeyPatch, rng: random.Random, share: float, full: bool) -> None:
+    """Some writes of outputs break off in the middle, and the process with them; `full`: most for want of room only."""
     real = os.pwrite
 
     def pwrite(descriptor: int, data: bytes, offset: int, /) -> int:
         if rng.random() < share:
             real(descriptor, bytes(data)[: rng.randrange(len(data) + 1)], offset)
+            if full and rng.random() < 0.7:
+                raise OSError(28, "No space left on device")
             raise Crash
         return real(descriptor, data, offset)
 
@@ -78,10 +81,11 @@ def test_nothing_is_lost_or_doubled_whatever_happens_to_the_files(
         monkeypatch.setattr(follow, "BUDGET", 2000)
         monkeypatch.setattr(followed, "CHUNK_BYTES", 700)
     rng = random.Random(seed)
-    desk = Desk(tmp_path / "live", ticking(seed))
+    full = seed % 4 > 1
+    desk = Desk(tmp_path / "live", ticking(seed, *[0.3] * full))  # what is blocked is tried again after half a second
     writers = [Writer(desk.logs / f"s{n}.jsonl", f"{n}{seed:07}-session", TURNS, rng) for n in range(3)]
     clean_writes = os.pwrite
-    crash_at_random(monkeypatch, rng, 0.03)
+    crash_at_random(monkeypatch, rng, 0.03, full)
     follower = desk.follower()
     for _ in range(ROUNDS):
         # One thing at a time per file between two looks: what nobody could have read may be lost.

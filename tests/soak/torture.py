@@ -1,8 +1,8 @@
 """The torture test in its long form: `make soak`, or `python tests/soak/torture.py [--minutes 30] [--seed N]`.
 
-Each turn takes new seeds: three followers in this process that crash at random while three writers each mistreat their
-file 600 times, and one that is killed 30 times. A turn that fails is told with its seed, which repeats it
-(`--seed N --minutes 0`), and ends the run.
+Each turn takes new seeds: three followers in this process that crash at random, or find the disk full, or read little
+in a round, while three writers each mistreat their file 600 times, and one that is killed 30 times. A turn that fails
+is told with its seed, which repeats it (`--seed N --minutes 0`), and ends the run.
 """
 
 import argparse

@@ -13,9 +13,7 @@ from agentv_stream.errors import AgentvStreamError, SinkError
 from agentv_stream.following.cursors import CursorStore
 from agentv_stream.following.finding import Finding
 from agentv_stream.following.follow_outputs import TRANSCRIPT
-from agentv_stream.following.follow_plan import (
-    Plan,
-)
+from agentv_stream.following.follow_plan import Plan
 from agentv_stream.following.followed import Followed
 from agentv_stream.following.growing_output import ShortOutput
 from agentv_stream.following.register import Register, Say
