@@ -208,6 +208,21 @@ def test_outcomes_of_calls() -> None:
     assert judged(response={}) == ("ok", None, "shown")
 
 
+def test_a_result_of_any_shape_is_told_beside_plain_ones() -> None:
+    odd: list[Any] = ["words", [], {"a": 1}, [{"text": "t"}], [{"functionResponse": {"response": {"code": 1}}}], None]
+    for shape in odd:
+        given = [call("c1"), call("c2", result=shape), call("c3", response={"error": "no"})]
+        told = results(events_of(LOG, lines(HEADER, answer("a1", "", *given))))
+        alone = results(events_of(LOG, lines(HEADER, answer("a1", "", given[1]))))
+        assert [told[0].output, told[2].output] == ["ok", "no"]
+        assert told[1].output == alone[0].output
+
+
+def test_a_users_record_of_results_that_were_told_comes_twice() -> None:
+    given = lines(HEADER, answer("a1", "", call("c1")), answered("u1", "c1"), answered("u1", "c1"))
+    assert decoded(LOG, given).ignored == {"user/function_response": 1, "user/again": 1}
+
+
 def test_mcp_names_come_from_the_display_name() -> None:
     def name(native: str, display: str | None) -> str:
         [found] = calls(events_of(LOG, lines(HEADER, answer("g", "", call("c", native, displayName=display)))))

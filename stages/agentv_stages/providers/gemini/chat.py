@@ -41,15 +41,21 @@ from agentv_stages.providers.gemini.names import tool_name
 from agentv_stages.providers.gemini.outcome import SHELL_TOOLS, failure_outcome, success_outcome
 from agentv_stages.providers.gemini.wire import (
     Call,
+    CallHead,
     ChatLine,
     ChatMessage,
     FunctionResponse,
+    MessageHead,
     Part,
     Patch,
+    PlainCall,
+    PlainMessage,
     Tokens,
+    decode_answers,
     decode_chat,
     decode_part,
     decode_parts,
+    decode_plain,
     decode_plain_result,
     decode_response,
 )
@@ -73,6 +79,12 @@ CONTEXT = b"<session_context>"
 LOOP = b'"System: Potential loop detected'
 EMPTY = (b"", b'""', b"null", b"[]", b"{}")
 _DIRECTORY = re.compile(r"Workspace Director(?:ies|y):\**\s*(?:-\s+)?(/[^\n]*|[A-Za-z]:\\[^\n]*)")
+CANCELLATIONS = (b"[", b"C", b"T", b"O", b"R", b"U")  # the first letters of a text that says that a call was cancelled
+LONGEST_CLOCK = 80
+USER = b'"type":"user","content":[{"functionResponse"'
+USER_AT = len('{"id":"6056b63a-2abb-4741-b274-010cc5e07177","timestamp":"2026-11-21T06:00:35.201Z",')
+USER_END = USER_AT + len(USER)
+PARTS = tuple(f"-tool-{i}" for i in range(64))
 _CLOCK = re.compile(rb'\{"\$set":\{"lastUpdated":"[^"\\]*"\}\}')  # a third of all lines
 _COMMAND = re.compile(r"(/[a-zA-Z][\w:-]*)(?:\s+(.*))?\s*\Z", re.DOTALL)
 
@@ -112,16 +124,50 @@ class ChatDecoder:
         self.state = ChatState()
 
     def decode(self, record: Record, batch: Batch) -> None:
-        if _CLOCK.fullmatch(record.data):
-            batch.ignore("$set")
+        data = record.data
+        if len(data) < LONGEST_CLOCK and _CLOCK.fullmatch(data):
+            ignored = batch.ignored
+            ignored["$set"] = ignored.get("$set", 0) + 1
             return
-        line = decode_chat(record.data)
+        state = self.state
+        # the first record is the header, or all there is
+        plain = record.row > 0 and data[2:3] != b"$"
+        if data[USER_AT:USER_END] == USER and plain and state.started and not state.copying and self._answered(data):
+            batch.ignore("user/function_response")
+            return
+        message = _plain_message(data) if plain else None
+        if message is None:
+            self._other(decode_chat(data), record, batch)
+            return
+        if state.started and (state.copying or message.type == "user") and self._is_copy(message):
+            batch.ignore("context_copy")
+            return
+        state.started = True
+        self._message(message, record, batch, message.id or f"m{record.row}")
+
+    def _answered(self, data: bytes) -> bool:
+        """Whether a record, new itself, only gives results that were told, as nearly all do."""
+        try:
+            record = decode_answers(data)
+        except ValidationError:
+            return False
+        calls, known = self.state.calls, self.state.messages
+        for answer in record.content:
+            if not calls.get(answer.functionResponse.id, True):
+                return False
+        if not record.content or not record.id or record.id in known:
+            return False
+        _remember(known, record.id, Told())
+        return True
+
+    def _other(self, line: ChatLine, record: Record, batch: Batch) -> None:
+        """A line that is no plain message."""
         if line.type is not None:
             if self.state.started and self._is_copy(line):
                 batch.ignore("context_copy")
                 return
             self.state.started = True
-            self._message(line, record, batch, f"m{record.row}")
+            self._message(line, record, batch, _id_of(line) or f"m{record.row}")
         elif line.set is not None:
             self._patch(line.set, record, batch)
         elif line.rewind is not None:
@@ -143,7 +189,7 @@ class ChatDecoder:
             other_session(record, line.sessionId, self.state.session_id, batch)
         self._facts(source, batch, line.sessionId, None, line.directories)
         for i, message in enumerate(line.messages or ()):
-            self._message(message, record, batch, f"m{record.row}-{i}")
+            self._message(message, record, batch, _id_of(message) or f"m{record.row}-{i}")
         if line.summary:
             self._summary(line.summary, source, batch)
 
@@ -190,7 +236,7 @@ class ChatDecoder:
         state.copying = False
         if not state.started:
             for i, message in enumerate(messages):
-                self._message(message, record, batch, f"m{record.row}-{i}")
+                self._message(message, record, batch, _id_of(message) or f"m{record.row}-{i}")
             return
         if any(str(message.id) not in state.messages for message in messages):
             text = f"the context was replaced: {len(messages)} messages"
@@ -198,7 +244,7 @@ class ChatDecoder:
         else:
             batch.ignore("$set")
 
-    def _is_copy(self, message: ChatMessage) -> bool:
+    def _is_copy(self, message: ChatMessage | PlainMessage) -> bool:
         """Whether a record repeats history: a new context is written first, with new ids, before it is set.
 
         It begins with the session context; its answers have their content as parts, and neither calls nor tokens.
@@ -220,8 +266,7 @@ class ChatDecoder:
         source = self._source(record, None, "")
         batch.events.append(Retract(source, f"-{record.row}", tuple(known[start:]), "rewind"))
 
-    def _message(self, message: ChatMessage, record: Record, batch: Batch, place: str) -> None:
-        message_id = place if message.id is None or message.id == "" else str(message.id)
+    def _message(self, message: ChatMessage | PlainMessage, record: Record, batch: Batch, message_id: str) -> None:
         source = self._source(record, message.timestamp, message_id)
         known = self.state.messages
         told = known.get(message_id)
@@ -250,7 +295,7 @@ class ChatDecoder:
         else:
             batch.unknown_type(str(kind), record)
 
-    def _user(self, message: ChatMessage, source: Source, batch: Batch) -> None:
+    def _user(self, message: MessageHead, source: Source, batch: Batch) -> None:
         content = message.content or message.parts
         if _head(content) == b'"':
             self._user_text(content, source, batch)
@@ -289,7 +334,9 @@ class ChatDecoder:
         outcome, exit_code = _outcome(output, "error" if failed else "success", answer.name in SHELL_TOOLS)
         batch.events.append(ToolResult(source, f"-tool-{index}", answer.id, output, outcome, exit_code))
 
-    def _answer(self, message: ChatMessage, told: Told, source: Source, record: Record, batch: Batch) -> None:
+    def _answer(
+        self, message: ChatMessage | PlainMessage, told: Told, source: Source, record: Record, batch: Batch
+    ) -> None:
         events = batch.events
         before = len(events)
         model = message.model
@@ -305,8 +352,9 @@ class ChatDecoder:
             told.thoughts = max(told.thoughts, len(thoughts))
         if message.toolCalls:
             for i, call in enumerate(message.toolCalls):
-                self._call(call, i, source, model, batch)
-        self._text(_text(message, source, batch), told, source, model, batch)
+                self._call(call, i, source, model, record, batch)
+        if len(message.content) != 2 or message.parts:  # `""`
+            self._text(_text(message, source, batch), told, source, model, batch)
         tokens = message.tokens
         if tokens is not None:
             figures = (tokens.input, tokens.cached, tokens.output, tokens.thoughts)
@@ -331,8 +379,10 @@ class ChatDecoder:
         batch.events.append(AssistantText(source, at, source.base_id, text, told.size > 0, False, model))
         told.size, told.crc = len(body), crc32(body)
 
-    def _call(self, call: Call, index: int, source: Source, model: str | None, batch: Batch) -> None:
-        calls, at = self.state.calls, f"-tool-{index}"
+    def _call(
+        self, call: CallHead, index: int, source: Source, model: str | None, record: Record, batch: Batch
+    ) -> None:
+        calls, at = self.state.calls, PARTS[index] if index < 64 else f"-tool-{index}"
         call_id = call.id or f"{source.base_id}{at}"
         name = call.name or "unknown"
         done = calls.get(call_id)
@@ -344,10 +394,18 @@ class ChatDecoder:
             if call.status == "awaiting_approval":
                 text = f"{name} waits for approval"
                 batch.events.append(Notification(source, at, "permission_request", text, "info", call_id))
-        if done or not (call.status in ENDED or not _empty(call.result)):
+        if done:
             return
+        if isinstance(call, PlainCall):
+            if call.status not in ENDED and not call.result:
+                return
+            output, failed = _plain_output(call, index, record, source, batch)
+        else:
+            assert isinstance(call, Call)
+            if call.status not in ENDED and _empty(call.result):
+                return
+            output, failed = _output(call, source, batch)
         calls[call_id] = True
-        output, failed = _output(call, source, batch)
         status = "error" if failed and call.status == "success" else call.status
         outcome, exit_code = _outcome(output, status, name in SHELL_TOOLS)
         # The message's time is when the answer began; a result without a time of its own has none.
@@ -361,6 +419,17 @@ class ChatDecoder:
             source.base_id,
         )
         batch.events.append(ToolResult(ended, at, call_id, output, outcome, exit_code, None, call.agentId))
+
+
+def _plain_message(data: bytes) -> PlainMessage | None:
+    try:
+        return decode_plain(data)
+    except ValidationError:
+        return None
+
+
+def _id_of(message: ChatMessage) -> str:
+    return "" if message.id is None else str(message.id)
 
 
 def _remember(known: dict[str, T], key: str, value: T) -> T:
@@ -392,7 +461,7 @@ def _parts(content: Raw, source: Source, batch: Batch) -> list[Part | str]:
     return [found] if isinstance(found, Part) else found
 
 
-def _text(message: ChatMessage, source: Source, batch: Batch) -> Raw:
+def _text(message: MessageHead, source: Source, batch: Batch) -> Raw:
     """The text of a message as one JSON string."""
     content = message.content
     data = bytes(content)
@@ -430,6 +499,21 @@ def _response(raw: Raw) -> tuple[Raw | None, bool]:
     return raw, False
 
 
+def _plain_output(call: PlainCall, index: int, record: Record, source: Source, batch: Batch) -> tuple[Raw | None, bool]:
+    """As `_output`, of the responses."""
+    results = call.result
+    if len(results) == 1:
+        response = results[0].functionResponse.response
+        if response.output:
+            return response.output, False
+        if response.error:
+            return response.error, True
+    elif not results:
+        return (None if _empty(call.resultDisplay) else call.resultDisplay), False
+    calls = decode_chat(record.data).toolCalls or []
+    return _output(calls[index], source, batch)
+
+
 def _output(call: Call, source: Source, batch: Batch) -> tuple[Raw | None, bool]:
     """What the call gave to the model; what a person was shown where the log holds nothing else."""
     result = call.result
@@ -438,9 +522,11 @@ def _output(call: Call, source: Source, batch: Batch) -> tuple[Raw | None, bool]
         return result, False
     if head == b"[" or head == b"{":
         try:
-            return decode_plain_result(result)[0].functionResponse.response.output, False
+            response = decode_plain_result(result)[0].functionResponse.response
+            if response.output:
+                return response.output, False
         except ValidationError:
-            pass  # several responses, an error, another shape
+            pass  # several responses, another shape
         outputs = [
             _response(part.functionResponse.response)
             for part in _parts(result, source, batch)
@@ -457,6 +543,8 @@ def _output(call: Call, source: Source, batch: Batch) -> tuple[Raw | None, bool]
 
 
 def _outcome(output: Raw | None, status: str | None, shell: bool) -> tuple[Outcome | None, int | None]:
+    if status == "success" and not shell and (output is None or bytes(memoryview(output)[1:2]) not in CANCELLATIONS):
+        return "ok", None
     text = b""
     if output is not None:
         text = (

@@ -3,6 +3,8 @@
 Source: Gemini CLI 0.1 to 0.61, `--output-format stream-json` and `chats/session-*.json[l]`.
 """
 
+from typing import Literal
+
 from msgspec import Raw, Struct, field
 from msgspec.json import Decoder
 
@@ -74,18 +76,32 @@ class Part(Struct, gc=False):
     functionResponse: FunctionResponse | None = None
 
 
-class _Read(Struct, gc=False):
-    output: Raw
-
-
-class _Responded(Struct, gc=False):
-    response: _Read
+class Responded(Struct, gc=False):
+    response: Response
 
 
 class PlainResult(Struct, gc=False):
-    """A part of a result whose response has an `output`: all that has to be known of nearly every result."""
+    """A part of a result with a response to a call, as nearly all are."""
 
-    functionResponse: _Responded
+    functionResponse: Responded
+
+
+class _Named(Struct, gc=False):
+    id: str
+
+
+class Answered(Struct, gc=False):
+    """Of a part of a user's record the id of the call that it answers."""
+
+    functionResponse: _Named
+
+
+class Answers(Struct, gc=False):
+    """A user's record that only gives results, as the model is told them."""
+
+    id: str
+    type: Literal["user"]
+    content: list[Answered]
 
 
 class Thought(Struct, gc=False):
@@ -93,18 +109,29 @@ class Thought(Struct, gc=False):
     description: str | None = None
 
 
-class Call(Struct, gc=False):
-    """A tool call with its state and, once it has ended, its result; `timestamp` is that of the state."""
+class CallHead(Struct, gc=False):
+    """A tool call with its state, but for its result; `timestamp` is that of the state."""
 
     id: str | None = None
     name: str | None = None
     displayName: str | None = None
     args: Raw = ABSENT
-    result: Raw = ABSENT
     resultDisplay: Raw = ABSENT
     status: str | None = None
     timestamp: str | None = None
     agentId: str | None = None
+
+
+class Call(CallHead, gc=False):
+    """A call with a result of any shape, once it has ended."""
+
+    result: Raw = ABSENT
+
+
+class PlainCall(CallHead, gc=False):
+    """A call whose result is made of responses, so that a record with it is gone through once."""
+
+    result: list[PlainResult] = field(default_factory=list[PlainResult])
 
 
 class Tokens(Struct, gc=False):
@@ -118,18 +145,29 @@ class Tokens(Struct, gc=False):
     total: int | None = None
 
 
-class ChatMessage(Struct, gc=False):
-    """A message record. Older third-party writers put `parts` in the place of `content`."""
+class MessageHead(Struct, gc=False):
+    """A message record, but for its calls. Older third-party writers put `parts` in the place of `content`."""
 
-    id: str | int | None = None
-    type: str | None = None
     timestamp: str | None = None
     content: Raw = ABSENT
     parts: Raw = ABSENT
     thoughts: list[Thought] | None = None
-    toolCalls: list[Call] | None = None
     tokens: Tokens | None = None
     model: str | None = None
+
+
+class ChatMessage(MessageHead, gc=False):
+    id: str | int | None = None
+    type: str | None = None
+    toolCalls: list[Call] | None = None
+
+
+class PlainMessage(MessageHead, gc=False, kw_only=True):
+    """Nearly every line of a mutation log; what does not fit is a `ChatLine`."""
+
+    id: str
+    type: str
+    toolCalls: list[PlainCall] | None = None
 
 
 class Patch(Struct, gc=False):
@@ -164,6 +202,8 @@ decode_failure = Decoder(Failure).decode
 decode_response = Decoder(Response).decode
 decode_plain_result = Decoder(tuple[PlainResult]).decode
 decode_part = Decoder(Part | str).decode
+decode_plain = Decoder(PlainMessage).decode
+decode_answers = Decoder(Answers).decode
 decode_parts = Decoder(list[Part | str] | Part).decode
 decode_chat = Decoder(ChatLine).decode
 decode_agent = Decoder(AgentArguments).decode
