@@ -251,6 +251,17 @@ def test_a_record_behind_a_torn_update_is_told(behind: dict[str, Any], cut: int)
     assert [f.reason for f in welded.faults] == ["torn-middle"]
 
 
+def test_an_update_that_shows_its_snapshot_twice_does_not_pass_where_it_was_torn_and_another_record_follows() -> None:
+    behind = msgspec.json.encode({"type": "extension_error", "error": "behind"})
+    message = {"role": "assistant", "content": [{"type": "text", "text": "word, " * 50}], "timestamp": 1795240861483}
+    event = {"type": "text_delta", "delta": "x", "partial": message}
+    update = msgspec.json.encode({"type": "message_update", "assistantMessageEvent": event, "message": message})
+    for cut in range(30, len(update)):
+        batch = Batch("log", records=[Record(update[:cut] + behind, 0, 0)])
+        Decode(STREAM, DecodeContext("log")).push(batch)
+        assert batch.faults and not batch.ignored, cut
+
+
 def test_an_update_alone_is_counted_in_place_whatever_its_texts_quote() -> None:
     quoted = '}{"type":"message_end"}' * 120
     message = {"role": "assistant", "content": [{"type": kind, kind: quoted} for kind in ("text", "thinking")]}

@@ -21,7 +21,7 @@ from agentv_stages.event import (
     UserText,
 )
 from agentv_stages.payload import EMPTY_STRING, decode_json, text_of, to_raw
-from agentv_stages.providers.pi.wire import Block, PiMessage, decode_blocks, first_byte, given
+from agentv_stages.providers.pi.wire import Answer, Block, PiMessage, decode_blocks, first_byte, given
 
 PARTS = tuple(f"-{i}" for i in range(64))
 STATUS_OF_STOP: dict[str, Status] = {
@@ -68,7 +68,7 @@ def tool_result(source: Source, call_id: str, content: Raw, is_error: bool | Non
     return ToolResult(source, "", call_id, content if given(content) else None, outcome, code)
 
 
-def usage_event(source: Source, key: str, message: PiMessage) -> TokenUsage | None:
+def usage_event(source: Source, key: str, message: PiMessage | Answer) -> TokenUsage | None:
     """Usage of one answer; input gains the cache's share. None where a broken answer only shows zeros."""
     usage = message.usage
     if usage is None:
@@ -96,7 +96,7 @@ def usage_event(source: Source, key: str, message: PiMessage) -> TokenUsage | No
     )
 
 
-def usage_key(message: PiMessage, message_id: str, session_id: str | None) -> str:
+def usage_key(message: PiMessage | Answer, message_id: str, session_id: str | None) -> str:
     """What makes an answer one answer wherever it is copied: a fork of a session repeats the entries it came from."""
     if message.response_id:
         return f"{message.response_id}@{message.timestamp}"
@@ -119,7 +119,7 @@ def blocks_of(message: PiMessage) -> list[Block]:
 
 
 def assistant(
-    message: PiMessage,
+    message: PiMessage | Answer,
     blocks: list[Block],
     message_id: str,
     source: Source,

@@ -128,7 +128,31 @@ class Head(Struct, gc=False):
     type: str = ""
 
 
+class Answer(Struct, gc=False, rename="camel", tag_field="role", tag="assistant"):
+    """An answer as it is nearly always printed: its blocks are decoded with it."""
+
+    content: list[Block]
+    model: str | None = None
+    usage: Usage | None = None
+    stop_reason: str | None = None
+    error_message: str | None = None
+    response_id: str | None = None
+    timestamp: float | str | None = None
+
+
+class ResultCopy(Struct, gc=False, rename="camel", tag_field="role", tag="toolResult"):
+    """Of a result that `tool_execution_end` told before all that counts."""
+
+    tool_call_id: str | None = None
+
+
 class MessageEnd(Struct, gc=False, tag_field="type", tag="message_end"):
+    message: Answer | ResultCopy
+
+
+class AnyMessageEnd(Struct, gc=False):
+    """A message of any other role or shape."""
+
     message: PiMessage | None = None
 
 
@@ -139,9 +163,21 @@ class ToolStart(Struct, gc=False, rename="camel", tag_field="type", tag="tool_ex
 
 
 class ToolEnd(Struct, gc=False, rename="camel", tag_field="type", tag="tool_execution_end"):
+    result: ToolOutput
+    tool_call_id: str | None = None
+    is_error: bool | None = None
+
+
+class AnyToolEnd(Struct, gc=False, rename="camel"):
+    """A result of any shape."""
+
     tool_call_id: str | None = None
     result: Raw = ABSENT
     is_error: bool | None = None
+
+
+class AgentEnd(Struct, gc=False, rename="camel", tag_field="type", tag="agent_end"):
+    will_retry: bool | None = None
 
 
 class Line(Struct, gc=False, rename="camel", tag_field="type"):
@@ -149,7 +185,6 @@ class Line(Struct, gc=False, rename="camel", tag_field="type"):
 
     message: Raw = ABSENT
     result: Raw = ABSENT
-    will_retry: bool | None = None
     attempt: int | None = None
     max_attempts: int | None = None
     delay_ms: float | None = None
@@ -203,9 +238,11 @@ decode_output = Decoder(ToolOutput).decode
 decode_compaction = Decoder(Compaction).decode
 decode_update = Decoder(Update).decode
 decode_row = Decoder(TranscriptRow).decode
+decode_message_end = Decoder(AnyMessageEnd).decode
+decode_tool_end = Decoder(AnyToolEnd).decode
 
 
-_HOT = (MessageEnd, ToolStart, ToolEnd)
+_HOT = (MessageEnd, ToolStart, ToolEnd, AgentEnd)
 _silent = {name: defstruct("Quiet", [], tag_field="type", tag=name, gc=False) for name in sorted(IGNORED)}
 _hot = {str(kind.__struct_config__.tag): kind for kind in _HOT}
 _rare = {
@@ -217,7 +254,7 @@ QUIET: dict[type, str] = {kind: name for name, kind in _silent.items()}
 NAMES: dict[type, str] = {kind: name for name, kind in _rare.items()}
 """The types of the rarer lines."""
 if TYPE_CHECKING:
-    AnyLine: TypeAlias = MessageEnd | ToolStart | ToolEnd | Line
+    AnyLine: TypeAlias = MessageEnd | ToolStart | ToolEnd | AgentEnd | Line
 _every: tuple[type[Struct], ...] = (*_HOT, *_rare.values(), *_silent.values())
 # msgspec finds the Struct by the type, so that each line is gone through once
 _lines: Decoder["AnyLine"] = Decoder(Union[_every])  # noqa: UP007 - made of a tuple
