@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, field
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.detect import CERTAIN, objects, rank
@@ -33,6 +33,14 @@ _MOST_TORN = 16  # breaks in one line that are looked behind
 _LONGEST_STUMBLE = 10  # characters from where a reader complains to the record behind a torn literal or escape
 _array = msgspec.json.Decoder(list[Raw])
 _read = json.JSONDecoder(strict=False).raw_decode
+
+
+class DecodeState(Struct, array_like=True):
+    """All that is remembered between two records: the decoder's own state as JSON, and what strangers there were."""
+
+    decoder: Raw
+    looked_at: int = 0
+    strangers: list[Any] = field(default_factory=list[Any])
 
 
 class Decode:
@@ -63,26 +71,23 @@ class Decode:
         self.decoder.flush(batch)
         return (batch,) if batch.events or batch.faults or batch.ignored else ()
 
-    def snapshot(self) -> Struct:
-        """The decoder's state, as a copy that later records do not change."""
-        state: Struct = self.decoder.state
-        copy: Struct = msgspec.json.decode(msgspec.json.encode(state), type=type(state))
-        return copy
+    def snapshot(self) -> DecodeState:
+        """A copy that later records do not change."""
+        return msgspec.json.decode(self.save(), type=DecodeState)
 
-    def restore(self, snapshot: Any, /) -> None:
-        data = msgspec.json.encode(snapshot)
-        state: Struct = self.decoder.state
-        self.decoder.state = msgspec.json.decode(data, type=type(state))
+    def restore(self, snapshot: object, /) -> None:
+        self.load(msgspec.json.encode(snapshot))
 
-    def carry(self) -> bytes:
-        """All that is remembered between two records, strangers included; equal where two decoders will do the same."""
+    def save(self) -> bytes:
+        """The state as JSON; equal where two decoders will do the same."""
         return msgspec.json.encode((self.decoder.state, self._looked_at, self._strangers))
 
-    def take(self, carried: bytes) -> None:
-        """Goes on from what another one carried."""
-        state, self._looked_at, self._strangers = msgspec.json.decode(carried, type=tuple[Raw, int, list[Any]])
+    def load(self, data: bytes) -> None:
+        """Goes on from what `save` gave. Raises: msgspec.MsgspecError for the state of another dialect or version."""
+        state = msgspec.json.decode(data, type=DecodeState)
         running: Struct = self.decoder.state
-        self.decoder.state = msgspec.json.decode(state, type=type(running))
+        self.decoder.state = msgspec.json.decode(state.decoder, type=type(running))
+        self._looked_at, self._strangers = state.looked_at, state.strangers
 
     def _repair(self, record: Record, batch: Batch, refusal: Exception) -> None:
         _take_back(record, batch)

@@ -1,6 +1,6 @@
 """Several inputs as one session: the main log, then sub-agents' files, each with a reader and decoder of its own."""
 
-from msgspec import Struct, convert, field
+from msgspec import Struct, convert
 
 from agentv_stages.batch import Batch, Chunk
 from agentv_stages.decode import Decode
@@ -34,11 +34,11 @@ class ReadLines:
         self.reader.restore(snapshot)
 
 
-class DecodeState(Struct):
-    """The running input and its decoder's state, as JSON builtins."""
+class InputState(Struct):
+    """The running input and the state of its `Decode`."""
 
     file: str
-    state: object = field(default_factory=dict[str, object])
+    state: object = None
 
 
 class DecodeInputs:
@@ -64,10 +64,10 @@ class DecodeInputs:
         self._flushed.once()
         return self._decode.flush()
 
-    def snapshot(self) -> DecodeState:
-        return DecodeState(self._decode.context.file, self._decode.snapshot())
+    def snapshot(self) -> InputState:
+        return InputState(self._decode.context.file, self._decode.snapshot())
 
     def restore(self, snapshot: object, /) -> None:
-        state = convert(snapshot, DecodeState, from_attributes=True)
+        state = convert(snapshot, InputState, from_attributes=True)
         self._decode = self._decoder(state.file)
         self._decode.restore(state.state)

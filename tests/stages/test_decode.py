@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentv_stages.batch import Batch, Chunk
+from agentv_stages.batch import Batch, Chunk, Record
 from agentv_stages.decode import Decode
 from agentv_stages.event import AnyEvent, AssistantText, ToolCall, ToolResult
 from agentv_stages.lines import LineReader
@@ -250,6 +250,33 @@ def test_a_foreign_record_in_the_log_is_told() -> None:
     _, faults, batch = read(says("x") + b"\n" + msgspec.json.encode(other) + b"\n")
     assert faults == ["foreign-record"]
     assert batch.unknown == {"thread.started": 1}
+
+
+def test_what_strange_records_there_were_is_part_of_the_state() -> None:
+    header = {"type": "session", "version": 3, "id": "s-1", "timestamp": "2026-03-01T10:00:00.000Z", "cwd": "/w"}
+    message = {"role": "user", "content": "hello", "timestamp": 1772359200500}
+    entry = {
+        "type": "message",
+        "id": "e1",
+        "parentId": None,
+        "timestamp": "2026-03-01T10:00:00.000Z",
+        "message": message,
+    }
+    log = [says("x"), *(msgspec.json.encode(value) for value in (header, entry, {"type": "odd"}))]
+
+    def told(restarts: bool) -> tuple[list[str], bytes]:
+        stage, faults = Decode(STREAM, DecodeContext("log")), list[str]()
+        for row, data in enumerate(log):
+            (batch,) = stage.push(Batch("log", records=[Record(data, row, row)]))
+            faults += [fault.reason for fault in batch.faults]
+            if restarts:
+                snapshot = msgspec.json.decode(msgspec.json.encode(stage.snapshot()))
+                stage = Decode(STREAM, DecodeContext("log"))
+                stage.restore(snapshot)
+        return faults, stage.save()
+
+    assert told(restarts=True) == told(restarts=False)
+    assert told(restarts=True)[0] == ["foreign-record"]
 
 
 def test_an_array_output_of_disk_results_stays_whole() -> None:

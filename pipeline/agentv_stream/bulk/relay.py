@@ -182,7 +182,7 @@ class _Runner:
         if not last:
             self._send(msgspec.json.encode(behind))
         decode = self._warmed(reader, file, self.starts[i]) if i else Decode(reader.dialect, self._context())
-        begun = decode.carry()
+        begun = decode.save()
         self._decode(reader, decode, batches)
         if i:
             carried = self.before.recv_bytes()
@@ -190,7 +190,7 @@ class _Runner:
             if carried != begun:
                 batches, _ = self._lines(file, i, position, last)
                 decode = Decode(reader.dialect, self._context())
-                decode.take(carried)
+                decode.load(carried)
                 self._decode(reader, decode, batches)
             self._take_over(reader, handed)
         for batch in batches:
@@ -199,7 +199,7 @@ class _Runner:
             reader.normalize.push(batch)
             self.session.take(reader.join(batch))
         if not last:
-            self._send(decode.carry(), _dumps(reader, self.session))
+            self._send(decode.save(), _dumps(reader, self.session))
 
     def _context(self) -> DecodeContext:
         return DecodeContext(self.unit.source)

@@ -5,7 +5,7 @@ gives what a flush would give without flushing: it works on a copy, so that the 
 """
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 from msgspec import Raw, Struct, field
@@ -141,7 +141,7 @@ class FollowChain:
             observer.stats.snapshot(),
             observer.totals.snapshot(),
             observer.counters,
-            {file: Raw(_encode(decode.decoder.state)) for file, decode in self.decoders.items()},
+            {file: Raw(decode.save()) for file, decode in self.decoders.items()},
             [case.snapshot() for case in self.cases],
             self.specs,
         )
@@ -170,8 +170,7 @@ class FollowChain:
             case.restore(saved)
         for file, raw in state.decoders.items():
             decode = Decode(self.dialect, contexts.get(file) or DecodeContext(file))
-            kind: Any = decode.decoder.state.__class__
-            decode.decoder.state = msgspec.json.decode(raw, type=kind)
+            decode.load(bytes(raw))
             self.decoders[file] = decode
 
     def flushed(self, unfinished: list[Batch]) -> tuple[list[Batch], "FollowChain"]:
