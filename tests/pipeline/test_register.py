@@ -1,0 +1,91 @@
+"""Sessions are begun, brought back from their cursors, and go back to their last commit when they are blocked."""
+
+from pathlib import Path
+
+from support.growing_logs import claude_records
+from support.registers import Registered
+
+SESSION = "11111111-2222-3333-4444-555555555555"
+RECORDS = claude_records(SESSION, 4)
+
+
+def test_a_session_is_the_same_one_from_memory_and_from_its_cursor(tmp_path: Path) -> None:
+    place = Registered(tmp_path)
+    log = place.write("a.jsonl", RECORDS[:7])
+    session = place.register.open(str(log))
+    place.read(session)
+    assert place.register.wake(session.number) is session
+    place.put(session)
+    place.register.drop(session)
+    back = place.register.wake(session.number)
+    assert back is not None
+    assert back is not session
+    assert (back.native_id, back.main) == (SESSION, str(log))
+    assert back.inputs[0].file.position == log.stat().st_size
+    assert place.register.wake(99) is None
+    place.close()
+
+
+def test_without_cursors_what_is_not_in_memory_is_not_known(tmp_path: Path) -> None:
+    place = Registered(tmp_path, cursors=False)
+    first = place.register.open(str(place.write("a.jsonl", RECORDS)))
+    second = place.register.open(str(place.write("b.jsonl", RECORDS)))
+    assert first.number != second.number
+    place.register.drop(first)
+    assert place.register.wake(first.number) is None
+    place.close()
+
+
+def test_a_blocked_session_goes_back_to_its_last_commit_with_its_files(tmp_path: Path) -> None:
+    """What was joined since then is nobody's: it is found anew."""
+    place = Registered(tmp_path)
+    register = place.register
+    session = register.open(str(place.write("a.jsonl", RECORDS[:7])))
+    place.read(session)
+    place.put(session)
+    part = place.write("b.jsonl", RECORDS[7:])
+    session.join(str(part))
+    register.entries[str(part)] = register.entries[session.main]
+    register.trouble(session.number, OSError("no room"))
+    assert set(register.entries) == {session.main}
+    assert register.entries[session.main].signature is None
+    assert session.number not in register.hot
+    assert register.troubles[session.number] == ("no room", 1000.5, 0.5)
+    register.trouble(session.number, OSError("no room"))
+    assert register.troubles[session.number] == ("no room", 1001.0, 1.0)
+    assert place.said == ["blocked, nothing is committed"]
+    place.close()
+
+
+def test_a_blocked_session_that_was_never_committed_is_begun_anew_and_keeps_its_name(tmp_path: Path) -> None:
+    place = Registered(tmp_path)
+    register = place.register
+    session = register.open(str(place.write("a.jsonl", RECORDS[:7])))
+    place.read(session)
+    register.trouble(session.number, OSError("no room"))
+    (again,) = register.hot.values()
+    assert again.number != session.number
+    assert again.inputs[0].file.position == 0
+    assert list(register.troubles) == [again.number]
+    assert list(register.natives.values()) == [again.number]
+    assert again.inputs[0].file.same_file() == session.inputs[0].file.same_file()
+    place.close()
+
+
+def test_a_cursor_of_another_form_has_the_session_read_again(tmp_path: Path) -> None:
+    place = Registered(tmp_path)
+    session = place.register.open(str(place.write("a.jsonl", RECORDS)))
+    place.read(session)
+    place.put(session)
+    place.register.drop(session)
+    row = place.store.load(session.number) if place.store is not None else None
+    assert row is not None
+    assert place.store is not None
+    row.state = b'{"pair": 7}'
+    with place.store.transaction():
+        place.store.put(row)
+    assert place.register.wake(session.number) is None
+    assert place.said == ["the cursor does not fit; the session is read again"]
+    (again,) = place.register.hot.values()
+    assert (again.main, place.register.due) == (session.main, {session.number, again.number})
+    place.close()
