@@ -25,7 +25,7 @@ from agentv_stages.providers.codex.arguments import BEGIN_PATCH, SHELLS, agent_o
 from agentv_stages.providers.codex.calls import MOST_SCRIPTS, Calls, Copy
 from agentv_stages.providers.codex.outcome import Verdict, beginning, judge
 from agentv_stages.providers.codex.scripts import Script
-from agentv_stages.providers.codex.wire import ABSENT, ContentPart, Payload, first, given, parts_of, plain, word
+from agentv_stages.providers.codex.wire import ABSENT, ContentPart, ItemPayload, first, given, parts_of, plain, word
 
 MOST_PENDING = 32
 MOST_TURNS = 32
@@ -45,7 +45,7 @@ _SPOKEN = frozenset(bytes((c,)) for c in range(0x21, 0x7F)) - {b"<", b"#", b"A",
 class Conversation(Calls):
     """The part that both rollout decoders share."""
 
-    def response_item(self, p: Payload, source: Source, record: Record, batch: Batch) -> None:
+    def response_item(self, p: ItemPayload, source: Source, record: Record, batch: Batch) -> None:
         """One API-level item."""
         kind = p.type
         if kind == "function_call":
@@ -80,7 +80,7 @@ class Conversation(Calls):
 
     # Texts
 
-    def _message(self, p: Payload, source: Source, batch: Batch) -> None:
+    def _message(self, p: ItemPayload, source: Source, batch: Batch) -> None:
         parts = parts_of(p.content)
         if p.role == "assistant":
             self.release("user", batch)
@@ -179,7 +179,7 @@ class Conversation(Calls):
                 AssistantText(source, "", self.answer(source), copy.text, False, False, self.state.model)
             )
 
-    def reasons_silently(self, p: Payload, record: Record, batch: Batch) -> bool:
+    def reasons_silently(self, p: ItemPayload, record: Record, batch: Batch) -> bool:
         """Whether a reasoning item has no text, as nearly all of newer versions, which are encrypted."""
         if len(p.summary) != 2 or given(p.content):
             return False
@@ -189,7 +189,7 @@ class Conversation(Calls):
         batch.ignore("reasoning, encrypted")
         return True
 
-    def _reasoning(self, p: Payload, source: Source, batch: Batch) -> None:
+    def _reasoning(self, p: ItemPayload, source: Source, batch: Batch) -> None:
         state = self.state
         if state.pending:
             self.release("user", batch)
@@ -201,7 +201,7 @@ class Conversation(Calls):
         text = texts[0] if len(texts) == 1 else join_strings(_spaced(texts))
         batch.events.append(Reasoning(source, "", answer, text, False, state.model))
 
-    def _agent_mail(self, p: Payload, source: Source, batch: Batch) -> None:
+    def _agent_mail(self, p: ItemPayload, source: Source, batch: Batch) -> None:
         """A message between agents: a task, an answer; the text may be encrypted."""
         texts = [plain(part.text) for part in parts_of(p.content)]
         self.end_answer()
@@ -210,7 +210,7 @@ class Conversation(Calls):
 
     # Calls
 
-    def _call(self, p: Payload, arguments: Raw, source: Source, batch: Batch) -> None:
+    def _call(self, p: ItemPayload, arguments: Raw, source: Source, batch: Batch) -> None:
         if self.state.pending:
             self.release("user", batch)
         name = p.name or p.type
@@ -256,7 +256,7 @@ class Conversation(Calls):
             return
         self.result(source, call_id, verdict.output, verdict.outcome, verdict.exit_code, verdict.duration_ms, batch)
 
-    def _whole_call(self, p: Payload, source: Source, batch: Batch) -> None:
+    def _whole_call(self, p: ItemPayload, source: Source, batch: Batch) -> None:
         """A call that the server ran; nothing follows it."""
         self.release("user", batch)
         call_id = p.call_id or p.id or f"{p.type}-{source.row}"
@@ -269,7 +269,7 @@ class Conversation(Calls):
 
     # Code mode
 
-    def _script(self, p: Payload, source: Source, batch: Batch) -> None:
+    def _script(self, p: ItemPayload, source: Source, batch: Batch) -> None:
         self.release("user", batch)
         state = self.state
         state.final = False

@@ -21,7 +21,7 @@ from agentv_stages.providers.codex.items import END_EVENTS, Items
 from agentv_stages.providers.codex.wire import (
     Payload,
     Tokens,
-    decode_payload,
+    decode_old_line,
     decode_rollout,
     first,
     given,
@@ -321,15 +321,16 @@ class OldRolloutDecoder(Conversation):
         self.state.outputs_end = False
 
     def decode(self, record: Record, batch: Batch) -> None:
-        p = decode_payload(record.data)
+        p = decode_old_line(record.data)
+        if p.record_type is not None and not p.type:  # two of five lines
+            self.state.answer = ""
+            batch.ignore(f"record_type:{p.record_type}")
+            return
         context = self.context
         time_ms = parse_iso(p.timestamp)
         source = Source(context.file, record.row, record.offset, len(record.data), time_ms, context.stream)
         if p.type:
             self.response_item(p, source, record, batch)
-        elif p.record_type is not None:
-            self.end_answer()
-            batch.ignore(f"record_type:{p.record_type}")
         elif p.id is not None and p.timestamp is not None:
             if self.state.session_id is None:
                 self.state.session_id = p.id

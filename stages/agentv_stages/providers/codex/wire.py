@@ -104,8 +104,8 @@ class ExecLine(Struct, gc=False):
     data: "ExecLine | None" = None
 
 
-class Payload(Struct, gc=False):
-    """The payload of a rollout line, of any type; also a bare line of an old rollout."""
+class ItemPayload(Struct, gc=False):
+    """A response item."""
 
     type: str = ""
     id: str | None = None
@@ -122,6 +122,21 @@ class Payload(Struct, gc=False):
     action: Raw = ABSENT
     tools: Raw = ABSENT
     result: Raw = ABSENT
+
+
+class OldLine(ItemPayload):
+    """A line of an old rollout: a response item, the header, or a marker."""
+
+    timestamp: str | None = None
+    record_type: str | None = None
+    model: str | None = None
+    cwd: str | None = None
+    git: Raw = ABSENT
+
+
+class Payload(ItemPayload):
+    """The payload of a rollout line of any type."""
+
     item: Item | None = None
     info: Raw = ABSENT
     usage: Tokens | None = None
@@ -153,8 +168,6 @@ class Payload(Struct, gc=False):
     thread_name: str | None = None
     author: str | None = None
     num_turns: int | None = None
-    record_type: str | None = None
-    timestamp: str | None = None
 
 
 class RolloutLine(Struct, gc=False):
@@ -240,7 +253,7 @@ class Duration(Struct, gc=False):
 
 decode_exec = Decoder(ExecLine).decode
 decode_rollout = Decoder(RolloutLine).decode
-decode_payload = Decoder(Payload).decode
+decode_old_line = Decoder(OldLine).decode
 decode_old_exec = Decoder(OldExecLine).decode
 decode_wrapped = Decoder(Wrapped).decode
 _parts = Decoder(list[ContentPart]).decode
