@@ -1,7 +1,11 @@
 from typing import Any
 
+import msgspec
+import pytest
+
 from agentv_stages.event import Notification, Reasoning, SessionEnd, SessionInfo, UserText
 from agentv_stages.providers.codex import PROVIDER
+from agentv_stages.providers.codex.app_server import OFTEN_QUIET, OFTEN_TOLD, PIECE
 from support.decoding import best, calls, check_laws, decoded, dialect, lines, results, texts, usages
 
 SERVER = dialect(PROVIDER, "codex-app-server")
@@ -129,3 +133,17 @@ def test_permissions_retries_errors_and_what_is_new() -> None:
     assert notices == [("permission_request", "network"), ("retry", "again"), ("error", "bad")]
     assert [(e.status, e.reason) for e in batch.events if isinstance(e, SessionEnd)] == [("error", "bad")]
     assert batch.unknown == {"omen/seen": 1, "item:ghost": 1, "assistant": 1}
+
+
+@pytest.mark.parametrize("method", [PIECE, *OFTEN_TOLD, *OFTEN_QUIET])
+def test_a_frequent_notification_may_have_its_members_in_any_order_and_of_any_shape(method: str) -> None:
+    params = note(method, item={"type": "agentMessage", "id": "i", "text": "Done."}, itemId="i", delta="Done.")[
+        "params"
+    ]
+    first = decoded(SERVER, lines({"method": method, "params": params}))
+    last = decoded(SERVER, lines({"jsonrpc": "2.0", "params": params, "method": method}))
+    assert (texts(first.events), first.ignored, first.faults) == (texts(last.events), last.ignored, [])
+    assert decoded(SERVER, lines({"method": method, "params": None})).ignored == {method: 1}
+    if method not in OFTEN_QUIET:
+        with pytest.raises(msgspec.ValidationError, match=r"\$\.params"):
+            decoded(SERVER, lines({"method": method, "params": [1]}))

@@ -7,7 +7,9 @@ Threads other than the first are sub-agents: stream `subagent:<thread id>`.
 Source: Codex 0.142 recordings by AgentV; openai/codex, app-server README.
 """
 
-from msgspec import Raw, Struct, ValidationError, field
+from typing import Union
+
+from msgspec import Raw, Struct, ValidationError, defstruct, field
 from msgspec.json import Decoder
 
 from agentv_stages.batch import Batch, Record
@@ -72,6 +74,14 @@ TOLD = (NOTICES | APPROVALS) | {
     "turn/completed",
     PIECE,
 }
+
+
+OFTEN_TOLD = ("item/completed", "item/started", "thread/started", "thread/tokenUsage/updated", "turn/completed")
+OFTEN_QUIET = (
+    *("account/rateLimits/updated", "hook/completed", "hook/started", "mcpServer/startupStatus/updated"),
+    *("item/commandExecution/outputDelta", "item/reasoning/summaryTextDelta", "item/reasoning/textDelta"),
+    *("remoteControl/status/changed", "thread/status/changed", "turn/diff/updated", "turn/started"),
+)
 
 
 class AppItem(Struct, gc=False, rename="camel"):
@@ -168,6 +178,20 @@ class AppLine(Struct, gc=False):
     error: Raw = ABSENT
 
 
+class ToldLine(Struct, gc=False, tag_field="method"):
+    """A frequent notification that is looked into; msgspec finds its Struct by the method, in one pass."""
+
+    params: Params | None = None
+
+
+class PieceLine(Struct, gc=False, tag_field="method", tag=PIECE):
+    params: Delta | None = None
+
+
+class QuietLine(Struct, gc=False, tag_field="method"):
+    """A frequent notification that carries nothing: not even its members are read."""
+
+
 class Begun(Struct):
     """A text of which only pieces have come, as JSON strings."""
 
@@ -186,6 +210,14 @@ class AppState(State):
     begun: dict[str, "Begun"] = field(default_factory=dict[str, "Begun"])
 
 
+_METHODS: dict[type, str] = {
+    defstruct("Line", [], bases=(base,), tag_field="method", tag=name, gc=False): name
+    for base, names in ((ToldLine, OFTEN_TOLD), (QuietLine, OFTEN_QUIET))
+    for name in names
+}
+_METHODS[PieceLine] = PIECE
+_often: Decoder[ToldLine | PieceLine | QuietLine] = Decoder(Union[tuple(_METHODS)])  # noqa: UP007 - made of a tuple
+_decode_often = _often.decode
 _decode = Decoder(AppLine).decode
 _decode_params = Decoder(Params).decode
 _decode_delta = Decoder(Delta).decode
@@ -199,6 +231,21 @@ class AppServerDecoder(ItemStream):
         self.state: AppState = AppState()
 
     def decode(self, record: Record, batch: Batch) -> None:
+        data = record.data
+        line = _frequent(data) if data[2:3] == b"m" else None  # a reply has an `id` there
+        if line is None:
+            self._any(record, batch)
+            return
+        method = _METHODS[line.__class__]
+        if isinstance(line, QuietLine) or line.params is None:
+            batch.ignore(method)
+        elif isinstance(line, PieceLine):
+            self._piece(line.params, record, batch)
+        else:
+            self._told(method, line.params, record, batch)
+
+    def _any(self, record: Record, batch: Batch) -> None:
+        """A reply, or a notification of a rarer method or of another shape."""
         line = _decode(record.data)
         method = line.method
         if not method:
@@ -405,6 +452,13 @@ class AppServerDecoder(ItemStream):
 
 
 _parts = Decoder(list[Raw]).decode
+
+
+def _frequent(data: bytes) -> ToldLine | PieceLine | QuietLine | None:
+    try:
+        return _decode_often(data)
+    except ValidationError:
+        return None
 
 
 def _joined(raw: Raw) -> list[str]:
