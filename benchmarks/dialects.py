@@ -21,7 +21,6 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -160,8 +159,10 @@ def skip(case: Case, one: Input) -> int:
     read = _skip.decode
     for batch in one.batches:
         for record in batch.records:
-            with suppress(msgspec.MsgspecError, UnicodeDecodeError):
+            try:  # noqa: SIM105 - `suppress` takes 0.25 µs, as much as the parser for a short record
                 read(record.data)
+            except (msgspec.MsgspecError, UnicodeDecodeError):
+                pass
     return one.events
 
 
