@@ -97,6 +97,14 @@ def test_every_page_is_reached_from_the_index() -> None:
     assert not {page for page in pages if f"({page})" not in index}
 
 
+def test_the_page_of_reliability_names_tests_that_are_there() -> None:
+    named = set(re.findall(r"`(test_[a-z0-9_]+)`", (DOCS / "reliability.md").read_text(encoding="utf-8")))
+    tests = (path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+    there = {name for text in tests for name in re.findall(r"def (test_\w+)", text)}
+    assert named
+    assert not named - there
+
+
 def test_pages_that_the_code_names_are_there() -> None:
     modules = [path for root in ("pipeline", "stages", "benchmarks") for path in (ROOT / root).rglob("*.py")]
     named = {name for path in modules for name in NAMED.findall(path.read_text(encoding="utf-8"))}

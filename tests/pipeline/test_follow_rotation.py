@@ -83,6 +83,24 @@ def test_truncated_and_written_anew(tmp_path: Path, restart: bool) -> None:
     assert any(said.startswith("truncated") for said in desk.said)
 
 
+def test_edited_in_the_middle_so_that_the_position_is_within_a_line(tmp_path: Path, restart: bool) -> None:
+    """No cursor is trusted that does not stand behind what was read: nothing is read from within a line."""
+    desk, log = begun(tmp_path)
+    follower = start(desk, restart)
+    note = RECORDS[0].replace(b'"uuid": "', b'"uuid": "f').replace(b"please work", b"please think")
+    log.write_bytes(lines([*RECORDS[:10], note, *RECORDS[10:]]))
+    catch_up(follower)
+    follower.settle_all()
+    follower.close()
+    desk.close()
+    clean = Desk(tmp_path / "clean")
+    (clean.logs / log.name).write_bytes(lines([*RECORDS, note]))
+    clean.catch_up()
+    assert not list(desk.out.glob("*.dead-letters.jsonl"))
+    assert bare(desk.transcripts()[SESSION]) == bare(clean.transcripts()[SESSION])
+    assert max(desk.event_ids().values()) == 1
+
+
 def test_truncated_and_new_records(tmp_path: Path, restart: bool) -> None:
     desk, log = begun(tmp_path)
     follower = start(desk, restart)

@@ -54,6 +54,20 @@ def test_what_comes_later_is_read_once_and_in_order(tmp_path: Path) -> None:
     assert b"\n".join(found) + b"\n" == LOG
 
 
+def test_what_is_appended_between_the_look_and_the_reading_is_read_once(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    file = half_read(path)
+    with path.open("ab") as log:
+        log.write(LOG[HALF : HALF + 100])
+        log.flush()
+        assert file.look() == "grown"
+        log.write(LOG[HALF + 100 :])
+    found = read_on(file)
+    assert b"\n".join(found) + b"\n" == LOG[HALF:]
+    assert file.look() == "touched"  # longer than it was at the last look, and all of it is read
+    assert read_on(file) == []
+
+
 def test_a_mark_stands_behind_a_line_end_and_another_reader_goes_on_there(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(LOG[: HALF + 10])

@@ -103,6 +103,18 @@ async def test_a_silent_agent_is_ended_at_the_stall(tmp_path: Path) -> None:
     assert alive(tmp_path) == []
 
 
+async def test_an_agent_that_writes_a_long_record_bit_by_bit_is_not_silent(tmp_path: Path) -> None:
+    """The record takes longer than the stall; its pieces do not."""
+    code = (
+        "import time\nlines = DATA.splitlines(True)\nlongest = max(lines, key=len)\nn = len(longest) // 12\n"
+        "for line in lines:\n    if line is not longest:\n        say(line)\n        continue\n"
+        "    for i in range(0, len(line), n):\n        say(line[i : i + n])\n        time.sleep(0.15)\n"
+    )
+    report = await run(tmp_path, code, WHOLE, stall=1.2)
+    assert stored(report)["status"] == "complete"
+    assert report.end.stopped is None
+
+
 async def test_an_agent_that_ignores_sigterm_is_killed_with_its_group(tmp_path: Path) -> None:
     code = (
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"

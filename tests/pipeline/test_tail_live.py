@@ -1,6 +1,7 @@
 """A real agent, followed live: what was followed is what its finished log says.
 
-Needs `claude` on the path, and a scripted model server (`--script FILE --port N`) in AGENTV_STREAM_MODEL_SERVER.
+Needs `claude` or `codex` on the path, and a scripted model server (`--script FILE --port N`) in
+AGENTV_STREAM_MODEL_SERVER.
 """
 
 import json
@@ -15,11 +16,21 @@ from typing import Any
 
 import pytest
 
-CLAUDE = shutil.which("claude")
 SERVER = os.environ.get("AGENTV_STREAM_MODEL_SERVER")
-pytestmark = pytest.mark.skipif(
-    CLAUDE is None or SERVER is None, reason="needs claude, and a scripted model server in AGENTV_STREAM_MODEL_SERVER"
-)
+PROMPT = "[[script:main]] go"
+CODEX = """
+model = "{model}"
+model_provider = "scripted"
+check_for_update_on_startup = false
+[analytics]
+enabled = false
+[model_providers.scripted]
+name = "scripted"
+base_url = "{url}/v1"
+wire_api = "responses"
+env_key = "SCRIPTED_KEY"
+"""
+pytestmark = pytest.mark.skipif(SERVER is None, reason="needs a scripted model server in AGENTV_STREAM_MODEL_SERVER")
 
 
 @pytest.fixture
@@ -47,29 +58,44 @@ def rows(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in transcript.read_bytes().split(b"\n") if line]
 
 
-def test_the_followed_transcript_is_the_one_made_afterwards(model: str, tmp_path: Path) -> None:
-    assert CLAUDE is not None
-    home = tmp_path / "home"
-    (home / ".claude" / "projects").mkdir(parents=True)
-    environment = os.environ | {
-        "HOME": str(home), "ANTHROPIC_BASE_URL": model, "ANTHROPIC_API_KEY": "sk-dummy", "IS_SANDBOX": "1",
+def claude(home: Path, model: str) -> tuple[Path, list[str], dict[str, str]]:
+    """Where it keeps its logs, its command, its environment."""
+    logs = home / ".claude" / "projects"
+    command = ["claude", "-p", PROMPT, "--dangerously-skip-permissions", "--model", "claude-sonnet-4-5-20250929"]
+    environment = {
+        "ANTHROPIC_BASE_URL": model, "ANTHROPIC_API_KEY": "sk-dummy", "IS_SANDBOX": "1",
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_TELEMETRY": "1", "DISABLE_AUTOUPDATER": "1",
     }  # fmt: skip
-    root = home / ".claude" / "projects"
+    return logs, command, environment
+
+
+def codex(home: Path, model: str, name: str) -> tuple[Path, list[str], dict[str, str]]:
+    """As `claude`; the model's name decides whether it calls its tools by a script (code mode) or one by one."""
+    folder = home / ".codex"
+    folder.mkdir()
+    (folder / "config.toml").write_text(CODEX.format(model=name, url=model))
+    command = ["codex", "exec", "--json", "--dangerously-bypass-approvals-and-sandbox", "--skip-git-repo-check", PROMPT]
+    return folder / "sessions", command, {"CODEX_HOME": str(folder), "SCRIPTED_KEY": "sk-dummy"}
+
+
+@pytest.mark.parametrize("agent", ["claude", "codex gpt-5.6-sol", "codex gpt-5.1-codex"])
+def test_the_followed_transcript_is_the_one_made_afterwards(agent: str, model: str, tmp_path: Path) -> None:
+    name, _, version = agent.partition(" ")
+    if shutil.which(name) is None:
+        pytest.skip(f"needs {name}")
+    home = tmp_path / "home"
+    home.mkdir()
+    root, command, environment = codex(home, model, version) if version else claude(home, model)
+    root.mkdir(parents=True)
     program = [sys.executable, "-m", "agentv_stream"]
     live, after = tmp_path / "live", tmp_path / "after"
-    follow = [*program, "tail", "--all", "--root", f"claude={root}", "--out", str(live), "--until-idle", "8s", "-q"]
+    follow = [*program, "tail", "--all", "--root", f"{name}={root}", "--out", str(live), "--until-idle", "8s", "-q"]
     follower = subprocess.Popen([*follow, "--state", str(tmp_path / "state")])
-    agent = [
-        CLAUDE,
-        "-p",
-        "[[script:main]] go",
-        "--dangerously-skip-permissions",
-        "--model",
-        "claude-sonnet-4-5-20250929",
-    ]
-    subprocess.run(agent, cwd=tmp_path, env=environment, stdin=subprocess.DEVNULL, timeout=60, check=True)
+    everything = os.environ | {"HOME": str(home)} | environment
+    subprocess.run(command, cwd=tmp_path, env=everything, stdin=subprocess.DEVNULL, timeout=60, check=True)
     assert follower.wait(60) == 0
-    (log,) = root.glob("*/*.jsonl")
+    (log,) = root.rglob("*.jsonl")
     subprocess.run([*program, "consume", str(log), "--out", str(after), "-q"], check=False)
     assert rows(live) == rows(after)
+    calls = [call for row in rows(live) for call in row.get("tool_calls", ())]
+    assert [call["status"] for call in calls] == ["ok", "error"]
