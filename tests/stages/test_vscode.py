@@ -3,6 +3,7 @@ from typing import Any
 from agentv_stages.batch import Batch
 from agentv_stages.decode import Decode
 from agentv_stages.event import (
+    AssistantText,
     Notification,
     Reasoning,
     SessionEnd,
@@ -60,6 +61,7 @@ def test_a_request_is_a_prompt_and_the_models_answers() -> None:
         ("AssistantText", "r1-a2"),
     ]
     assert texts(events) == ["Looking.", "Done, see x.py."]
+    assert {e.source.time_ms for e in events if isinstance(e, AssistantText | Reasoning)} == {None}
     infos = [e for e in events if isinstance(e, SessionInfo)]
     assert [(i.session_id, i.title, i.model) for i in infos] == [("s-1", "T", None), (None, None, MODEL)]
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from zlib import crc32
 
 from msgspec import Raw, Struct, field
+from msgspec.structs import replace
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import AssistantText, Level, Notification, Reasoning, Source, TokenUsage, ToolCall, ToolResult
@@ -59,6 +60,7 @@ class Answers:
         self, request: Request, parts: Sequence[Part], source: Source, told: Told, batch: Batch, record: Record
     ) -> None:
         self.parts, self.source, self.told, self.batch, self.record = parts, source, told, batch, record
+        self.untimed = replace(source, time_ms=None)  # the request's time is that of the prompt
         self.request = request
         self.model = model_of(request)
         self.metadata = request.result.metadata if request.result else None
@@ -184,9 +186,9 @@ class Answers:
         self.told.texts[at] = (len(body), crc32(body))
         at = f"{at}-{size}" if size else at
         if kind is Reasoning:
-            self.batch.events.append(Reasoning(self.source, at, self._id(), text, size > 0, self.model))
+            self.batch.events.append(Reasoning(self.untimed, at, self._id(), text, size > 0, self.model))
         else:
-            self.batch.events.append(AssistantText(self.source, at, self._id(), text, size > 0, False, self.model))
+            self.batch.events.append(AssistantText(self.untimed, at, self._id(), text, size > 0, False, self.model))
 
     def _before(self, call: JoinedCall) -> None:
         """Calls that no part shows, of rounds before this call's."""
