@@ -20,7 +20,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -82,6 +82,12 @@ class Case:
     def seconds(self, way: str) -> float:
         """CPU seconds for all files, each in its best round."""
         return sum(min(one.seconds[way]) for one in self.inputs)
+
+    def sums(self, ways: Iterable[str]) -> dict[str, object]:
+        """The files together."""
+        seconds = {way: round(self.seconds(way), 6) for way in ways}
+        counts = {"bytes": self.size, "records": self.records, "events": self.events}
+        return {"files": len(self.inputs), **counts, "seconds": seconds}
 
 
 def read(path: Path) -> tuple[Provider, Dialect, list[Batch]] | None:
@@ -228,6 +234,7 @@ def main() -> int:
     parser.add_argument("--ways", default="decode,calls")
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--out", type=Path, default=OUT / "dialects.json")
+    parser.add_argument("--sums", type=Path, help="writes one row a dialect here, as docs/performance-dialects.json is")
     options = parser.parse_args()
     if not options.corpus:
         parser.error("no corpus: name its folder, or set AGENTV_STREAM_CORPUS")
@@ -260,6 +267,12 @@ def main() -> int:
         }
         for case in measured
     ]
+    if options.sums:
+        sums = {case.dialect.name: case.sums((*ways, "skip")) for case in measured}
+        rounds = f"{options.rounds} rounds; of each file the best"
+        options.sums.write_text(
+            json.dumps({"python": sys.version, "rounds": rounds, "dialects": sums}, indent=1) + "\n"
+        )
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(json.dumps({"python": sys.version, "rounds": options.rounds, "dialects": raw}, indent=1))
     return 0
