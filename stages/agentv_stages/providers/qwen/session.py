@@ -22,24 +22,22 @@ from agentv_stages.event import (
     SessionInfo,
     SlashCommand,
     Source,
-    TokenUsage,
     ToolCall,
     ToolResult,
     UserText,
 )
 from agentv_stages.foreign import other_session
-from agentv_stages.payload import EMPTY_STRING
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.gemini.outcome import SHELL_TOOLS, failure_outcome, success_outcome
+from agentv_stages.providers.qwen.parts import EMPTY, body_of, model_call, read_output
 from agentv_stages.providers.qwen.stream import API_ERROR
+from agentv_stages.providers.qwen.telemetry import Ended, agent_answer, agent_call, agent_of, in_stream
 from agentv_stages.providers.qwen.wire import (
     FunctionResponse,
-    Part,
     Payload,
     SessionLine,
     UiEvent,
     decode_payload,
-    decode_response,
     decode_session,
 )
 from agentv_stages.times import parse_iso
@@ -53,20 +51,11 @@ LOSSES = (
 )
 T = TypeVar("T")
 KEEP = 4096
-EMPTY = (b"", b'""', b"null", b"{}", b"[]")
 QUIET = frozenset(
     ("attribution_snapshot", "at_command", "session_artifact_snapshot", "file_history_snapshot", "agent_color",
      "session_summary", "turn_boundary")
 )  # fmt: skip
 _NO_PAYLOAD = Payload()
-REJECTED = frozenset(("reject", "rejected", "cancel", "cancelled"))
-
-
-class Ended(Struct):
-    """What telemetry said of a call whose result line has not come yet."""
-
-    duration_ms: int | None = None
-    rejected: bool = False
 
 
 class SessionState(Struct):
@@ -187,7 +176,7 @@ class SessionDecoder:
         usage = line.usageMetadata
         if usage is not None and (usage.promptTokenCount is not None or usage.candidatesTokenCount is not None):
             events.append(
-                _usage(
+                model_call(
                     source,
                     message_id,
                     model,
@@ -213,7 +202,7 @@ class SessionDecoder:
     def _user(self, line: SessionLine, source: Source, batch: Batch) -> None:
         message_id, first = self._begin(line, source)
         parts = (line.message.parts if line.message else None) or []
-        bodies = [body for body in map(_body, parts) if body is not None]
+        bodies = [body for body in map(body_of, parts) if body is not None]
         for i, part in enumerate(parts):
             if part.functionResponse is not None:
                 batch.events.append(self._response(part.functionResponse, line, f"-{first + i}", source))
@@ -244,7 +233,7 @@ class SessionDecoder:
 
     def _response(self, response: FunctionResponse, line: SessionLine, at: str, source: Source) -> ToolResult:
         call_id = response.id or (line.toolCallResult.callId if line.toolCallResult else None) or ""
-        output, failed = _output(response.response)
+        output, failed = read_output(response.response)
         data = bytes(output) if output is not None else b""
         key = self.state.calls.pop(call_id, None)
         ended = self._take(key) if key else None
@@ -302,7 +291,7 @@ class SessionDecoder:
             if event is not None:
                 if event.error_message is not None:
                     return False
-                if _agent(event) is not None and (event.function_name or event.input_token_count is not None):
+                if agent_of(event) is not None and (event.function_name or event.input_token_count is not None):
                     return False
                 if event.function_name is not None:
                     self._ended(event)
@@ -326,7 +315,7 @@ class SessionDecoder:
             batch.ignore("rewind")
 
     def _telemetry(self, event: UiEvent, source: Source, batch: Batch) -> None:
-        agent = _agent(event)
+        agent = agent_of(event)
         if event.error_message is not None:
             text = event.error_message[:2000]
             batch.events.append(Notification(source, "", "api_error", text, "warning"))
@@ -334,68 +323,18 @@ class SessionDecoder:
                 state = self.state
                 state.failed, state.failed_row, state.failed_offset = text, source.row, source.offset
         elif agent is not None and event.function_name is not None:
-            _agent_call(event, event.function_name, _in_stream(source, agent, None), batch)
+            agent_call(event, event.function_name, in_stream(source, agent), batch)
         elif agent is not None:
-            self._agent_answer(event, _in_stream(source, agent, None), batch)
+            agent_answer(event, in_stream(source, agent), batch)
 
     def _ended(self, event: UiEvent) -> None:
-        duration = None if event.duration_ms is None else round(event.duration_ms)
-        ended = Ended(duration, event.decision in REJECTED)
+        ended = Ended.of(event)
         key = _key(event.function_name or "", event.function_args or EMPTY_OBJECT)
         waiting = self.state.ended.get(key)
         if waiting is None:
             _put(self.state.ended, key, [ended])
         elif len(waiting) < KEEP:
             waiting.append(ended)
-
-    def _agent_answer(self, event: UiEvent, source: Source, batch: Batch) -> None:
-        message_id = event.response_id or source.base_id
-        if bytes(event.response_text) not in EMPTY:
-            text = event.response_text or EMPTY_STRING
-            batch.events.append(AssistantText(source, "", message_id, text, False, False, event.model))
-        batch.events.append(
-            _usage(
-                source,
-                message_id,
-                event.model,
-                event.input_token_count,
-                event.cached_content_token_count,
-                event.output_token_count,
-                event.thoughts_token_count,
-                event.total_token_count,
-            )
-        )
-
-
-def _agent_call(event: UiEvent, name: str, source: Source, batch: Batch) -> None:
-    """A sub-agent's call: telemetry knows its input and its end, not its output."""
-    message_id = event.response_id or source.base_id
-    duration = None if event.duration_ms is None else round(event.duration_ms)
-    began = source
-    if duration is not None and source.time_ms is not None:
-        began = _in_stream(source, source.stream, source.time_ms - duration)
-    given = event.function_args or EMPTY_OBJECT
-    call_id = f"{source.base_id}-call"
-    batch.events.append(ToolCall(began, "", message_id, call_id, name, given, None, event.model))
-    outcome: Outcome = "ok" if event.success or event.status == "success" else "error"
-    if event.decision in REJECTED:
-        outcome = "denied"
-    elif event.status == "cancelled":
-        outcome = "cancelled"
-    batch.events.append(ToolResult(source, "", call_id, None, outcome, None, duration))
-
-
-def _agent(event: UiEvent) -> str | None:
-    """The stream of a sub-agent: prompt ids are `<session>#<agent>#<n>` there, the main thread's have no middle."""
-    pieces = (event.prompt_id or "").split("#")
-    if len(pieces) == 3 and pieces[1]:
-        return f"subagent:{pieces[1]}"
-    return f"subagent:{event.subagent_name}" if event.subagent_name else None
-
-
-def _in_stream(source: Source, stream: str, time_ms: int | None) -> Source:
-    when = source.time_ms if time_ms is None else time_ms
-    return Source(source.file, source.row, source.offset, source.length, when, stream, source.base_id)
 
 
 def _key(name: str, given: Raw) -> str:
@@ -406,45 +345,3 @@ def _put(known: dict[str, T], key: str, value: T) -> None:
     if len(known) >= KEEP:
         del known[next(iter(known))]
     known[key] = value
-
-
-def _body(part: Part) -> bytes | None:
-    """A part as a content block; None for one that is no input of a person."""
-    if part.text:
-        return b'{"text":' + bytes(part.text) + b"}"
-    if part.inlineData:
-        return b'{"inlineData":' + bytes(part.inlineData) + b"}"
-    if part.fileData:
-        return b'{"fileData":' + bytes(part.fileData) + b"}"
-    return None
-
-
-def _output(raw: Raw) -> tuple[Raw | None, bool]:
-    """What the model reads of a function response, and whether it is an error."""
-    data = bytes(raw)
-    if data in EMPTY:
-        return None, False
-    if data[:1] != b"{":
-        return raw, False
-    response = decode_response(data)
-    if response.output:
-        return (None if bytes(response.output) in EMPTY else response.output), False
-    if response.error:
-        return response.error, True
-    return raw, False
-
-
-def _usage(
-    source: Source,
-    key: str,
-    model: str | None,
-    prompt: int | None,
-    cached: int | None,
-    output: int | None,
-    thoughts: int | None,
-    total: int | None,
-) -> TokenUsage:
-    """One model call. Output includes thoughts, except where the total says that they come on top."""
-    if thoughts and output is not None and prompt is not None and total == prompt + output + thoughts:
-        output += thoughts
-    return TokenUsage(source, "", key, "call", model, prompt, cached, None, None, output, thoughts)

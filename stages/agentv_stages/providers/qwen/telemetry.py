@@ -1,0 +1,81 @@
+"""Telemetry in Qwen Code's sessions: how calls ended, and all that is known of sub-agents.
+
+Source: Qwen Code 0.14 to 0.21, system lines `ui_telemetry`.
+"""
+
+from msgspec import Struct
+
+from agentv_stages.batch import Batch
+from agentv_stages.event import EMPTY_OBJECT, AssistantText, Outcome, Source, ToolCall, ToolResult
+from agentv_stages.payload import EMPTY_STRING
+from agentv_stages.providers.qwen.parts import EMPTY, model_call
+from agentv_stages.providers.qwen.wire import UiEvent
+
+REJECTED = frozenset(("reject", "rejected", "cancel", "cancelled"))
+
+
+class Ended(Struct):
+    """What telemetry said of a call whose result line has not come yet."""
+
+    duration_ms: int | None = None
+    rejected: bool = False
+
+    @classmethod
+    def of(cls, event: UiEvent) -> "Ended":
+        return cls(_duration(event), event.decision in REJECTED)
+
+
+def agent_of(event: UiEvent) -> str | None:
+    """The stream of a sub-agent: prompt ids are `<session>#<agent>#<n>` there, the main thread's have no middle."""
+    pieces = (event.prompt_id or "").split("#")
+    if len(pieces) == 3 and pieces[1]:
+        return f"subagent:{pieces[1]}"
+    return f"subagent:{event.subagent_name}" if event.subagent_name else None
+
+
+def in_stream(source: Source, stream: str, time_ms: int | None = None) -> Source:
+    """The same place on another stream, at another time if one is given."""
+    when = source.time_ms if time_ms is None else time_ms
+    return Source(source.file, source.row, source.offset, source.length, when, stream, source.base_id)
+
+
+def agent_call(event: UiEvent, name: str, source: Source, batch: Batch) -> None:
+    """A sub-agent's call: telemetry knows its input and its end, not its output."""
+    message_id = event.response_id or source.base_id
+    duration = _duration(event)
+    began = source
+    if duration is not None and source.time_ms is not None:
+        began = in_stream(source, source.stream, source.time_ms - duration)
+    given = event.function_args or EMPTY_OBJECT
+    call_id = f"{source.base_id}-call"
+    batch.events.append(ToolCall(began, "", message_id, call_id, name, given, None, event.model))
+    outcome: Outcome = "ok" if event.success or event.status == "success" else "error"
+    if event.decision in REJECTED:
+        outcome = "denied"
+    elif event.status == "cancelled":
+        outcome = "cancelled"
+    batch.events.append(ToolResult(source, "", call_id, None, outcome, None, duration))
+
+
+def agent_answer(event: UiEvent, source: Source, batch: Batch) -> None:
+    """A sub-agent's answer: its text and its tokens."""
+    message_id = event.response_id or source.base_id
+    if bytes(event.response_text) not in EMPTY:
+        text = event.response_text or EMPTY_STRING
+        batch.events.append(AssistantText(source, "", message_id, text, False, False, event.model))
+    batch.events.append(
+        model_call(
+            source,
+            message_id,
+            event.model,
+            event.input_token_count,
+            event.cached_content_token_count,
+            event.output_token_count,
+            event.thoughts_token_count,
+            event.total_token_count,
+        )
+    )
+
+
+def _duration(event: UiEvent) -> int | None:
+    return None if event.duration_ms is None else round(event.duration_ms)
