@@ -21,7 +21,7 @@ from agentv_stages.event import (
     UserText,
 )
 from agentv_stages.payload import EMPTY_STRING, decode_json, text_of, to_raw
-from agentv_stages.providers.pi.wire import Answer, Block, PiMessage, decode_blocks, first_byte, given
+from agentv_stages.providers.pi.wire import Answer, Block, PiMessage, Prompt, decode_blocks, first_byte, given
 
 PARTS = tuple(f"-{i}" for i in range(64))
 STATUS_OF_STOP: dict[str, Status] = {
@@ -172,7 +172,7 @@ def unwrapped(arguments: Raw) -> Raw:
     return to_raw(value) if isinstance(value, dict) else arguments
 
 
-def user(message: PiMessage, message_id: str, source: Source, batch: Batch) -> None:
+def user(message: PiMessage | Prompt, message_id: str, source: Source, batch: Batch) -> None:
     """Appends a prompt."""
     if given(message.content):
         batch.events.append(UserText(source, "", message.content, message_id))

@@ -45,6 +45,7 @@ from agentv_stages.providers.pi.wire import (
     Line,
     MessageEnd,
     PiMessage,
+    Prompt,
     ToolEnd,
     ToolStart,
     decode_compaction,
@@ -130,6 +131,8 @@ class StreamDecoder:
             message = line.message
             if isinstance(message, Answer):
                 self._answer(message, message.content, self._source(record, message.timestamp), record, batch)
+            elif isinstance(message, Prompt):
+                user(message, f"m{record.row}", self._source(record, message.timestamp), batch)
             elif (message.tool_call_id or "") not in state.open:  # `tool_execution_end` told it, as nearly always
                 batch.ignore("message_end/toolResult")
             else:

@@ -146,8 +146,13 @@ class ResultCopy(Struct, gc=False, rename="camel", tag_field="role", tag="toolRe
     tool_call_id: str | None = None
 
 
+class Prompt(Struct, gc=False, tag_field="role", tag="user"):
+    content: Raw = ABSENT
+    timestamp: float | str | None = None
+
+
 class MessageEnd(Struct, gc=False, tag_field="type", tag="message_end"):
-    message: Answer | ResultCopy
+    message: Answer | ResultCopy | Prompt
 
 
 class AnyMessageEnd(Struct, gc=False):
