@@ -62,6 +62,7 @@ from agentv_stages.times import from_epoch
 
 _UPDATE = b'{"type":"message_update"'
 _PARTIAL = b',"partial":'
+_HEAD, _MEMBER = len(_UPDATE), len(_PARTIAL)
 _AROUND = len(b'},"message":}')
 _LEAST = 64  # bytes of a snapshot: an equal part that is shorter proves nothing
 _SHORT = 512  # bytes up to which the parser is as fast as a look at the snapshots
@@ -356,7 +357,7 @@ def _twice(data: bytes) -> bool:
 
     No other record can stand in it then: it would have to be in both. Takes a third of the parser's time.
     """
-    begin = data.find(_PARTIAL, len(_UPDATE)) + len(_PARTIAL)
+    begin = data.find(_PARTIAL, _HEAD) + _MEMBER
     size = (len(data) - begin - _AROUND) >> 1
     return size > _LEAST and data[begin : begin + size] == data[-1 - size : -1]
 
