@@ -332,6 +332,23 @@ def test_replaced_by_a_longer_copy_as_editors_do(tmp_path: Path, restart: bool) 
     assert not any(said.startswith(("rewritten", "replaced")) for said in desk.said)
 
 
+def test_a_deleted_log_is_told_once_whoever_follows_and_goes_on_when_it_comes_back(tmp_path: Path) -> None:
+    desk, log = begun(tmp_path)
+    follower = start(desk, False)
+    log.rename(tmp_path / "away")
+    for _ in range(3):
+        catch_up(follower)
+        follower.settle_all()
+        follower.close()
+        follower = desk.follower()
+    assert desk.said.count("deleted") == 1
+    (tmp_path / "away").rename(log)
+    catch_up(follower)
+    with log.open("ab") as file:
+        file.write(lines(LAST))
+    check(desk, tmp_path, follower, in_order=True)
+
+
 def test_a_deleted_log_keeps_its_transcript(tmp_path: Path, restart: bool) -> None:
     desk, log = begun(tmp_path)
     follower = start(desk, restart)

@@ -52,8 +52,8 @@ class CursorError(AgentvStreamError):
 class InputRow(Struct):
     """One file of a session.
 
-    `state`: `live`; `done` (nothing more comes from it); `copy` (another file is read instead); `document` (a whole
-    file that is rewritten); `other` (no log).
+    `state`: `live`; `gone` (deleted; its transcript stays); `done` (nothing more comes from it); `copy` (another file
+    is read instead); `document` (a whole file that is rewritten); `other` (no log).
     """
 
     path: str

@@ -183,7 +183,9 @@ class Follower:
                 got = session.read(one, now_ms, left)
                 left -= got
                 self.counts.bytes += got
-            entry.signature, entry.gone = one.file.signature, False
+            entry.signature = one.file.signature
+            if change != "gone":
+                entry.gone = one.gone = False
             if session.given_up:
                 entry.kind = "refused"
                 session.unsettled = False

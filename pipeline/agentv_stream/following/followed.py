@@ -34,6 +34,7 @@ class Input:
     state: str = "live"
     generation: int = 0
     repeated: Repeated = field(default_factory=Repeated)
+    gone: bool = False  # no file stands there any more
     mute_until: int = 0  # what stands before this offset is worked off but not told
 
     @property
@@ -339,7 +340,8 @@ class Followed:
         )  # fmt: skip
         whole_document = self.document
         for one in self.inputs:
-            state = "other" if self.strange else "document" if whole_document else one.state
+            state = "gone" if one.gone and one.state == "live" else one.state
+            state = "other" if self.strange else "document" if whole_document else state
             read, mark = one.file.signature_read(), one.file.mark()
             row.inputs.append(InputRow(one.path, state, one.generation, read, mark, one.repeated.skipped, one.context))
         if chain is not None and not self.strange:
@@ -368,7 +370,9 @@ class Followed:
         for kept in row.inputs:
             mark = kept.mark if row.state is not None else None
             file = self._log(kept.path, mark)
-            one = Input(file, kept.context, kept.state, kept.generation, Repeated(skipped=kept.skipped))
+            gone = kept.state == "gone"
+            state = "live" if gone else kept.state
+            one = Input(file, kept.context, state, kept.generation, Repeated(skipped=kept.skipped), gone)
             file.identity = None if kept.signature is None else (kept.signature.device, kept.signature.inode)
             self.inputs.append(one)
             if kept.generation and file.position and not is_stored(kept.path):

@@ -115,7 +115,7 @@ class Register:
 
     def _replaced(self, row: SessionRow) -> bool:
         """Whether other files stand where a session's stood that has to be read from its beginning."""
-        live = [one for one in row.inputs if one.state == "live" and one.mark.head_length]
+        live = [one for one in row.inputs if one.state in ("live", "gone") and one.mark.head_length]
         return any(not holds(self.files, one.path, one.mark) for one in live)
 
     def _forget(self, session: Followed) -> None:
@@ -186,7 +186,8 @@ class Register:
             kind: Literal["input", "copy", "ignored"] = "input"
             if one.state in ("copy", "other"):
                 kind = "copy" if one.state == "copy" else "ignored"
-            self.entries[one.path] = Entry(None if again else one.signature, row.id, kind)
+            signature = None if again else one.signature
+            self.entries[one.path] = Entry(signature, row.id, kind, gone=one.state == "gone")
 
     def drop(self, session: Followed) -> None:
         """Out of memory with it."""

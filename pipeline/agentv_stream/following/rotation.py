@@ -195,6 +195,7 @@ class Rotation:
         if entry is not None:
             entry.gone, entry.kind, entry.signature = False, "input", None
             self._entries[path] = entry
+        one.gone = False
         session.dirty = True
         self._names.setdefault(_name(path), []).append(path)
         self.moved.add(session.number)
@@ -219,7 +220,7 @@ class Rotation:
             return
         if entry is not None and not entry.gone:
             self._say("deleted", path=one.path)
-            entry.gone = session.dirty = True
+            entry.gone = one.gone = session.dirty = True
 
     def _copy_of(self, session: Followed, one: Input) -> str | None:
         """Another file that holds what was read of this one: compressed beside it, or of its name in another folder."""
