@@ -212,6 +212,17 @@ def test_the_final_output_of_a_partial_stream_replaces_the_placeholder() -> None
     assert batch.ignored == {"stream_event": 7}
 
 
+def test_a_result_that_stands_alone_tells_the_answer() -> None:
+    """`--output-format json` prints one object."""
+    alone = line("result", subtype="success", result="All done.", uuid="r", total_cost_usd=0.1)
+    assert texts(tell(alone).events) == ["All done."]
+    failed = line("result", subtype="success", is_error=True, result="API Error: 529", uuid="r", total_cost_usd=0)
+    assert only(tell(failed), AssistantText).synthetic
+    for nothing in ("", None):
+        assert texts(tell(line("result", subtype="success", result=nothing, total_cost_usd=0)).events) == []
+    assert texts(tell(answer({"type": "text", "text": "All done."}), alone).events) == ["All done."]
+
+
 def test_a_synthetic_answer_is_marked_and_uses_no_tokens() -> None:
     batch = tell(answer({"type": "text", "text": "API Error: 529"}, message={"model": "<synthetic>", "usage": USAGE}))
     assert only(batch, AssistantText).synthetic

@@ -180,6 +180,14 @@ def test_the_model_call_tells_which_calls_are_one_answer() -> None:
     assert ids(events_of(STREAM, given)) == ["m0", "m0", "m0", "m0", "m6", "m6"]
 
 
+def test_a_result_that_stands_alone_tells_the_answer() -> None:
+    """`--output-format json` prints one object."""
+    ended = {"type": "result", "subtype": "success", "is_error": False, "duration_ms": 5, "result": "All done.",
+             "session_id": "s-1", "request_id": "r-1"}  # fmt: skip
+    assert texts(events_of(STREAM, lines(ended))) == ["All done."]
+    assert texts(events_of(STREAM, lines(said("All done."), ended))) == ["All done."]
+
+
 def test_without_model_calls_an_answer_ends_with_a_result() -> None:
     ok = {"exitCode": 0}
     given = lines(

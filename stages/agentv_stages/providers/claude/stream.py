@@ -8,7 +8,17 @@ the whole block, which is the one that counts. Lines of a sub-agent bear the id 
 from msgspec import Raw, Struct, field
 
 from agentv_stages.batch import Batch, Record
-from agentv_stages.event import Level, Notification, Retract, SessionEnd, SessionInfo, Source, Status, TokenUsage
+from agentv_stages.event import (
+    AssistantText,
+    Level,
+    Notification,
+    Retract,
+    SessionEnd,
+    SessionInfo,
+    Source,
+    Status,
+    TokenUsage,
+)
 from agentv_stages.foreign import CLAUDE_ENVELOPE, other_session
 from agentv_stages.payload import text_of
 from agentv_stages.provider import DecodeContext
@@ -39,6 +49,7 @@ LOSSES = (
     "texts of sub-agents that ran in the foreground are not printed",
     "most lines have no time",
     "an answer that an error broke off is not printed",
+    "with --output-format json only the last answer is printed, and no call",
 )
 QUIET_TYPES = frozenset(
     ("tool_progress", "auth_status", "keep_alive", "control_request", "control_response", "control_cancel_request",
@@ -227,6 +238,10 @@ class StreamDecoder:
                            usage.cache_write_1h, usage.output)
             )  # fmt: skip
         status: Status = "complete"
+        if record.row == 0 and len(line.result) > 2 and bytes(line.result)[:1] == b'"':
+            # `--output-format json` prints nothing else: the answer stands here alone
+            key = line.uuid or f"result{record.row}"
+            batch.events.append(AssistantText(source, "-result", key, line.result, False, bool(line.is_error)))
         if line.terminal_reason in ABORTED:
             status = "interrupted"
         elif line.is_error or line.subtype not in ("success", ""):

@@ -210,6 +210,9 @@ class StreamDecoder:
         bad = data.is_error or data.subtype not in (None, "success")
         status: Status = "error" if bad else "complete"
         reason = text_of(data.result) if bad and data.result not in wire.NOTHING else None
+        if record.row == 0 and data.result not in wire.NOTHING:  # `--output-format json`: the answer stands here alone
+            key = data.request_id or f"result-{source.row}"
+            batch.events.append(AssistantText(source, "-result", key, text_json(data.result), False, bad))
         took = round(data.duration_ms) if data.duration_ms is not None else None
         cost = used.totalCost if used is not None else None
         batch.events.append(SessionEnd(source, "", status, reason, cost, took, None, Raw(record.data)))
