@@ -20,7 +20,7 @@ from agentv_stages.event import (
 )
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.gemini import PROVIDER
-from agentv_stages.providers.gemini.chat import KEEP
+from agentv_stages.providers.gemini.state import KEEP
 from support.decoding import (
     asked_calls,
     best,

@@ -1,0 +1,128 @@
+"""The model's answers of Gemini's chat recordings to events: an answer as it stands in, what is new of it out."""
+
+from zlib import crc32
+
+from msgspec import Raw
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import (
+    EMPTY_OBJECT,
+    AssistantText,
+    Notification,
+    Reasoning,
+    Source,
+    TokenUsage,
+    ToolCall,
+    ToolResult,
+)
+from agentv_stages.payload import to_raw
+from agentv_stages.providers.gemini.names import tool_name
+from agentv_stages.providers.gemini.outcome import SHELL_TOOLS
+from agentv_stages.providers.gemini.parts import is_empty, message_text
+from agentv_stages.providers.gemini.prompts import Session
+from agentv_stages.providers.gemini.results import outcome_of, output_of, plain_output
+from agentv_stages.providers.gemini.state import Told, remember
+from agentv_stages.providers.gemini.wire import Call, CallHead, ChatMessage, PlainCall, PlainMessage, Tokens
+from agentv_stages.times import parse_iso
+
+ENDED = frozenset(("success", "error", "cancelled"))
+PARTS = tuple(f"-tool-{i}" for i in range(64))
+
+
+def tell(
+    at: Session, message: ChatMessage | PlainMessage, told: Told, source: Source, record: Record, batch: Batch
+) -> None:
+    """What is new of an answer: its thoughts, calls, results, text and tokens."""
+    events = batch.events
+    before = len(events)
+    model = message.model
+    message_id = source.base_id
+    if model is not None and model != at.state.model:
+        at.facts(source, batch, None, model, None)
+    thoughts = message.thoughts
+    if thoughts:
+        for i in range(told.thoughts, len(thoughts)):
+            subject, text = thoughts[i].subject, thoughts[i].description or ""
+            text = f"{subject}: {text}" if subject and text else subject or text
+            events.append(Reasoning(source, f"-thought-{i}", message_id, to_raw(text), False, model))
+        told.thoughts = max(told.thoughts, len(thoughts))
+    if message.toolCalls:
+        for i, call in enumerate(message.toolCalls):
+            _call(at, call, i, source, model, record, batch)
+    if len(message.content) != 2 or message.parts:  # `""`
+        _say(message_text(message, source, batch), told, source, model, batch)
+    tokens = message.tokens
+    if tokens is not None:
+        figures = (tokens.input, tokens.cached, tokens.output, tokens.thoughts)
+        if figures != told.tokens:
+            suffix = f"-{record.row}" if told.tokens else ""
+            told.tokens = figures
+            events.append(_usage(source, suffix, tokens, model))
+    if len(events) == before:
+        batch.ignore("gemini/again")
+
+
+def _say(text: Raw, told: Told, source: Source, model: str | None, batch: Batch) -> None:
+    """Tells a text, or what was added to it; a text that became another one stays as it was told."""
+    body = bytes(text)[1:-1]
+    if len(body) <= told.size:
+        return
+    if told.size:
+        if crc32(body[: told.size]) != told.crc:
+            batch.ignore("gemini/rewritten")
+            return
+        text = Raw(b'"' + body[told.size :] + b'"')
+    at = f"-{told.size}" if told.size else ""
+    batch.events.append(AssistantText(source, at, source.base_id, text, told.size > 0, False, model))
+    told.size, told.crc = len(body), crc32(body)
+
+
+def _call(
+    at: Session, call: CallHead, index: int, source: Source, model: str | None, record: Record, batch: Batch
+) -> None:
+    calls, suffix = at.state.calls, PARTS[index] if index < 64 else f"-tool-{index}"
+    call_id = call.id or f"{source.base_id}{suffix}"
+    name = call.name or "unknown"
+    done = calls.get(call_id)
+    if done is None:
+        remember(calls, call_id, False)
+        asked = tool_name(name, call.displayName)
+        given = call.args or EMPTY_OBJECT
+        batch.events.append(ToolCall(source, suffix, source.base_id, call_id, asked, given, at.parent_call, model))
+        if call.status == "awaiting_approval":
+            text = f"{name} waits for approval"
+            batch.events.append(Notification(source, suffix, "permission_request", text, "info", call_id))
+    if done:
+        return
+    if isinstance(call, PlainCall):
+        if call.status not in ENDED and not call.result:
+            return
+        output, failed = plain_output(call, index, record, source, batch)
+    else:
+        assert isinstance(call, Call)
+        if call.status not in ENDED and is_empty(call.result):
+            return
+        output, failed = output_of(call, source, batch)
+    calls[call_id] = True
+    status = "error" if failed and call.status == "success" else call.status
+    outcome, exit_code = outcome_of(output, status, name in SHELL_TOOLS)
+    # The message's time is when the answer began; a result without a time of its own has none.
+    ended = Source(
+        source.file,
+        source.row,
+        source.offset,
+        source.length,
+        parse_iso(call.timestamp),
+        source.stream,
+        source.base_id,
+    )
+    batch.events.append(ToolResult(ended, suffix, call_id, output, outcome, exit_code, None, call.agentId))
+
+
+def _usage(source: Source, at: str, tokens: Tokens, model: str | None) -> TokenUsage:
+    output = tokens.output
+    if output is not None and tokens.thoughts:
+        output += tokens.thoughts
+    return TokenUsage(
+        source, at, source.base_id, "call", model, tokens.input, tokens.cached, None, None, output, tokens.thoughts
+    )

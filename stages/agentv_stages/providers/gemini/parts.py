@@ -1,0 +1,49 @@
+"""The content of Gemini's messages: a raw payload in, its parts or its text out."""
+
+from msgspec import Raw, ValidationError
+
+from agentv_stages.batch import Batch
+from agentv_stages.event import Source
+from agentv_stages.fault import Fault
+from agentv_stages.payload import EMPTY_STRING, text_of, to_raw
+from agentv_stages.providers.gemini.wire import MessageHead, Part, decode_part, decode_parts
+from agentv_stages.pruning import fitting
+
+EMPTY = (b"", b'""', b"null", b"[]", b"{}")
+
+
+def head_of(raw: Raw, size: int = 1) -> bytes:
+    """The first bytes of a payload. It can have a megabyte: nothing here copies one to look at it."""
+    return bytes(memoryview(raw)[:size])
+
+
+def is_empty(raw: Raw) -> bool:
+    return len(raw) < 5 and bytes(raw) in EMPTY
+
+
+def parts_of(content: Raw, source: Source, batch: Batch) -> list[Part | str]:
+    """The parts of a content; those of other shapes are left out, and a fault."""
+    if is_empty(content):
+        return []
+    try:
+        found = decode_parts(content)
+    except ValidationError as error:
+        data, kept = bytes(content), [*fitting(content, decode_part)]
+        batch.faults.append(Fault("schema", batch.file, source.row, source.offset, source.length, str(error), data))
+        return kept
+    return [found] if isinstance(found, Part) else found
+
+
+def message_text(message: MessageHead, source: Source, batch: Batch) -> Raw:
+    """The text of a message as one JSON string."""
+    content = message.content
+    data = bytes(content)
+    if data[:1] == b'"' and (len(data) > 2 or not message.parts):
+        return content
+    if data[:1] not in (b"[", b"{"):
+        content = message.parts
+    texts = [
+        part if isinstance(part, str) else text_of(part.text) if part.text else ""
+        for part in parts_of(content, source, batch)
+    ]
+    return to_raw("".join(texts)) if texts else EMPTY_STRING

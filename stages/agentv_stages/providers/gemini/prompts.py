@@ -1,0 +1,74 @@
+"""The user's records of Gemini's chat recordings to events: prompts, slash commands, and results that came late."""
+
+import re
+from typing import Protocol
+
+from msgspec import Raw
+
+from agentv_stages.batch import Batch
+from agentv_stages.event import SlashCommand, Source, ToolResult, UserText
+from agentv_stages.payload import text_of
+from agentv_stages.providers.gemini.outcome import SHELL_TOOLS
+from agentv_stages.providers.gemini.parts import head_of, parts_of
+from agentv_stages.providers.gemini.results import outcome_of, response_of
+from agentv_stages.providers.gemini.state import ChatState
+from agentv_stages.providers.gemini.wire import FunctionResponse, MessageHead, Part
+
+CONTEXT = b"<session_context>"
+LOOP = b'"System: Potential loop detected'
+_DIRECTORY = re.compile(r"Workspace Director(?:ies|y):\**\s*(?:-\s+)?(/[^\n]*|[A-Za-z]:\\[^\n]*)")
+_COMMAND = re.compile(r"(/[a-zA-Z][\w:-]*)(?:\s+(.*))?\s*\Z", re.DOTALL)
+
+
+class Session(Protocol):
+    """What the decoder of a recording offers to the functions here and in `answers`."""
+
+    state: ChatState
+    parent_call: str | None
+
+    def facts(
+        self, source: Source, batch: Batch, session_id: str | None, model: str | None, directories: list[str] | None
+    ) -> None: ...
+
+
+def tell(at: Session, message: MessageHead, source: Source, batch: Batch) -> None:
+    """A user's record that was not told yet."""
+    content = message.content or message.parts
+    if head_of(content) == b'"':
+        _user_text(at, content, source, batch)
+        return
+    parts = parts_of(content, source, batch)
+    answers = [part.functionResponse for part in parts if isinstance(part, Part) and part.functionResponse]
+    for i, answer in enumerate(answers):
+        _late_result(at, answer, i, source, batch)
+    if len(answers) < len(parts):
+        _user_text(at, content, source, batch)
+    elif answers:
+        batch.ignore("user/function_response")
+    else:
+        batch.ignore("user/empty")
+
+
+def _user_text(at: Session, body: Raw, source: Source, batch: Batch) -> None:
+    head = head_of(body, 64)
+    context = CONTEXT in head
+    if context and at.state.cwd is None:
+        found = _DIRECTORY.search(text_of(body))
+        if found:
+            at.facts(source, batch, None, None, [found[1].strip()])
+    if b'"/' in head:
+        command = _COMMAND.match(text_of(body))
+        if command:
+            batch.events.append(SlashCommand(source, "", command[1], command[2] or None))
+            return
+    batch.events.append(UserText(source, "", body, source.base_id, context or LOOP in head))
+
+
+def _late_result(at: Session, answer: FunctionResponse, index: int, source: Source, batch: Batch) -> None:
+    """A result that stands only in the next user record, because the answer was not written again."""
+    if answer.id is None or at.state.calls.get(answer.id, True):
+        return
+    at.state.calls[answer.id] = True
+    output, failed = response_of(answer.response)
+    outcome, exit_code = outcome_of(output, "error" if failed else "success", answer.name in SHELL_TOOLS)
+    batch.events.append(ToolResult(source, f"-tool-{index}", answer.id, output, outcome, exit_code))

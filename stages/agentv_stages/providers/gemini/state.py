@@ -1,0 +1,41 @@
+"""What the decoder of Gemini's chat recordings remembers between lines."""
+
+from typing import TypeVar
+
+from msgspec import Struct, field
+
+T = TypeVar("T")
+KEEP = 4096
+
+
+class Told(Struct):
+    """What was told of a message: bytes and checksum of its text, number of thoughts, its tokens."""
+
+    size: int = 0
+    crc: int = 0
+    thoughts: int = 0
+    tokens: tuple[int | None, ...] = ()
+
+
+class ChatState(Struct):
+    """What is remembered between lines. `calls`: id -> whether its result was told.
+
+    `started`: a message was recorded on a line of its own; from then on `$set` only repeats messages.
+    `copying`: records repeat the history for a new context.
+    """
+
+    session_id: str | None = None
+    model: str | None = None
+    cwd: str | None = None
+    started: bool = False
+    copying: bool = False
+    messages: dict[str, Told] = field(default_factory=dict[str, Told])
+    calls: dict[str, bool] = field(default_factory=dict[str, bool])
+
+
+def remember(known: dict[str, T], key: str, value: T) -> T:
+    """Adds an entry, in the place of the oldest of `KEEP`."""
+    if len(known) >= KEEP:
+        del known[next(iter(known))]
+    known[key] = value
+    return value
