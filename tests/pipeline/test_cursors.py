@@ -17,7 +17,9 @@ BIG = 2**64 - 1  # inodes are unsigned, SQLite's integers are not
 def row(store: CursorStore, main: str = "/logs/a.jsonl") -> SessionRow:
     signature = Signature(BIG, BIG - 1, 500, 1_700_000_000_000_000_000, 1_700_000_000_000_000_001)
     inputs = [
-        InputRow(main, "live", 1, signature, Mark(480, 7, digest(b"h"), 100, digest(b"t"), 50), 2, DecodeContext(main)),
+        InputRow(
+            main, "live", 1, signature, Mark(480, 7, digest(b"h"), 100, digest(b"t"), 50), 2, DecodeContext(main), True
+        ),
         InputRow("/logs/sub.jsonl", "done", 0, None, Mark(), 0, DecodeContext("/logs/sub.jsonl", "s", "call", "ses")),
     ]
     return SessionRow(
@@ -109,6 +111,28 @@ def test_another_version_and_a_file_that_is_no_database_are_told(tmp_path: Path)
     (tmp_path / "other" / FILE).write_bytes(b"no database at all" * 100)
     with pytest.raises(CursorError, match="cannot use"):
         CursorStore(tmp_path / "other", "here", read_only=True)
+
+
+def test_cursors_of_version_1_are_brought_to_this_one(tmp_path: Path) -> None:
+    store = CursorStore(tmp_path, "here")
+    one = row(store)
+    put(store, one, b"aaaaaaaa")
+    store.close()
+    with sqlite3.connect(tmp_path / FILE) as database:
+        database.execute("ALTER TABLE input DROP COLUMN repeating")
+        database.execute("PRAGMA user_version=1")
+    database.close()
+    store = CursorStore(tmp_path, "here")
+    back = store.load(one.id)
+    assert back is not None
+    assert [kept.repeating for kept in back.inputs] == [False, False]
+    one.inputs[0].repeating, one.committed_ms = False, back.committed_ms
+    assert (back, store.seen(one.id)) == (one, {b"aaaaaaaa": 1})
+    put(store, one)
+    store.close()
+    with sqlite3.connect(tmp_path / FILE) as database:
+        assert database.execute("PRAGMA user_version").fetchone() == (2,)
+    database.close()
 
 
 def test_what_cannot_be_opened_leaves_nothing_open(tmp_path: Path) -> None:

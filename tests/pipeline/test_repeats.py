@@ -1,5 +1,6 @@
 """What a log repeats is skipped, as often as it was taken; what only looks alike is not."""
 
+import gzip
 from pathlib import Path
 
 from agentv_stages.batch import Batch, Record
@@ -76,6 +77,20 @@ def test_after_a_restart_what_stands_before_the_position_is_no_repetition_any_mo
     assert one.known == {record_hash(A): 1, record_hash(B): 1, record_hash(C): 1}
     Seen(lambda: dict(stored)).gone_on(one, GrowingFile(str(tmp_path / "gone"), OpenFiles()), 10)
     assert one.known == stored
+    packed = tmp_path / "log.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    Seen(lambda: dict(stored)).gone_on(one, GrowingFile(str(packed), OpenFiles()), len(A) + 1)
+    assert one.known == {record_hash(A): 1, record_hash(B): 1, record_hash(C): 1}
+
+
+def test_after_a_restart_a_stretch_of_repetitions_goes_on_where_it_was_in_one(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(A + b"\n")
+    stored = {record_hash(A): 1, record_hash(SHORT): 1}
+    for repeating, kept in ((True, []), (False, [SHORT])):
+        seen, one = Seen(lambda: dict(stored)), Repeated(None, 1, repeating)
+        seen.gone_on(one, GrowingFile(str(path), OpenFiles()), len(A) + 1)
+        assert [r.data for r in told(seen, one, SHORT)] == kept
 
 
 def test_a_row_of_a_store_is_taken_once() -> None:

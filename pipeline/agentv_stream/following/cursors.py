@@ -23,7 +23,7 @@ from agentv_stream.following.growing import Mark
 from agentv_stream.following.merged import MergedState
 from agentv_stream.naming import prepare_folder
 
-VERSION = 1
+VERSION = 2
 FILE = "cursors.db"
 HASH_BYTES = 8
 _SCHEMA = """
@@ -37,12 +37,14 @@ CREATE TABLE IF NOT EXISTS input(
   device TEXT, inode TEXT, size INTEGER, mtime_ns INTEGER, ctime_ns INTEGER,
   offset INTEGER NOT NULL, row INTEGER NOT NULL, skipped INTEGER NOT NULL,
   head BLOB, head_length INTEGER NOT NULL, tail BLOB, tail_length INTEGER NOT NULL,
-  stream TEXT, parent_call TEXT, parent_session TEXT, PRIMARY KEY(session, position)) WITHOUT ROWID;
+  stream TEXT, parent_call TEXT, parent_session TEXT,
+  repeating INTEGER NOT NULL DEFAULT 0, PRIMARY KEY(session, position)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS seen(session INTEGER NOT NULL, hashes BLOB NOT NULL);
 CREATE INDEX IF NOT EXISTS seen_session ON seen(session);
 CREATE TABLE IF NOT EXISTS place(path TEXT PRIMARY KEY, consumer TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS made(path TEXT PRIMARY KEY, device TEXT NOT NULL, inode TEXT NOT NULL) WITHOUT ROWID;
 """
+_FROM_1 = "ALTER TABLE input ADD COLUMN repeating INTEGER NOT NULL DEFAULT 0"
 
 
 class CursorError(AgentvStreamError):
@@ -50,7 +52,7 @@ class CursorError(AgentvStreamError):
 
 
 class InputRow(Struct):
-    """One file of a session.
+    """One file of a session. `skipped` records repeated what was taken before; `repeating`: the last one did.
 
     `state`: `live`; `gone` (deleted; its transcript stays); `done` (nothing more comes from it); `copy` (another file
     is read instead); `document` (a whole file that is rewritten); `other` (no log).
@@ -63,6 +65,7 @@ class InputRow(Struct):
     mark: Mark
     skipped: int
     context: DecodeContext
+    repeating: bool = False
 
 
 class SessionRow(Struct):
@@ -120,7 +123,12 @@ class CursorStore:
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=NORMAL")
         version = self._db.execute("PRAGMA user_version").fetchone()[0]
-        if version not in (0, VERSION):
+        if version == 1:
+            with self.transaction():
+                if self._db.execute("PRAGMA user_version").fetchone()[0] == 1:  # nobody else did it meanwhile
+                    self._db.execute(_FROM_1)
+                    self._db.execute(f"PRAGMA user_version={VERSION}")
+        elif version not in (0, VERSION):
             raise CursorError(f"{self.path} is of version {version}, this program writes {VERSION}; move it away")
         self._db.executescript(_SCHEMA)
         self._db.execute(f"PRAGMA user_version={VERSION}")
@@ -178,7 +186,7 @@ class CursorStore:
              int(row.settled), int(time.time() * 1000), row.active_ms),
         )  # fmt: skip
         self._db.execute("DELETE FROM input WHERE session=?", (row.id,))
-        self._db.executemany(f"INSERT INTO input VALUES({','.join('?' * 20)})", _input_values(row))
+        self._db.executemany(f"INSERT INTO input VALUES({','.join('?' * 21)})", _input_values(row))
         if anew:
             self._db.execute("DELETE FROM seen WHERE session=?", (row.id,))
         if hashes:
@@ -314,7 +322,7 @@ def _input_values(row: SessionRow) -> Iterator[tuple[object, ...]]:
         yield (
             row.id, position, one.path, one.state, one.generation, *known, mark.offset, mark.row, one.skipped,
             mark.head, mark.head_length, mark.tail, mark.tail_length,
-            context.stream, context.parent_call, context.session_id,
+            context.stream, context.parent_call, context.session_id, int(one.repeating),
         )  # fmt: skip
 
 
@@ -323,7 +331,7 @@ def _input_row(r: tuple[object, ...]) -> InputRow:
     mark = Mark(_int(r[10]), _int(r[11]), _bytes(r[13]), _int(r[14]), _bytes(r[15]), _int(r[16]))
     path = str(r[2])
     context = DecodeContext(path, str(r[17]), _text(r[18]), _text(r[19]))
-    return InputRow(path, str(r[3]), _int(r[4]), sign, mark, _int(r[12]), context)
+    return InputRow(path, str(r[3]), _int(r[4]), sign, mark, _int(r[12]), context, bool(r[20]))
 
 
 def _int(value: object) -> int:

@@ -343,7 +343,10 @@ class Followed:
             state = "gone" if one.gone and one.state == "live" else one.state
             state = "other" if self.strange else "document" if whole_document else state
             read, mark = one.file.signature_read(), one.file.mark()
-            row.inputs.append(InputRow(one.path, state, one.generation, read, mark, one.repeated.skipped, one.context))
+            repeated = one.repeated
+            row.inputs.append(
+                InputRow(one.path, state, one.generation, read, mark, repeated.skipped, one.context, repeated.repeating)
+            )
         if chain is not None and not self.strange:
             row.outputs = outputs.snapshot() if outputs is not None else None
             row.merged = self.merged.snapshot() if self.merged is not None else None
@@ -372,7 +375,7 @@ class Followed:
             file = self._log(kept.path, mark)
             gone = kept.state == "gone"
             state = "live" if gone else kept.state
-            one = Input(file, kept.context, state, kept.generation, Repeated(skipped=kept.skipped), gone)
+            one = Input(file, kept.context, state, kept.generation, Repeated(None, kept.skipped, kept.repeating), gone)
             file.identity = None if kept.signature is None else (kept.signature.device, kept.signature.inode)
             self.inputs.append(one)
             if kept.generation and file.position and not is_stored(kept.path):

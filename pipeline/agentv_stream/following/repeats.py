@@ -22,11 +22,14 @@ def record_hash(data: bytes) -> bytes:
 
 @dataclass
 class Repeated:
-    """Of one file: `known` are the records that it may still repeat (None: none), `skipped` how many it did repeat."""
+    """Of one file: `known` are the records that it may still repeat (None: none), `skipped` how many it did repeat.
+
+    `repeating`: whether the last record was one; a cursor keeps it, so that a restart breaks no stretch of them.
+    """
 
     known: Counts | None = None
     skipped: int = 0
-    repeating: bool = True  # whether the last record was one
+    repeating: bool = True
 
     def begin(self, counts: Counts) -> None:
         """The file is read from its beginning, and may repeat so much."""
@@ -105,6 +108,7 @@ class Seen:
         """After a restart: what a file may still repeat is all that was seen, less what of it was read up to `end`."""
         counts = self._stored()
         try:
+            again.look()  # a compressed one is known as such
             while again.position < end and (data := again.read()):
                 for batch in again.feed(data[: end - again.position], None):
                     for record in batch.records:
@@ -113,4 +117,4 @@ class Seen:
                             counts[own] -= 1
         except OSError:
             pass  # it is gone; what stands there now will be told apart by its content
-        repeated.known, repeated.repeating = counts, False
+        repeated.known = counts
