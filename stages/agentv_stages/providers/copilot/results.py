@@ -1,17 +1,14 @@
-"""Parts of Copilot's events: names and arguments of calls, what calls gave back, tokens."""
+"""Parts of Copilot's events: names and arguments of calls, what calls gave back."""
 
 import re
-from collections.abc import Iterable
-from typing import Literal, TypeAlias
 
 import msgspec
 from msgspec import Raw
 
-from agentv_stages.event import Outcome, Source, TokenUsage
+from agentv_stages.event import Outcome
 from agentv_stages.payload import decode_json, text_of, to_raw
 from agentv_stages.providers.copilot import wire
 
-Scope: TypeAlias = Literal["call", "segment", "session"]
 EXIT_CODE = re.compile(r"<[^<>\n]*exit(?:ed)?(?: with)?(?: exit)? code:? (-?\d+)>\s*$")
 DENIED = frozenset(("denied", "rejected", "permission_denied"))
 CANCELLED = frozenset(("cancelled", "canceled", "aborted", "interrupted"))
@@ -70,28 +67,3 @@ def ended(data: wire.ToolComplete) -> tuple[Raw | None, int | None, Outcome | No
     if data.success is False or code:
         return output, code, "error"
     return output, code, "ok" if data.success else None
-
-
-def known_sum(values: Iterable[int | None]) -> int | None:
-    known = [v for v in values if v is not None]
-    return sum(known) if known else None
-
-
-def token_usage(
-    source: Source, key: str, scope: Scope, model: str | None, usage: wire.Usage, covers_streams: bool = False
-) -> TokenUsage:
-    return TokenUsage(
-        source,
-        "",
-        key,
-        scope,
-        model,
-        usage.inputTokens,
-        usage.cacheReadTokens,
-        usage.cacheWriteTokens,
-        None,
-        usage.outputTokens,
-        usage.reasoningTokens,
-        True,
-        covers_streams,
-    )

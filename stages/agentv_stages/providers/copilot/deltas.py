@@ -1,0 +1,53 @@
+"""Answers of Copilot that came in deltas: what their agents printed so far in, the events of those broken off out."""
+
+from typing import Protocol
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import AssistantText, Reasoning, Source
+from agentv_stages.payload import to_raw
+from agentv_stages.providers.copilot import wire
+from agentv_stages.providers.copilot.state import EventsState, Pending
+
+MOST_AGENTS = 1_000
+
+
+class Events(Protocol):
+    """What the decoder offers to the functions that handle its rarer lines."""
+
+    state: EventsState
+
+    def source(self, line: wire.Line | wire.Piece, record: Record, call: str | None = None) -> Source: ...
+
+
+def pending_of(state: EventsState, agent: str | None) -> Pending:
+    """What is known of an agent's answer; "" and None are the main agent."""
+    known = state.pending
+    found = known.get(agent or "")
+    if found is None:
+        if len(known) >= MOST_AGENTS:
+            del known[next(iter(known))]
+        found = known[agent or ""] = Pending()
+    return found
+
+
+def give_up(at: Events, agent: str, batch: Batch) -> None:
+    """Tells an agent's answer as its deltas left it."""
+    pending = at.state.pending[agent]
+    if pending.record is not None:
+        line = wire.decode_piece(pending.record.data)
+        source = at.source(line, pending.record, line.data.parentToolCallId)
+        message_id = pending.text_id or pending.thought_id or f"m{source.row}"
+        if any(pending.thought):
+            text = to_raw("".join(pending.thought))
+            batch.events.append(Reasoning(source, "-0", message_id, text, False, at.state.model))
+        if any(pending.text):
+            text = to_raw("".join(pending.text))
+            batch.events.append(AssistantText(source, "-1", message_id, text, False, False, at.state.model))
+    pending.clear()
+
+
+def give_up_all(at: Events, batch: Batch, agent: str | None = None) -> None:
+    """As `give_up`, for one agent or for all."""
+    for name in [agent] if agent else list(at.state.pending):
+        if name in at.state.pending:
+            give_up(at, name, batch)

@@ -1,0 +1,70 @@
+"""What Copilot tells beside its work: permissions, hooks, sub-agents, notices in; notifications out."""
+
+from agentv_stages.batch import Batch
+from agentv_stages.event import Notification, Source
+from agentv_stages.payload import decode_json, text_of, to_raw
+from agentv_stages.providers.copilot import wire
+from agentv_stages.providers.copilot.catalogue import NOTICES
+from agentv_stages.providers.copilot.deltas import MOST_AGENTS, Events
+
+
+def notice(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
+    """A line of any known type that nothing else handles, as the catalogue has it."""
+    row = NOTICES[line.kind]
+    data = decode_json(line.data)
+    texts = [text_of(to_raw(data.get(key))) for key in row.keys] if isinstance(data, dict) else []  # pyright: ignore[reportUnknownMemberType] - decoded JSON
+    call = data.get("toolCallId") if isinstance(data, dict) else None  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
+    text = ": ".join(filter(None, texts))
+    call_id = call if isinstance(call, str) else None
+    batch.events.append(Notification(source, "", row.name or line.kind, text, row.level, call_id))
+
+
+def permission_asked(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
+    asked = wire.decode_permission(line.data).permissionRequest or wire.PermissionAsked()
+    text = ": ".join(filter(None, (asked.kind, asked.fullCommandText or asked.intention)))
+    batch.events.append(Notification(source, "", "permission_request", text, "info", asked.toolCallId))
+
+
+def permission_answered(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
+    """Only a refusal is worth telling."""
+    data = wire.decode_permitted(line.data)
+    kind = data.result.kind if data.result else ""
+    if not kind.startswith(("denied", "cancelled")):
+        batch.ignore("permission.completed")
+        return
+    batch.events.append(Notification(source, "", line.kind, kind, "warning", data.toolCallId))
+
+
+def hook(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
+    """Only a hook that failed is worth telling."""
+    data = wire.decode_hook(line.data)
+    if data.success is not False:
+        batch.ignore("hook.end")
+        return
+    text = ": ".join(filter(None, (data.hookType, data.error.message if data.error else None)))
+    batch.events.append(Notification(source, "", line.kind, text, "warning"))
+
+
+def by_user(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
+    """A command that the user ran: its start and its end are no calls of the model."""
+    data = wire.decode_failure(line.data)
+    if data.toolCallId:
+        if len(at.state.by_user) >= MOST_AGENTS:
+            del at.state.by_user[next(iter(at.state.by_user))]
+        at.state.by_user[data.toolCallId] = True
+    text = data.toolName or ""
+    batch.events.append(Notification(source, "", line.kind, text, "info", data.toolCallId))
+
+
+def subagent(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
+    """A sub-agent began: the call that started it is remembered with its stream."""
+    data = wire.decode_subagent(line.data)
+    call_id, agent = data.toolCallId, line.agentId
+    if call_id:
+        for known in (at.state.parents, at.state.agents):
+            if len(known) >= MOST_AGENTS:
+                del known[next(iter(known))]
+        at.state.agents[call_id] = agent or call_id
+        at.state.parents[agent or call_id] = call_id
+    name = data.agentDisplayName or data.agentName or ""
+    batch.events.append(Notification(source, "", line.kind, name, "info", call_id))

@@ -1,0 +1,31 @@
+"""What comes to Copilot's model from outside: user messages and notifications of the system in, user texts out."""
+
+from agentv_stages.batch import Batch
+from agentv_stages.event import Source, UserText
+from agentv_stages.payload import text_json
+from agentv_stages.providers.copilot import wire
+from agentv_stages.providers.copilot.deltas import Events
+
+HUMAN = (None, "", "user")
+
+
+def user(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
+    """A message of a person, or one that a program put in (`injected`)."""
+    data = wire.decode_user(line.data)
+    if data.content in wire.NOTHING:
+        batch.ignore("user.message/empty")
+        return
+    at.state.failure, at.state.aborted = None, False
+    origin = data.source
+    injected = not (origin in HUMAN or origin.startswith("agent-")) or bool(data.isAutopilotContinuation)
+    body = data.content if bytes(data.content)[:1] == b"[" else text_json(data.content)
+    batch.events.append(UserText(source, "", body, data.messageId or source.base_id, injected))
+
+
+def system(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
+    """A notification that the model reads."""
+    data = wire.decode_failure(line.data)
+    if data.content in wire.NOTHING:
+        batch.ignore("system.notification/empty")
+        return
+    batch.events.append(UserText(source, "", text_json(data.content), source.base_id, True))

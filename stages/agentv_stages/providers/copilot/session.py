@@ -1,0 +1,105 @@
+"""The session in Copilot's events: its start, changes, errors and ends in; what is known of it, and its end, out."""
+
+from msgspec import Raw
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import Notification, SessionEnd, SessionInfo, Source, Status
+from agentv_stages.foreign import other_session
+from agentv_stages.providers.copilot import usage, wire
+from agentv_stages.providers.copilot.deltas import Events, give_up_all
+from agentv_stages.providers.copilot.state import EventsState
+
+
+def facts(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
+    """What is known of the session, at its start or later."""
+    data = wire.decode_session(line.data)
+    model = data.newModel or data.chosenModel or data.selectedModel or data.model
+    if line.agentId:
+        batch.ignore(line.kind + "/sub-agent")
+        return
+    place = data.context or wire.Place(data.cwd, data.branch)
+    parent = data.parentSessionId or data.detachedFromSpawningParentSessionId
+    at.state.session_id = data.sessionId or at.state.session_id
+    at.state.model = model or at.state.model
+    known = (data.sessionId, model, data.copilotVersion, place.cwd, place.branch, parent, data.title)
+    if not any(known):
+        batch.ignore(line.kind)
+        return
+    batch.events.append(SessionInfo(source, "", *known))
+
+
+def shutdown(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
+    """The last line of a log on disk, with the totals of its run."""
+    data = wire.decode_shutdown(line.data)
+    give_up_all(at, batch)
+    usage.of_run(data, source, batch)
+    status, reason = _verdict(at.state)
+    if data.shutdownType == "error" and status == "complete":
+        status, reason = "error", data.errorReason
+    batch.events.append(SessionEnd(source, "", status, reason, result_json=line.data))
+
+
+def result(at: Events, data: wire.ResultLine, record: Record, batch: Batch) -> None:
+    """The closing line of standard output."""
+    source = at.source(data, record)
+    give_up_all(at, batch)
+    known = at.state.session_id
+    if known is not None:  # a stream is told by its end, which is the first line to name the session
+        other_session(record, data.sessionId, known, batch)
+        batch.strangers.append(record)
+    if data.sessionId and data.sessionId != known:
+        at.state.session_id = data.sessionId
+        batch.events.append(SessionInfo(source, "", data.sessionId))
+    status, reason = _verdict(at.state)
+    if data.exitCode:
+        status, reason = ("error" if status == "complete" else status), reason or f"exit code {data.exitCode}"
+    elif data.exitCode == 0 and status == "error":
+        status, reason = "complete", None
+    took = data.usage.sessionDurationMs if data.usage else None
+    batch.events.append(
+        SessionEnd(
+            source,
+            "",
+            status,
+            reason,
+            duration_ms=round(took) if took is not None else None,
+            result_json=Raw(record.data),
+        )
+    )
+
+
+def _verdict(state: EventsState) -> tuple[Status, str | None]:
+    if state.aborted:
+        return "interrupted", "abort"
+    if state.failure is not None:
+        return "error", state.failure
+    return "complete", None
+
+
+def error(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
+    """An error, which is the end unless the main agent goes on."""
+    data = wire.decode_failure(line.data)
+    give_up_all(at, batch, line.agentId)
+    text = ": ".join(filter(None, (data.errorType, data.message)))
+    if not line.agentId:
+        at.state.failure = text
+    batch.events.append(Notification(source, "", line.kind, text, "error"))
+
+
+def abort(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
+    """An interruption; that of a sub-agent does not end the session."""
+    data = wire.decode_failure(line.data)
+    give_up_all(at, batch, line.agentId)
+    if not line.agentId:
+        at.state.aborted = True
+    batch.events.append(Notification(source, "", line.kind, data.reason or data.message or "", "warning"))
+
+
+def idle(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
+    """The end of a prompt for a program that uses the SDK, which prints no `result`."""
+    data = wire.decode_failure(line.data)
+    give_up_all(at, batch, line.agentId)
+    status, reason = _verdict(at.state)
+    if data.aborted:
+        status = "interrupted"
+    batch.events.append(SessionEnd(source, "", status, reason))

@@ -1,0 +1,81 @@
+"""Tokens in Copilot's events: a model call's usage or the metrics of a run in, token usage out."""
+
+from collections.abc import Iterable
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from agentv_stages.batch import Batch
+from agentv_stages.event import Source, TokenUsage
+from agentv_stages.providers.copilot import wire
+from agentv_stages.providers.copilot.deltas import Events
+
+Scope: TypeAlias = Literal["call", "segment", "session"]
+MOST_KEYS = 64
+
+
+def recorded(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
+    """A model call, as logs on disk have it."""
+    _tokens(at, line, source, wire.decode_record(line.data).usage, batch)
+
+
+def called(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
+    """A model call, as the SDK prints it."""
+    _tokens(at, line, source, wire.decode_usage(line.data), batch)
+
+
+def _tokens(at: Events, line: wire.Rare, source: Source, usage: wire.Usage | None, batch: Batch) -> None:
+    if usage is None:
+        batch.ignore(line.kind + "/empty")
+        return
+    if usage.parentToolCallId and not line.agentId:
+        stream = f"subagent:{at.state.agents.get(usage.parentToolCallId, usage.parentToolCallId)}"
+        source = msgspec.structs.replace(source, stream=stream)
+    key = usage.apiCallId or source.base_id or f"u{source.row}"
+    at.state.usage_keys.append(key)
+    del at.state.usage_keys[:-MOST_KEYS]
+    batch.events.append(_token_usage(source, key, "call", usage.model, usage))
+
+
+def of_run(data: wire.Shutdown, source: Source, batch: Batch) -> None:
+    """The totals of a run at its end, all models and sub-agents together."""
+    parts = [m.usage for m in (data.modelMetrics or {}).values() if m.usage is not None]
+    if not parts:
+        return
+    total = wire.Usage(
+        inputTokens=_known_sum(p.inputTokens for p in parts),
+        outputTokens=_known_sum(p.outputTokens for p in parts),
+        cacheReadTokens=_known_sum(p.cacheReadTokens for p in parts),
+        cacheWriteTokens=_known_sum(p.cacheWriteTokens for p in parts),
+        reasoningTokens=_known_sum(p.reasoningTokens for p in parts),
+    )
+    # with the accounting of 1.0 a resumed session goes on counting; before it each run counted anew
+    scope: Scope = "session" if data.accountingSnapshot not in wire.NOTHING else "segment"
+    model = next(iter(data.modelMetrics or {})) if len(parts) == 1 else data.currentModel
+    key = source.base_id or f"u{source.row}"
+    batch.events.append(_token_usage(source, key, scope, model, total, True))
+
+
+def _known_sum(values: Iterable[int | None]) -> int | None:
+    known = [v for v in values if v is not None]
+    return sum(known) if known else None
+
+
+def _token_usage(
+    source: Source, key: str, scope: Scope, model: str | None, usage: wire.Usage, covers_streams: bool = False
+) -> TokenUsage:
+    return TokenUsage(
+        source,
+        "",
+        key,
+        scope,
+        model,
+        usage.inputTokens,
+        usage.cacheReadTokens,
+        usage.cacheWriteTokens,
+        None,
+        usage.outputTokens,
+        usage.reasoningTokens,
+        True,
+        covers_streams,
+    )
