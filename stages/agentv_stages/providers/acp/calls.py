@@ -1,14 +1,13 @@
 """ACP tool calls: messages about one call, merged by its id, to one call and one result."""
 
-from typing import Protocol
-
 from msgspec import Raw, structs
 
 from agentv_stages.batch import Batch
 from agentv_stages.event import Source, ToolCall, ToolResult
 from agentv_stages.payload import text_of
 from agentv_stages.providers.acp import naming, results, terminals, wire
-from agentv_stages.providers.acp.state import AcpState, Answer, Call
+from agentv_stages.providers.acp.speech import Connection, answer_of, release, stream_of
+from agentv_stages.providers.acp.state import Answer, Call
 
 MOST_OPEN = 10_000
 MOST_CLOSED = 1_000
@@ -16,17 +15,6 @@ OVER = frozenset(("completed", "failed", "cancelled"))
 LAUNCHED = "started in background"
 _TOLD_BY_ARGUMENTS = ("copilot", "")
 INVALID = frozenset(("invalid", "Invalid Tool"))
-
-
-class Connection(Protocol):
-    """What the decoder of a connection offers to the functions here."""
-
-    state: AcpState
-    stream: str
-
-    def answer(self, stream: str, source: Source, fresh: bool) -> Answer: ...
-    def stream_of(self, meta: wire.Meta | None) -> tuple[str, str | None]: ...
-    def release(self, batch: Batch, stream: str | None = None) -> None: ...
 
 
 def upsert(at: Connection, kind: str, update: wire.Update | wire.CallUpdate, source: Source, batch: Batch) -> None:
@@ -79,7 +67,7 @@ def emit(at: Connection, call_id: str, call: Call, batch: Batch) -> None:
 
 def planned(at: Connection, tool: str, entries: Raw, source: Source, batch: Batch) -> None:
     """A plan that stands for a call of the todo tool (Qwen, Claude): the call is not told otherwise."""
-    at.release(batch)
+    release(at, batch)
     answer = _answer(at, at.stream, f"plan-{source.row}", source)
     answer.ended += 1
     call_id = f"plan-{source.row}"
@@ -99,9 +87,9 @@ def cancel(at: Connection, source: Source, batch: Batch) -> None:
 
 def _begin(at: Connection, update: wire.Update | wire.CallUpdate, source: Source, batch: Batch) -> Call:
     state = at.state
-    stream, parent = at.stream_of(update.meta) if update.meta is not None else (at.stream, None)
+    stream, parent = stream_of(at, update.meta) if update.meta is not None else (at.stream, None)
     if state.held:
-        at.release(batch, stream)
+        release(at, batch, stream)
     if source.stream != stream:
         source = structs.replace(source, stream=stream)
     answer = _answer(at, stream, update.toolCallId, source)
@@ -118,10 +106,10 @@ def _answer(at: Connection, stream: str, call_id: str, source: Source) -> Answer
     """A call begins a new answer after a result, unless others are open or the agent marks its answers otherwise."""
     known = at.state.answers.get(stream)
     if known is None:
-        return at.answer(stream, source, False)
+        return answer_of(at, stream, source, False)
     fresh = known.ended > 0 and known.open <= 0
     if fresh and not at.state.usage_marks and naming.part_of_answer(call_id) <= 0:
-        return at.answer(stream, source, True)
+        return answer_of(at, stream, source, True)
     return known
 
 
@@ -226,7 +214,7 @@ def _settle(at: Connection, call_id: str, call: Call, output: Raw | None, batch:
         if said and said in text:
             owner = state.tasks.get(call_id) or (reader if isinstance(reader, str) else None)
             if call_id in state.tasks or owner:
-                at.release(batch, f"subagent:{owner or call_id}")
+                release(at, batch, f"subagent:{owner or call_id}")
     if call_id in state.tasks:
         launched = text.partition("agent_id: ")[2].partition(" ")[0].rstrip(".,") if LAUNCHED in text else ""
         if launched:
@@ -237,7 +225,7 @@ def _settle(at: Connection, call_id: str, call: Call, output: Raw | None, batch:
         for task in [t for t, agent in state.tasks.items() if agent == reader]:
             del state.tasks[task]
     if not state.tasks:
-        at.release(batch)
+        release(at, batch)
     return agent_id
 
 

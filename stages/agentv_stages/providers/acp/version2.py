@@ -4,14 +4,13 @@ Source: the v2 draft of the protocol. The answer to a prompt is empty there; its
 idle, with the reason.
 """
 
-from typing import Protocol
-
 from msgspec import Raw
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import Notification, SessionEnd, Source, UserText
 from agentv_stages.payload import text_of, to_raw
-from agentv_stages.providers.acp import calls, terminals, wire
+from agentv_stages.providers.acp import calls, ends, terminals, wire
+from agentv_stages.providers.acp.speech import Connection, release, say
 
 UPDATES = frozenset(
     ("agent_message", "agent_thought", "user_message", "state_update", "tool_call_content_chunk", "terminal_update",
@@ -20,14 +19,7 @@ UPDATES = frozenset(
 MOST = 1_000
 
 
-class Session(calls.Connection, Protocol):
-    """What the decoder of a connection offers to the functions here."""
-
-    def say(self, text: Raw, thought: bool, native: str | None, source: Source, batch: Batch) -> None: ...
-    def end(self, result: wire.Result, raw: Raw, source: Source, batch: Batch) -> None: ...
-
-
-def updated(at: Session, update: wire.Update, record: Record, source: Source, batch: Batch) -> None:
+def updated(at: Connection, update: wire.Update, record: Record, source: Source, batch: Batch) -> None:
     """One of `UPDATES`."""
     kind = update.sessionUpdate
     if kind == "state_update":
@@ -45,19 +37,19 @@ def updated(at: Session, update: wire.Update, record: Record, source: Source, ba
         _whole(at, update, kind == "agent_thought", source, batch)
 
 
-def _state(at: Session, update: wire.Update, record: Record, source: Source, batch: Batch) -> None:
+def _state(at: Connection, update: wire.Update, record: Record, source: Source, batch: Batch) -> None:
     if update.state != "idle" or not (update.stopReason or update.error not in wire.NOTHING):
         batch.ignore(f"state_update/{update.state}")
     elif update.error not in wire.NOTHING:
-        at.release(batch)
+        release(at, batch)
         value = wire.decode_error(update.error) if bytes(update.error)[:1] == b"{" else wire.RpcError()
         batch.events.append(SessionEnd(source, "", "error", value.message, at.state.cost, result_json=Raw(record.data)))
         at.state.prompting = False
     else:
-        at.end(wire.Result(stopReason=update.stopReason, usage=update.usage), Raw(record.data), source, batch)
+        ends.end(at, wire.Result(stopReason=update.stopReason, usage=update.usage), Raw(record.data), source, batch)
 
 
-def _child(at: Session, update: wire.Update, source: Source, batch: Batch) -> None:
+def _child(at: Connection, update: wire.Update, source: Source, batch: Batch) -> None:
     """A session of a sub-agent: its updates come under its own id."""
     if update.sessionId and update.sessionId not in at.state.children:
         if len(at.state.children) >= MOST:
@@ -69,7 +61,7 @@ def _child(at: Session, update: wire.Update, source: Source, batch: Batch) -> No
         batch.ignore("subagent_update")
 
 
-def _asked(at: Session, update: wire.Update, source: Source, batch: Batch) -> None:
+def _asked(at: Connection, update: wire.Update, source: Source, batch: Batch) -> None:
     """The user's message as the agent took it: known already where the client's messages were recorded."""
     if at.state.prompting or update.content in wire.NOTHING:
         batch.ignore("user_message/echo" if at.state.prompting else "user_message/empty")
@@ -79,7 +71,7 @@ def _asked(at: Session, update: wire.Update, source: Source, batch: Batch) -> No
     batch.events.append(UserText(source, "", body, update.messageId or f"u{source.row}"))
 
 
-def _whole(at: Session, update: wire.Update, thought: bool, source: Source, batch: Batch) -> None:
+def _whole(at: Connection, update: wire.Update, thought: bool, source: Source, batch: Batch) -> None:
     """A whole message or thought, behind its chunks or in their place."""
     known = at.state.answers.get(at.stream)
     if known is not None and known.native and known.native == update.messageId:
@@ -87,6 +79,6 @@ def _whole(at: Session, update: wire.Update, thought: bool, source: Source, batc
         return
     text = text_of(update.content) if update.content not in wire.NOTHING else ""
     if text:
-        at.say(to_raw(text), thought, update.messageId, source, batch)
+        say(at, to_raw(text), thought, update.messageId, source, batch)
     else:
         batch.ignore(f"{update.sessionUpdate}/empty")

@@ -1,0 +1,53 @@
+"""How prompts end in ACP: the answer to a prompt, or an error, in; the tokens and the end of a session out."""
+
+from msgspec import Raw
+
+from agentv_stages.batch import Batch
+from agentv_stages.event import Notification, SessionEnd, Source
+from agentv_stages.payload import text_of
+from agentv_stages.providers.acp import calls, usage, wire
+from agentv_stages.providers.acp.catalogue import ENDS, FROM_CLIENT
+from agentv_stages.providers.acp.speech import Connection, release
+
+
+def end(at: Connection, result: wire.Result, raw: Raw, source: Source, batch: Batch) -> None:
+    """The end of a prompt."""
+    release(at, batch)
+    reason = result.stopReason or ""
+    status, why = ENDS.get(reason, "complete"), None if reason == "end_turn" else reason
+    if status == "interrupted":
+        calls.cancel(at, source, batch)
+    elif at.state.failure is not None and status == "complete":
+        status, why = "error", at.state.failure
+    total = usage.of_prompt(at.state, result, source)
+    if total is not None:
+        batch.events.append(total)
+    batch.events.append(SessionEnd(source, "", status, why, at.state.cost, result_json=raw))
+    at.state.prompting = at.state.called = at.state.thoughts = False
+    at.state.failure = None
+    at.state.answers.clear()
+    at.state.tasks.clear()
+
+
+def failed(at: Connection, line: wire.Line, side: str, source: Source, batch: Batch) -> None:
+    """An error in the place of an answer: the end where a prompt or a new session was asked for."""
+    text = _reason_of(line.error)
+    if side not in FROM_CLIENT and at.state.replay == str(line.id):
+        at.state.replay = None
+    method = at.state.requests.pop(str(line.id), None) if side not in FROM_CLIENT else "client"
+    if method in (None, "session/prompt", "session/new"):
+        release(at, batch)
+        batch.events.append(SessionEnd(source, "", "error", text, at.state.cost, result_json=line.error))
+        at.state.prompting = False
+    else:
+        batch.events.append(Notification(source, "", f"{method} error", text, "error"))
+
+
+def _reason_of(error: Raw) -> str:
+    """The message of an error, with the details that Qwen puts beside it."""
+    if bytes(error)[:1] != b"{":
+        return text_of(error) if bytes(error)[:1] == b'"' else ""
+    value = wire.decode_error(error)
+    data = value.data if bytes(value.data)[:1] == b"{" else wire.EMPTY
+    details = wire.decode_details(data).details if value.message == "Internal error" else None
+    return ": ".join(filter(None, (value.message, details)))

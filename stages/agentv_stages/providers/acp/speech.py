@@ -1,0 +1,162 @@
+"""Text in ACP: chunks of answers, thoughts and user messages in; the same, in the streams of those who said it, out.
+
+Text of sub-agents is not marked: while one runs, text waits for the next message that tells whose it was.
+"""
+
+from typing import Protocol
+
+from msgspec import Raw, structs
+
+from agentv_stages.batch import Batch
+from agentv_stages.event import AssistantText, Level, Notification, Reasoning, Source, UserText
+from agentv_stages.payload import EMPTY_STRING, text_json, text_of
+from agentv_stages.providers.acp import usage, wire
+from agentv_stages.providers.acp.catalogue import FAILURE_TEXT, INFO_TEXT
+from agentv_stages.providers.acp.state import MOST, AcpState, Answer, Held, put
+
+
+class Connection(Protocol):
+    """What the decoder of a connection offers to the functions of its modules."""
+
+    state: AcpState
+    stream: str
+
+
+def chunk(at: Connection, update: wire.Update, thought: bool, source: Source, batch: Batch) -> None:
+    """A piece of an answer or a thought."""
+    state, meta = at.state, update.meta
+    if meta is None and not (state.tasks or state.held or (state.calls and state.agent == "copilot")):
+        if bytes(update.content)[:1] == b"{":
+            piece = wire.decode_text(update.content).text
+            if len(piece) > 2 and bytes(piece)[:1] == b'"':  # nearly every chunk: text of the main agent
+                say(at, piece, thought, update.messageId, source, batch)
+                return
+    marker = meta is not None and meta.usage is not None
+    block = wire.decode_text(update.content) if bytes(update.content)[:1] == b"{" else wire.Text("empty")
+    text = text_json(block.text)
+    if text == EMPTY_STRING:
+        if not marker:
+            batch.ignore(update.sessionUpdate + ("/empty" if block.type in ("text", "empty") else "/media"))
+    elif state.tasks and not marker and (meta is None or meta.parentToolCallId is None):
+        state.held.append(Held(source, Raw(bytes(text)), thought))
+        if len(state.held) > MOST:
+            release(at, batch)
+    elif state.agent == "copilot" and state.calls and INFO_TEXT.match(text_of(text)):
+        name, _, told = text_of(text).partition(": ")
+        level: Level = "warning" if name == "Warning" else "info"
+        batch.events.append(Notification(source, "", "session.info", told, level))
+    else:
+        stream = stream_of(at, meta)[0]
+        release(at, batch, stream)
+        say(at, text, thought, update.messageId, on_stream(source, stream), batch)
+    if marker:
+        assert meta is not None
+        marked(at, meta, source, batch)
+
+
+def marked(at: Connection, meta: wire.Meta, source: Source, batch: Batch) -> None:
+    """Qwen: the tokens of an answer, which ends with them."""
+    state = at.state
+    stream = stream_of(at, meta)[0]
+    release(at, batch, stream)
+    state.usage_marks = True
+    known = state.answers.get(stream)
+    answer = answer_of(at, stream, source, known is not None and known.marked)
+    batch.events.append(usage.of_call(state, meta, answer.id, on_stream(source, stream)))
+    answer.marked = True
+
+
+def say(at: Connection, text: Raw, thought: bool, native: str | None, source: Source, batch: Batch) -> None:
+    """Appends a piece of an answer's text or reasoning."""
+    state = at.state
+    answer = state.answers.get(source.stream)
+    if answer is None or answer.ended > 0 or answer.marked or (native and native != answer.native):
+        answer = _speaking(at, thought, native, source)
+    if thought:
+        state.thoughts = True
+        batch.events.append(Reasoning(source, "", answer.id, text, True, state.model))
+        return
+    failed = False
+    if not answer.spoke:
+        answer.spoke = True
+        found = None
+        if state.agent == "copilot" and source.stream == at.stream:
+            found = FAILURE_TEXT.match(text_of(text)) if bytes(text)[1:8] == b"Error: " else None
+        failed = found is not None
+        state.failure = None if found is None else found.string
+    elif state.failure is not None:
+        state.failure = None
+    batch.events.append(AssistantText(source, "", answer.id, text, True, failed, state.model))
+
+
+def _speaking(at: Connection, thought: bool, native: str | None, source: Source) -> Answer:
+    known = at.state.answers.get(source.stream)
+    fresh = known is None or known.ended > 0 or known.marked
+    if native and not thought and known is not None and known.native and known.native != native:
+        fresh = True
+    answer = answer_of(at, source.stream, source, fresh) if fresh or known is None else known
+    if native and not thought and not answer.native:
+        answer.native = native
+        if fresh:
+            answer.id = native
+    return answer
+
+
+def user_chunk(at: Connection, update: wire.Update, source: Source, batch: Batch) -> None:
+    """A piece of a user's message, which the client's own messages tell too."""
+    if at.state.prompting:
+        batch.ignore("user_message_chunk/echo")
+        return
+    if update.content in wire.NOTHING:
+        batch.ignore("user_message_chunk/empty")
+        return
+    if at.state.answers or not at.state.user_id:
+        at.state.answers.clear()
+        at.state.user_id = update.messageId or f"u{source.row}"
+    block = wire.decode_text(update.content) if bytes(update.content)[:1] == b"{" else None
+    text = block is not None and block.type == "text"
+    body = text_json(block.text) if text and block is not None else Raw(b"[" + bytes(update.content) + b"]")
+    batch.events.append(UserText(source, "", body, at.state.user_id, False, text))
+
+
+def answer_of(at: Connection, stream: str, source: Source, fresh: bool) -> Answer:
+    """The answer that the stream is in, a new one where it begins here."""
+    known = at.state.answers.get(stream)
+    if known is None or fresh:
+        known = Answer(f"m{source.row}")
+        at.state.user_id = ""
+        put(at.state.answers, stream, known)
+    return known
+
+
+def stream_of(at: Connection, meta: wire.Meta | None) -> tuple[str, str | None]:
+    """The stream that a message is marked with, and the call that started it."""
+    if meta is None:
+        return at.stream, None
+    if meta.parentToolCallId:
+        return f"subagent:{meta.parentToolCallId}", meta.parentToolCallId
+    agent = meta.copilot.agentId if meta.copilot is not None else None
+    if not agent:
+        return at.stream, None
+    tasks = at.state.tasks
+    parent = next((call for call, known in tasks.items() if known == agent), None)
+    if parent is None:
+        waiting = [call for call, known in tasks.items() if not known]
+        if len(waiting) == 1:
+            parent = waiting[0]
+            tasks[parent] = agent
+    return f"subagent:{agent}", parent
+
+
+def release(at: Connection, batch: Batch, stream: str | None = None) -> None:
+    """Says what was held back, in the stream that it turned out to belong to."""
+    held = at.state.held
+    if held:
+        at.state.held = []
+        for one in held:
+            say(at, one.text, one.thought, None, on_stream(one.source, stream or at.stream), batch)
+
+
+def on_stream(source: Source, stream: str) -> Source:
+    """The same place on another stream."""
+    return source if source.stream == stream else structs.replace(source, stream=stream)

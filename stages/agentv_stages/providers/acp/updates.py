@@ -1,0 +1,111 @@
+"""Updates of a session in ACP: one `session/update` of any kind in, what it says out."""
+
+from msgspec import Raw
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import Notification, SessionInfo, Source
+from agentv_stages.providers.acp import calls, speech, version2, wire
+from agentv_stages.providers.acp.catalogue import LEVELS, QUIET_UPDATES
+from agentv_stages.providers.acp.naming import PLAN_TOOLS
+from agentv_stages.providers.acp.speech import Connection, on_stream
+
+SAID = frozenset(
+    ("agent_message_chunk", "agent_thought_chunk", "user_message_chunk", "tool_call", "tool_call_update", "plan",
+     "plan_update", "agent_message", "agent_thought", "user_message", "tool_call_content_chunk", "compaction_update")
+)  # fmt: skip
+"""Updates that are said again when a session is loaded."""
+
+
+def updated(at: Connection, params: wire.Params | None, record: Record, source: Source, batch: Batch) -> None:
+    """An update; those of a sub-agent's session stand on its own stream."""
+    if params is None or params.update is None:
+        batch.ignore("session/update/empty")
+        return
+    if at.state.session_id is None and params.sessionId:
+        facts(at, source, batch, session_id=params.sessionId)
+    if params.sessionId and params.sessionId in at.state.children:
+        outer, at.stream = at.stream, f"subagent:{params.sessionId}"
+        _update(at, params.update, record, on_stream(source, at.stream), batch)
+        at.stream = outer
+        return
+    _update(at, params.update, record, source, batch)
+
+
+def _update(at: Connection, update: wire.Update, record: Record, source: Source, batch: Batch) -> None:
+    kind = update.sessionUpdate
+    if at.state.replay is not None and kind in SAID:
+        batch.ignore(f"{kind}/replayed")
+    elif kind == "agent_message_chunk":
+        speech.chunk(at, update, False, source, batch)
+    elif kind == "tool_call_update" or kind == "tool_call":
+        calls.upsert(at, kind, update, source, batch)
+    elif kind == "agent_thought_chunk":
+        speech.chunk(at, update, True, source, batch)
+    elif kind == "usage_update":
+        window(at, update, source, batch)
+    elif kind == "user_message_chunk":
+        speech.user_chunk(at, update, source, batch)
+    elif kind == "plan" or kind == "plan_update":
+        plan(at, kind, update.entries, source, batch)
+    elif kind == "session_info_update":
+        titled(at, update.title, source, batch)
+    elif kind in version2.UPDATES:
+        version2.updated(at, update, record, source, batch)
+    elif kind == "notice":
+        text = ": ".join(filter(None, (update.title, update.description)))
+        batch.events.append(Notification(source, "", kind, text, LEVELS.get(update.severity or "", "info")))
+    elif kind == "compaction_update":
+        if update.status in ("completed", "failed"):
+            batch.events.append(Notification(source, "", "compact_boundary", update.status))
+        else:
+            batch.ignore(kind)
+    elif kind in QUIET_UPDATES:
+        batch.ignore(kind)
+    else:
+        batch.unknown_type(kind or "(no sessionUpdate)", record)
+
+
+def plan(at: Connection, kind: str, entries: Raw, source: Source, batch: Batch) -> None:
+    """A plan, which stands for a call with some agents."""
+    tool = PLAN_TOOLS.get(at.state.agent)
+    if tool is None or bytes(entries)[:1] != b"[":
+        batch.ignore(kind)  # the tool call beside it tells the same
+        return
+    calls.planned(at, tool, entries, source, batch)
+
+
+def titled(at: Connection, title: str | None, source: Source, batch: Batch) -> None:
+    """The session's title, told when it changes."""
+    if title and title != at.state.title:
+        at.state.title = title
+        facts(at, source, batch, title=title)
+    else:
+        batch.ignore("session_info_update")
+
+
+def window(at: Connection, update: wire.Update | wire.Window, source: Source, batch: Batch) -> None:
+    """The size of the context window, told when it changes, and the cost so far."""
+    if update.cost is not None and update.cost.amount is not None and update.cost.currency in (None, "USD"):
+        at.state.cost = update.cost.amount
+    if update.size and update.size != at.state.window:
+        at.state.window = update.size
+        batch.events.append(SessionInfo(source, "", context_window=update.size))
+    else:
+        batch.ignore("usage_update")
+
+
+def facts(
+    at: Connection,
+    source: Source,
+    batch: Batch,
+    *,
+    session_id: str | None = None,
+    model: str | None = None,
+    version: str | None = None,
+    cwd: str | None = None,
+    title: str | None = None,
+) -> None:
+    """What is known of the session from here on."""
+    at.state.session_id = session_id or at.state.session_id
+    at.state.model = model or at.state.model
+    batch.events.append(SessionInfo(source, "-session", session_id, model, version, cwd, title=title))
