@@ -11,7 +11,8 @@ from agentv_stages.providers.codex.detect import (
     detect_rollout,
 )
 from agentv_stages.providers.codex.old_exec import OldExecDecoder
-from agentv_stages.providers.codex.rollout import OldRolloutDecoder, RolloutDecoder
+from agentv_stages.providers.codex.old_rollout import OldRolloutDecoder
+from agentv_stages.providers.codex.rollout import RolloutDecoder
 from agentv_stages.providers.codex.stream import ExecDecoder
 from agentv_stages.providers.codex.tools import TABLE
 

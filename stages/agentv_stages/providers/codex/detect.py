@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from agentv_stages.provider import Head
 from agentv_stages.providers.codex.old_exec import MESSAGES
-from agentv_stages.providers.codex.rollout import LINES as ROLLOUT_LINES
+from agentv_stages.providers.codex.rollout_catalogue import LINES as ROLLOUT_LINES
 from agentv_stages.providers.codex.stream import LINES as EXEC_LINES
 
 _METHODS = frozenset(

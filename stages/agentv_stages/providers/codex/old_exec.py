@@ -26,7 +26,7 @@ from agentv_stages.payload import decode_json, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.codex.items import changes_of
 from agentv_stages.providers.codex.outcome import is_bytes
-from agentv_stages.providers.codex.rollout import usage_event
+from agentv_stages.providers.codex.usage import of_call
 from agentv_stages.providers.codex.wire import (
     Msg,
     Tokens,
@@ -190,7 +190,7 @@ class OldExecDecoder:
         if used.input_tokens is None and used.output_tokens is None:
             batch.ignore("token_count")
             return
-        batch.events.append(usage_event(source, f"u{source.row}", self.state.model, used))
+        batch.events.append(of_call(source, f"u{source.row}", self.state.model, used))
 
 
 def _exec(m: Msg) -> tuple[str, Raw]:

@@ -19,7 +19,6 @@ from agentv_stages.event import (
     SessionInfo,
     Source,
     Status,
-    TokenUsage,
     ToolCall,
     ToolResult,
 )
@@ -27,11 +26,11 @@ from agentv_stages.foreign import other_session
 from agentv_stages.payload import to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.codex.outcome import outcome_of
+from agentv_stages.providers.codex.usage import of_thread
 from agentv_stages.providers.codex.wire import (
     ABSENT,
     ExecLine,
     Item,
-    Tokens,
     decode_exec,
     duration_ms,
     first,
@@ -218,7 +217,7 @@ class ExecDecoder(ItemStream):
                 batch.unknown_type(kind, record)
         elif kind == "turn.completed":
             if line.usage is not None:
-                batch.events.append(total(source, self.state.session_id or "thread", line.usage))
+                batch.events.append(of_thread(source, self.state.session_id or "thread", line.usage))
             self._end(source, record, None, batch)
         elif kind == "thread.started" or kind == "session.created":
             self._begin_thread(line, source, record, batch)
@@ -249,23 +248,6 @@ class ExecDecoder(ItemStream):
         status: Status = "complete" if failure is None else "error"
         self.state.after_result = True
         batch.events.append(SessionEnd(source, "", status, failure, result_json=Raw(record.data)))
-
-
-def total(source: Source, key: str, used: Tokens) -> TokenUsage:
-    """The tokens of a thread so far."""
-    return TokenUsage(
-        source,
-        "",
-        key,
-        "session",
-        None,
-        used.input_tokens,
-        used.cached_input_tokens,
-        used.cache_write_input_tokens,
-        None,
-        used.output_tokens,
-        used.reasoning_output_tokens,
-    )
 
 
 def text(item: Item) -> Raw:

@@ -1,0 +1,31 @@
+"""How turns and logs end in Codex's rollouts: the event that ends a turn, or the end of the log, in; its status out."""
+
+from agentv_stages.batch import Batch
+from agentv_stages.event import SessionEnd, Source
+from agentv_stages.providers.codex.conversation import Conversation
+from agentv_stages.providers.codex.wire import Payload, given, member, plain
+
+
+def completed(decoder: Conversation, p: Payload, source: Source, batch: Batch) -> None:
+    """A turn ended by itself, well or with an error."""
+    decoder.close(None, batch)
+    decoder.state.ends = True
+    failed = given(p.error)
+    reason = (member(p.error, "message") or plain(p.error)) if failed else None
+    duration = None if p.duration_ms is None else round(p.duration_ms)
+    batch.events.append(SessionEnd(source, "", "error" if failed else "complete", reason, duration_ms=duration))
+
+
+def aborted(decoder: Conversation, p: Payload, source: Source, batch: Batch) -> None:
+    """A turn was interrupted."""
+    decoder.close(source, batch)
+    decoder.state.ends = True
+    duration = None if p.duration_ms is None else round(p.duration_ms)
+    batch.events.append(SessionEnd(source, "", "interrupted", p.reason, duration_ms=duration))
+
+
+def end_of_log(decoder: Conversation, batch: Batch) -> None:
+    """The end of a rollout without an end record: complete if its last word was an answer and no call is open."""
+    whole = decoder.state.final and not decoder.state.open
+    source = Source(decoder.context.file, 0, 0, 0, None, decoder.context.stream)
+    batch.events.append(SessionEnd(source, "-flush", "complete" if whole else "unknown", "end of the log"))

@@ -1,0 +1,107 @@
+"""Tokens in Codex's logs: counts of a model call, or cumulative totals, in; token usage out. Codex counts as we do."""
+
+from operator import sub
+
+from msgspec import Raw
+
+from agentv_stages.batch import Batch
+from agentv_stages.event import Source, TokenUsage
+from agentv_stages.providers.codex.calls import Calls, State
+from agentv_stages.providers.codex.wire import Payload, Tokens, token_info
+
+TOTAL = 5
+
+
+def recorded(decoder: Calls, p: Payload, source: Source, batch: Batch) -> None:
+    """A record of one model call, which ends its answer."""
+    usage = p.usage
+    decoder.state.records = True
+    if usage is None:
+        batch.ignore("token_usage_record")
+        return
+    key = p.response_id or f"u{source.row}"
+    batch.events.append(of_call(source, key, decoder.state.model, usage))
+    decoder.end_answer()
+
+
+def baseline(state: State, raw: Raw) -> None:
+    """The totals that a fork begins with: what they count was told in its parent's log."""
+    info = token_info(raw)
+    if info is not None and info.total_token_usage is not None:
+        state.totals = _counters(info.total_token_usage)
+        state.counted = raw
+
+
+def counted(state: State, raw: Raw, source: Source, batch: Batch) -> None:
+    """One model call is the growth of the totals; repeated rows do not grow, and a shrunken total began anew."""
+    info = token_info(raw)
+    total = info.total_token_usage if info is not None else None
+    if info is None or state.records or (total is None and info.last_token_usage is None):
+        batch.ignore("token_count")
+        return
+    if total is None:
+        assert info.last_token_usage is not None
+        used = info.last_token_usage
+    else:
+        now, before = _counters(total), state.totals
+        if now == before:
+            batch.ignore("token_count, repeated")
+            return
+        state.totals, state.counted = now, raw
+        if before is not None and now[TOTAL] >= before[TOTAL] and now[0] >= before[0]:
+            now = list(map(sub, now, before))
+        elif before is None and info.last_token_usage is not None:
+            # The first total of a resumed session holds what was spent before this file.
+            now = _counters(info.last_token_usage)
+        written = now[2] if total.cache_write_input_tokens is not None else None
+        used = Tokens(now[0], now[1], written, now[3], now[4], now[5])
+    if not (used.input_tokens or used.output_tokens):
+        batch.ignore("token_count, repeated")
+        return
+    batch.events.append(of_call(source, f"{state.session_id}:{source.row}", state.model, used))
+
+
+def _counters(tokens: Tokens) -> list[int]:
+    """Input, cached, cache-written, output, reasoning, all; what is not there is 0, for differences only."""
+    return [
+        tokens.input_tokens or 0,
+        tokens.cached_input_tokens or 0,
+        tokens.cache_write_input_tokens or 0,
+        tokens.output_tokens or 0,
+        tokens.reasoning_output_tokens or 0,
+        tokens.total_tokens or 0,
+    ]
+
+
+def of_call(source: Source, key: str, model: str | None, used: Tokens) -> TokenUsage:
+    """The tokens of one model call."""
+    return TokenUsage(
+        source,
+        "",
+        key,
+        "call",
+        model,
+        used.input_tokens,
+        used.cached_input_tokens,
+        used.cache_write_input_tokens,
+        None,
+        used.output_tokens,
+        used.reasoning_output_tokens,
+    )
+
+
+def of_thread(source: Source, key: str, used: Tokens) -> TokenUsage:
+    """The tokens of a thread so far."""
+    return TokenUsage(
+        source,
+        "",
+        key,
+        "session",
+        None,
+        used.input_tokens,
+        used.cached_input_tokens,
+        used.cache_write_input_tokens,
+        None,
+        used.output_tokens,
+        used.reasoning_output_tokens,
+    )
