@@ -8,6 +8,7 @@ from agentv_stream.following.cursors import CursorStore
 from agentv_stream.following.follow_plan import Plan
 from agentv_stream.following.followed import Followed
 from agentv_stream.following.register import Register
+from agentv_stream.following.saving import save, saved
 from agentv_stream.settings import Settings
 
 
@@ -43,10 +44,9 @@ class Registered:
     def put(self, session: Followed) -> None:
         """Commits it, whatever its turn."""
         assert self.store is not None
-        row, hashes = session.row()
         with self.store.transaction():
-            self.store.put(row, hashes, session.hashes_anew)
-        session.committed()
+            save(session, self.store)
+        saved(session)
 
     def close(self) -> None:
         for session in list(self.register.hot.values()):

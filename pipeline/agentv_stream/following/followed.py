@@ -1,4 +1,4 @@
-"""One session that is followed: its files, its chain of stages, its outputs; can be written down and put back.
+"""One session that is followed: its files, its chain of stages, its outputs; see saving.py for how it is written down.
 
     files -> lines -> (records seen before are skipped) -> chain -> outputs, merged events
 
@@ -13,10 +13,8 @@ from dataclasses import dataclass, field
 from agentv_stages.batch import Batch
 from agentv_stages.detect import Detector, UnknownFormat
 from agentv_stages.provider import DecodeContext, Dialect, Folder, Provider
-from agentv_stages.providers import get_provider
 from agentv_stages.trajectory import Case
 from agentv_stream.files import CHUNK_BYTES
-from agentv_stream.following.cursors import InputRow, SessionRow
 from agentv_stream.following.follow_chain import FollowChain, MakeCases
 from agentv_stream.following.follow_outputs import FollowOutputs
 from agentv_stream.following.growing import GrowingFile, Mark, OpenFiles
@@ -101,13 +99,14 @@ class Followed:
 
     def add(self, path: str, context: DecodeContext | None = None) -> Input:
         """Takes a file along."""
-        one = Input(self._log(path), context or DecodeContext(path))
+        one = Input(self.log(path), context or DecodeContext(path))
         self.inputs.append(one)
         if self.chain is not None:
             self.chain.open(path, one.context)
         return one
 
-    def _log(self, path: str, mark: Mark | None = None) -> GrowingFile:
+    def log(self, path: str, mark: Mark | None = None) -> GrowingFile:
+        """The file at a path, or the session in a store; from the mark on."""
         if is_stored(path):
             return StoredLog(path, self.makes.files, self.makes.stores, mark)
         return GrowingFile(path, self.makes.files, mark, self.makes.cap)
@@ -257,7 +256,7 @@ class Followed:
         """
         for one in self.inputs:
             self.makes.files.close(one.file)
-            one.file = self._log(one.path)
+            one.file = self.log(one.path)
             one.repeated = Repeated()
         outputs = self.outputs
         if outputs is not None:
@@ -312,91 +311,6 @@ class Followed:
             self.strange = True
             return False
         return True
-
-    @property
-    def committable(self) -> bool:
-        """Whether everything that was read stands in the outputs, for good or until the session goes on."""
-        if self.strange:
-            return True
-        if self.chain is None or (self.merged is not None and not self.merged.ready):
-            return False
-        if any(one.file.position < one.mute_until for one in self.inputs):
-            return False
-        return self.outputs is None or self.outputs.ready or self.outputs.settled
-
-    @property
-    def anew(self) -> bool:
-        """Whether it is read from its beginning when it goes on: no state of it is kept, and no hash of a record."""
-        waits = self.outputs is not None and not self.outputs.ready
-        return self.strange or self.document or waits
-
-    def row(self) -> tuple[SessionRow, bytes]:
-        """The session as the cursors keep it, and the hashes of what is new since the last time."""
-        chain, outputs = self.chain, self.outputs
-        row = SessionRow(
-            self.number, self.main,
-            chain.provider.name if chain is not None else None, chain.dialect.name if chain is not None else None,
-            self.native_id, not self.unsettled, 0, self.active_ms,
-        )  # fmt: skip
-        whole_document = self.document
-        for one in self.inputs:
-            state = "gone" if one.gone and one.state == "live" else one.state
-            state = "other" if self.strange else "document" if whole_document else state
-            read, mark = one.file.signature_read(), one.file.mark()
-            repeated = one.repeated
-            row.inputs.append(
-                InputRow(one.path, state, one.generation, read, mark, repeated.skipped, one.context, repeated.repeating)
-            )
-        if chain is not None and not self.strange:
-            row.outputs = outputs.snapshot() if outputs is not None else None
-            row.merged = self.merged.snapshot() if self.merged is not None else None
-            row.state = None if self.anew else chain.snapshot()
-        return row, b"" if self.anew else b"".join(self.seen.new)
-
-    @property
-    def hashes_anew(self) -> bool:
-        """Whether the hashes of `row` take the place of those that the cursors hold."""
-        return self.seen.anew or self.anew
-
-    def committed(self) -> None:
-        """The row was written."""
-        self.saved = True
-        self.dirty = False
-        if not self.anew:  # else they are written with the first state that is kept
-            self.seen.new, self.seen.anew = [], False
-
-    def restore(self, row: SessionRow) -> None:
-        """Puts back what was committed. Raises: msgspec.MsgspecError, KeyError when it is of another version."""
-        self.saved = True
-        self.main, self.active_ms = row.main, row.active_ms
-        self.unsettled = not row.settled
-        for kept in row.inputs:
-            mark = kept.mark if row.state is not None else None
-            file = self._log(kept.path, mark)
-            gone = kept.state == "gone"
-            state = "live" if gone else kept.state
-            one = Input(file, kept.context, state, kept.generation, Repeated(None, kept.skipped, kept.repeating), gone)
-            file.identity = None if kept.signature is None else (kept.signature.device, kept.signature.inode)
-            self.inputs.append(one)
-            if kept.generation and file.position and not is_stored(kept.path):
-                again = GrowingFile(one.path, self.makes.files, cap=self.makes.cap)
-                self.seen.gone_on(one.repeated, again, file.position)
-                self.makes.files.close(again)
-        if row.outputs is not None and self.outputs is not None:
-            self.outputs.restore(row.outputs)
-        if row.merged is not None and self.merged is not None:
-            self.merged.restore(row.merged)
-        if row.provider is None or row.dialect is None:
-            return
-        provider = get_provider(row.provider)
-        dialect = next(d for d in provider.dialects if d.name == row.dialect)
-        chain = self.start(provider, dialect)
-        self.detector = None
-        if row.state is not None:
-            chain.decoders.clear()
-            chain.restore(row.state, {one.path: one.context for one in self.inputs})
-            for one in self.inputs:
-                chain.open(one.path, one.context)
 
     def close(self) -> None:
         for one in self.inputs:

@@ -19,6 +19,7 @@ from agentv_stream.following.followed import Followed, Makes
 from agentv_stream.following.growing import OpenFiles, holds
 from agentv_stream.following.merged import MergedEvents
 from agentv_stream.following.placing import make_outputs
+from agentv_stream.following.saving import restore
 from agentv_stream.following.stored import Stores, is_stored
 
 Say = Callable[..., None]
@@ -52,7 +53,7 @@ class Register:
         self.times: defaultdict[int, Times] = defaultdict(Times)
         self.due: set[int] = set()  # sessions that are looked at in the next round, whatever their files say
         self.troubles: dict[int, tuple[str, float, float]] = {}  # session: what, retry at, wait (monotonic seconds)
-        self.taken: dict[str, int] = {}  # transcript path: session
+        self.taken: dict[str, int] = {}  # transcript path: session, or KEPT
         self.found: dict[str, Found] = {}  # the last listing of all files
         self.natives: dict[tuple[str, str, str], int] = {}  # folder, dialect, session id: session
         self.counts = Counts()
@@ -85,7 +86,7 @@ class Register:
             row = self.store.load(number)
             if row is None:
                 return None
-            session.restore(row)
+            restore(session, row)
             if row.state is None:
                 if self._replaced(row):
                     self._forget(session)

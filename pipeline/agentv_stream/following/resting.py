@@ -11,6 +11,7 @@ from agentv_stream.following.follow_outputs import TRANSCRIPT
 from agentv_stream.following.follow_plan import Entry
 from agentv_stream.following.followed import Followed
 from agentv_stream.following.register import Register
+from agentv_stream.following.saving import committable, save, saved
 
 SHARE = 50  # a commit or a settle that took a second is not repeated for so many
 MOST_HOT = 128
@@ -49,7 +50,7 @@ class Resting:
             if session.unsettled:
                 self.settle(session)
             self.commit([session], force=True)
-            if session.dirty and self._store is not None and not session.strange and session.committable:
+            if session.dirty and self._store is not None and not session.strange and committable(session):
                 break  # the cursors cannot be written: it must not be lost from memory
             self._hot.move_to_end(number)
             if self._store is None:
@@ -95,7 +96,9 @@ class Resting:
         if self._store is None:
             return
         begun = self._clock()
-        due = [s for s in sessions if s.dirty and s.committable and (force or begun >= self._times[s.number].commit_at)]
+        due = [
+            s for s in sessions if s.dirty and committable(s) and (force or begun >= self._times[s.number].commit_at)
+        ]
         if not due:
             return
         done: list[Followed] = []
@@ -103,8 +106,7 @@ class Resting:
             with self._store.transaction():
                 for session in due:
                     at = self._clock()
-                    row, hashes = session.row()
-                    self._store.put(row, hashes, session.hashes_anew)
+                    save(session, self._store)
                     done.append(session)
                     self._times[session.number].commit_at = at + max(0.25, (self._clock() - at) * SHARE)
         except CursorError as error:
@@ -118,7 +120,7 @@ class Resting:
             self._say("cursors can be written again")
             self.store_trouble = None
         for session in done:
-            session.committed()
+            saved(session)
             if session.outputs is not None and session.outputs.state is not None:
                 self._taken[str(session.outputs.state.path(TRANSCRIPT))] = session.number
         self._counts.commits += len(done)

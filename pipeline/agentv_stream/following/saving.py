@@ -1,0 +1,100 @@
+"""What the cursors keep of a session that is followed: written down at a line end, put back after a restart.
+
+Of what is read anew at each change (a document, a session that is not known yet) no state is kept, only which files it
+was.
+"""
+
+from agentv_stages.providers import get_provider
+from agentv_stream.following.cursors import CursorStore, InputRow, SessionRow
+from agentv_stream.following.followed import Followed, Input
+from agentv_stream.following.growing import GrowingFile
+from agentv_stream.following.repeats import Repeated
+from agentv_stream.following.stored import is_stored
+
+
+def committable(session: Followed) -> bool:
+    """Whether everything that was read stands in the outputs, for good or until the session goes on."""
+    if session.strange:
+        return True
+    if session.chain is None or (session.merged is not None and not session.merged.ready):
+        return False
+    if any(one.file.position < one.mute_until for one in session.inputs):
+        return False
+    return session.outputs is None or session.outputs.ready or session.outputs.settled
+
+
+def anew(session: Followed) -> bool:
+    """Whether it is read from its beginning when it goes on: no state of it is kept, and no hash of a record."""
+    waits = session.outputs is not None and not session.outputs.ready
+    return session.strange or session.document or waits
+
+
+def save(session: Followed, store: CursorStore) -> None:
+    """Writes what the cursors keep of it, within a transaction; once that is through, `saved`. Raises: CursorError."""
+    hashes = b"" if anew(session) else b"".join(session.seen.new)
+    store.put(_row(session), hashes, session.seen.anew or anew(session))
+
+
+def saved(session: Followed) -> None:
+    """It stands in the cursors."""
+    session.saved = True
+    session.dirty = False
+    if not anew(session):  # else the hashes are written with the first state that is kept
+        session.seen.new, session.seen.anew = [], False
+
+
+def _row(session: Followed) -> SessionRow:
+    chain, outputs = session.chain, session.outputs
+    row = SessionRow(
+        session.number, session.main,
+        chain.provider.name if chain is not None else None, chain.dialect.name if chain is not None else None,
+        session.native_id, not session.unsettled, 0, session.active_ms,
+    )  # fmt: skip
+    whole_document = session.document
+    for one in session.inputs:
+        state = "gone" if one.gone and one.state == "live" else one.state
+        state = "other" if session.strange else "document" if whole_document else state
+        read, mark = one.file.signature_read(), one.file.mark()
+        repeated = one.repeated
+        row.inputs.append(
+            InputRow(one.path, state, one.generation, read, mark, repeated.skipped, one.context, repeated.repeating)
+        )
+    if chain is not None and not session.strange:
+        row.outputs = outputs.snapshot() if outputs is not None else None
+        row.merged = session.merged.snapshot() if session.merged is not None else None
+        row.state = None if anew(session) else chain.snapshot()
+    return row
+
+
+def restore(session: Followed, row: SessionRow) -> None:
+    """Puts back what was committed. Raises: msgspec.MsgspecError, KeyError when it is of another version."""
+    session.saved = True
+    session.main, session.active_ms = row.main, row.active_ms
+    session.unsettled = not row.settled
+    for kept in row.inputs:
+        mark = kept.mark if row.state is not None else None
+        file = session.log(kept.path, mark)
+        gone = kept.state == "gone"
+        state = "live" if gone else kept.state
+        one = Input(file, kept.context, state, kept.generation, Repeated(None, kept.skipped, kept.repeating), gone)
+        file.identity = None if kept.signature is None else (kept.signature.device, kept.signature.inode)
+        session.inputs.append(one)
+        if kept.generation and file.position and not is_stored(kept.path):
+            again = GrowingFile(one.path, session.makes.files, cap=session.makes.cap)
+            session.seen.gone_on(one.repeated, again, file.position)
+            session.makes.files.close(again)
+    if row.outputs is not None and session.outputs is not None:
+        session.outputs.restore(row.outputs)
+    if row.merged is not None and session.merged is not None:
+        session.merged.restore(row.merged)
+    if row.provider is None or row.dialect is None:
+        return
+    provider = get_provider(row.provider)
+    dialect = next(d for d in provider.dialects if d.name == row.dialect)
+    chain = session.start(provider, dialect)
+    session.detector = None
+    if row.state is not None:
+        chain.decoders.clear()
+        chain.restore(row.state, {one.path: one.context for one in session.inputs})
+        for one in session.inputs:
+            chain.open(one.path, one.context)
