@@ -223,7 +223,7 @@ def test_a_session_is_named_by_its_id_its_store_or_its_folder(name: str, tmp_pat
     roots = [] if "/" in target else [f"opencode={agent.path.parent}"]
     options = TailOptions(
         [target], False, False, None, None, roots, "cursor", False, tmp_path / "out", None, (), [], None, True, None,
-        None, None, tmp_path / "state", None, False, False, True, 1.0,
+        None, "30d", None, tmp_path / "state", None, False, False, True, 1.0,
     )  # fmt: skip
     assert run_tail(options) == 0
     (path,) = transcripts(tmp_path / "out").values()

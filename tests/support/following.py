@@ -19,6 +19,7 @@ class Desk:
 
     def __init__(self, folder: Path, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
+        self.wall_ms = lambda: time.time_ns() // 1_000_000
         self.logs = folder / "logs"
         self.out = folder / "out"
         self.state = folder / "state"
@@ -30,13 +31,13 @@ class Desk:
     def say(self, event: str, **facts: object) -> None:
         self.said.append(event)
 
-    def follower(self, stream_log: StreamLog = "false", **plan: Any) -> Follower:
+    def follower(self, stream_log: StreamLog = "false", settle_seconds: float = 0.0, **plan: Any) -> Follower:
         """A new follower with the cursors of the one before; settles at once."""
         self.close()
         self.store = CursorStore(self.state, "test")
         settings = Settings(out=self.out, stream_log=stream_log)
-        made = Plan(find_roots([str(self.logs)]), settings, settle_seconds=0.0, **plan)
-        follower = Follower(made, self.store, self.say, self.emitted.append, self.clock)
+        made = Plan(find_roots([str(self.logs)]), settings, settle_seconds=settle_seconds, **plan)
+        follower = Follower(made, self.store, self.say, self.emitted.append, self.clock, self.wall_ms)
         follower.begin()
         return follower
 

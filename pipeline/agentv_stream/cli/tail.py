@@ -31,6 +31,9 @@ def tail(
     keep: Annotated[
         str | None, typer.Option(help="Remove outputs of sessions at rest: older than 30d, or above 5G.")
     ] = None,
+    forget: Annotated[
+        str, typer.Option(help="Forget sessions whose logs have been gone for so long; outputs stay. Or never.")
+    ] = "30d",
     metrics: Annotated[str | None, typer.Option(help="Serve metrics and health on HOST:PORT or PORT.")] = None,
     state: Annotated[
         Path | None, typer.Option(help="Folder of the cursors; else ~/.local/state/agentv-stream.")
@@ -46,6 +49,7 @@ def tail(
 
     options = TailOptions(
         targets or [], every, latest, project, provider, root or [], begin, events, out, stream_log, tuple(watch or ()),
-        check or [], case, once, until_idle, keep, metrics, state, name, no_cursors, log_json, quiet, poll_settle,
+        check or [], case, once, until_idle, keep, forget, metrics, state, name, no_cursors, log_json, quiet,
+        poll_settle,
     )  # fmt: skip
     raise typer.Exit(run_tail(options))

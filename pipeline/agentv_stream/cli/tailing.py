@@ -54,6 +54,7 @@ class TailOptions:
     once: bool
     until_idle: str | None
     keep: str | None
+    forget: str
     metrics: str | None
     state: Path | None
     name: str | None
@@ -133,6 +134,7 @@ def _plan(options: TailOptions, settings: Settings) -> Plan:
     provider = named_provider(options.provider)
     files = not options.events or options.out is not None
     plan = Plan([], settings, begin, files, provider, settle_seconds=options.settle)
+    plan.forget_ms = None if options.forget == "never" else int(duration_seconds(options.forget) * 1000)
     if options.case is not None and not options.checks:
         raise UsageError("--case needs --check SPEC")
     if options.checks:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import zstandard
@@ -43,6 +44,9 @@ CREATE TABLE IF NOT EXISTS seen(session INTEGER NOT NULL, hashes BLOB NOT NULL);
 CREATE INDEX IF NOT EXISTS seen_session ON seen(session);
 CREATE TABLE IF NOT EXISTS place(path TEXT PRIMARY KEY, consumer TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS made(path TEXT PRIMARY KEY, device TEXT NOT NULL, inode TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS gone(session INTEGER PRIMARY KEY, since_ms INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS kept(
+  path TEXT PRIMARY KEY, consumer TEXT NOT NULL, device TEXT NOT NULL, inode TEXT NOT NULL) WITHOUT ROWID;
 """
 _FROM_1 = "ALTER TABLE input ADD COLUMN repeating INTEGER NOT NULL DEFAULT 0"
 
@@ -200,6 +204,7 @@ class CursorStore:
             ours = self._db.execute("SELECT 1 FROM place WHERE path=? AND consumer=?", (path, self.consumer)).fetchone()
             if ours is None and take:
                 self._db.execute("INSERT OR REPLACE INTO place VALUES(?,?)", (path, self.consumer))
+                self._db.execute("DELETE FROM kept WHERE path=?", (path,))
             return ours is not None
         except sqlite3.Error as error:
             raise CursorError(f"cannot write the cursors in {self.path}: {error}") from error
@@ -231,15 +236,32 @@ class CursorStore:
         """Our file was removed: another one may get its inode. Raises: CursorError."""
         try:
             self._db.execute("DELETE FROM made WHERE path=?", (str(path),))
+            self._db.execute("DELETE FROM kept WHERE path=?", (str(path),))
         except sqlite3.Error as error:
             raise CursorError(f"cannot write the cursors in {self.path}: {error}") from error
 
     def forget(self, ids: Iterable[int]) -> None:
         """Removes sessions; they are read from their beginning next time. Raises: CursorError."""
         with self.transaction():
-            for one in ids:
-                for table, column in (("session", "id"), ("input", "session"), ("seen", "session")):
-                    self._db.execute(f"DELETE FROM {table} WHERE {column}=?", (one,))
+            self.remove(ids)
+
+    def remove(self, ids: Iterable[int]) -> None:
+        """As `forget`, within a transaction."""
+        for one in ids:
+            for table, column in (("session", "id"), ("input", "session"), ("seen", "session"), ("gone", "session")):
+                self._db.execute(f"DELETE FROM {table} WHERE {column}=?", (one,))
+
+    def drop_place(self, path: str) -> None:
+        """An output is nobody's any more; within a transaction."""
+        for table in ("place", "made"):
+            self._db.execute(f"DELETE FROM {table} WHERE path=?", (path,))
+
+    def ask(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        """For what has its tables here and its rules elsewhere (forgetting.py). Raises: CursorError."""
+        try:
+            return self._db.execute(query, values).fetchall()
+        except sqlite3.Error as error:
+            raise CursorError(f"cannot use the cursors in {self.path}: {error}") from error
 
     def sessions(self, every_consumer: bool = False) -> list[SessionRow]:
         """All sessions with their inputs, without their states. Raises: CursorError."""

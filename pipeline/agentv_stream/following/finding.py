@@ -37,7 +37,7 @@ class Finding:
         self._folder = RememberingFolder()
         self.listing = Scan(register.plan, register.stores)
         self._began = False
-        self._missing: list[str] = []  # roots that are not there: their files are not deleted one by one
+        self.missing: list[str] = []  # roots that are not there: their files are not deleted one by one
 
     def begin_round(self) -> None:
         """What folders held a round ago counts no more."""
@@ -47,7 +47,7 @@ class Finding:
         """All files: what is new is begun or joined, and read."""
         found = self._register.found = self.listing.take()
         self._rotation.scanned(found)
-        self._missing = [root.path for root in self._plan.roots if not is_there(root.path)]
+        self.missing = [root.path for root in self._plan.roots if not is_there(root.path)]
         new = [one for one in found.values() if one.path not in self._entries and one.main and one.signature.size]
         new = self.listing.fresh(new)
         if new:
@@ -154,7 +154,7 @@ class Finding:
         try:
             signature = self.listing.signature(path)
         except OSError:
-            if entry.gone or entry.kind != "input" or any(path.startswith(root + "/") for root in self._missing):
+            if entry.gone or entry.kind != "input" or any(path.startswith(root + "/") for root in self.missing):
                 return 0
             return entry.number
         if signature == entry.signature:

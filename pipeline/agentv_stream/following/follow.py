@@ -15,6 +15,7 @@ from agentv_stream.following.finding import Finding
 from agentv_stream.following.follow_outputs import TRANSCRIPT
 from agentv_stream.following.follow_plan import Plan
 from agentv_stream.following.followed import Followed
+from agentv_stream.following.forgetting import Forgetting
 from agentv_stream.following.growing_output import ShortOutput
 from agentv_stream.following.register import Register, Say
 from agentv_stream.following.resting import SHARE, Resting
@@ -26,7 +27,8 @@ BUDGET = 8 * 1024 * 1024  # bytes of one session per round, so that a huge one d
 class Follower:
     """See the module. `store` None: nothing is remembered between runs. `emit` takes lines of merged events.
 
-    `clock` gives monotonic seconds: by it sessions rest, are committed and tried again.
+    `clock` gives monotonic seconds: by it sessions rest, are committed and tried again. `wall_ms` gives UTC
+    milliseconds: by it those whose logs are gone are forgotten.
     """
 
     def __init__(
@@ -36,6 +38,7 @@ class Follower:
         say: Say,
         emit: Callable[[bytes], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
+        wall_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
     ) -> None:
         self.plan, self.store, self.say, self.clock = plan, store, say, clock
         register = self._register = Register(plan, store, say, emit, clock)
@@ -48,6 +51,7 @@ class Follower:
         self._rotation = Rotation(register, lambda session: self.commit([session], force=True))
         self._finding = Finding(register, self._rotation, self._advance, lambda: self._resting.rest())
         self._resting = Resting(register, self._finding.companions, self._advance)
+        self._forgetting = Forgetting(register, wall_ms)
         self.commit, self.settle_all = self._resting.commit, self._resting.settle_all
         self.observers = register.makes.observers
         self.observers.append(self._count)
@@ -73,6 +77,7 @@ class Follower:
             self._register.remember(row)
             if not whole and self.plan.files:
                 self._unsettled(row.id)
+        self._forgetting.begin()
 
     def _unsettled(self, number: int) -> None:
         session = self._register.wake(number)
@@ -110,6 +115,8 @@ class Follower:
         for number in todo:
             self._advance(number)
         self._resting.rest()
+        if scan:
+            self._forgetting.look(self._finding.missing)
         for path, when in list(self.warm.items()):
             if now - when > 600:
                 del self.warm[path]

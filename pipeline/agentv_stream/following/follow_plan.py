@@ -16,6 +16,9 @@ from agentv_stream.naming import log_folder, safe_part, stand_in_id, stand_in_st
 from agentv_stream.settings import Settings
 from agentv_stream.transcript_sink import log_of
 
+FORGET_MS = 30 * 86_400_000  # as long as Claude Code keeps sessions, unless it is told otherwise
+KEPT = 0  # stands for the session of a transcript whose session is forgotten
+
 
 @dataclass
 class Plan:
@@ -30,6 +33,7 @@ class Plan:
     settle_seconds: float = 1.0
     paths: list[str] = field(default_factory=list[str])  # single files, beside the roots
     cases: MakeCases = list[Case]  # fresh ones for each session; their verdicts go into its result
+    forget_ms: int | None = FORGET_MS  # after so long a session whose logs are gone is forgotten
     specs: str = ""  # what tells the cases from others: a session that began with others is read again
 
 

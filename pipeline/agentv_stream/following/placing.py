@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from agentv_stages.result import Observer
 from agentv_stages.sinks.transcript import Identity
 from agentv_stream.following.follow_outputs import SUFFIXES, TRANSCRIPT, FollowOutputs
-from agentv_stream.following.follow_plan import left_by_crash, place_of
+from agentv_stream.following.follow_plan import KEPT, left_by_crash, place_of
 from agentv_stream.following.followed import Followed
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def make_outputs(register: "Register", session: Followed) -> FollowOutputs | Non
         return folder, name, identity
 
     def taken(path: Path) -> bool:
-        if register.taken.get(str(path), session.number) != session.number:
+        if register.taken.get(str(path), session.number) not in (session.number, KEPT):
             return True
         others = (s.outputs.state for s in register.hot.values() if s is not session and s.outputs is not None)
         return any(state is not None and state.path(TRANSCRIPT) == path for state in others)

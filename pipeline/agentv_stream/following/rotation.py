@@ -55,6 +55,7 @@ class Rotation:
     def index(self) -> None:
         """What is followed, by inode and by name; new files are compared with it."""
         self._followed, self._names = {}, {}
+        self._heads = {path: head for path, head in self._heads.items() if path in self._entries}
         for path, entry in self._entries.items():
             if entry.number and entry.kind == "input":
                 if entry.signature is not None:

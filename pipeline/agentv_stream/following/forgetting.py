@@ -1,0 +1,166 @@
+"""Forgets sessions whose logs have been gone for long, so that what is remembered does not grow for ever.
+
+In: the cursors, the last listing of all files. A session is gone when none of its files is there any more, and the root
+that they lie below is. From the first look that finds it gone the time runs (wall clock); a file that is back ends it.
+What is forgotten leaves the cursors and the memory; its outputs stay, and are known as ours to `--keep`.
+"""
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from agentv_stream.files import is_folder
+from agentv_stream.following.cursors import CursorError, CursorStore, SessionRow
+from agentv_stream.following.follow_outputs import TRANSCRIPT
+from agentv_stream.following.follow_plan import KEPT
+from agentv_stream.following.register import Register
+from agentv_stream.following.stored import is_stored
+from agentv_stream.opencode_store import STORE_SIGN
+
+LOOK_SECONDS = 3600.0  # between two looks, of the follower's clock
+
+
+class Forgetting:
+    """`look` is called after each listing; it works once an hour. `wall_ms` gives UTC milliseconds."""
+
+    def __init__(self, register: Register, wall_ms: Callable[[], int]) -> None:
+        self._register = register
+        self._wall_ms = wall_ms
+        self._look_at = register.clock()
+
+    def begin(self) -> None:
+        """Transcripts of sessions that were forgotten before. Raises: CursorError."""
+        store, taken = self._register.store, self._register.taken
+        if store is None:
+            return
+        for path, device, inode in store.ask("SELECT path,device,inode FROM kept WHERE consumer=?", store.consumer):
+            if _stands(path, device, inode):
+                taken.setdefault(path, KEPT)
+            else:
+                store.ask("DELETE FROM kept WHERE path=?", path)
+
+    def look(self, missing: Iterable[str]) -> None:
+        """Forgets what is due. Below `missing` roots nothing counts as gone. Raises: nothing."""
+        register = self._register
+        if register.store is None or register.clock() < self._look_at:
+            return
+        self._look_at = register.clock() + LOOK_SECONDS
+        forgotten: list[SessionRow] = []
+        try:
+            with register.store.transaction():
+                for number in self._due(register.store, tuple(root + "/" for root in missing)):
+                    row = register.store.load(number)
+                    if row is not None and self._may_go(row):
+                        self._keep_outputs(register.store, row)
+                        forgotten.append(row)
+                register.store.remove(row.id for row in forgotten)
+                self._drop_places(register.store)
+        except CursorError:
+            return  # commits tell it; an hour later there is another look
+        for row in forgotten:
+            self._out_of_memory(row.id)
+            register.say("forgotten: its logs have been gone for long", path=row.main)
+
+    def _due(self, store: CursorStore, missing: tuple[str, ...]) -> list[int]:
+        """Notes what is gone since now, and what is back; gives what has been gone for long enough."""
+        now, limit = self._wall_ms(), self._register.plan.forget_ms
+        here: set[int] = set()
+        known: set[int] = set()
+        rows = store.ask(
+            "SELECT session.id,input.path FROM session JOIN input ON input.session=session.id WHERE consumer=?",
+            store.consumer,
+        )
+        for number, path in rows:
+            known.add(number)
+            if number not in here and (path.startswith(missing) or self._is_there(path)):
+                here.add(number)
+        query = "SELECT session,since_ms FROM gone WHERE session IN (SELECT id FROM session WHERE consumer=?)"
+        since = dict(store.ask(query, store.consumer))
+        for number in since.keys() & here:
+            store.ask("DELETE FROM gone WHERE session=?", number)
+        gone = sorted(known - here)
+        for number in gone:
+            if since.get(number, now + 1) > now:  # not noted yet, or by a clock that was set back since
+                store.ask("INSERT OR REPLACE INTO gone VALUES(?,?)", number, now)
+        return [number for number in gone if limit is not None and now - since.get(number, now) >= limit]
+
+    def _is_there(self, path: str) -> bool:
+        """Whether a log is there, or may be."""
+        if path in self._register.found:
+            return True
+        if not is_stored(path):
+            return not _is_gone(path)
+        if path.partition(STORE_SIGN)[0] in self._register.stores.troubles:
+            return True
+        try:
+            self._register.stores.signature(path)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def _may_go(self, row: SessionRow) -> bool:
+        """Whether nothing is left to be done for it: its outputs are those of a finished session, and committed."""
+        register = self._register
+        session = register.hot.get(row.id)
+        if row.id in register.troubles or row.id in register.due:
+            return False
+        if session is not None and (session.dirty or session.unsettled):
+            return False
+        if row.outputs is None:
+            return True  # nothing is written of it
+        try:
+            return row.settled and row.outputs.path(TRANSCRIPT).stat().st_size == row.outputs.settled
+        except (FileNotFoundError, NotADirectoryError):
+            return row.settled  # removed, by somebody or by --keep
+        except OSError:
+            return False
+
+    def _keep_outputs(self, store: CursorStore, row: SessionRow) -> None:
+        """Nobody writes to its transcript or makes it again from now on: only --keep may remove it."""
+        if row.outputs is None:
+            return
+        path = str(row.outputs.path(TRANSCRIPT))
+        for device, inode in store.ask("SELECT device,inode FROM made WHERE path=?", path):
+            if _stands(path, device, inode):
+                store.ask("INSERT OR REPLACE INTO kept VALUES(?,?,?,?)", path, store.consumer, device, inode)
+        store.drop_place(path)
+
+    def _drop_places(self, store: CursorStore) -> None:
+        """Claims of outputs that are not there, and that no session has."""
+        register = self._register
+        states = (s.outputs.state for s in register.hot.values() if s.outputs is not None)
+        busy = {str(state.path(TRANSCRIPT)) for state in states if state is not None}
+        for (path,) in store.ask("SELECT path FROM place WHERE consumer=?", store.consumer):
+            free = not register.taken.get(path) and path not in busy
+            if free and is_folder(str(Path(path).parent)) and _is_gone(path):
+                store.drop_place(path)
+
+    def _out_of_memory(self, number: int) -> None:
+        register = self._register
+        session = register.hot.get(number)
+        if session is not None:
+            register.drop(session)
+        register.forget_native(number)
+        for path in [path for path, entry in register.entries.items() if entry.number == number]:
+            del register.entries[path]
+        for path in [path for path, owner in register.taken.items() if owner == number]:
+            register.taken[path] = KEPT
+
+
+def _is_gone(path: str) -> bool:
+    """What cannot be looked at is not taken for gone."""
+    try:
+        os.stat(path)  # noqa: PTH116 - for every file that is gone
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _stands(path: str, device: str, inode: str) -> bool:
+    try:
+        stat = os.stat(path)  # noqa: PTH116 - for thousands at a start
+    except OSError:
+        return False
+    return (device, inode) == (str(stat.st_dev), str(stat.st_ino))
