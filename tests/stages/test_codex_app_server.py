@@ -5,7 +5,7 @@ import pytest
 
 from agentv_stages.event import Notification, Reasoning, SessionEnd, SessionInfo, UserText
 from agentv_stages.providers.codex import PROVIDER
-from agentv_stages.providers.codex.app_server import OFTEN_QUIET, OFTEN_TOLD, PIECE
+from agentv_stages.providers.codex.app_server_catalogue import OFTEN_QUIET, OFTEN_TOLD, PIECE
 from support.decoding import best, calls, check_laws, decoded, dialect, lines, results, texts, usages
 
 SERVER = dialect(PROVIDER, "codex-app-server")

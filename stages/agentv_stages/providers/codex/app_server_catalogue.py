@@ -1,0 +1,53 @@
+"""The methods and item types of `codex app-server`: which items are which of the exec stream, which methods tell what.
+
+Source: Codex 0.142 recordings by AgentV; openai/codex, app-server README.
+"""
+
+KINDS = {
+    "agentMessage": "agent_message",
+    "reasoning": "reasoning",
+    "commandExecution": "command_execution",
+    "fileChange": "file_change",
+    "mcpToolCall": "mcp_tool_call",
+    "dynamicToolCall": "dynamic_tool_call",
+    "collabToolCall": "collab_tool_call",
+    "collabAgentToolCall": "collab_tool_call",
+    "webSearch": "web_search",
+    "imageView": "image_view",
+    "todoList": "todo_list",
+    "userMessage": "user_message",
+    "contextCompaction": "context_compaction",
+    "enteredReviewMode": "entered_review_mode",
+    "exitedReviewMode": "exited_review_mode",
+    "plan": "plan",
+    "sleep": "sleep",
+    "subAgentActivity": "plan",
+    "imageGeneration": "plan",
+    "hookPrompt": "plan",
+}
+BEGUN_QUIETLY = {
+    name: f"item.started:{KINDS[name]}" for name in ("agentMessage", "reasoning", "plan", "sleep", "contextCompaction")
+}
+BEGUN_QUIETLY["userMessage"] = "item/started:userMessage"
+AREAS = frozenset({"account", "app", "fs", "fuzzyFileSearch", "hook", "mcpServer", "model", "remoteControl", "skills"})
+QUIET = frozenset({"thread", "turn", "item", "rawResponseItem", "command", "windowsSandbox", "process"}) | AREAS
+QUIET_METHODS = frozenset({"initialize", "initialized", "serverRequest/resolved"})
+NOTICES = frozenset({"configWarning", "deprecationNotice", "guardianWarning", "warning"})
+PIECE = "item/agentMessage/delta"
+APPROVALS = frozenset({"execCommandApproval", "applyPatchApproval"})
+TOLD = (NOTICES | APPROVALS) | {
+    "error",
+    "item/completed",
+    "item/started",
+    "model/rerouted",
+    "thread/started",
+    "thread/tokenUsage/updated",
+    "turn/completed",
+    PIECE,
+}
+OFTEN_TOLD = ("item/completed", "item/started", "thread/started", "thread/tokenUsage/updated", "turn/completed")
+OFTEN_QUIET = (
+    *("account/rateLimits/updated", "hook/completed", "hook/started", "mcpServer/startupStatus/updated"),
+    *("item/commandExecution/outputDelta", "item/reasoning/summaryTextDelta", "item/reasoning/textDelta"),
+    *("remoteControl/status/changed", "thread/status/changed", "turn/diff/updated", "turn/started"),
+)

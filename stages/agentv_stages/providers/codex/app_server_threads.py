@@ -1,0 +1,110 @@
+"""Threads of `codex app-server`: whose each notification is, what is known of a thread, and what it used.
+
+In: the threads that notifications name. Out: sources on their streams, sessions, tokens. Threads other than the first
+are sub-agents and speak in turn.
+"""
+
+from msgspec import Raw, Struct, field
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import MAIN, Notification, SessionInfo, Source, TokenUsage
+from agentv_stages.foreign import other_session
+from agentv_stages.provider import DecodeContext
+from agentv_stages.providers.codex.app_server_wire import AppThread, AppUsage, Params
+from agentv_stages.providers.codex.stream import ItemStream, State
+
+MOST_THREADS = 256
+
+
+class Begun(Struct):
+    """A text of which only pieces have come, as JSON strings."""
+
+    source: Source
+    answer: str
+    pieces: list[Raw]
+
+
+class AppState(State):
+    """`thread` is the one that `answer` belongs to; `others` keeps the answers of the rest. `used` are the totals of
+    each thread at its last model call."""
+
+    thread: str = ""
+    others: dict[str, tuple[str, bool]] = field(default_factory=dict[str, tuple[str, bool]])
+    used: dict[str, int] = field(default_factory=dict[str, int])
+    begun: dict[str, Begun] = field(default_factory=dict[str, Begun])
+
+
+class Threads(ItemStream):
+    """Adds threads to items."""
+
+    def __init__(self, context: DecodeContext) -> None:
+        super().__init__(context)
+        self.state: AppState = AppState()
+
+    def placed(self, thread: str | None, time_ms: int | None, record: Record) -> Source:
+        """Where a notification of a thread stands; what comes next is said by that thread."""
+        state = self.state
+        source = self.source(record, time_ms)
+        if thread is None or state.session_id is None or thread == state.session_id:
+            self._switch(state.session_id or "")
+            return source
+        self._switch(thread)
+        stream = f"subagent:{thread}" if source.stream == MAIN else source.stream
+        return Source(source.file, source.row, source.offset, source.length, source.time_ms, stream)
+
+    def _switch(self, thread: str) -> None:
+        """Threads speak in turn; each goes on with its own answer."""
+        state = self.state
+        if thread == state.thread:
+            return
+        if len(state.others) >= MOST_THREADS:
+            del state.others[next(iter(state.others))]
+        state.others[state.thread] = (state.answer, state.after_result)
+        state.answer, state.after_result = state.others.pop(thread, ("", True))
+        state.thread = thread
+
+    def thread(self, thread: AppThread, model: str | None, source: Source, record: Record, batch: Batch) -> None:
+        """A thread began, or a reply names it; the first one is the session."""
+        state = self.state
+        if state.session_id is None:
+            state.session_id = state.thread = thread.id or ""
+        elif thread.id != state.session_id:
+            if not thread.parent_thread_id:
+                other_session(record, thread.id, state.session_id, batch)
+            text = f"{thread.id} of {thread.parent_thread_id}" if thread.parent_thread_id else thread.id or ""
+            batch.events.append(Notification(source, "", "thread_started", text))
+            return
+        elif model is None:
+            batch.ignore("thread/started")
+            return
+        state.model = model or state.model
+        batch.events.append(
+            SessionInfo(source, "", thread.id, model, thread.cli_version, thread.cwd, None, thread.parent_thread_id)
+        )
+
+    def used(self, p: Params, usage: AppUsage, source: Source, batch: Batch) -> None:
+        """The tokens of a model call; a repeated total is no further call."""
+        state, thread = self.state, p.thread_id or ""
+        total = usage.total.total_tokens if usage.total is not None else None
+        last = usage.last
+        if last is None or total is None or state.used.get(thread) == total:
+            batch.ignore("thread/tokenUsage/updated")
+            return
+        if len(state.used) >= MOST_THREADS:
+            del state.used[next(iter(state.used))]
+        state.used[thread] = total
+        batch.events.append(
+            TokenUsage(
+                source,
+                "",
+                f"{thread}:{total}",
+                "call",
+                state.model,
+                last.input_tokens,
+                last.cached_input_tokens,
+                None,
+                None,
+                last.output_tokens,
+                last.reasoning_output_tokens,
+            )
+        )

@@ -1,0 +1,144 @@
+"""Wire shapes of `codex app-server`, in camelCase: only the fields that are used; payloads stay raw.
+
+msgspec renames the fields of a Struct, not those that it inherits, so that the Structs of `wire`, in snake_case, cannot
+serve here. Source: Codex 0.142 recordings by AgentV; openai/codex, app-server README.
+"""
+
+from typing import Union
+
+from msgspec import Raw, Struct, ValidationError, defstruct
+from msgspec.json import Decoder
+
+from agentv_stages.providers.codex.app_server_catalogue import OFTEN_QUIET, OFTEN_TOLD, PIECE
+from agentv_stages.providers.codex.wire import ABSENT
+
+
+class AppItem(Struct, gc=False, rename="camel"):
+    """A thread item in camelCase."""
+
+    type: str = ""
+    id: str = ""
+    text: Raw = ABSENT
+    content: Raw = ABSENT
+    summary: Raw = ABSENT
+    command: Raw = ABSENT
+    aggregated_output: Raw = ABSENT
+    exit_code: int | None = None
+    duration_ms: Raw = ABSENT
+    status: Raw = ABSENT
+    changes: Raw = ABSENT
+    server: str | None = None
+    tool: str | None = None
+    arguments: Raw = ABSENT
+    result: Raw = ABSENT
+    error: Raw = ABSENT
+    prompt: Raw = ABSENT
+    receiver_thread_ids: list[str] | None = None
+    agents_states: Raw = ABSENT
+    query: Raw = ABSENT
+    action: Raw = ABSENT
+    path: Raw = ABSENT
+
+
+class AppTokens(Struct, gc=False, rename="camel"):
+    total_tokens: int | None = None
+    input_tokens: int | None = None
+    cached_input_tokens: int | None = None
+    output_tokens: int | None = None
+    reasoning_output_tokens: int | None = None
+
+
+class AppUsage(Struct, gc=False, rename="camel"):
+    total: AppTokens | None = None
+    last: AppTokens | None = None
+    model_context_window: int | None = None
+
+
+class AppTurn(Struct, gc=False, rename="camel"):
+    status: str | None = None
+    error: Raw = ABSENT
+    duration_ms: float | None = None
+
+
+class AppThread(Struct, gc=False, rename="camel"):
+    id: str | None = None
+    cwd: str | None = None
+    cli_version: str | None = None
+    name: str | None = None
+    parent_thread_id: str | None = None
+
+
+class Params(Struct, gc=False, rename="camel"):
+    """The parameters of any notification, or the result of a reply."""
+
+    thread_id: str | None = None
+    item: AppItem | None = None
+    item_id: str | None = None
+    delta: Raw = ABSENT
+    started_at_ms: int | None = None
+    completed_at_ms: int | None = None
+    token_usage: AppUsage | None = None
+    turn: AppTurn | None = None
+    thread: AppThread | None = None
+    model: str | None = None
+    message: Raw = ABSENT
+    reason: Raw = ABSENT
+    error: Raw = ABSENT
+    will_retry: bool | None = None
+    summary: Raw = ABSENT
+
+
+class Delta(Struct, gc=False, rename="camel"):
+    """A piece of a text."""
+
+    thread_id: str | None = None
+    item_id: str | None = None
+    delta: Raw = ABSENT
+
+
+class AppLine(Struct, gc=False):
+    """`params` are decoded for the methods that are looked into; of most lines the name is enough."""
+
+    id: Raw = ABSENT
+    method: str = ""
+    type: Raw = ABSENT
+    params: Raw = ABSENT
+    result: Params | None = None
+    error: Raw = ABSENT
+
+
+class ToldLine(Struct, gc=False, tag_field="method"):
+    """A frequent notification that is looked into; msgspec finds its Struct by the method, in one pass."""
+
+    params: Params | None = None
+
+
+class PieceLine(Struct, gc=False, tag_field="method", tag=PIECE):
+    params: Delta | None = None
+
+
+class QuietLine(Struct, gc=False, tag_field="method"):
+    """A frequent notification that carries nothing: not even its members are read."""
+
+
+METHODS: dict[type, str] = {
+    defstruct("Line", [], bases=(base,), tag_field="method", tag=name, gc=False): name
+    for base, names in ((ToldLine, OFTEN_TOLD), (QuietLine, OFTEN_QUIET))
+    for name in names
+}
+METHODS[PieceLine] = PIECE
+"""The method of each Struct of a line."""
+_often: Decoder[ToldLine | PieceLine | QuietLine] = Decoder(Union[tuple(METHODS)])  # noqa: UP007 - made of a tuple
+_decode_often = _often.decode
+decode_line = Decoder(AppLine).decode
+decode_params = Decoder(Params).decode
+decode_delta = Decoder(Delta).decode
+decode_parts = Decoder(list[Raw]).decode
+
+
+def frequent(data: bytes) -> ToldLine | PieceLine | QuietLine | None:
+    """A notification of a frequent method and of the usual shape; None for all others."""
+    try:
+        return _decode_often(data)
+    except ValidationError:
+        return None
