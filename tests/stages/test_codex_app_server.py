@@ -88,6 +88,12 @@ def test_a_turn_gives_session_prompt_texts_calls_tokens_and_end() -> None:
     check_laws(SERVER, given)
 
 
+def test_a_list_of_things_to_do_keeps_its_items() -> None:
+    todo = [{"text": "look", "completed": True}, {"text": "mend", "completed": False}]
+    given = lines(*started(), item("completed", "todoList", 1, items=todo), ended())
+    assert [(c.name, c.input) for c in calls(decoded(SERVER, given).events)] == [("todo_list", {"items": todo})]
+
+
 def test_a_text_that_never_comes_whole_is_told_from_its_pieces() -> None:
     pieces = [note("item/agentMessage/delta", itemId="i3", delta=text) for text in ("Do", "ne.")]
     given = lines(*started(), *pieces, ended("interrupted"))

@@ -183,6 +183,7 @@ class AppServerDecoder(Threads):
             query=item.query,
             action=item.action,
             path=item.path,
+            items=item.items,
         )
         if self.state.begun:
             self.state.begun.pop(item.id, None)

@@ -38,6 +38,7 @@ class AppItem(Struct, gc=False, rename="camel"):
     query: Raw = ABSENT
     action: Raw = ABSENT
     path: Raw = ABSENT
+    items: Raw = ABSENT
 
 
 class AppTokens(Struct, gc=False, rename="camel"):
