@@ -135,7 +135,7 @@ class Calls:
         self.result(held.source, call_id, held.output, None, None, None, batch)
 
     def let_go(self, batch: Batch) -> None:
-        """A prompt, an interrupt or the end of the input: what goes on in the background has given what it said."""
+        """The end of a turn or of the input: what goes on in the background has given what it said."""
         state = self.state
         if state.running:
             for call_id in list(state.running):

@@ -299,17 +299,13 @@ class Conversation(Calls):
             self.state.scripts.remove(script)
             self._answered(script.call_id)
 
-    def close(self, source: Source | None, batch: Batch, goes_on: bool = False) -> None:
-        """A run ended: nothing that waits will be completed, but with `goes_on` what runs in the background.
-
-        With `source` its open calls were cancelled there.
-        """
+    def close(self, source: Source | None, batch: Batch) -> None:
+        """A run ended: nothing that waits will be completed. With `source` its open calls were cancelled there."""
         state = self.state
         self.release(None, batch)
         for script in state.scripts:
             self.count(script, batch)
-        if not goes_on:
-            self.let_go(batch)
+        self.let_go(batch)
         if source is not None:
             for i, call_id in enumerate(list(state.open)):
                 self.result(source, call_id, None, "cancelled", None, None, batch, f"-{i}")

@@ -7,8 +7,8 @@ from agentv_stages.providers.codex.wire import Payload, given, member, plain
 
 
 def completed(decoder: Conversation, p: Payload, source: Source, batch: Batch) -> None:
-    """A turn ended by itself, well or with an error; commands that it left running are killed after it, or never."""
-    decoder.close(None, batch, goes_on=True)
+    """A turn ended by itself, well or with an error."""
+    decoder.close(None, batch)
     decoder.state.ends = True
     failed = given(p.error)
     reason = (member(p.error, "message") or plain(p.error)) if failed else None
