@@ -1,5 +1,6 @@
 """Cursors: what was put is there after a restart, all of it or nothing, and belongs to one follower."""
 
+import os
 import sqlite3
 import stat
 from pathlib import Path
@@ -8,7 +9,8 @@ import pytest
 
 from agentv_stages.provider import DecodeContext
 from agentv_stream.discovery.places import Signature
-from agentv_stream.following.cursors import FILE, CursorError, CursorStore, InputRow, SessionRow, state_folder
+from agentv_stream.following.cursor_database import FILE, CursorError, state_folder
+from agentv_stream.following.cursors import CursorStore, InputRow, SessionRow
 from agentv_stream.following.growing import Mark, digest
 
 BIG = 2**64 - 1  # inodes are unsigned, SQLite's integers are not
@@ -28,7 +30,7 @@ def row(store: CursorStore, main: str = "/logs/a.jsonl") -> SessionRow:
 
 
 def put(store: CursorStore, one: SessionRow, hashes: bytes = b"", anew: bool = False) -> None:
-    with store.transaction():
+    with store.database.transaction():
         store.put(one, hashes, anew)
 
 
@@ -51,7 +53,7 @@ def test_a_session_comes_back_as_it_was_put(tmp_path: Path) -> None:
 def test_a_transaction_that_fails_leaves_nothing(tmp_path: Path) -> None:
     store = CursorStore(tmp_path, "here")
     one = row(store)
-    with pytest.raises(ZeroDivisionError), store.transaction():
+    with pytest.raises(ZeroDivisionError), store.database.transaction():
         store.put(one, b"12345678")
         _ = 1 // 0
     assert store.load(one.id) is None
@@ -78,10 +80,10 @@ def test_consumers_share_the_database_and_nothing_else(tmp_path: Path) -> None:
     put(first, row(first))
     assert second.sessions() == []
     assert len(second.sessions(every_consumer=True)) == 1
-    assert first.consumers() == {"first": 1}
-    assert first.claim("/out/x", take=True) is False
-    assert first.claim("/out/x", take=False) is True
-    assert second.claim("/out/x", take=False) is False
+    assert list(first.consumers().values()) == ["first"]
+    assert first.claims.claim("/out/x", take=True) is False
+    assert first.claims.claim("/out/x", take=False) is True
+    assert second.claims.claim("/out/x", take=False) is False
     first.close()
     second.close()
 
@@ -155,10 +157,10 @@ def test_a_commit_that_fails_does_not_hinder_the_next_one(tmp_path: Path) -> Non
     store = CursorStore(tmp_path, "here")
     one = row(store)
     reader = sqlite3.connect(tmp_path / FILE)
-    pages = store.path.stat().st_size // 4096
-    limits = store._db  # pyright: ignore[reportPrivateUsage] - SQLite's own limit stands in for a full disk
+    pages = store.database.path.stat().st_size // 4096
+    limits = store.database._db  # pyright: ignore[reportPrivateUsage] - SQLite's own limit stands in for a full disk
     limits.execute(f"PRAGMA max_page_count={pages + 1}")
-    with pytest.raises(CursorError, match="full"), store.transaction():
+    with pytest.raises(CursorError, match="full"), store.database.transaction():
         for n in range(200):
             store.put(row(store, f"/logs/{n}" * 400))
     limits.execute("PRAGMA max_page_count=1000000")
@@ -173,3 +175,32 @@ def test_the_folder_is_the_own_variable_else_the_states_home(tmp_path: Path, mon
     assert state_folder() == tmp_path / "agentv-stream"
     monkeypatch.setenv("AGENTV_STREAM_STATE", str(tmp_path / "own"))
     assert state_folder() == tmp_path / "own"
+
+
+def test_two_followers_at_once_never_give_one_id_to_two_sessions(tmp_path: Path) -> None:
+    first, second = CursorStore(tmp_path, "first"), CursorStore(tmp_path, "second")
+    for n in range(3):
+        put(first, row(first, f"/logs/{n}"))
+        put(second, row(second, f"/logs/{n}"))
+    assert [len(first.sessions()), len(second.sessions()), len(first.sessions(every_consumer=True))] == [3, 3, 6]
+    first.close()
+    second.close()
+
+
+def test_forgetting_most_gives_the_disk_its_room_back(tmp_path: Path) -> None:
+    store, other = CursorStore(tmp_path, "here"), CursorStore(tmp_path, "other")
+    kept = row(other, "/logs/kept")
+    put(other, kept, b"aaaaaaaa")
+    rows = [row(store, f"/logs/{n}") for n in range(20)]
+    for one in rows:
+        one.state = os.urandom(1_000_000)  # does not compress
+        put(store, one)
+    grown = store.database.path.stat().st_size
+    store.forget(one.id for one in rows[1:])
+    assert store.database.path.stat().st_size < grown / 5
+    whole = store.load(rows[0].id)
+    assert whole is not None
+    assert whole.state == rows[0].state
+    assert other.seen(kept.id) == {b"aaaaaaaa": 1}
+    store.close()
+    other.close()

@@ -96,10 +96,10 @@ def test_what_keep_removed_is_not_ours_when_it_comes_again(desk: Desk, tmp_path:
     follower.settle_all()
     (transcript,) = transcripts(desk)
     assert desk.store is not None
-    assert desk.store.is_made(transcript)
+    assert desk.store.claims.is_made(transcript)
     follower.hot.clear()
     keep_rule("0d")(follower)
     assert not transcript.exists()
     transcript.write_bytes(b"")  # it may get the same inode
-    assert not desk.store.is_made(transcript)
+    assert not desk.store.claims.is_made(transcript)
     desk.close()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agentv_stream.cli.tailing import TailOptions, run_tail
-from agentv_stream.following.cursors import FILE
+from agentv_stream.following.cursor_database import FILE
 from agentv_stream.following.follow import Follower
 from agentv_stream.following.forgetting import LOOK_SECONDS
 from agentv_stream.following.keep import keep_rule

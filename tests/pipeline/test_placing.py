@@ -72,6 +72,6 @@ def test_what_was_written_is_known_as_ours(tmp_path: Path) -> None:
     assert session.outputs.state is not None
     assert place.store is not None
     path = session.outputs.state.path(".transcript.jsonl")
-    assert place.store.claim(str(path), False)
-    assert place.store.is_made(path)
+    assert place.store.claims.claim(str(path), False)
+    assert place.store.claims.is_made(path)
     place.close()

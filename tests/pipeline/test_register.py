@@ -82,7 +82,7 @@ def test_a_cursor_of_another_form_has_the_session_read_again(tmp_path: Path) -> 
     assert row is not None
     assert place.store is not None
     row.state = b'{"pair": 7}'
-    with place.store.transaction():
+    with place.store.database.transaction():
         place.store.put(row)
     assert place.register.wake(session.number) is None
     assert place.said == ["the cursor does not fit; the session is read again"]

@@ -17,7 +17,8 @@ from agentv_stream.settings import Settings, StreamLog
 class Desk:
     """A folder with logs, outputs, cursors; `said` collects what followers tell, `emitted` what they emit."""
 
-    def __init__(self, folder: Path, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, folder: Path, clock: Callable[[], float] = time.monotonic, consumer: str = "test") -> None:
+        self.consumer = consumer
         self.clock = clock
         self.wall_ms = lambda: time.time_ns() // 1_000_000
         self.logs = folder / "logs"
@@ -34,7 +35,7 @@ class Desk:
     def follower(self, stream_log: StreamLog = "false", settle_seconds: float = 0.0, **plan: Any) -> Follower:
         """A new follower with the cursors of the one before; settles at once."""
         self.close()
-        self.store = CursorStore(self.state, "test")
+        self.store = CursorStore(self.state, self.consumer)
         settings = Settings(out=self.out, stream_log=stream_log)
         made = Plan(find_roots([str(self.logs)]), settings, settle_seconds=settle_seconds, **plan)
         follower = Follower(made, self.store, self.say, self.emitted.append, self.clock, self.wall_ms)

@@ -44,7 +44,7 @@ class Registered:
     def put(self, session: Followed) -> None:
         """Commits it, whatever its turn."""
         assert self.store is not None
-        with self.store.transaction():
+        with self.store.database.transaction():
             save(session, self.store)
         saved(session)
 

@@ -8,7 +8,8 @@ import msgspec
 from agentv_stages.times import iso
 from agentv_stages.visible import visible
 from agentv_stream.errors import UsageError
-from agentv_stream.following.cursors import FILE, CursorError, CursorStore, SessionRow, state_folder
+from agentv_stream.following.cursor_database import FILE, CursorError, state_folder
+from agentv_stream.following.cursors import CursorStore, SessionRow
 
 
 def _open(state: Path | None, consumer: str = "", read_only: bool = True) -> CursorStore:
@@ -45,8 +46,9 @@ def cursor_lines(state: Path | None, as_json: bool) -> str:
     store = _open(state)
     try:
         lines: list[str] = []
+        consumers = store.consumers()
         for row in store.sessions(every_consumer=True):
-            facts = _facts(store, row)
+            facts = _facts(row, consumers)
             if as_json:
                 lines.append(msgspec.json.encode(facts).decode())
                 continue
@@ -63,10 +65,10 @@ def cursor_lines(state: Path | None, as_json: bool) -> str:
         store.close()
 
 
-def _facts(store: CursorStore, row: SessionRow) -> dict[str, Any]:
+def _facts(row: SessionRow, consumers: dict[int, str]) -> dict[str, Any]:
     return {
         "id": row.id,
-        "consumer": store.consumer_of(row.id),
+        "consumer": consumers.get(row.id, ""),
         "session_id": row.native,
         "provider": row.provider,
         "dialect": row.dialect,
@@ -98,7 +100,7 @@ def cursor_details(state: Path | None, name: str) -> str:
         out: list[str] = []
         for row in _find(store, name):
             whole = store.load(row.id) or row
-            facts = _facts(store, whole)
+            facts = _facts(whole, store.consumers())
             facts["outputs"] = msgspec.to_builtins(whole.outputs)
             facts["state_bytes"] = len(whole.state or b"")
             facts["state"] = msgspec.json.decode(whole.state) if whole.state else None
@@ -115,13 +117,13 @@ def forget(state: Path | None, name: str | None, every: bool) -> str:
     store = _open(state)
     try:
         rows = store.sessions(every_consumer=True) if every else _find(store, name or "")
-        consumers = {row.id: store.consumer_of(row.id) for row in rows}
+        consumers = store.consumers()
     finally:
         store.close()
-    for consumer in sorted(set(consumers.values())):
+    for consumer in sorted({consumers[row.id] for row in rows if row.id in consumers}):
         store = _open(state, consumer, read_only=False)  # takes the lock: a follower would write it back
         try:
-            store.forget([one for one, whose in consumers.items() if whose == consumer])
+            store.forget([row.id for row in rows if consumers.get(row.id) == consumer])
         finally:
             store.close()
     return f"{len(rows)} sessions are read again next time\n"

@@ -23,7 +23,8 @@ from agentv_stream.discovery.header import HeaderCache, read_header
 from agentv_stream.discovery.places import Root, find_roots, is_database
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, AgentvStreamError, SourceError, UsageError
 from agentv_stream.files import is_folder, is_there
-from agentv_stream.following.cursors import CursorStore, state_folder
+from agentv_stream.following.cursor_database import state_folder
+from agentv_stream.following.cursors import CursorStore
 from agentv_stream.following.follow import Follower
 from agentv_stream.following.follow_plan import Plan
 from agentv_stream.following.keep import keep_rule

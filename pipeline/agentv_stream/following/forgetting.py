@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from agentv_stream.files import is_folder
-from agentv_stream.following.cursors import CursorError, CursorStore, SessionRow
+from agentv_stream.following.cursor_database import CursorError
+from agentv_stream.following.cursors import CursorStore, SessionRow
 from agentv_stream.following.follow_outputs import TRANSCRIPT
 from agentv_stream.following.follow_plan import KEPT
 from agentv_stream.following.register import Register
@@ -33,11 +34,8 @@ class Forgetting:
         store, taken = self._register.store, self._register.taken
         if store is None:
             return
-        for path, device, inode in store.ask("SELECT path,device,inode FROM kept WHERE consumer=?", store.consumer):
-            if _stands(path, device, inode):
-                taken.setdefault(path, KEPT)
-            else:
-                store.ask("DELETE FROM kept WHERE path=?", path)
+        for path in store.claims.released():
+            taken.setdefault(path, KEPT)
 
     def look(self, missing: Iterable[str]) -> None:
         """Forgets what is due. Below `missing` roots nothing counts as gone. Raises: nothing."""
@@ -47,14 +45,16 @@ class Forgetting:
         self._look_at = register.clock() + LOOK_SECONDS
         forgotten: list[SessionRow] = []
         try:
-            with register.store.transaction():
+            with register.store.database.transaction():
                 for number in self._due(register.store, tuple(root + "/" for root in missing)):
                     row = register.store.load(number)
                     if row is not None and self._may_go(row):
-                        self._keep_outputs(register.store, row)
+                        if row.outputs is not None:
+                            register.store.claims.release(str(row.outputs.path(TRANSCRIPT)))
                         forgotten.append(row)
                 register.store.remove(row.id for row in forgotten)
-                self._drop_places(register.store)
+                self._drop_claims(register.store)
+            register.store.database.shrink()
         except CursorError:
             return  # commits tell it; an hour later there is another look
         for row in forgotten:
@@ -66,7 +66,8 @@ class Forgetting:
         now, limit = self._wall_ms(), self._register.plan.forget_ms
         here: set[int] = set()
         known: set[int] = set()
-        rows = store.ask(
+        ask = store.database.ask
+        rows = ask(
             "SELECT session.id,input.path FROM session JOIN input ON input.session=session.id WHERE consumer=?",
             store.consumer,
         )
@@ -75,13 +76,13 @@ class Forgetting:
             if number not in here and (path.startswith(missing) or self._is_there(path)):
                 here.add(number)
         query = "SELECT session,since_ms FROM gone WHERE session IN (SELECT id FROM session WHERE consumer=?)"
-        since = dict(store.ask(query, store.consumer))
+        since = dict(ask(query, store.consumer))
         for number in since.keys() & here:
-            store.ask("DELETE FROM gone WHERE session=?", number)
+            ask("DELETE FROM gone WHERE session=?", number)
         gone = sorted(known - here)
         for number in gone:
             if since.get(number, now + 1) > now:  # not noted yet, or by a clock that was set back since
-                store.ask("INSERT OR REPLACE INTO gone VALUES(?,?)", number, now)
+                ask("INSERT OR REPLACE INTO gone VALUES(?,?)", number, now)
         return [number for number in gone if limit is not None and now - since.get(number, now) >= limit]
 
     def _is_there(self, path: str) -> bool:
@@ -115,25 +116,15 @@ class Forgetting:
         except OSError:
             return False
 
-    def _keep_outputs(self, store: CursorStore, row: SessionRow) -> None:
-        """Nobody writes to its transcript or makes it again from now on: only --keep may remove it."""
-        if row.outputs is None:
-            return
-        path = str(row.outputs.path(TRANSCRIPT))
-        for device, inode in store.ask("SELECT device,inode FROM made WHERE path=?", path):
-            if _stands(path, device, inode):
-                store.ask("INSERT OR REPLACE INTO kept VALUES(?,?,?,?)", path, store.consumer, device, inode)
-        store.drop_place(path)
-
-    def _drop_places(self, store: CursorStore) -> None:
+    def _drop_claims(self, store: CursorStore) -> None:
         """Claims of outputs that are not there, and that no session has."""
         register = self._register
         states = (s.outputs.state for s in register.hot.values() if s.outputs is not None)
         busy = {str(state.path(TRANSCRIPT)) for state in states if state is not None}
-        for (path,) in store.ask("SELECT path FROM place WHERE consumer=?", store.consumer):
+        for path in store.claims.claimed():
             free = not register.taken.get(path) and path not in busy
             if free and is_folder(str(Path(path).parent)) and _is_gone(path):
-                store.drop_place(path)
+                store.claims.drop(path)
 
     def _out_of_memory(self, number: int) -> None:
         register = self._register
@@ -156,11 +147,3 @@ def _is_gone(path: str) -> bool:
     except OSError:
         return False
     return False
-
-
-def _stands(path: str, device: str, inode: str) -> bool:
-    try:
-        stat = os.stat(path)  # noqa: PTH116 - for thousands at a start
-    except OSError:
-        return False
-    return (device, inode) == (str(stat.st_dev), str(stat.st_ino))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from agentv_stream.errors import UsageError
 from agentv_stream.files import is_file
-from agentv_stream.following.cursors import CursorError
+from agentv_stream.following.cursor_database import CursorError
 from agentv_stream.following.follow import Follower
 
 _RULE = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw]|[KMGT])B?")
@@ -54,7 +54,7 @@ def keep_rule(text: str) -> Callable[[Follower], None]:
                 for path in files:
                     path.unlink(missing_ok=True)
                     if follower.store is not None:
-                        follower.store.unmade(path)
+                        follower.store.claims.unmade(path)
             except (OSError, CursorError) as error:
                 if kept.get(files[0]) != str(error):
                     follower.say("outputs cannot be removed", path=str(files[0]), error=str(error))

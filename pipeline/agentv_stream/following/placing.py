@@ -24,8 +24,8 @@ def make_outputs(register: "Register", session: Followed) -> FollowOutputs | Non
     def place(observer: Observer, named_ms: int | None) -> tuple[Path, str, Identity]:
         folder, name, identity = place_of(observer, session.main, register.plan.settings, named_ms, ours)
         for left in left_by_crash(folder, name, identity):
-            if ours(left) and register.store is not None and register.store.is_made(left):
-                register.store.unmade(left)
+            if ours(left) and register.store is not None and register.store.claims.is_made(left):
+                register.store.claims.unmade(left)
                 register.say("what a crash left under another start is made again", path=str(left))
                 for suffix in SUFFIXES:
                     left.with_name(left.name.removesuffix(TRANSCRIPT) + suffix).unlink(missing_ok=True)
@@ -38,10 +38,10 @@ def make_outputs(register: "Register", session: Followed) -> FollowOutputs | Non
         return any(state is not None and state.path(TRANSCRIPT) == path for state in others)
 
     def claim(path: Path, take: bool) -> bool:
-        return register.store is not None and register.store.claim(str(path), take)
+        return register.store is not None and register.store.claims.claim(str(path), take)
 
     def made(path: Path, there: bool) -> None:
         if register.store is not None:
-            register.store.made(path) if there else register.store.unmade(path)
+            register.store.claims.made(path) if there else register.store.claims.unmade(path)
 
     return FollowOutputs(place, register.plan.settings.stream_log, taken, claim, made)

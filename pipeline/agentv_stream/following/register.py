@@ -13,7 +13,8 @@ import msgspec
 
 from agentv_stream.discovery.places import Found
 from agentv_stream.errors import SinkError
-from agentv_stream.following.cursors import CursorError, CursorStore, SessionRow
+from agentv_stream.following.cursor_database import CursorError
+from agentv_stream.following.cursors import CursorStore, SessionRow
 from agentv_stream.following.follow_plan import Counts, Entry, Plan
 from agentv_stream.following.followed import Followed, Makes
 from agentv_stream.following.growing import OpenFiles, holds

@@ -6,7 +6,7 @@ How often a session is settled and committed depends on what that costs.
 from collections.abc import Callable
 
 from agentv_stream.errors import AgentvStreamError
-from agentv_stream.following.cursors import CursorError
+from agentv_stream.following.cursor_database import CursorError
 from agentv_stream.following.follow_outputs import TRANSCRIPT
 from agentv_stream.following.follow_plan import Entry
 from agentv_stream.following.followed import Followed
@@ -103,7 +103,7 @@ class Resting:
             return
         done: list[Followed] = []
         try:
-            with self._store.transaction():
+            with self._store.database.transaction():
                 for session in due:
                     at = self._clock()
                     save(session, self._store)

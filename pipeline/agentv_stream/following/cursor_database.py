@@ -1,0 +1,148 @@
+"""The database that cursors lie in: its tables, its versions, its locks, and its errors told as ours.
+
+One SQLite file (WAL) for several consumers; of each consumer one process at a time may write. docs/cursors.md says what
+the tables hold.
+"""
+
+import os
+import sqlite3
+from collections.abc import Generator, Iterable
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from agentv_stream.errors import AgentvStreamError
+from agentv_stream.naming import prepare_folder
+
+VERSION = 2
+FILE = "cursors.db"
+_SPARE_PAGES = 1024  # a file with fewer free pages (of 4 KiB) is not made smaller
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS consumer(number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE);
+CREATE TABLE IF NOT EXISTS session(
+  id INTEGER PRIMARY KEY, consumer TEXT NOT NULL, main TEXT NOT NULL, provider TEXT, dialect TEXT, native TEXT,
+  state BLOB, outputs BLOB, merged BLOB, settled INTEGER NOT NULL, committed_ms INTEGER NOT NULL, active_ms INTEGER);
+CREATE INDEX IF NOT EXISTS session_consumer ON session(consumer);
+CREATE TABLE IF NOT EXISTS input(
+  session INTEGER NOT NULL, position INTEGER NOT NULL, path TEXT NOT NULL, state TEXT NOT NULL,
+  generation INTEGER NOT NULL,
+  device TEXT, inode TEXT, size INTEGER, mtime_ns INTEGER, ctime_ns INTEGER,
+  offset INTEGER NOT NULL, row INTEGER NOT NULL, skipped INTEGER NOT NULL,
+  head BLOB, head_length INTEGER NOT NULL, tail BLOB, tail_length INTEGER NOT NULL,
+  stream TEXT, parent_call TEXT, parent_session TEXT,
+  repeating INTEGER NOT NULL DEFAULT 0, PRIMARY KEY(session, position)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS seen(session INTEGER NOT NULL, hashes BLOB NOT NULL);
+CREATE INDEX IF NOT EXISTS seen_session ON seen(session);
+CREATE TABLE IF NOT EXISTS place(path TEXT PRIMARY KEY, consumer TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS made(path TEXT PRIMARY KEY, device TEXT NOT NULL, inode TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS gone(session INTEGER PRIMARY KEY, since_ms INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS kept(
+  path TEXT PRIMARY KEY, consumer TEXT NOT NULL, device TEXT NOT NULL, inode TEXT NOT NULL) WITHOUT ROWID;
+"""
+_FROM_1 = "ALTER TABLE input ADD COLUMN repeating INTEGER NOT NULL DEFAULT 0"
+
+
+class CursorError(AgentvStreamError):
+    """The database cannot be read or written."""
+
+
+def state_folder() -> Path:
+    """Where cursors lie if nobody says otherwise."""
+    own = os.environ.get("AGENTV_STREAM_STATE")
+    if own:
+        return Path(own)
+    home = os.environ.get("XDG_STATE_HOME") or str(Path("~/.local/state").expanduser())
+    return Path(home) / "agentv-stream"
+
+
+class CursorDatabase:
+    """An open database; the lock of the consumer `writer` is held. Every method but `close` raises CursorError."""
+
+    def __init__(self, folder: Path, writer: str | None) -> None:
+        """After an error nothing of it stays open."""
+        self.path = folder / FILE
+        with ExitStack() as opened:
+            try:
+                if writer is not None:
+                    prepare_folder(folder)
+                    opened.callback(os.close, _take_lock(folder, writer))
+                self._db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=10)
+                opened.callback(self._db.close)
+                os.chmod(self.path, 0o600)  # noqa: PTH101 - states hold what agents wrote
+                self._prepare()
+            except (sqlite3.Error, OSError) as error:
+                raise CursorError(f"cannot use the cursors in {self.path}: {error}") from error
+            self._opened = opened.pop_all()
+
+    def close(self) -> None:
+        """Once or more often."""
+        self._opened.close()
+
+    def _prepare(self) -> None:
+        """Makes the tables where there are none. Raises also: sqlite3.Error."""
+        self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute("PRAGMA synchronous=NORMAL")
+        version = self._db.execute("PRAGMA user_version").fetchone()[0]
+        if version == 1:
+            with self.transaction():
+                if self._db.execute("PRAGMA user_version").fetchone()[0] == 1:  # nobody else did it meanwhile
+                    self._db.execute(_FROM_1)
+                    self._db.execute(f"PRAGMA user_version={VERSION}")
+        elif version not in (0, VERSION):
+            raise CursorError(f"{self.path} is of version {version}, this program writes {VERSION}; move it away")
+        self._db.executescript(_SCHEMA)
+        self._db.execute(f"PRAGMA user_version={VERSION}")
+
+    @contextmanager
+    def transaction(self) -> Generator[None]:
+        """All or nothing."""
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:  # SQLite itself may have taken it back
+                    self._db.execute("ROLLBACK")
+                raise
+        except sqlite3.Error as error:
+            raise self._error(error) from error
+
+    def ask(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        """The rows that a statement gives; none for one that writes."""
+        try:
+            return self._db.execute(query, values).fetchall()
+        except sqlite3.Error as error:
+            raise self._error(error) from error
+
+    def each(self, statement: str, rows: Iterable[tuple[object, ...]]) -> None:
+        """One statement for many rows of values."""
+        try:
+            self._db.executemany(statement, rows)
+        except sqlite3.Error as error:
+            raise self._error(error) from error
+
+    def shrink(self) -> None:
+        """Gives the disk back what removed rows held, where it is more than what is left; not within a transaction."""
+        free, pages = self.ask("PRAGMA freelist_count")[0][0], self.ask("PRAGMA page_count")[0][0]
+        if free > _SPARE_PAGES and free * 2 > pages:
+            self.ask("VACUUM")
+            self.ask("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def _error(self, error: sqlite3.Error) -> CursorError:
+        return CursorError(f"cannot use the cursors in {self.path}: {error}")
+
+
+def _take_lock(folder: Path, consumer: str) -> int:
+    """Its descriptor. Two followers of one consumer would write into each other's outputs. Raises: CursorError."""
+    import fcntl
+    from hashlib import sha256
+
+    name = sha256(consumer.encode()).hexdigest()[:16]
+    lock = os.open(folder / f"{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(lock)
+        raise CursorError(f"another follower is at work for {consumer} (lock in {folder})") from error
+    return lock
