@@ -1,0 +1,36 @@
+"""One follower at a time writes into a folder of outputs, whatever its name and wherever its cursors lie."""
+
+import fcntl
+import os
+from pathlib import Path
+
+from agentv_stream.errors import AgentvStreamError
+from agentv_stream.naming import prepare_folder
+
+
+class FolderInUse(AgentvStreamError):
+    """Another follower writes into the folder."""
+
+
+def lock_folder(folder: Path) -> int | None:
+    """A descriptor that holds the folder until it is closed; None where it cannot be made or locked.
+
+    Two followers would write into each other's transcripts. The lock is on the folder itself: no file tells of it, and
+    it ends with its process. Where a folder cannot be written yet the outputs say so, and wait.
+
+    Raises: FolderInUse.
+    """
+    try:
+        prepare_folder(folder)
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(descriptor)
+        raise FolderInUse(f"another follower writes into {folder}") from error
+    except OSError:  # a file system without locks
+        os.close(descriptor)
+        return None
+    return descriptor
