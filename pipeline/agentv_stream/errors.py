@@ -37,11 +37,16 @@ class NotALog(SourceError):
 
 
 class SinkError(AgentvStreamError):
-    """An output cannot be written. `path` names it, `__cause__` says why."""
+    """An output cannot be written. `path` names it, `error` says why."""
 
     def __init__(self, path: str, error: OSError) -> None:
         self.path = path
+        self.error = error
         super().__init__(f"cannot write {path}: {error.strerror or error}")
+
+    def __reduce__(self) -> tuple[type["SinkError"], tuple[str, OSError]]:
+        """For worker processes, whose errors are pickled: the default would call us with the message alone."""
+        return type(self), (self.path, self.error)
 
 
 class EmptyInput(AgentvStreamError):

@@ -54,12 +54,17 @@ async def _feed(
             async for batch in items_of(receive):
                 await sink.write(batch)
             whole = True
-        except SinkError as error:
-            failed(sink, error)
+        except (SinkError, OSError) as error:
+            failed(sink, _as_told(sink, error))
         finally:
             with anyio.CancelScope(shield=True):
                 try:
                     await sink.close(whole)
-                except SinkError as error:
+                except (SinkError, OSError) as error:
                     if whole:  # else the failure was told already
-                        failed(sink, error)
+                        failed(sink, _as_told(sink, error))
+
+
+def _as_told(sink: Sink, error: SinkError | OSError) -> SinkError:
+    """A sink of somebody else need not know our errors: a connection that is refused is a failure, no bug."""
+    return SinkError(sink.name, error) if isinstance(error, OSError) else error

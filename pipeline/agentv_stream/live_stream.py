@@ -1,10 +1,11 @@
 """A stream to iterate over, from Python: events or messages as they come, the statistics live beside them."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -14,27 +15,35 @@ from agentv_stages.event import AnyEvent
 from agentv_stages.message import Message
 from agentv_stages.result import Result
 from agentv_stages.stage import Stage
+from agentv_stream.errors import SourceError
 from agentv_stream.session import Report, StreamSession, Watcher
 from agentv_stream.settings import Settings
 from agentv_stream.sink import Sink
 from agentv_stream.source import ByteSource, DescriptorSource, FileSource, now_ms, standard_input
 
+AnySource: TypeAlias = str | PathLike[str] | int | bytes | bytearray | memoryview | AsyncIterable[bytes]
+
 
 class BytesSource:
-    """Bytes in memory, or an async iterator of bytes."""
+    """Bytes in memory, or an async iterable of bytes: an agent's standard output, a stream of the network."""
 
-    finished = True
-
-    def __init__(self, data: bytes | AsyncIterator[bytes], name: str = "<memory>") -> None:
+    def __init__(self, data: bytes | AsyncIterable[bytes], name: str = "<memory>") -> None:
         self._data = data
         self.name = name
+        self.finished = isinstance(data, bytes)  # who hands over an iterator may still be writing
 
     async def chunks(self) -> AsyncIterator[Chunk]:
         if isinstance(self._data, bytes):
             yield Chunk(self._data, None, self.name)
             return
-        async for data in self._data:
-            yield Chunk(data, now_ms(), self.name)
+        try:
+            async for data in self._data:
+                if not isinstance(data, (bytes, bytearray, memoryview)):  # pyright: ignore[reportUnnecessaryIsInstance] - of callers that check no types
+                    raise TypeError(f"the source gave {type(data).__name__}, not bytes")
+                if data:  # an empty piece is no end; to the stages behind it would be one
+                    yield Chunk(bytes(data), now_ms(), self.name)
+        except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
+            raise SourceError(f"cannot read {self.name}: {str(error) or type(error).__name__}") from error
 
 
 class _ChannelSink:
@@ -62,36 +71,48 @@ class _ChannelSink:
 class LiveStream:
     """A stream that is being read. Iterate `events()` or `messages()` or `batches()`, one of them, once.
 
-    `summary()` is the `tool_use_summary` so far; `result` is there when the iteration has ended.
+    `statistics` is the `tool_use_summary` so far; `result` and `report` are there when the iteration has ended, and
+    behind the block. What failed in the reading is raised when the block ends.
     """
 
     def __init__(self, session: StreamSession, receive: MemoryObjectReceiveStream[Batch]) -> None:
         self._session = session
         self._receive = receive
+        self._ended = anyio.Event()
         self.report: Report | None = None
 
     async def batches(self) -> AsyncIterator[Batch]:
         """The envelopes, each with records, events, messages and faults."""
         async for batch in self._receive:
             yield batch
+        await self._ended.wait()  # the last output is written, the result made
 
     async def events(self) -> AsyncIterator[AnyEvent]:
         """Events in file order, calls normalised, results paired."""
         async for batch in self._receive:
             for event in batch.events:
                 yield event
+        await self._ended.wait()
 
     async def messages(self) -> AsyncIterator[Message]:
         """Messages in order of completion."""
         async for batch in self._receive:
             for message in batch.messages:
                 yield message
+        await self._ended.wait()
 
     @property
     def statistics(self) -> dict[str, Any]:
         """The `tool_use_summary` so far (docs/metrics.md)."""
         observer = self._session.observer
         return {} if observer is None else observer.stats.summary()
+
+    async def _run(self, send: MemoryObjectSendStream[Batch]) -> None:
+        try:
+            with send:
+                self.report = await self._session.run()
+        finally:
+            self._ended.set()
 
     @property
     def result(self) -> Result | None:
@@ -101,7 +122,7 @@ class LiveStream:
 
 @asynccontextmanager
 async def open_stream(
-    source: str | Path | int | bytes | AsyncIterator[bytes],
+    source: AnySource,
     *,
     provider: str | None = None,
     out: str | Path | None = None,
@@ -113,7 +134,7 @@ async def open_stream(
 ) -> AsyncGenerator[LiveStream]:
     """Reads a stream while it grows; `async with open_stream(…) as stream: async for event in stream.events(): …`.
 
-    `source`: a path, `-` for standard input, a file descriptor, bytes, or an async iterator of bytes. With `transcript`
+    `source`: a path, `-` for standard input, a file descriptor, bytes, or an async iterable of bytes. With `transcript`
     (or `out`) the transcript is written too. `stages` are your own, over `Batch`, behind ours; `sinks` and `watchers`
     get every batch. Leaving the block early ends the iteration; the source is read to its end all the same.
 
@@ -134,13 +155,9 @@ async def open_stream(
         )
         stream = LiveStream(session, receive)
 
-        async def run() -> None:
-            with send:
-                stream.report = await session.run()
-
         try:
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(run)
+                tasks.start_soon(stream._run, send)  # pyright: ignore[reportPrivateUsage] - its own module
                 with receive:
                     yield stream
         except BaseExceptionGroup as group:
@@ -157,12 +174,18 @@ def _alone(group: BaseExceptionGroup[BaseException]) -> BaseException:
     return _alone(inner[0]) if isinstance(inner[0], BaseExceptionGroup) else inner[0]  # pyright: ignore[reportUnknownArgumentType] - of any exceptions
 
 
-def make_source(source: str | Path | int | bytes | AsyncIterator[bytes]) -> ByteSource:
-    """What `open_stream` accepts, as a source."""
-    if isinstance(source, (bytes, AsyncIterator)):
+def make_source(source: AnySource) -> ByteSource:
+    """What `open_stream` accepts, as a source.
+
+    Raises: SourceError for a file that cannot be read; TypeError for what is no source.
+    """
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return BytesSource(bytes(source))
+    if isinstance(source, AsyncIterable):
         return BytesSource(source)
-    if isinstance(source, int):
+    if isinstance(source, int) and not isinstance(source, bool):
         return DescriptorSource(source, f"<descriptor {source}>")
-    if str(source) == "-":
-        return standard_input()
-    return FileSource(source)
+    if isinstance(source, (str, PathLike)):
+        return standard_input() if source == "-" else FileSource(Path(source))
+    expected = "a path, '-', a file descriptor, bytes or an async iterable of bytes"
+    raise TypeError(f"expected {expected} as a source, not {type(source).__name__}")

@@ -4,23 +4,14 @@ import errno
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, cast
 
-import aiofiles
 import anyio
 import anyio.to_thread
-from aiofiles.threadpool.binary import AsyncFileIO
 
+from agentv_stream.async_file import AsyncFile, Mode, open_unbuffered
 from agentv_stream.errors import SinkError
 from agentv_stream.naming import prepare_folder
 from agentv_stream.publish import private_opener, publish_now
-
-
-async def _open(path: Path, mode: str) -> AsyncFileIO:
-    """Opens a file unbuffered, as aiofiles has it; its stubs only know literal modes."""
-    opened: Any = aiofiles.open(path, mode, buffering=0, opener=private_opener)  # type: ignore[call-overload]  # pyright: ignore[reportUnknownVariableType,reportCallIssue,reportArgumentType] - see above
-    file: AsyncFileIO = cast(AsyncFileIO, await opened)
-    return file
 
 
 class OutputFile:
@@ -36,8 +27,8 @@ class OutputFile:
         self._gathered: list[bytes] = []
         self._gathered_bytes = 0
         self.size: int = 0
-        self._mode = "xb" if exclusive else "wb"
-        self._file: AsyncFileIO | None = None
+        self._mode: Mode = "xb" if exclusive else "wb"
+        self._file: AsyncFile | None = None
 
     async def write(self, data: bytes) -> None:
         """Appends `data`; without `gather` it is with the kernel when this returns.
@@ -61,10 +52,10 @@ class OutputFile:
         try:
             if self._file is None:
                 await anyio.to_thread.run_sync(prepare_folder, self.path.parent)
-                self._file = await _open(self.path, self._mode)
+                self._file = await open_unbuffered(self.path, self._mode, private_opener)
             view = memoryview(data)
             while view:
-                written: int = await self._file.write(view)
+                written = await self._file.write(view)
                 if not written:
                     raise OSError(errno.EIO, "nothing was written")
                 self.size += written

@@ -105,9 +105,10 @@ class StreamSession:
                 with receive:
                     await self._pipeline(receive)
             except* (SinkError, SourceError, EmptyInput, UsageError) as group:
-                self.report.failures += _flat(group)
+                self.report.failures += _worth_telling(_flat(group), self.report.failures)
             except* Exception as group:
-                bug = group
+                # Tasks before one that failed find their channel broken: only what broke it is worth telling.
+                bug = group.split((anyio.BrokenResourceError, anyio.ClosedResourceError))[1] or group
             finally:
                 self._decided.set()
         if bug is not None:
@@ -304,10 +305,11 @@ async def _pump_from(
     send: MemoryObjectSendStream[Batch],
 ) -> None:
     """The reader's pump, which begins with the batches that detection has read."""
-    for batch in held:
-        await hand_on(send, batch)
-    held.clear()
-    await pump(lines, receive, send)
+    with receive, send:
+        for batch in held:
+            await hand_on(send, batch)
+        held.clear()
+        await pump(lines, receive, send)
 
 
 async def _forward(send: MemoryObjectSendStream[Chunk], chunk: Chunk) -> bool:
@@ -317,6 +319,12 @@ async def _forward(send: MemoryObjectSendStream[Chunk], chunk: Chunk) -> bool:
     except (anyio.BrokenResourceError, anyio.ClosedResourceError):
         return False
     return True
+
+
+def _worth_telling(failures: list[Exception], before: list[Exception]) -> list[Exception]:
+    """Without `EmptyInput` where the input is empty because it could not be read."""
+    unread = any(isinstance(failure, SourceError) for failure in before)
+    return [failure for failure in failures if not (unread and isinstance(failure, EmptyInput))]
 
 
 def _flat(group: BaseExceptionGroup[Exception]) -> list[Exception]:

@@ -12,11 +12,11 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Protocol
 
-import aiofiles
 import anyio
 import anyio.to_thread
 
 from agentv_stages.batch import Chunk
+from agentv_stream.async_file import open_unbuffered
 from agentv_stream.errors import SourceError
 from agentv_stream.files import CHUNK_BYTES, check_readable, compression, read_pieces
 
@@ -52,9 +52,12 @@ class DescriptorSource:
         descriptor = self.descriptor
         _widen(descriptor)
         while True:
-            if not _readable(descriptor):  # asked first: to wait takes two system calls and a turn of the event loop
-                await anyio.wait_readable(descriptor)
-            data = os.read(descriptor, CHUNK_BYTES)
+            try:
+                if not _readable(descriptor):  # asked first: to wait takes two system calls and a turn of the loop
+                    await anyio.wait_readable(descriptor)
+                data = os.read(descriptor, CHUNK_BYTES)
+            except OSError as error:
+                raise SourceError(f"cannot read {self.name}: {error.strerror or error}") from error
             if not data:
                 return
             yield Chunk(data, now_ms(), self.name)
@@ -80,10 +83,14 @@ class FileSource:
                 yield Chunk(data, None, self.name)
         else:
             try:
-                async with aiofiles.open(self.path, "rb", buffering=0) as file:
+                file = await open_unbuffered(self.path, "rb")
+                try:
                     while data := await file.read(READ_BYTES):
                         for at in range(0, len(data), CHUNK_BYTES):
                             yield Chunk(data[at : at + CHUNK_BYTES], None, self.name)
+                finally:
+                    with anyio.CancelScope(shield=True):
+                        await file.close()
             except OSError as error:
                 raise SourceError(f"cannot read {self.path}: {error.strerror or error}") from error
 
@@ -113,7 +120,10 @@ class RedirectedSource:
 
     async def chunks(self) -> AsyncIterator[Chunk]:
         while True:
-            data = await anyio.to_thread.run_sync(os.read, self.descriptor, CHUNK_BYTES)
+            try:
+                data = await anyio.to_thread.run_sync(os.read, self.descriptor, CHUNK_BYTES)
+            except OSError as error:
+                raise SourceError(f"cannot read {self.name}: {error.strerror or error}") from error
             if not data:
                 return
             yield Chunk(data, None, self.name)

@@ -10,7 +10,7 @@ import pytest
 from agentv_stages.batch import Batch
 from agentv_stages.event import AnyEvent, AssistantText, ToolCall, ToolResult
 from agentv_stages.message import Message
-from agentv_stream import EmptyInput, NotALog, SourceError, UsageError, open_stream
+from agentv_stream import EmptyInput, NotALog, Result, SinkError, SourceError, UsageError, open_stream
 from support.consuming import STREAM
 
 LOG = STREAM.read_bytes()
@@ -180,3 +180,129 @@ async def test_a_missing_file_and_a_wrong_provider_are_raised(tmp_path: Path) ->
     with pytest.raises(UsageError):
         async with open_stream(LOG, provider="nobody"):
             pass
+
+
+async def test_an_empty_piece_is_no_end() -> None:
+    async def halting() -> AsyncIterator[bytes]:
+        yield b""
+        yield LOG[:1000]
+        yield b""
+        yield LOG[1000:]
+
+    assert len(await all_events(halting())) == len(await all_events(LOG))
+
+
+async def test_the_result_is_there_when_the_iteration_has_ended() -> None:
+    async with open_stream(LOG) as stream:
+        async for _ in stream.messages():
+            pass
+        assert stream.result is not None
+        assert stream.result.status == "complete"
+
+
+async def test_rows_of_an_iterator_are_written_as_they_come(tmp_path: Path) -> None:
+    """Who hands over an agent's output may be killed: nothing is gathered, as it would be for a finished file."""
+    rows = 0
+
+    async def slowly() -> AsyncIterator[bytes]:
+        nonlocal rows
+        for line in LOG.splitlines(keepends=True):
+            yield line
+            await anyio.wait_all_tasks_blocked()
+            rows = max(rows, *(p.read_bytes().count(b"\n") for p in tmp_path.glob("*.transcript.jsonl")), 0)
+            if rows:
+                break
+
+    async with open_stream(slowly(), out=tmp_path) as stream:
+        async for _ in stream.batches():
+            pass
+    assert rows > 0
+
+
+@pytest.mark.parametrize(
+    "error", [ConnectionResetError("reset by peer"), anyio.BrokenResourceError(), anyio.ClosedResourceError()]
+)
+async def test_an_iterator_that_breaks_off_is_a_source_that_cannot_be_read(error: Exception) -> None:
+    async def broken() -> AsyncIterator[bytes]:
+        yield LOG
+        raise error
+
+    events: list[AnyEvent] = []
+    results: list[Result | None] = []
+    with pytest.raises(SourceError, match="<memory>"):
+        async with open_stream(broken()) as stream:
+            async for event in stream.events():
+                events.append(event)
+            results.append(stream.result)
+    assert len(events) == len(await all_events(LOG))
+    assert results[0] is not None
+
+
+async def test_a_descriptor_that_is_none_is_a_source_that_cannot_be_read() -> None:
+    with pytest.raises(SourceError, match="descriptor"):
+        await all_events(987_654)
+
+
+async def test_bytes_of_any_kind_are_a_source() -> None:
+    class Pieces:
+        def __aiter__(self) -> AsyncIterator[bytes]:
+            return pieces(LOG, 5000)
+
+    expected = len(await all_events(LOG))
+    for source in (bytearray(LOG), memoryview(LOG), Pieces()):
+        async with open_stream(source) as stream:
+            assert len([event async for event in stream.events()]) == expected
+
+
+@pytest.mark.parametrize("source", [None, True, 1.5, [b"x"], object()])
+async def test_what_is_no_source_is_refused_with_what_would_be(source: object) -> None:
+    with pytest.raises(TypeError, match=f"async iterable of bytes.* not {type(source).__name__}"):
+        async with open_stream(source):  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] - the point
+            pass
+
+
+async def test_text_instead_of_bytes_is_told() -> None:
+    async def text() -> AsyncIterator[str]:
+        yield LOG.decode()
+
+    with pytest.raises(TypeError, match="gave str, not bytes"):
+        async with open_stream(text()):  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] - the point
+            pass
+
+
+@pytest.mark.parametrize("live", [True, False])
+async def test_a_watcher_that_breaks_is_raised_as_it_is(live: bool) -> None:
+    class Broken:
+        def observe(self, batch: Batch) -> None:
+            raise ZeroDivisionError
+
+    source = pieces(LOG, 300) if live else LOG
+    with pytest.raises(ZeroDivisionError):
+        async with open_stream(source, watchers=[Broken()]) as stream:
+            async for _ in stream.events():
+                pass
+
+
+async def test_a_sink_whose_connection_fails_is_given_up() -> None:
+    class Remote(Collect):
+        name = "remote"
+
+        async def write(self, batch: Batch) -> None:
+            raise ConnectionRefusedError(111, "Connection refused")
+
+    async with open_stream(LOG, sinks=[Remote()]) as stream:
+        assert [event async for event in stream.events()]
+    assert stream.report is not None
+    assert stream.report.warnings == ["remote was given up: cannot write remote: Connection refused"]
+
+
+async def test_a_required_sink_whose_connection_fails_fails_the_stream() -> None:
+    class Remote(Collect):
+        required = True
+
+        async def close(self, whole: bool) -> None:
+            raise TimeoutError
+
+    with pytest.raises(SinkError, match="collect"):
+        async with open_stream(LOG, sinks=[Remote()]) as stream:
+            assert [event async for event in stream.events()]
