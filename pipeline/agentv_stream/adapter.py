@@ -93,11 +93,13 @@ class Adapter:
         """One short line on a call's arguments; control characters made visible."""
         return summarize_arguments(kind, args)
 
-    def decode_record(self, data: bytes, dialect: str | None = None) -> list[AnyEvent]:
+    def decode_record(self, data: bytes | str, dialect: str | None = None) -> list[AnyEvent]:
         """The events of a single record, its calls normalised; none for what is no record of this provider.
 
         The dialect is the one named, else the surest one, else the first that knows the record.
         """
+        if isinstance(data, str):
+            data = data.encode("utf-8", "surrogatepass")
         chosen = self.decoders
         if dialect is not None:
             if dialect not in chosen:
@@ -133,7 +135,7 @@ def create_adapter(name: str) -> Adapter:
     return Adapter(named_provider(name))
 
 
-def decode_record(provider: str, data: bytes) -> list[AnyEvent]:
+def decode_record(provider: str, data: bytes | str) -> list[AnyEvent]:
     """The events of a single record of a provider's log, its calls normalised.
 
     Raises: UsageError for a name that no provider has.

@@ -46,7 +46,7 @@ SETTINGS = """\
 
 For `consume`, and where they apply for `run` and `tail`; `roots` for every command that finds sessions. In
 `pyproject.toml` under `[tool.agentv-stream]`; lists are TOML lists there, and separated by commas in a variable.
-Switches are `true` or `false`.
+Switches are `true` or `false`. An empty variable says nothing.
 
 `roots` says where sessions lie, `PROVIDER=PATH` or `PATH` as after `--root`: a provider that is named there has these
 roots and no others, a PATH alone is looked at besides. With `--root` neither they nor the usual places count.

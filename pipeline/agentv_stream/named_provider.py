@@ -3,7 +3,7 @@
 from typing import overload
 
 from agentv_stages.provider import Provider
-from agentv_stages.providers import get_provider
+from agentv_stages.providers import NAMES, all_providers, get_provider
 from agentv_stream.errors import UsageError
 
 
@@ -18,4 +18,8 @@ def named_provider(name: str | None) -> Provider | None:
     try:
         return get_provider(name)
     except KeyError:
-        raise UsageError(f"no provider is called {name!r}") from None
+        from agentv_stream.nearest import suggestion
+
+        known = {alias for provider in all_providers() for alias in (provider.name, *provider.aliases)}
+        near = suggestion(name, known, otherwise=NAMES)
+        raise UsageError(f"no provider is called {name!r}{near}") from None

@@ -41,7 +41,8 @@ def cost_text(result: Result) -> str:
         return f"${told:.4f}" if told is not None else ""
     if told is None:
         return f"${estimated:.4f} estimated"
-    apart = f", {100 * (estimated - told) / told:+.0f} %" if told else ""
+    percent = round(100 * (estimated - told) / told) if told else 0  # an int: it knows no -0
+    apart = f", {percent:+d} %" if percent else ""
     return f"${told:.4f} (estimated ${estimated:.4f}{apart})"
 
 

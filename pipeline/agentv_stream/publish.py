@@ -1,5 +1,6 @@
 """Files that appear at once, whole and private; in the calling thread."""
 
+import errno
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -21,6 +22,8 @@ def publish_now(path: Path, data: bytes | Iterable[bytes]) -> None:
     Raises: SinkError.
     """
     pieces = (data,) if isinstance(data, bytes) else data
+    if path.is_dir():
+        raise SinkError(str(path), IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR)))
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         prepare_folder(path.parent)

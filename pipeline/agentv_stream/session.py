@@ -239,6 +239,8 @@ class StreamSession:
             if last is not None:
                 detector.push(Batch(self.source.name, records=[last]))
             detector.held = whole
+            if not detector.seen_records and any(batch.faults for batch in whole):
+                raise NotALog(f"{self.source.name}: no record is under the cap of {self.settings.max_record} bytes")
             if not detector.seen_records:
                 raise EmptyInput(f"{self.source.name}: the input is empty")
         try:

@@ -4,6 +4,7 @@ The front end builds it; nothing below looks at arguments or the environment.
 """
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -53,35 +54,43 @@ def resolve(options: Mapping[str, Any], environment: Mapping[str, str], folder: 
     Raises: UsageError for a value that does not fit, naming where it stands.
     """
     settings = Settings()
-    for where, values in (("pyproject.toml", _project(folder)), ("environment", _environment(environment))):
-        for name, value in values.items():
-            settings = _with(settings, name, value, where)
+    places: dict[str, str] = {}
+    project, table = _project(folder)
+    for name, value in table.items():
+        places[name] = f"{project}: {name.replace('_', '-')}"
+        settings = _with(settings, name, value, places[name])
+    for name, value in _environment(environment).items():
+        places[name] = _variable(name)
+        settings = _with(settings, name, value, places[name])
     given = {name: value for name, value in options.items() if value is not None}
     settings = replace(settings, **given)
-    for name in ("max_record", "bound"):
-        if getattr(settings, name) < 1:
-            raise UsageError(f"{name} = {getattr(settings, name)}: expected a number above 0")
+    for name, least in (("max_record", 1), ("bound", 1), ("attempt", 0)):
+        value = getattr(settings, name)
+        if value is not None and value < least:
+            where = f"--{name.replace('_', '-')}" if name in given else places[name]
+            raise UsageError(f"{where} = {value}: expected {least} or more")
     return settings
 
 
+def _variable(name: str) -> str:
+    return f"{PREFIX}{name.upper()}"
+
+
 def _environment(environment: Mapping[str, str]) -> dict[str, Any]:
-    names = {f.name for f in fields(Settings)}
-    found: dict[str, Any] = {}
-    for key, value in environment.items():
-        name = key.removeprefix(PREFIX).lower()
-        if key.startswith(PREFIX) and name in names:
-            found[name] = value
-    return found
+    """What the variables say; an empty one says nothing."""
+    given = {f.name: environment.get(_variable(f.name)) for f in fields(Settings)}
+    return {name: value for name, value in given.items() if value}
 
 
-def _project(folder: Path) -> dict[str, Any]:
+def _project(folder: Path) -> tuple[Path, dict[str, Any]]:
+    """The nearest pyproject.toml and its settings."""
     for place in (folder, *folder.parents):
         path = place / "pyproject.toml"
         if is_file(path):
             try:
                 tools: Any = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {})
             except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError):
-                return {}  # somebody else's file; its own tools will complain
+                return path, {}  # somebody else's file; its own tools will complain
             table: Any = tools.get("agentv-stream", {}) if isinstance(tools, dict) else {}  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - TOML
             if not isinstance(table, dict):
                 raise UsageError(f"{path}: tool.agentv-stream is no table of settings")
@@ -94,15 +103,15 @@ def _project(folder: Path) -> dict[str, Any]:
                 raise UsageError(
                     f"{path}: [tool.agentv-stream] has no setting {unknown[0]!r}; known: {', '.join(sorted(known))}"
                 )
-            return values
-    return {}
+            return path, values
+    return folder, {}
 
 
 def _with(settings: Settings, name: str, value: Any, where: str) -> Settings:
     try:
         return replace(settings, **{name: _convert(name, value)})
     except (ValueError, TypeError) as error:
-        raise UsageError(f"{where}: {name} = {value!r}: {error}") from error
+        raise UsageError(f"{where} = {value!r}: {error}") from error
 
 
 def _convert(name: str, value: Any) -> Any:
@@ -110,26 +119,43 @@ def _convert(name: str, value: Any) -> Any:
 
     Raises: ValueError.
     """
-    if name == "out":
-        return Path(str(value))
     if name in ("tee", "subagents", "quiet", "live"):
         if isinstance(value, bool):
             return value
         if str(value).lower() in ("1", "true", "yes", "on"):
             return True
-        if str(value).lower() in ("0", "false", "no", "off", ""):
+        if str(value).lower() in ("0", "false", "no", "off"):
             return False
         raise ValueError("expected true or false")
     if name in ("attempt", "max_record", "bound"):
-        return int(value)
+        return _whole_number(value)
     if name in ("watch", "roots"):
-        return tuple(str(v) for v in value) if isinstance(value, list) else tuple(v for v in str(value).split(",") if v)  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType] - TOML
+        return _texts(value)
     if name == "stream_log":
         return stream_log(value)
-    if name == "transcript_shape":
-        if value not in get_args(Shape):
-            raise ValueError(f"expected one of {', '.join(get_args(Shape))}")
-    return str(value) if not isinstance(value, str) else value
+    if name == "transcript_shape" and value not in get_args(Shape):
+        raise ValueError(f"expected one of {', '.join(get_args(Shape))}")
+    if not isinstance(value, str):
+        raise ValueError("expected a text, in quotes")
+    return Path(value) if name == "out" else value
+
+
+def _whole_number(value: Any) -> int:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str) and re.fullmatch(r"[+-]?[0-9]{1,18}", value):
+        return int(value)
+    raise ValueError("expected a whole number")
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    """A list of texts, or one text with commas."""
+    if isinstance(value, str):
+        return tuple(part for part in value.split(",") if part)
+    items: list[Any] = value if isinstance(value, list) else [None]  # pyright: ignore[reportUnknownVariableType] - TOML
+    if not all(isinstance(item, str) for item in items):
+        raise ValueError("expected a list of texts")
+    return tuple(items)
 
 
 def stream_log(value: object) -> StreamLog:

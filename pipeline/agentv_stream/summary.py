@@ -76,7 +76,7 @@ class SessionReader:
         pieces: Iterable[bytes],
         file: str,
         provider: str | None = None,
-        watch: tuple[str, ...] = (),
+        watch: str | tuple[str, ...] = (),
         *,
         folder: Folder | None = None,
         read: Callable[[str], Iterable[bytes]] = read_file,
@@ -140,7 +140,7 @@ class SessionReader:
 
 
 def summarize(
-    path: str | Path, *, provider: str | None = None, subagents: bool = True, watch: tuple[str, ...] = ()
+    path: str | Path, *, provider: str | None = None, subagents: bool = True, watch: str | tuple[str, ...] = ()
 ) -> Result:
     """Reads a finished stream or session and gives its result; blocking, nothing is written.
 

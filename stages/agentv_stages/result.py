@@ -168,7 +168,7 @@ class Counters(Struct):
 class Observer:
     """Everything that watches a session for its result: facts, statistics, totals, counters; fed batch by batch."""
 
-    def __init__(self, provider: Provider, dialect: Dialect, watch: tuple[str, ...] = ()) -> None:
+    def __init__(self, provider: Provider, dialect: Dialect, watch: str | tuple[str, ...] = ()) -> None:
         self.provider = provider
         self.dialect = dialect
         self.facts_observer = FactsObserver()

@@ -99,8 +99,8 @@ class Statistics(Struct):
 class Stats:
     """An observer of batches after `Pair`; `watch` names the programs whose runs are listed."""
 
-    def __init__(self, watch: tuple[str, ...] = (), lines: bool = False) -> None:
-        self.watch = tuple(dict.fromkeys(("bobbin", *watch)))
+    def __init__(self, watch: str | tuple[str, ...] = (), lines: bool = False) -> None:
+        self.watch = tuple(dict.fromkeys(("bobbin", *((watch,) if isinstance(watch, str) else watch))))
         self.lines = lines  # whether bobbin's historical count of lines means anything for this dialect
         self.figures = Statistics(watched={name: [] for name in self.watch})
         self.sequence = CallSequence()  # of the main stream

@@ -112,3 +112,8 @@ def test_arguments_are_summed_up_in_one_line(kind: str, args: Any, line: str) ->
 def test_summaries_are_short_whatever_the_text() -> None:
     for text in ("x" * 10_000, "日本語" * 1_000, "\u202e" * 500, "👩‍👩‍👧" * 200):
         assert len(create_adapter("claude").summarize("execute", {"command": text})) <= 80
+
+
+def test_a_record_may_be_text() -> None:
+    assert decode_record("claude", CLAUDE_RECORD.decode()) == decode_record("claude", CLAUDE_RECORD)
+    assert decode_record("claude", "{") == decode_record("claude", "\udc80") == []

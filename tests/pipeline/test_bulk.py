@@ -14,6 +14,7 @@ from agentv_stream.bulk.find import find_units
 from agentv_stream.bulk.plan import make_tasks, one_by_one
 from agentv_stream.bulk.run import Outcome
 from agentv_stream.bulk.unit import Task, Unit
+from agentv_stream.checks.check import expand
 from agentv_stream.errors import NotALog, SourceError, UsageError
 from support.consuming import consume
 from support.dying import die_on_three
@@ -208,3 +209,23 @@ def test_a_transcript_is_the_one_that_consume_writes(tmp_path: Path) -> None:
     }
     assert len(consumed) == 6
     assert imported == consumed
+
+
+def test_one_source_alone_is_not_its_letters(tmp_path: Path) -> None:
+    make_folder(tmp_path / "in")
+    expected = summarize_groups([tmp_path / "in"], engine="serial").done
+    assert expected > 0
+    assert summarize_groups(str(tmp_path / "in"), engine="serial").done == expected
+    assert import_sessions(tmp_path / "in", jsonl=tmp_path / "s.jsonl", engine="serial").done == expected
+    (path,) = sorted((tmp_path / "in").rglob("*.jsonl"))[:1]
+    assert [r.session.id for r in summarize_many(str(path))] == [summarize(path).session.id]
+
+
+def test_an_empty_name_does_not_stand_for_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`stats "$LOG"` without LOG read everything here."""
+    make_folder(tmp_path / "in")
+    monkeypatch.chdir(tmp_path / "in")
+    with pytest.raises(SourceError, match="is empty"):
+        find_units([""])
+    with pytest.raises(SourceError, match="is empty"):
+        expand([""])

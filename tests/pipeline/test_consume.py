@@ -236,6 +236,13 @@ def test_a_file_that_is_no_log_is_one_line_and_four(tmp_path: Path, data: bytes)
         ("--transcript-shape", "round"),
         ("--no-such-option",),
         ("--attempt", "x"),
+        ("--attempt", "-1"),
+        ("--stats", "."),
+        ("--stats", ""),
+        ("--transcript", ".."),
+        ("--transcript", ""),
+        ("--provider", "claud"),
+        ("--max-record", "0"),
     ],
 )
 def test_a_wrong_call_is_two(tmp_path: Path, arguments: tuple[str, ...]) -> None:
@@ -243,6 +250,27 @@ def test_a_wrong_call_is_two(tmp_path: Path, arguments: tuple[str, ...]) -> None
     assert ran.code == 2
     assert ran.err
     assert not (tmp_path / ".agentv").exists()
+
+
+def test_an_empty_name_is_no_folder(tmp_path: Path) -> None:
+    """`consume "$LOG"` without LOG was told that `.` is a directory."""
+    ran = consume(tmp_path, "")
+    assert ran.code == 2
+    assert "the name of the file is empty" in ran.err
+
+
+def test_an_input_whose_every_record_is_too_large_is_not_empty(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_bytes(LOG)
+    ran = consume(tmp_path, "x.jsonl", "--max-record", "10")
+    assert ran.code == 4
+    assert "no record is under the cap of 10 bytes" in one_line(ran.err)
+
+
+def test_a_store_that_is_none_is_told_once(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_bytes(LOG)
+    ran = consume(tmp_path, "x.jsonl", "--session", "s")
+    assert ran.code == 4
+    assert "x.jsonl" in one_line(ran.err)
 
 
 def test_a_setting_that_is_no_setting_is_two(tmp_path: Path) -> None:

@@ -23,3 +23,12 @@ def test_an_unknown_name_is_an_error_of_usage_wherever_it_is_given() -> None:
         only("nobody")
     with pytest.raises(UsageError, match="no provider is called 'nobody'"):
         find_roots(provider="nobody")
+
+
+def test_the_nearest_name_is_offered_else_all_names_are() -> None:
+    with pytest.raises(UsageError, match="'claud'; did you mean 'claude'"):
+        named_provider("claud")
+    with pytest.raises(UsageError, match="'Codex'; did you mean 'codex'"):
+        named_provider("Codex")
+    with pytest.raises(UsageError, match="there are: claude, codex, copilot, gemini"):
+        named_provider("xyzzy")

@@ -39,6 +39,8 @@ def test_what_the_agent_told_is_left_alone_and_the_difference_shown(tmp_path: Pa
     estimate_cost(result)
     assert result.cost_usd == 1.0
     assert cost_text(result) == "$1.0000 (estimated $1.8750, +88 %)"
+    result.cost_usd = 1.876
+    assert cost_text(result) == "$1.8760 (estimated $1.8750)"  # not "-0 %"
     result.cost_usd = None
     assert cost_text(result) == "$1.8750 estimated"
 

@@ -47,10 +47,21 @@ def test_variables_are_read_as_what_they_set(tmp_path: Path, name: str, value: s
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("TEE", "maybe"), ("ATTEMPT", "x"), ("STREAM_LOG", "loud"), ("MAX_RECORD", "")]
+    ("name", "value"),
+    [
+        ("TEE", "maybe"),
+        ("ATTEMPT", "x"),
+        ("ATTEMPT", "1.5"),
+        ("ATTEMPT", "-1"),
+        ("STREAM_LOG", "loud"),
+        ("MAX_RECORD", "64M"),
+        ("MAX_RECORD", "0"),
+        ("BOUND", "9" * 5000),
+        ("TRANSCRIPT_SHAPE", "round"),
+    ],
 )
 def test_values_that_do_not_fit_are_refused_with_their_place(tmp_path: Path, name: str, value: str) -> None:
-    with pytest.raises(UsageError, match="environment"):
+    with pytest.raises(UsageError, match=f"^AGENTV_STREAM_{name} = .*expected"):
         resolve({}, {f"AGENTV_STREAM_{name}": value}, tmp_path)
 
 
@@ -62,10 +73,38 @@ def test_a_setting_that_nobody_knows_is_refused_and_a_broken_project_is_not_ours
     assert resolve({}, {}, tmp_path) == Settings()
 
 
-@pytest.mark.parametrize("table", ["quiet = 3", "attempt = 'x'", "attempt = [1]", "stream-log = 7", "tee = 'perhaps'"])
+def test_an_empty_variable_says_nothing(tmp_path: Path) -> None:
+    """`AGENTV_STREAM_OUT= agentv-stream …` wrote into the current folder."""
+    (tmp_path / "pyproject.toml").write_text("[tool.agentv-stream]\nout = 'logs'\ntee = true\n")
+    settings = resolve({}, {"AGENTV_STREAM_OUT": "", "AGENTV_STREAM_TEE": "", "AGENTV_STREAM_ATTEMPT": ""}, tmp_path)
+    assert (settings.out, settings.tee, settings.attempt) == (Path("logs"), True, None)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "quiet = 3",
+        "attempt = 'x'",
+        "attempt = [1]",
+        "attempt = 1.5",
+        "attempt = true",
+        "attempt = -1",
+        "max-record = 0",
+        "stream-log = 7",
+        "stream-log = true",
+        "tee = 'perhaps'",
+        "out = 3",
+        "provider = 3",
+        "target = ['a']",
+        "watch = [1]",
+        "watch = 3",
+        "roots = {claude = '/a'}",
+        "transcript-shape = ['case']",
+    ],
+)
 def test_values_of_the_project_are_checked_too(tmp_path: Path, table: str) -> None:
     (tmp_path / "pyproject.toml").write_text(f"[tool.agentv-stream]\n{table}\n")
-    with pytest.raises(UsageError, match="pyproject"):
+    with pytest.raises(UsageError, match=rf"pyproject.toml: {table.split()[0]} = .*expected"):
         resolve({}, {}, tmp_path)
 
 
@@ -78,5 +117,5 @@ def test_a_table_that_is_no_table_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("given", [{"max_record": 0}, {"max_record": -5}, {"bound": 0}])
 def test_sizes_are_above_zero(tmp_path: Path, given: dict[str, int]) -> None:
     (tmp_path / "pyproject.toml").write_text("")
-    with pytest.raises(UsageError, match="above 0"):
+    with pytest.raises(UsageError, match=r"^--(max-record|bound) = .*1 or more"):
         resolve(given, {}, tmp_path)

@@ -15,6 +15,7 @@ def test_summarize_is_what_the_stream_gives() -> None:
     assert (result.status, result.tool_use_summary["turns"], result.tokens["input"]) == ("complete", 8, 1170)
     assert summarize(str(SESSION)).tool_use_summary["total_tool_calls"] == 5
     assert summarize(SESSION, subagents=False).tool_use_summary["total_tool_calls"] == 4
+    assert summarize(STREAM, watch="python") == summarize(STREAM, watch=("python",))
     assert summarize(STREAM, watch=("python",)).tool_use_summary["watched_commands"]["python"] == [
         {"command": "python -m pytest -q", "turn": 6, "stream": "main"}
     ]

@@ -42,6 +42,11 @@ def looks_like_session(name: str) -> bool:
     return name.endswith(SUFFIXES) and not name.endswith(_NOT_SESSIONS) and not name.startswith(".")
 
 
+def listed(sources: str | Path | Iterable[str | Path]) -> list[str]:
+    """Sources as names; one alone is a list of one, and not its letters."""
+    return [str(source) for source in ((sources,) if isinstance(sources, (str, Path)) else sources)]
+
+
 def find_units(sources: Iterable[str], provider: str | None = None, roots: Sequence[str] = ()) -> list[Unit]:
     """The units of all sources, each once, sorted by name, positions set.
 
@@ -60,6 +65,8 @@ def find_units(sources: Iterable[str], provider: str | None = None, roots: Seque
 
 
 def _of_source(source: str, provider: str | None, roots: Sequence[str]) -> Iterator[Unit]:
+    if not source:
+        raise SourceError("cannot read '': the name of a source is empty")  # not all that lies in the current folder
     place = object_store.plain(source)
     if object_store.is_url(place):
         yield from _of_url(place)

@@ -16,7 +16,7 @@ from agentv_stages.result import Result
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.dataset import DataFile, Manifest, commit, first_manifest, make_shards, sweep, write_shard
 from agentv_stream.bulk.engine import Crew, open_engine
-from agentv_stream.bulk.find import find_units
+from agentv_stream.bulk.find import find_units, listed
 from agentv_stream.bulk.plan import make_tasks, one_by_one
 from agentv_stream.bulk.relay import fits, relay
 from agentv_stream.bulk.state import Entry, State, unchanged
@@ -74,7 +74,7 @@ Watch = Callable[[Report, Task], None]
 
 
 def import_sessions(
-    sources: Iterable[str | Path],
+    sources: str | Path | Iterable[str | Path],
     *,
     transcripts: str | Path | None = None,
     jsonl: str | Path | None = None,
@@ -105,7 +105,7 @@ def import_sessions(
     begun = time.monotonic()
     if transcripts is None and jsonl is None and parquet is None:
         raise UsageError("nothing to write: give transcripts, jsonl or parquet")
-    units = find_units([str(source) for source in sources], provider, roots)
+    units = find_units(listed(sources), provider, roots)
     wanted = (("transcripts", transcripts), ("jsonl", jsonl), ("parquet", parquet))
     places = {name: _absolute(str(place)) for name, place in wanted if place is not None}
     work = Work(
@@ -153,7 +153,7 @@ def import_sessions(
 
 
 def summarize_many(
-    paths: Iterable[str | Path],
+    paths: str | Path | Iterable[str | Path],
     executor: Executor | None = None,
     *,
     engine: str = "process",
@@ -169,8 +169,8 @@ def summarize_many(
     Raises: as `summarize`, at the place of the file that cannot be read; with `errors="skip"` it is left out.
     """
     units: list[Unit] = []
-    for i, path in enumerate(paths):
-        place = object_store.plain(str(path))
+    for i, path in enumerate(listed(paths)):
+        place = object_store.plain(path)
         try:
             size = object_store.stat(place)[0]
         except SourceError:
@@ -187,7 +187,7 @@ def summarize_many(
 
 
 def summarize_groups(
-    sources: Iterable[str | Path],
+    sources: str | Path | Iterable[str | Path],
     *,
     by: By = "all",
     engine: str | Executor = "process",
@@ -205,7 +205,7 @@ def summarize_groups(
     Raises: UsageError, SourceError (a source that cannot be listed).
     """
     begun = time.monotonic()
-    units = find_units([str(source) for source in sources], provider, roots)
+    units = find_units(listed(sources), provider, roots)
     work = Work(results=False, by=by, sequences=sequences, provider=provider, subagents=subagents, prices=prices)
     outcome = Outcome(found=len(units))
     if on_found is not None:

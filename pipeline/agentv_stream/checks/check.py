@@ -187,6 +187,8 @@ def expand(sources: Sequence[str]) -> list[Path]:
     """
     paths: list[Path] = []
     for source in sources:
+        if not source:
+            raise SourceError("cannot read '': the name of a source is empty")  # not all that lies in this folder
         path = Path(source)
         if is_folder(path):
             found = sorted(_logs_below(path))

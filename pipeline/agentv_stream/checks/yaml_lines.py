@@ -1,7 +1,6 @@
 """Reads YAML and remembers on which line each value stands, so that an error can point at it."""
 
-import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -10,6 +9,7 @@ import yaml
 from msgspec import MsgspecError, json
 
 from agentv_stream.errors import UsageError
+from agentv_stream.nearest import suggestion
 
 At: TypeAlias = tuple[str | int, ...]
 """The way to a value: keys and indices."""
@@ -42,22 +42,6 @@ class Document:
         """An error about a value; with `wrong` the nearest of the `known` names is offered."""
         hint = suggestion(wrong, known) if wrong is not None else ""
         return SpecError(f"{self.path}:{self.line(at)}: {message}{hint}")
-
-
-def suggestion(wrong: str, known: Iterable[str]) -> str:
-    """`; did you mean 'x'?` with the known name that is nearest, or the known names where none is near."""
-    names = sorted(set(known))
-    near = difflib.get_close_matches(wrong.lower().replace("_", "-"), [n.replace("_", "-") for n in names], 1, 0.6)
-    if near:
-        name = next(n for n in names if n.replace("_", "-") == near[0])
-        return f"; did you mean {name!r}?"
-    if not names:
-        return ""
-    return f"; nearest known: {_nearest(wrong, names)!r} (of {', '.join(names[:30])}{'…' if len(names) > 30 else ''})"
-
-
-def _nearest(wrong: str, names: Sequence[str]) -> str:
-    return max(names, key=lambda name: difflib.SequenceMatcher(None, wrong.lower(), name.lower()).ratio())
 
 
 def read_yaml(path: Path) -> Document:

@@ -109,6 +109,8 @@ def _check_outputs(settings: Settings, source: str) -> None:
     if len(users) > 1:
         raise UsageError(f"{users[0]} and {users[1]} both want standard output; give {users[1].split()[0]} a file")
     for option, place in (("--transcript", settings.transcript), ("--stats", settings.stats)):
+        if place is not None and (not place or Path(place).is_dir()):
+            raise UsageError(f"{option} {place}: a file was expected" + (", this is a folder" if place else ""))
         if place is not None and "-" not in (place, source) and _same_file(place, source):
             raise UsageError(f"{option} {place} is the input itself")
 
@@ -126,6 +128,8 @@ def open_source(name: str, session_id: str | None = None) -> ByteSource:
         if sys.stdin is not None and sys.stdin.isatty():
             raise UsageError(f"no input: standard input is a terminal\n{HINT}")
         return standard_input()
+    if not name:
+        raise UsageError(f"no input: the name of the file is empty\n{HINT}")
     path = Path(name)
     if path.suffix in (".db", ".sqlite", ".sqlite3") or session_id is not None:
         from agentv_stream.opencode_source import StoreSource

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from agentv_stream.cli.telling import say
+
 app = typer.Typer(name="cursors", help="How far followers have read.", no_args_is_help=True, rich_markup_mode=None)
 StateOption = Annotated[Path | None, typer.Option(help="Folder of the cursors; else ~/.local/state/agentv-stream.")]
 
@@ -49,5 +51,5 @@ def _print(make: Callable[[], str]) -> None:
     try:
         sys.stdout.write(make())
     except AgentvStreamError as error:
-        sys.stderr.write(f"agentv-stream: {error}\n")
+        say(str(error))
         raise typer.Exit(error.exit_code) from error

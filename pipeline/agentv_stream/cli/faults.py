@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from agentv_stream.cli.telling import say
+
 app = typer.Typer(name="faults", help="Records that could not be used.", no_args_is_help=True, rich_markup_mode=None)
 Places = Annotated[list[Path] | None, typer.Argument(help="Dead-letter files or folders; else .agentv/logs.")]
 
@@ -49,5 +51,5 @@ def _print(make: Callable[[], str]) -> None:
         sys.stdout.write(make())
         sys.stdout.flush()
     except AgentvStreamError as error:
-        sys.stderr.write(f"agentv-stream: {error}\n")
+        say(str(error))
         raise typer.Exit(error.exit_code) from error

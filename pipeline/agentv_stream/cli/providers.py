@@ -7,6 +7,7 @@ import msgspec
 import typer
 
 from agentv_stages.providers import all_providers
+from agentv_stream.cli.telling import say
 from agentv_stream.errors import UsageError
 from agentv_stream.named_provider import named_provider
 from agentv_stream.provider_table import dialect_rows, text_table
@@ -20,7 +21,7 @@ def providers(
     try:
         one = named_provider(provider)
     except UsageError as error:
-        sys.stderr.write(f"agentv-stream: {error}\n")
+        say(str(error))
         raise typer.Exit(UsageError.exit_code) from None
     rows = dialect_rows([one] if one else all_providers())
     if as_json:

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from agentv_stream.cli.telling import say
+
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h|d|w)")
 
@@ -64,7 +66,7 @@ def sessions(
     try:
         text = list_sessions(provider, project, since_ms(since) if since else None, limit, json, tree, root or ())
     except AgentvStreamError as error:
-        sys.stderr.write(f"agentv-stream: {error}\n")
+        say(str(error))
         raise typer.Exit(error.exit_code) from error
     try:
         sys.stdout.write(text)

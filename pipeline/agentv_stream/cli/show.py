@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from agentv_stream.cli.telling import say
+
 
 def show(
     session: Annotated[str, typer.Argument(help="Session id, its beginning, or a path.")],
@@ -29,5 +31,5 @@ def show(
 
         quiet_stdout()
     except AgentvStreamError as error:
-        sys.stderr.write(f"agentv-stream: {error}\n")
+        say(str(error))
         raise typer.Exit(error.exit_code) from error

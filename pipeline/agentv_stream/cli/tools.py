@@ -12,6 +12,7 @@ from agentv_stages.provider import Provider
 from agentv_stages.providers import all_providers
 from agentv_stages.tools import CANONICAL, GUESSES, MCP, McpForm, ToolRow
 from agentv_stream.adapter import create_adapter
+from agentv_stream.cli.telling import say
 from agentv_stream.errors import UsageError
 
 HEADINGS = ("native", "tool", "kind", "edit", "input", "seen in")
@@ -25,7 +26,7 @@ def tools(
     try:
         chosen = [create_adapter(provider).provider] if provider else all_providers()
     except UsageError as error:
-        sys.stderr.write(f"agentv-stream: {error}\n")
+        say(str(error))
         raise typer.Exit(UsageError.exit_code) from None
     if as_json:
         rows = [row for one in chosen for row in json_rows(one)]

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from agentv_stream.cli.telling import say
+
 
 def watch(
     targets: Annotated[list[str] | None, typer.Argument(help="Folders or files; else all agents' sessions.")] = None,
@@ -41,7 +43,7 @@ def watch(
         folders = [t for t in names if t not in logs]
         roots = [] if files and not folders else told_roots([*folders, *(root or ())], provider)
     except AgentvStreamError as error:
-        sys.stderr.write(f"agentv-stream: {error}\n")
+        say(str(error))
         raise typer.Exit(error.exit_code) from error
     if not sys.stdout.isatty():
         sys.stderr.write("agentv-stream: watch needs a terminal; `agentv-stream tail --events` writes to a pipe\n")

@@ -1,0 +1,33 @@
+"""What commands say to people: one way for all, and nothing in it acts on the terminal."""
+
+from pathlib import Path
+
+import pytest
+
+from support.consuming import run
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("show", "\x1b[31m"),
+        ("show", "x", "--provider", "\x1b[31m"),
+        ("sessions", "--provider", "\x1b[31m"),
+        ("tools", "--provider", "\x1b[31m"),
+        ("providers", "--provider", "\x1b[31m"),
+        ("faults", "list", "\x1b[31m"),
+        ("faults", "show", "\x1b[31m:1"),
+        ("cursors", "show", "\x1b[31m"),
+        ("stats", "\x1b[31m"),
+        ("check", "\x1b[31m", "x"),
+        ("consume", "\x1b[31m"),
+        ("report", "\x1b[31m"),
+        ("schema", "\x1b[31m"),
+    ],
+)
+def test_what_was_typed_cannot_act_on_the_terminal(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    ran = run(tmp_path, *arguments)
+    assert ran.code in (2, 4)
+    assert "agentv-stream: " in ran.err
+    assert "\\x1b[31m" in ran.err
+    assert "\x1b" not in ran.err
