@@ -15,7 +15,7 @@ class DeadLetterSink:
     name = "dead letters"
     required = True
 
-    def __init__(self, place: Callable[[], tuple[Path, str]]) -> None:
+    def __init__(self, place: Callable[[], Path]) -> None:
         self._place = place
         self._file: OutputFile | None = None
         self._blob: OutputFile | None = None
@@ -29,9 +29,8 @@ class DeadLetterSink:
 
     async def _fault(self, fault: Fault) -> None:
         if self._file is None:
-            folder, name = self._place()
-            self.path = folder / f"{name}.dead-letters.jsonl"
-            self._folder = folder / f"{name}.dead"
+            self.path = self._place()
+            self._folder = self.path.with_name(self.path.name.removesuffix("-letters.jsonl"))
             self._file = OutputFile(self.path)
         if fault.part == "whole":
             blob = None

@@ -1,5 +1,6 @@
 """The outputs of one live session: which sinks its settings ask for, where they write, and what came of them."""
 
+from functools import partial
 from pathlib import Path
 
 from agentv_stages.result import Observer, Outputs
@@ -8,11 +9,11 @@ from agentv_stages.sinks.summary_log import SummaryLog
 from agentv_stages.sinks.transcript import Identity
 from agentv_stream.dead_letter_sink import DeadLetterSink
 from agentv_stream.files import is_there
-from agentv_stream.naming import log_folder, stand_in_id, stand_in_start, stem
+from agentv_stream.naming import free_name, log_folder, stand_in_id, stand_in_start, stem
 from agentv_stream.settings import Settings
 from agentv_stream.sink import RenderSink, Sink
 from agentv_stream.source import ByteSource
-from agentv_stream.transcript_sink import CaseSink, TranscriptSink
+from agentv_stream.transcript_sink import SUFFIX, CaseSink, TranscriptSink, transcript_place
 from agentv_stream.transcript_stream import TranscriptStream, make_transcript, transcript_file
 
 
@@ -36,10 +37,11 @@ class LiveOutputs:
             self.transcript = make_transcript(
                 self.settings.transcript, self._place, self.observer, self.source.finished
             )
-            self.dead_letters = DeadLetterSink(self._place_beside)
+            self.dead_letters = DeadLetterSink(partial(self._beside, ".dead-letters.jsonl"))
             sinks += (self.transcript, self.dead_letters)
             if self.settings.transcript_shape == "case":
-                sinks.append(CaseSink(self._place, self.observer))
+                place = partial(self._beside, ".case.jsonl")
+                sinks.append(CaseSink(place, lambda: self._place()[2], self.observer))
         if self.settings.stream_log != "false":
             self.log = self._make_log()
             sinks.append(self.log)
@@ -62,12 +64,7 @@ class LiveOutputs:
 
     def _make_log(self) -> RenderSink:
         raw = self.settings.stream_log == "raw"
-        suffix = ".stream.jsonl" if raw else ".stream.log"
-
-        def place() -> Path:
-            folder, name = self._place_beside()
-            return folder / f"{name}{suffix}"
-
+        place = partial(self._beside, ".stream.jsonl" if raw else ".stream.log")
         if raw:
             return RenderSink("stream log", place, raw_log.render)
         summary = SummaryLog()
@@ -92,13 +89,21 @@ class LiveOutputs:
             return self._named.parent, self._named.name.removesuffix(".jsonl").removesuffix(".transcript"), identity
         return log_folder(settings.out, provider.name), stem(started, target, test_id, settings.attempt), identity
 
-    def _place_beside(self) -> tuple[Path, str]:
-        """Folder and name for outputs beside the transcript."""
-        sink = self.transcript
-        if sink is not None and sink.path is not None and self._named is None:
-            return sink.path.parent, sink.path.name.removesuffix(".transcript.jsonl")
-        folder, name, _ = self._place()
-        return folder, name  # the transcript is not opened yet; its name is made of the same facts
+    def _beside(self, suffix: str) -> Path:
+        """The output of that suffix beside the transcript, under its name, which may not be open yet.
+
+        What stands there is ours where a finished session is read again; else it is left alone, as the transcript is.
+        """
+        folder, name, identity = self._place()
+        if self._named is not None:
+            return folder / f"{name}{suffix}"
+        finished = self.source.finished
+        opened = self.transcript.path if self.transcript is not None else None
+        path = opened or transcript_place(folder, name, identity.session_id, finished)[0]
+        name_of_it = path.name.removesuffix(SUFFIX)
+        if finished and name_of_it == name:
+            return folder / f"{name}{suffix}"
+        return free_name(folder, name_of_it, suffix)
 
 
 def _written(sink: TranscriptSink | RenderSink | DeadLetterSink | None) -> str | None:

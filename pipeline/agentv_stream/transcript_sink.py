@@ -1,5 +1,6 @@
 """The transcript's file, in its two forms: a row per message, and a line per case."""
 
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -13,10 +14,11 @@ from agentv_stages.result import Observer
 from agentv_stages.sinks.case import CaseLine
 from agentv_stages.sinks.transcript import Identity, TranscriptRows, patch, totals_members
 from agentv_stream.errors import SinkError
-from agentv_stream.files import is_there
+from agentv_stream.files import is_folder, is_there
 from agentv_stream.naming import free_name
 from agentv_stream.output_file import OutputFile
 
+SUFFIX = ".transcript.jsonl"
 GATHER_BYTES = 512 * 1024
 LIVE_PATIENCE = 64
 FINISHED_PATIENCE = 4096  # Copilot's stream tells its session's id in its last record
@@ -74,16 +76,20 @@ class TranscriptSink:
 
     async def _open(self) -> None:
         folder, name, identity = self._place()
-        suffix = ".transcript.jsonl"
-        wanted = self._named or folder / f"{name}{suffix}"
-        taken = await run_sync(is_there, wanted)
-        if taken and self._finished and (self._named or await run_sync(is_of_session, wanted, identity.session_id)):
-            self._final = self.path = wanted
-            self._file = OutputFile(wanted.with_name(f".{wanted.name}.{os.getpid()}.tmp"), gather=GATHER_BYTES)
+        named = self._named
+        if named is not None:
+            if await run_sync(is_folder, named):
+                raise SinkError(str(named), IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR)))
+            path, again = named, self._finished and await run_sync(is_there, named)
         else:
-            named = self._named is not None
-            self.path = wanted if named or not taken else await run_sync(free_name, folder, name, suffix)
-            self._file = OutputFile(self.path, exclusive=not named, gather=GATHER_BYTES if self._finished else 0)
+            path, again = await run_sync(transcript_place, folder, name, identity.session_id, self._finished)
+        self.path = path
+        if again:
+            self._final = path
+            self._file = OutputFile(path.with_name(f".{path.name}.{os.getpid()}.tmp"), gather=GATHER_BYTES)
+        else:
+            gather = GATHER_BYTES if self._finished else 0
+            self._file = OutputFile(path, exclusive=named is None, gather=gather)
         self._rows = TranscriptRows(identity)
 
     async def close(self, whole: bool) -> None:
@@ -130,6 +136,20 @@ def is_of_session(path: Path, session_id: str) -> bool:
     return _source(path).get("session_id") == session_id
 
 
+def transcript_place(folder: Path, name: str, session_id: str, finished: bool) -> tuple[Path, bool]:
+    """Where a session's transcript belongs, and whether it stands there already, from an earlier reading.
+
+    Only a finished session has been read before; what else has the name is another's, or another stream of the same
+    session, and is left alone.
+    """
+    wanted = folder / f"{name}{SUFFIX}"
+    if not is_there(wanted):
+        return wanted, False
+    if finished and is_of_session(wanted, session_id):
+        return wanted, True
+    return free_name(folder, name, SUFFIX), False
+
+
 def log_of(path: Path, session_id: str) -> str:
     """The log that a transcript of that session was made of; empty for one of another session, or none."""
     source = _source(path)
@@ -142,8 +162,9 @@ class CaseSink:
     name = "case transcript"
     required = True
 
-    def __init__(self, place: Callable[[], tuple[Path, str, Identity]], observer: Observer) -> None:
+    def __init__(self, place: Callable[[], Path], identity: Callable[[], Identity], observer: Observer) -> None:
         self._place = place
+        self._identity = identity
         self._observer = observer
         self._line = CaseLine()
         self._file: OutputFile | None = None
@@ -156,8 +177,7 @@ class CaseSink:
 
     def _open(self) -> OutputFile:
         if self._file is None:
-            folder, name, _ = self._place()
-            self.path = folder / f"{name}.case.jsonl"
+            self.path = self._place()
             self._file = OutputFile(self.path.with_name(f".{self.path.name}.{os.getpid()}.tmp"))
         return self._file
 
@@ -166,8 +186,7 @@ class CaseSink:
             return
         file, totals = self._open(), self._observer.totals
         try:
-            _, _, identity = self._place()
-            end = self._line.close(identity, totals.tokens(), totals.cost_usd, totals.duration_ms)
+            end = self._line.close(self._identity(), totals.tokens(), totals.cost_usd, totals.duration_ms)
             await file.write(end)
         finally:
             await file.close()

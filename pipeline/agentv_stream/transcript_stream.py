@@ -5,8 +5,7 @@ from pathlib import Path
 
 from agentv_stages.result import Observer
 from agentv_stages.sinks.transcript import Identity, TranscriptRows, totals_members
-from agentv_stream.errors import SinkError, UsageError
-from agentv_stream.files import is_folder
+from agentv_stream.errors import SinkError
 from agentv_stream.pipe_output import PipeOutput, cannot_seek
 from agentv_stream.transcript_sink import TranscriptSink
 
@@ -59,13 +58,8 @@ class TranscriptStream(TranscriptSink):
 
 
 def transcript_file(target: str | None) -> Path | None:
-    """The file that `--transcript` names, None where it names none. Raises: UsageError for a folder."""
-    if target is None or cannot_seek(target):
-        return None
-    path = Path(target)
-    if not target or is_folder(path):
-        raise UsageError(f"transcript {target!r}: a file was expected")
-    return path
+    """The file that `--transcript` names, None where it names none."""
+    return None if target is None or cannot_seek(target) else Path(target)
 
 
 def make_transcript(

@@ -104,6 +104,39 @@ def test_a_foreign_file_of_the_same_name_is_left_alone(tmp_path: Path) -> None:
     assert path.read_bytes() == b"precious\n"
 
 
+EVERYTHING = ("--stream-log", "summary", "--transcript-shape", "case", "--out", "o")
+
+
+def test_what_stands_beside_another_sessions_transcript_is_left_alone(tmp_path: Path) -> None:
+    """A stream that came twice got a transcript `-2`, but its log, case and dead letters replaced the first ones."""
+    consume(tmp_path, *EVERYTHING, given=LOG + b"first noise\n")
+    before = {path: path.read_bytes() for path in (tmp_path / "o").iterdir()}
+    consume(tmp_path, *EVERYTHING, given=LOG + b"second noise\n")
+    assert {path: path.read_bytes() for path in before} == before
+    new = sorted(path.name for path in (tmp_path / "o").iterdir() if path not in before)
+    assert len(new) == len(before) == 4
+    assert [name.partition("-2.")[2] for name in new] == [
+        "case.jsonl",
+        "dead-letters.jsonl",
+        "stream.log",
+        "transcript.jsonl",
+    ]
+
+
+def test_two_sessions_of_one_name_keep_their_dead_letters(tmp_path: Path) -> None:
+    data = SESSION.read_bytes()
+    for number in (b"1", b"2"):
+        other = data.replace(b"0f3c2a10", b"0f3c2a1" + number)
+        (tmp_path / f"{number.decode()}.jsonl").write_bytes(other + b"noise " + number + b"\n")
+        consume(tmp_path, f"{number.decode()}.jsonl", *EVERYTHING, "--test-id", "t")
+    names = [path.name for path in sorted((tmp_path / "o").glob("*.dead-letters.jsonl"))]
+    assert len(names) == 2
+    assert len({letter["text"] for name in names for letter in rows_of(tmp_path / "o" / name)}) == 2
+    before = {path: path.read_bytes() for path in (tmp_path / "o").iterdir()}
+    consume(tmp_path, "1.jsonl", *EVERYTHING, "--test-id", "t")
+    assert {path: path.read_bytes() for path in (tmp_path / "o").iterdir()} == before  # its own are replaced
+
+
 def test_outputs_are_private_and_ignored_by_git(tmp_path: Path) -> None:
     consume(tmp_path, "--stream-log", "raw", "--stats", "s.json", given=LOG + b"noise\n")
     assert (tmp_path / ".agentv" / ".gitignore").read_text() == "*\n"
@@ -237,9 +270,7 @@ def test_a_file_that_is_no_log_is_one_line_and_four(tmp_path: Path, data: bytes)
         ("--no-such-option",),
         ("--attempt", "x"),
         ("--attempt", "-1"),
-        ("--stats", "."),
         ("--stats", ""),
-        ("--transcript", ".."),
         ("--transcript", ""),
         ("--provider", "claud"),
         ("--max-record", "0"),
@@ -250,6 +281,14 @@ def test_a_wrong_call_is_two(tmp_path: Path, arguments: tuple[str, ...]) -> None
     assert ran.code == 2
     assert ran.err
     assert not (tmp_path / ".agentv").exists()
+
+
+@pytest.mark.parametrize("folder", [".", "..", "/"])
+def test_a_folder_is_no_result(tmp_path: Path, folder: str) -> None:
+    ran = consume(tmp_path, "--stats", folder, given=LOG)
+    assert ran.code == 4
+    assert f"cannot write {folder}: Is a directory" in ran.err
+    assert ran.transcripts()
 
 
 def test_an_empty_name_is_no_folder(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ def fault(offset: int, data: bytes, part: Part = "whole", reason: Reason = "not-
 
 
 async def letters(folder: Path, *batches: list[Fault]) -> list[dict[str, Any]]:
-    sink = DeadLetterSink(lambda: (folder, "name"))
+    sink = DeadLetterSink(lambda: folder / "name.dead-letters.jsonl")
     for faults in batches:
         await sink.write(Batch("log", faults=faults))
     await sink.close(True)

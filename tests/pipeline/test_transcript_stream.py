@@ -159,3 +159,11 @@ def test_a_folder_is_no_transcript(tmp_path: Path, given: bytes | None) -> None:
     assert ran.code == 4
     assert "cannot write folder: Is a directory" in ran.err
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+@pytest.mark.parametrize("folder", [".", "..", "/"])
+def test_a_folder_without_a_name_is_no_transcript_either(tmp_path: Path, folder: str) -> None:
+    ran = consume(tmp_path, "--transcript", folder, given=LOG)
+    assert ran.code == 4
+    assert f"cannot write {folder}: Is a directory" in ran.err
+    assert not list(tmp_path.iterdir())

@@ -109,8 +109,8 @@ def _check_outputs(settings: Settings, source: str) -> None:
     if len(users) > 1:
         raise UsageError(f"{users[0]} and {users[1]} both want standard output; give {users[1].split()[0]} a file")
     for option, place in (("--transcript", settings.transcript), ("--stats", settings.stats)):
-        if place is not None and (not place or Path(place).is_dir()):
-            raise UsageError(f"{option} {place}: a file was expected" + (", this is a folder" if place else ""))
+        if place == "":
+            raise UsageError(f"{option}: the name of the file is empty")
         if place is not None and "-" not in (place, source) and _same_file(place, source):
             raise UsageError(f"{option} {place} is the input itself")
 
