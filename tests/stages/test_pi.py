@@ -487,3 +487,141 @@ def test_a_member_of_another_shape_costs_only_itself() -> None:
     (found,) = Decode(STREAM).push(Batch("log", records=lines(HEADER, odd)))
     assert [(f.reason, f.row) for f in found.faults] == [("schema", 1)]
     assert texts(found.events) == ["Hello."]
+
+
+def update(kind: str, index: int, **members: Any) -> dict[str, Any]:
+    """An update as Pi prints it from 0.84 on: a piece, and no snapshot."""
+    event = {"type": kind, "contentIndex": index, **members}
+    return {"type": "message_update", "usage": USAGE, "assistantMessageEvent": event}
+
+
+WARMED: dict[str, Any] = {**entry("usage", "a", None, provider="p", model="m-2"), "kind": "cache_warm"}
+NEW_STREAM = fixture("stream-1.5.jsonl")
+NEW_SESSION = fixture("session-1.5.jsonl")
+
+
+def test_what_pi_1_5_writes_keeps_the_laws_of_decoders() -> None:
+    check_laws(STREAM, NEW_STREAM)
+    check_laws(SESSION, NEW_SESSION)
+    check_odd_shapes(PROVIDER, NEW_STREAM)
+    check_odd_shapes(PROVIDER, NEW_SESSION)
+
+
+@pytest.mark.parametrize(("given", "name"), [(NEW_STREAM, "pi-stream"), (NEW_SESSION, "pi-session")])
+def test_nothing_that_pi_1_5_writes_is_unknown(given: list[Record], name: str) -> None:
+    assert best(PROVIDER, given) == (name, 1.0)
+    batch = decoded(dialect(PROVIDER, name), given)
+    assert not batch.unknown
+    assert not batch.faults
+
+
+def test_a_killed_answer_is_put_together_from_its_pieces() -> None:
+    given = lines(
+        HEADER,
+        update("thinking_start", 0),
+        update("thinking_delta", 0, delta="Hm"),
+        update("thinking_end", 0, content="Hmm."),
+        update("text_start", 1),
+        update("text_delta", 1, delta="I am "),
+        update("toolcall_start", 2, id="c", toolName="bash"),
+        update("toolcall_delta", 2, delta='{"co'),
+        update("text_delta", 1, delta="writ"),
+    )
+    events = events_of(STREAM, given)
+    assert texts(events) == ["I am writ"]
+    assert [e.text for e in events if isinstance(e, Reasoning)] == ["Hmm."]
+    assert not calls(events)
+    check_laws(STREAM, given)
+
+
+def test_the_pieces_of_an_answer_that_came_to_its_end_or_was_begun_anew_are_forgotten() -> None:
+    begun = [HEADER, update("text_start", 0), update("text_delta", 0, delta="Dead")]
+    assert texts(events_of(STREAM, lines(*begun, end(answer([text("Whole.")], "stop"))))) == ["Whole."]
+    anew = [*begun, update("text_start", 0), update("text_delta", 0, delta="Alive")]
+    assert texts(events_of(STREAM, lines(*anew))) == ["Alive"]
+
+
+def test_a_result_has_the_duration_that_pi_states() -> None:
+    assert [r.duration_ms for r in results(events_of(STREAM, NEW_STREAM))] == [7, 12, 5]
+    assert [r.duration_ms for r in results(events_of(SESSION, NEW_SESSION))] == [7, 12, 5]
+    told = {**tool_end("c", "x"), "durationMs": 8.6}
+    assert [r.duration_ms for r in results(events_of(STREAM, lines(HEADER, end(answer([call("c")])), told)))] == [9]
+
+
+@pytest.mark.parametrize(("of", "given"), [(STREAM, NEW_STREAM), (SESSION, NEW_SESSION)])
+def test_the_calls_of_a_script_count_and_the_script_only_if_it_made_none(of: Any, given: list[Record]) -> None:
+    events = events_of(of, given)
+    assert [(c.name, c.call_id, c.parent_call) for c in calls(events)] == [
+        ("bash", "s-1/1", "s-1"),
+        ("mcp__demo__lookup", "s-1/2", "s-1"),
+        ("codemode", "s-2", None),
+    ]
+    assert [(r.call_id, r.outcome) for r in results(events)] == [("s-1/1", "error"), ("s-1/2", "ok"), ("s-2", "ok")]
+    [answered] = {c.message_id for c in calls(events) if c.parent_call}
+    assert answered == next(e.message_id for e in events if isinstance(e, AssistantText))
+    [printed] = [e for e in events if isinstance(e, Notification) and e.name == "codemode"]
+    assert (printed.message, printed.call_id) == ("Script completed", "s-1")
+
+
+def test_a_script_that_was_killed_is_a_call_without_a_result() -> None:
+    asked = lines(HEADER, end(answer([call("s", "codemode", code="while (1) {}")])))
+    assert [c.name for c in calls(events_of(STREAM, asked))] == ["codemode"]
+    inner: dict[str, Any] = {
+        "type": "tool_execution_start",
+        "toolCallId": "s/1",
+        "toolName": "bash",
+        "args": {},
+        "parentToolCallId": "s",
+    }
+    given = [*asked, *lines(inner)]
+    assert [c.name for c in calls(events_of(STREAM, given))] == ["bash"]
+    assert not results(events_of(STREAM, given))
+
+
+def test_models_that_a_tool_or_a_compaction_asked_and_warmed_caches_are_in_the_tokens() -> None:
+    spent = {"input": 10, "output": 1, "cacheRead": 0, "cacheWrite": 0, "cost": {"total": 0.5}}
+    session = lines(
+        HEADER,
+        {**WARMED, "usage": spent},
+        entry("compaction", "b", "a", summary="Short.", firstKeptEntryId="a", tokensBefore=9, usage=spent),
+        entry("branch_summary", "c", "b", fromId="a", summary="Left.", usage=spent),
+        entry("message", "d", "c", message={"role": "toolResult", "toolCallId": "x", "content": [], "usage": spent}),
+    )
+    assert total(events_of(SESSION, session))["input"] == 40
+    assert next(u.model for u in usages(events_of(SESSION, session))) == "m-2"
+    stream = lines(
+        HEADER,
+        {"type": "entry_appended", "entry": {**WARMED, "usage": spent}},
+        {"type": "compaction_end", "reason": "manual", "result": {"summary": "S", "tokensBefore": 9, "usage": spent}},
+        end(answer([call("x")])),
+        tool_end("x", "done"),
+        end({"role": "toolResult", "toolCallId": "x", "content": [], "usage": spent}),
+    )
+    assert total(events_of(STREAM, stream))["input"] == 137 + 30
+
+
+def test_entries_that_only_change_what_the_model_sees_next_are_named_and_left_out() -> None:
+    edited = entry("context_edit", "b", "a", targetId="a", replacement=None)
+    assert decoded(SESSION, lines(HEADER, edited)).ignored == {"context_edit": 1}
+    assert decoded(STREAM, lines(HEADER, {"type": "entry_appended", "entry": edited})).ignored == {
+        "entry_appended/context_edit": 1
+    }
+    strange = {"type": "entry_appended", "entry": entry("novelty", "c", "b")}
+    assert decoded(STREAM, lines(HEADER, strange)).unknown == {"entry_appended/novelty": 1}
+
+
+def test_retries_of_summaries_are_told() -> None:
+    retry = {
+        "type": "summarization_retry_scheduled",
+        "attempt": 1,
+        "maxAttempts": 3,
+        "delayMs": 1,
+        "errorMessage": "529",
+    }
+    rest = [
+        {"type": "summarization_retry_attempt_start", "source": "compaction"},
+        {"type": "summarization_retry_finished"},
+    ]
+    batch = decoded(STREAM, lines(HEADER, retry, *rest))
+    assert [e.message for e in batch.events if isinstance(e, Notification)] == ["attempt 1 of 3: 529"]
+    assert not batch.unknown

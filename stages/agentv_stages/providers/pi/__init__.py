@@ -21,8 +21,8 @@ PROVIDER = Provider(
             live=True,
             has_end=True,
             losses=(
-                "durations of tool calls (results have no time)",
-                "tokens of answers that broke off, of retries inside the model's provider and of compactions",
+                "durations of tool calls (before 1.1: results have no time)",
+                "tokens of answers that broke off, of retries inside the provider and, unless told, of compactions",
                 _NO_SIGNAL,
                 _NO_VERSION,
                 _NO_AGENTS,
@@ -36,7 +36,8 @@ PROVIDER = Provider(
             has_end=False,
             losses=(
                 "the text of an answer that was killed while it was written",
-                "tokens of answers that broke off and of compactions",
+                "tokens of answers that broke off and, unless told, of compactions",
+                "what each call of a codemode script gave back (the script's output is told)",
                 _NO_SIGNAL,
                 _NO_VERSION,
                 _NO_AGENTS,

@@ -11,7 +11,10 @@ from agentv_stages.providers.pi.session import ENTRIES
 from agentv_stages.providers.pi.wire import TYPES
 
 ROLES = frozenset(
-    {"user", "assistant", "toolResult", "bashExecution", "custom", "hookMessage", "branchSummary", "compactionSummary"}
+    {
+        *("system", "user", "assistant", "toolResult"),
+        *("bashExecution", "custom", "hookMessage", "branchSummary", "compactionSummary"),
+    }
 )
 _SHARED = frozenset({"message_start", "message_update", "message_end", "message", "response"})
 

@@ -21,7 +21,8 @@ from agentv_stages.event import (
     UserText,
 )
 from agentv_stages.payload import EMPTY_STRING, decode_json, text_of, to_raw
-from agentv_stages.providers.pi.wire import Answer, Block, PiMessage, Prompt, decode_blocks, first_byte, given
+from agentv_stages.providers.pi.scripts import TOOL, Script, hold
+from agentv_stages.providers.pi.wire import Answer, Block, PiMessage, Prompt, Usage, decode_blocks, first_byte, given
 
 PARTS = tuple(f"-{i}" for i in range(64))
 STATUS_OF_STOP: dict[str, Status] = {
@@ -59,23 +60,33 @@ def failure(content: bytes) -> tuple[Outcome, int | None]:
     return "error", None
 
 
-def tool_result(source: Source, call_id: str, content: Raw, is_error: bool | None) -> ToolResult:
+def tool_result(
+    source: Source, call_id: str, content: Raw, is_error: bool | None, duration_ms: float | None = None
+) -> ToolResult:
     """The result of a call; `isError` false is Pi's word that it went well (also of a shell that a signal killed)."""
     outcome: Outcome | None = None if is_error is None else "ok"
     code = None
     if is_error:
         outcome, code = failure(bytes(content))
-    return ToolResult(source, "", call_id, content if given(content) else None, outcome, code)
+    lasted = None if duration_ms is None else round(duration_ms)
+    return ToolResult(source, "", call_id, content if given(content) else None, outcome, code, lasted)
 
 
 def usage_event(source: Source, key: str, message: PiMessage | Answer) -> TokenUsage | None:
     """Usage of one answer; input gains the cache's share. None where a broken answer only shows zeros."""
     usage = message.usage
-    if usage is None:
+    if usage is None or (message.stop_reason in _BROKEN and not spent(usage)):
         return None
-    plain, cached, written, output = usage.input, usage.cache_read, usage.cache_write, usage.output
-    if message.stop_reason in _BROKEN and not (plain or cached or written or output):
-        return None
+    return tokens(source, key, message.model, usage)
+
+
+def spent(usage: Usage) -> bool:
+    return bool(usage.input or usage.cache_read or usage.cache_write or usage.output)
+
+
+def tokens(source: Source, key: str, model: str | None, usage: Usage) -> TokenUsage:
+    """One model call, whoever made it: an answer, a tool, a compaction, the warming of a cache."""
+    plain, cached, written = usage.input, usage.cache_read, usage.cache_write
     total = None if plain is None else plain + (cached or 0) + (written or 0)
     cost = usage.cost.total if usage.cost else None
     return TokenUsage(
@@ -83,12 +94,12 @@ def usage_event(source: Source, key: str, message: PiMessage | Answer) -> TokenU
         "",
         key,
         "call",
-        message.model,
+        model,
         total,
         cached,
         written,
         usage.cache_write_1h,
-        output,
+        usage.output,
         usage.reasoning,
         True,
         False,
@@ -125,12 +136,14 @@ def assistant(
     source: Source,
     batch: Batch,
     parent_call: str | None,
+    scripts: dict[str, Script],
     whole: bool = True,
 ) -> list[str]:
     """Appends the texts, thoughts and calls of an answer in block order; gives the ids of the calls that now wait.
 
-    The calls of an answer that broke off are never run: they come with a `cancelled` result; a call whose arguments
-    were still being written is none. With `whole` False only texts and thoughts are taken.
+    Scripts go to `scripts`: they may turn out to be no calls. The calls of an answer that broke off are never run: they
+    come with a `cancelled` result; a call whose arguments were still being written is none. With `whole` False only
+    texts and thoughts are taken.
     """
     events = batch.events
     model = message.model
@@ -146,6 +159,9 @@ def assistant(
             arguments = block.arguments if given(block.arguments) else EMPTY_OBJECT
             if first_byte(arguments) == _STRING:
                 arguments = unwrapped(arguments)
+            if block.name == TOOL and not broken:
+                hold(scripts, call_id, Script(source, at, message_id, arguments, parent_call, model), batch)
+                continue
             events.append(
                 ToolCall(source, at, message_id, call_id, block.name or "unknown", arguments, parent_call, model)
             )

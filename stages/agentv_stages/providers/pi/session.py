@@ -3,10 +3,10 @@
 Entries come in file order, abandoned branches included: their calls were made and their tokens billed. Where an entry
 does not follow the one before it, a `branch` notification says which entry it continues.
 End rule: there is no end record; each final answer (`stop`, `length`, `error`, `aborted`) says how its run ended.
-Source: pi-mono sessions v1 (2025-11) to v3 (0.73.1).
+Source: pi sessions v1 (2025-11) to v3 (0.73.1, 1.5.2).
 """
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import Notification, SessionEnd, SessionInfo, Source, UserText
@@ -17,15 +17,18 @@ from agentv_stages.providers.pi.messages import (
     assistant,
     blocks_of,
     other,
+    spent,
+    tokens,
     tool_result,
     usage_event,
     usage_key,
     user,
 )
+from agentv_stages.providers.pi.scripts import Script, let_all_go, let_go, listed, told
 from agentv_stages.providers.pi.wire import Block, Entry, PiMessage, decode_entry, decode_row, given
 from agentv_stages.times import from_epoch, parse_iso
 
-IGNORED = frozenset({"custom", "label", "leaf", "thinking_level_change"})
+IGNORED = frozenset({"context_edit", "custom", "label", "leaf", "thinking_level_change"})
 ENTRIES = IGNORED | {
     "branch_summary",
     "compaction",
@@ -33,6 +36,7 @@ ENTRIES = IGNORED | {
     "message",
     "model_change",
     "session_info",
+    "usage",
 }
 
 
@@ -42,6 +46,7 @@ class State(Struct):
     session_id: str | None = None
     model: str | None = None
     leaf: str | None = None
+    scripts: dict[str, Script] = field(default_factory=dict[str, Script])
 
 
 class SessionDecoder:
@@ -73,7 +78,7 @@ class SessionDecoder:
             self._other(source, record, batch, entry)
 
     def flush(self, batch: Batch) -> None:
-        pass
+        let_all_go(self.state.scripts, batch)
 
     def _header(self, source: Source, batch: Batch, entry: Entry) -> None:
         self.state.session_id = entry.id
@@ -110,8 +115,13 @@ class SessionDecoder:
                 batch.events.append(UserText(source, "", entry.content, message_id, True))
         elif kind == "session_info":
             batch.events.append(SessionInfo(source, "", title=entry.name))
+        elif kind == "usage":
+            pass
         else:
             batch.unknown_type(kind, record)
+        if entry.usage is not None and spent(entry.usage):
+            key = f"{message_id}@{entry.timestamp}"  # a fork of the session repeats the entry
+            batch.events.append(tokens(source, key, entry.model or self.state.model, entry.usage))
 
 
 class TranscriptDecoder:
@@ -139,7 +149,7 @@ class TranscriptDecoder:
             batch.unknown_type(kind, record)
 
     def flush(self, batch: Batch) -> None:
-        pass
+        let_all_go(self.state.scripts, batch)
 
 
 def _source(context: DecodeContext, record: Record, timestamp: str | float | None, entry_id: str | None) -> Source:
@@ -162,14 +172,14 @@ def _append(
     batch: Batch,
 ) -> None:
     role = message.role
+    state = decoder.state
     if role == "toolResult":
-        batch.events.append(tool_result(source, message.tool_call_id or "", message.content, message.is_error))
+        _result(message, source, state, batch)
     elif role == "assistant":
-        state = decoder.state
         if message.model and message.model != state.model:
             state.model = message.model
             batch.events.append(SessionInfo(source, "-model", None, message.model))
-        assistant(message, blocks, message_id, source, batch, decoder.context.parent_call)
+        assistant(message, blocks, message_id, source, batch, decoder.context.parent_call, state.scripts)
         usage = usage_event(source, usage_key(message, message_id, state.session_id), message)
         if usage is not None:
             batch.events.append(usage)
@@ -182,3 +192,17 @@ def _append(
         user(message, message_id, source, batch)
     else:
         other(message, message_id, source, batch, record)
+
+
+def _result(message: PiMessage, source: Source, state: State, batch: Batch) -> None:
+    call_id = message.tool_call_id or ""
+    nested = message.nested_calls.calls if message.nested_calls else None
+    script = state.scripts.get(call_id)
+    if script is not None and nested:
+        listed(script, call_id, nested, source, batch)
+    if script is not None and not let_go(state.scripts, call_id, batch):
+        told(source, call_id, message.content, message.is_error, batch)
+    else:
+        batch.events.append(tool_result(source, call_id, message.content, message.is_error, message.duration_ms))
+    if message.usage is not None and spent(message.usage):
+        batch.events.append(tokens(source, f"{call_id}@{message.timestamp}", None, message.usage))

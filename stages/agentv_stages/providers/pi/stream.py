@@ -1,11 +1,12 @@
 """Pi's standard output (`--mode json`, `--mode rpc`) to events.
 
 Every answer is printed four times and more: growing in `message_update`, whole in `message_end`, again in `turn_end`
-and `agent_end`. Only `message_end` is used; an answer that never came to its end is taken from its last update at
-`flush`.
-Results come from `tool_execution_end`, in the order in which the tools end; the log has no time for them.
+and `agent_end`. Only `message_end` is used; an answer that never came to its end is taken from its updates at `flush`:
+the last one shows the whole of it, from 0.84 on each only a piece.
+Results come from `tool_execution_end`, in the order in which the tools end; the log has no time for them, from 1.1 on
+a duration.
 End rule: `agent_end` ends a run, with the last answer's stop reason; an error that Pi retries by itself is no end.
-Source: pi 0.73.1, stdout.
+Source: pi 0.73.1, 1.5.2, stdout.
 """
 
 import msgspec
@@ -15,16 +16,14 @@ from agentv_stages.batch import Batch, Record
 from agentv_stages.event import (
     EMPTY_OBJECT,
     Notification,
-    QueueOperation,
     SessionEnd,
     SessionInfo,
     Source,
     ToolCall,
-    UserText,
 )
 from agentv_stages.foreign import other_session
-from agentv_stages.payload import text_of
 from agentv_stages.provider import DecodeContext
+from agentv_stages.providers.pi.growing import GrownBlock, grow, unfinished
 from agentv_stages.providers.pi.messages import (
     STATUS_OF_STOP,
     assistant,
@@ -35,6 +34,8 @@ from agentv_stages.providers.pi.messages import (
     usage_key,
     user,
 )
+from agentv_stages.providers.pi.notices import beside, notice
+from agentv_stages.providers.pi.scripts import Script, let_all_go, let_go, told
 from agentv_stages.providers.pi.wire import (
     NAMES,
     QUIET,
@@ -42,13 +43,14 @@ from agentv_stages.providers.pi.wire import (
     AgentEnd,
     Answer,
     Block,
+    Growth,
     Line,
     MessageEnd,
     PiMessage,
     Prompt,
+    ResultCopy,
     ToolEnd,
     ToolStart,
-    decode_compaction,
     decode_head,
     decode_line,
     decode_message_end,
@@ -79,11 +81,11 @@ _MOST_INNER = 64  # each costs 0.4 µs, the parser 0.5 µs a kilobyte
 _LONG = 4096  # bytes from which on the search for a second line takes less time than the parser: 2 µs and 0.1 µs a KiB
 _OBJECT = 123
 _MOST_OPEN = 10_000
-_DIALOGS = ("confirm", "editor", "input", "select")
 
 
 class State(Struct):
     """`open`: calls without a result, by id. `partial`: the newest update of the answer that is being written.
+    `growing`: its blocks so far, where updates carry pieces. `scripts`: those that have not ended.
     `held_end`: a run ended with an error, at `held_row`, that Pi may still retry."""
 
     session_id: str | None = None
@@ -93,6 +95,8 @@ class State(Struct):
     open: dict[str, bool] = field(default_factory=dict[str, bool])
     message_id: str = ""
     partial: Record | None = None
+    growing: dict[int, GrownBlock] = field(default_factory=dict[int, GrownBlock])
+    scripts: dict[str, Script] = field(default_factory=dict[str, Script])
     held_end: bool = False
     held_row: int = 0
     held_offset: int = 0
@@ -123,9 +127,13 @@ class StreamDecoder:
         quiet = QUIET.get(line.__class__)
         if state.held_end and NAMES.get(line.__class__) != "auto_retry_start":
             self._end(record, batch)
-        if quiet is not None:
-            if quiet == "message_update":
-                state.partial = record
+        if isinstance(line, Growth):
+            state.partial = record
+            event = line.assistant_message_event
+            if event is not None and not event.partial and not line.message:
+                grow(state.growing, event)
+            batch.ignore("message_update")
+        elif quiet is not None:
             ignored = batch.ignored
             ignored[quiet] = ignored.get(quiet, 0) + 1
         elif isinstance(line, MessageEnd):
@@ -135,11 +143,11 @@ class StreamDecoder:
             elif isinstance(message, Prompt):
                 user(message, f"m{record.row}", self._source(record, message.timestamp), batch)
             elif (message.tool_call_id or "") not in state.open:  # `tool_execution_end` told it, as nearly always
-                batch.ignore("message_end/toolResult")
+                self._told(record, batch, message)
             else:
                 self._message(record, batch, decode_message_end(data).message)
         elif isinstance(line, ToolEnd):
-            self._tool_end(record, batch, line.tool_call_id or "", line.result.content, line.is_error)
+            self._tool_end(record, batch, line.tool_call_id or "", line.result.content, line.is_error, line.duration_ms)
         elif isinstance(line, ToolStart):
             self._tool_start(record, batch, line)
         elif isinstance(line, AgentEnd):
@@ -149,7 +157,10 @@ class StreamDecoder:
             if kind == "session":
                 self._header(record, batch, line)
             else:
-                self._notice(kind, record, batch, line)
+                if kind == "auto_retry_start":
+                    state.held_end = False
+                source = self._source(record, None)
+                notice(kind, line, source, state.session_id, state.model, batch, record)
 
     def flush(self, batch: Batch) -> None:
         state = self.state
@@ -159,6 +170,7 @@ class StreamDecoder:
                 self._unfinished(record, batch)
             except (msgspec.MsgspecError, UnicodeDecodeError) as error:
                 batch.fault("schema", record, str(error))
+        let_all_go(state.scripts, batch)
         if state.held_end:
             self._end(Record(b"", state.held_offset, state.held_row), batch)
 
@@ -178,7 +190,7 @@ class StreamDecoder:
             content = decode_output(line.result).content if first_byte(line.result) == _OBJECT else line.result
             if self.state.held_end:
                 self._end(record, batch)
-            self._tool_end(record, batch, line.tool_call_id or "", content, line.is_error)
+            self._tool_end(record, batch, line.tool_call_id or "", content, line.is_error, line.duration_ms)
         elif kind in TYPES or kind == "session":
             return False
         else:
@@ -195,7 +207,10 @@ class StreamDecoder:
         if message is not None and message.role == "assistant":
             blocks = blocks_of(message)
             source = self._source(record, message.timestamp)
-            assistant(message, blocks, f"m{record.row}", source, batch, self.context.parent_call, False)
+            assistant(message, blocks, f"m{record.row}", source, batch, self.context.parent_call, {}, False)
+        else:
+            state = self.state
+            unfinished(state.growing, f"m{record.row}", state.model, self._source(record, None), batch)
 
     def _source(self, record: Record, timestamp: float | str | None) -> Source:
         context = self.context
@@ -222,7 +237,7 @@ class StreamDecoder:
             return
         role = message.role
         if role == "toolResult" and (message.tool_call_id or "") not in state.open:
-            batch.ignore("message_end/toolResult")  # `tool_execution_end` told it, as nearly always
+            self._told(record, batch, message)  # by `tool_execution_end`, as nearly always
             return
         source = self._source(record, message.timestamp)
         if role == "assistant":
@@ -230,7 +245,7 @@ class StreamDecoder:
         elif role == "toolResult":
             call_id = message.tool_call_id or ""
             del state.open[call_id]
-            batch.events.append(tool_result(source, call_id, message.content, message.is_error))
+            batch.events.append(tool_result(source, call_id, message.content, message.is_error, message.duration_ms))
         elif role == "user":
             user(message, f"m{record.row}", source, batch)
         else:
@@ -241,12 +256,14 @@ class StreamDecoder:
     ) -> None:
         state = self.state
         state.partial = None
+        state.growing.clear()
         state.message_id = message_id = f"m{record.row}"
         state.stop, state.error = message.stop_reason, message.error_message
         if message.model and message.model != state.model:
             state.model = message.model
             batch.events.append(SessionInfo(source, "", None, message.model))
-        for call_id in assistant(message, blocks, message_id, source, batch, self.context.parent_call):
+        parent = self.context.parent_call
+        for call_id in assistant(message, blocks, message_id, source, batch, parent, state.scripts):
             if len(state.open) < _MOST_OPEN:
                 state.open[call_id] = True
         usage = usage_event(source, usage_key(message, message_id, state.session_id), message)
@@ -256,16 +273,19 @@ class StreamDecoder:
             batch.events.append(Notification(source, "", "error", message.error_message, "error"))
 
     def _tool_start(self, record: Record, batch: Batch, line: ToolStart) -> None:
-        """The call stands in the answer already, unless an extension made it."""
+        """The call stands in the answer already, unless a script or an extension made it."""
         state = self.state
         call_id = line.tool_call_id
-        if not call_id or call_id in state.open or len(state.open) >= _MOST_OPEN:
+        script = state.scripts.get(line.parent_tool_call_id or "")
+        if script is not None:
+            script.made = True
+        if not call_id or call_id in state.open or call_id in state.scripts or len(state.open) >= _MOST_OPEN:
             batch.ignore("tool_execution_start")
             return
         state.open[call_id] = True
         arguments = line.args if given(line.args) else EMPTY_OBJECT
-        message_id = state.message_id or f"m{record.row}"
-        parent = self.context.parent_call
+        message_id = script.message_id if script is not None else state.message_id or f"m{record.row}"
+        parent = line.parent_tool_call_id or self.context.parent_call
         batch.events.append(
             ToolCall(
                 self._source(record, None),
@@ -279,14 +299,29 @@ class StreamDecoder:
             )
         )
 
-    def _tool_end(self, record: Record, batch: Batch, call_id: str, content: Raw, is_error: bool | None) -> None:
-        self.state.open.pop(call_id, None)
-        batch.events.append(tool_result(self._source(record, None), call_id, content, is_error))
+    def _tool_end(
+        self, record: Record, batch: Batch, call_id: str, content: Raw, is_error: bool | None, lasted: float | None
+    ) -> None:
+        state = self.state
+        state.open.pop(call_id, None)
+        source = self._source(record, None)
+        if call_id in state.scripts and not let_go(state.scripts, call_id, batch):
+            told(source, call_id, content, is_error, batch)
+        else:
+            batch.events.append(tool_result(source, call_id, content, is_error, lasted))
+
+    def _told(self, record: Record, batch: Batch, message: ResultCopy | PiMessage) -> None:
+        """Of a result that was told before only what models the tool asked is new."""
+        batch.ignore("message_end/toolResult")
+        source = self._source(record, None)
+        beside(message.usage, message.tool_call_id or "", None, source, self.state.session_id, batch)
 
     def _agent_end(self, record: Record, batch: Batch, line: AgentEnd) -> None:
         state = self.state
         state.open.clear()
         state.partial = None
+        state.growing.clear()
+        let_all_go(state.scripts, batch)
         if line.will_retry:
             batch.ignore("agent_end")
         elif state.stop == "error" and line.will_retry is None:
@@ -301,55 +336,6 @@ class StreamDecoder:
         status = STATUS_OF_STOP.get(state.stop or "", "unknown" if state.stop is None else "incomplete")
         reason = state.error or state.stop
         batch.events.append(SessionEnd(self._source(record, None), "-end", status, reason))
-
-    def _notice(self, kind: str, record: Record, batch: Batch, line: Line) -> None:
-        source = self._source(record, None)
-        if kind == "auto_retry_start":
-            self.state.held_end = False
-            text = f"attempt {line.attempt} of {line.max_attempts}: {line.error_message or ''}"
-            batch.events.append(Notification(source, "", kind, text, "warning"))
-        elif kind == "auto_retry_end":
-            text = line.final_error or ("succeeded" if line.success else "failed")
-            batch.events.append(Notification(source, "", kind, text, "info" if line.success else "error"))
-        elif kind in ("compaction_start", "auto_compaction_start"):
-            batch.events.append(Notification(source, "", kind, line.reason or ""))
-        elif kind in ("compaction_end", "auto_compaction_end"):
-            self._compaction(source, batch, line)
-        elif kind == "session_info_changed":
-            batch.events.append(SessionInfo(source, "", title=line.name))
-        elif kind == "queue_update":
-            waiting = [*(line.steering or ()), *(line.follow_up or ())]
-            batch.events.append(QueueOperation(source, "", kind, "\n".join(waiting) or None))
-        elif kind == "extension_error":
-            batch.events.append(Notification(source, "", kind, line.error or "", "error"))
-        elif kind == "extension_ui_request":
-            self._dialog(source, batch, line)
-        elif kind == "response":
-            if line.success is False:
-                text = f"{line.command or ''}: {line.error or 'failed'}"
-                batch.events.append(Notification(source, "", kind, text, "error"))
-            else:
-                batch.ignore(kind)
-
-    def _compaction(self, source: Source, batch: Batch, line: Line) -> None:
-        if line.aborted or not given(line.result):
-            text = line.error_message or ("aborted" if line.aborted else "failed")
-            batch.events.append(Notification(source, "", "compaction_failed", text, "warning"))
-            return
-        result = decode_compaction(line.result)
-        text = f"{line.reason or 'compaction'}: {result.tokens_before} tokens before"
-        batch.events.append(Notification(source, "", "compact_boundary", text))
-        if given(result.summary):
-            batch.events.append(UserText(source, "", result.summary, f"m{source.row}", True))
-
-    def _dialog(self, source: Source, batch: Batch, line: Line) -> None:
-        text = ": ".join(filter(None, (line.title, text_of(line.message) if given(line.message) else "")))
-        if line.method in _DIALOGS:
-            batch.events.append(Notification(source, "", "permission_request", text))
-        elif line.method == "notify":
-            batch.events.append(Notification(source, "", "notify", text))
-        else:
-            batch.ignore(f"extension_ui_request/{line.method}")
 
 
 def _twice(data: bytes) -> bool:

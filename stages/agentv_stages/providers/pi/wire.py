@@ -1,6 +1,6 @@
 """Wire shapes of Pi, all dialects: only the fields that are used; payloads stay raw.
 
-Source: pi-mono 0.2x to 0.73 (sessions v1 to v3, `--mode json`, `--mode rpc`).
+Source: pi 0.2x to 1.5.2 (sessions v1 to v3, `--mode json`, `--mode rpc`).
 """
 
 from typing import TYPE_CHECKING, TypeAlias, Union
@@ -42,6 +42,21 @@ class Block(Struct, gc=False):
     partialJson: Raw = ABSENT
 
 
+class Nested(Struct, gc=False, rename="camel"):
+    """A call that a tool made to another tool, as the tool's result lists it."""
+
+    id: str | None = None
+    name: str | None = None
+    arguments: Raw = ABSENT
+    status: str | None = None
+    duration_ms: float | None = None
+    error: str | None = None
+
+
+class NestedCalls(Struct, gc=False):
+    calls: list[Nested] | None = None
+
+
 class PiMessage(Struct, gc=False, rename="camel"):
     """A message of any role; `content` is decoded again where its blocks matter."""
 
@@ -61,6 +76,8 @@ class PiMessage(Struct, gc=False, rename="camel"):
     command: str | None = None
     output: str | None = None
     exit_code: int | None = None
+    duration_ms: float | None = None
+    nested_calls: NestedCalls | None = None
 
 
 class Entry(Struct, gc=False, rename="camel"):
@@ -79,6 +96,8 @@ class Entry(Struct, gc=False, rename="camel"):
     content: Raw = ABSENT
     name: str | None = None
     from_id: str | None = None
+    model: str | None = None
+    usage: Usage | None = None
 
 
 class ToolOutput(Struct, gc=False):
@@ -88,15 +107,18 @@ class ToolOutput(Struct, gc=False):
 class Compaction(Struct, gc=False, rename="camel"):
     summary: Raw = ABSENT
     tokens_before: int | None = None
+    usage: Usage | None = None
 
 
 IGNORED = frozenset(
     {
         "agent_settled",
         "agent_start",
+        "bash_execution_update",
         "message_start",
-        "message_update",
         "session_action_update",
+        "summarization_retry_attempt_start",
+        "summarization_retry_finished",
         "thinking_level_changed",
         "tool_execution_update",
         "turn_end",
@@ -111,12 +133,15 @@ TYPES = IGNORED | {
     "auto_retry_start",
     "compaction_end",
     "compaction_start",
+    "entry_appended",
     "extension_error",
     "extension_ui_request",
     "message_end",
+    "message_update",
     "queue_update",
     "response",
     "session_info_changed",
+    "summarization_retry_scheduled",
     "tool_execution_end",
     "tool_execution_start",
 }
@@ -141,9 +166,10 @@ class Answer(Struct, gc=False, rename="camel", tag_field="role", tag="assistant"
 
 
 class ResultCopy(Struct, gc=False, rename="camel", tag_field="role", tag="toolResult"):
-    """Of a result that `tool_execution_end` told before all that counts."""
+    """Of a result that `tool_execution_end` told before all that counts. `usage` is of models that the tool asked."""
 
     tool_call_id: str | None = None
+    usage: Usage | None = None
 
 
 class Prompt(Struct, gc=False, tag_field="role", tag="user"):
@@ -153,6 +179,23 @@ class Prompt(Struct, gc=False, tag_field="role", tag="user"):
 
 class MessageEnd(Struct, gc=False, tag_field="type", tag="message_end"):
     message: Answer | ResultCopy | Prompt
+
+
+class DeltaEvent(Struct, gc=False, rename="camel"):
+    """`delta` is a piece of a block, `content` the whole of it; with `partial` the answer so far stands beside them."""
+
+    type: str = ""
+    content_index: int | None = None
+    delta: str | None = None
+    content: str | None = None
+    partial: Raw = ABSENT
+
+
+class Growth(Struct, gc=False, rename="camel", tag_field="type", tag="message_update"):
+    """Before 0.84 `message` is the answer so far."""
+
+    assistant_message_event: DeltaEvent | None = None
+    message: Raw = ABSENT
 
 
 class AnyMessageEnd(Struct, gc=False):
@@ -165,12 +208,14 @@ class ToolStart(Struct, gc=False, rename="camel", tag_field="type", tag="tool_ex
     tool_call_id: str | None = None
     tool_name: str | None = None
     args: Raw = ABSENT
+    parent_tool_call_id: str | None = None
 
 
 class ToolEnd(Struct, gc=False, rename="camel", tag_field="type", tag="tool_execution_end"):
     result: ToolOutput
     tool_call_id: str | None = None
     is_error: bool | None = None
+    duration_ms: float | None = None
 
 
 class AnyToolEnd(Struct, gc=False, rename="camel"):
@@ -179,6 +224,7 @@ class AnyToolEnd(Struct, gc=False, rename="camel"):
     tool_call_id: str | None = None
     result: Raw = ABSENT
     is_error: bool | None = None
+    duration_ms: float | None = None
 
 
 class AgentEnd(Struct, gc=False, rename="camel", tag_field="type", tag="agent_end"):
@@ -190,6 +236,7 @@ class Line(Struct, gc=False, rename="camel", tag_field="type"):
 
     message: Raw = ABSENT
     result: Raw = ABSENT
+    entry: Raw = ABSENT
     attempt: int | None = None
     max_attempts: int | None = None
     delay_ms: float | None = None
@@ -247,7 +294,7 @@ decode_message_end = Decoder(AnyMessageEnd).decode
 decode_tool_end = Decoder(AnyToolEnd).decode
 
 
-_HOT = (MessageEnd, ToolStart, ToolEnd, AgentEnd)
+_HOT = (MessageEnd, Growth, ToolStart, ToolEnd, AgentEnd)
 _silent = {name: defstruct("Quiet", [], tag_field="type", tag=name, gc=False) for name in sorted(IGNORED)}
 _hot = {str(kind.__struct_config__.tag): kind for kind in _HOT}
 _rare = {
@@ -259,7 +306,7 @@ QUIET: dict[type, str] = {kind: name for name, kind in _silent.items()}
 NAMES: dict[type, str] = {kind: name for name, kind in _rare.items()}
 """The types of the rarer lines."""
 if TYPE_CHECKING:
-    AnyLine: TypeAlias = MessageEnd | ToolStart | ToolEnd | AgentEnd | Line
+    AnyLine: TypeAlias = MessageEnd | Growth | ToolStart | ToolEnd | AgentEnd | Line
 _every: tuple[type[Struct], ...] = (*_HOT, *_rare.values(), *_silent.values())
 # msgspec finds the Struct by the type, so that each line is gone through once
 _lines: Decoder["AnyLine"] = Decoder(Union[_every])  # noqa: UP007 - made of a tuple

@@ -1,0 +1,49 @@
+"""The answer that Pi is writing, put together from the deltas of its `message_update` lines.
+
+Used only where the answer never came to its end: a whole one stands in `message_end`.
+Source: pi 0.84 to 1.5.2, whose updates carry no snapshots any more.
+"""
+
+from msgspec import Struct, field
+
+from agentv_stages.batch import Batch
+from agentv_stages.event import AssistantText, Reasoning, Source
+from agentv_stages.payload import to_raw
+from agentv_stages.providers.pi.messages import part
+from agentv_stages.providers.pi.wire import DeltaEvent
+
+_KINDS = ("text", "thinking")
+
+
+class GrownBlock(Struct):
+    """A block of text or thought, in the pieces that came."""
+
+    kind: str
+    pieces: list[str] = field(default_factory=list[str])
+
+
+def grow(blocks: dict[int, GrownBlock], event: DeltaEvent) -> None:
+    """Adds what one update tells; calls are left out, for one whose arguments are still written is none."""
+    kind, _, what = event.type.partition("_")
+    index = event.content_index or 0
+    if what == "start" and index == 0:
+        blocks.clear()
+    if kind not in _KINDS:
+        return
+    block = blocks.get(index)
+    if block is None or what == "start":
+        block = blocks[index] = GrownBlock(kind)
+    if what == "delta" and event.delta:
+        block.pieces.append(event.delta)
+    elif what == "end" and event.content is not None:
+        block.pieces = [event.content]
+
+
+def unfinished(blocks: dict[int, GrownBlock], message_id: str, model: str | None, source: Source, batch: Batch) -> None:
+    """Appends the texts and thoughts so far, in the order of the blocks."""
+    for index, block in sorted(blocks.items()):
+        text = to_raw("".join(block.pieces))
+        if block.kind == "text":
+            batch.events.append(AssistantText(source, part(index), message_id, text, False, False, model))
+        else:
+            batch.events.append(Reasoning(source, part(index), message_id, text, False, model))
