@@ -177,3 +177,24 @@ def test_rows_of_a_source_that_broke_off_are_not_taken_for_its_neighbours(
         assert [call["message_index"] for call in mine] == sorted(call["message_index"] for call in mine)
         assert len(mine) == row["tool_calls"]
     assert len(calls) == 30
+
+
+@pytest.mark.parametrize("rows_per_batch", [1, 7, 1024])
+@pytest.mark.parametrize("other", [b'{"no": "log"}\n', b"", b"\x1f\x8b\x08\x00broken"])
+def test_a_file_that_is_no_session_does_not_take_the_rows_of_the_one_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows_per_batch: int, other: bytes
+) -> None:
+    monkeypatch.setattr(staging, "BATCH_ROWS", rows_per_batch)
+    monkeypatch.setattr(plan, "SHARE", 1)  # one task for all
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for i in range(4):
+        (folder / f"s{i}.jsonl").write_bytes(claude_session(i, 4 + i))
+        (folder / f"s{i}-other.json").write_bytes(other)
+    assert import_sessions([folder], parquet=tmp_path / "d", engine="serial").done == 4
+    calls = _rows(tmp_path / "d", "tool_calls")
+    sessions = _rows(tmp_path / "d", "sessions")
+    assert [row["tool_calls"] for row in sessions] == [4, 5, 6, 7]
+    assert [row["session_key"] for row in calls] == [
+        row["session_key"] for row in sessions for _ in range(row["tool_calls"])
+    ]

@@ -124,6 +124,8 @@ class Session:
     def open(self) -> SessionReader:
         """Begins to read. Raises: AgentvStreamError."""
         worker, unit, work = self.worker, self.unit, self.worker.work
+        if worker.staging is not None:
+            worker.staging.begin()  # before anything can fail: else `abandon` would take the rows of the unit before
         reader = SessionReader(
             _pieces(unit), unit.source, work.provider, work.watch, folder=worker.folder, read=object_store.pieces
         )
@@ -133,8 +135,6 @@ class Session:
             self.transcript = Transcript(folder, self.key, observer, unit.name, unit.mtime_ns, work.target)
         if self.transcript is not None or worker.staging is not None:
             self.consolidate = Consolidate()
-        if worker.staging is not None:
-            worker.staging.begin()
         return reader
 
     def read(self) -> None:
