@@ -4,16 +4,20 @@ import csv
 import io
 import json
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from agentv_stream import import_sessions
+from agentv_stream.bulk.parquet import open_dataset
 from agentv_stream.bulk.query import run_query
 from agentv_stream.cli import build
 from agentv_stream.errors import SourceError, UsageError
-from support.made_sessions import make_folder
+from support.made_sessions import make_folder, tree
 
 pytest.importorskip("duckdb", reason="the query extra is not installed")
 pytest.importorskip("pyarrow", reason="the Parquet extra is not installed")
@@ -62,11 +66,67 @@ def test_a_view_without_any_row_has_its_columns(tmp_path: Path) -> None:
         "SET enable_external_access = true",
         "INSTALL httpfs",
         "SELEC 1",
+        "",
+        " ; ",
+        "COPY (SELECT 1) TO '{dataset}/evil.csv'",
+        "COPY (SELECT 1) TO '{dataset}/_dataset.json'",
+        "EXPLAIN ANALYZE COPY (SELECT 1) TO '{dataset}/_dataset.json'",
+        "EXPLAIN /* */ ANALYZE COPY (SELECT 1) TO '{dataset}/_dataset.json'",
+        "SELECT 1; COPY (SELECT 1) TO '{dataset}/_dataset.json'",
+        "EXPORT DATABASE '{dataset}/all'",
+        "ATTACH '{dataset}/new.db'",
+        "PREPARE p AS COPY (SELECT 1) TO '{dataset}/_dataset.json'",
+        "SELECT * FROM read_text('{dataset}/_dataset.json')",
     ],
 )
-def test_a_query_cannot_reach_outside_the_data_set(dataset: Path, sql: str) -> None:
+def test_a_query_cannot_reach_outside_the_data_set_nor_write_to_it(dataset: Path, sql: str) -> None:
+    before = tree(dataset)
     with pytest.raises(UsageError):
-        run_query(sql, dataset)
+        run_query(sql.replace("{dataset}", str(dataset)), dataset)
+    assert tree(dataset) == before
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "EXPLAIN SELECT 1",
+        "EXPLAIN ANALYZE SELECT count(*) FROM sessions",
+        "PIVOT (SELECT provider, status, turns FROM sessions) ON status USING sum(turns)",
+        "CREATE TEMP TABLE x AS SELECT * FROM sessions; SELECT count(*) FROM x",
+        "CREATE MACRO half(a) AS a / 2; SELECT half(turns) FROM sessions",
+        "DESCRIBE sessions",
+        "FROM sessions",
+    ],
+)
+def test_what_only_reads_or_works_in_memory_is_allowed(dataset: Path, sql: str) -> None:
+    assert run_query(sql, dataset)[1]
+
+
+@pytest.mark.parametrize("above", ["day=2001-01-01/provider=zz", "we[i]rd*'q", "a=b", "?"])
+def test_folders_above_a_data_set_may_have_any_name(dataset: Path, tmp_path: Path, above: str) -> None:
+    place = tmp_path / above / "d"
+    shutil.copytree(dataset, place)
+    sql = "SELECT provider, day, count(*) FROM sessions GROUP BY ALL ORDER BY ALL"
+    assert run_query(sql, place) == run_query(sql, dataset)
+    assert open_dataset(str(place), "sessions").to_table().equals(open_dataset(str(dataset), "sessions").to_table())
+
+
+def test_a_file_of_the_data_set_that_is_damaged_or_gone_is_told(dataset: Path, tmp_path: Path) -> None:
+    place = tmp_path / "d"
+    shutil.copytree(dataset, place)
+    file = next((place / "sessions").rglob("*.parquet"))
+    file.write_bytes(b"no parquet")
+    with pytest.raises(SourceError):
+        run_query("SELECT * FROM sessions", place)
+    file.unlink()
+    with pytest.raises(SourceError):
+        run_query("SELECT * FROM sessions", place)
+
+
+def test_a_manifest_that_says_nothing_is_no_empty_data_set(tmp_path: Path) -> None:
+    (tmp_path / "_dataset.json").write_text('{"a": 1}')
+    with pytest.raises(SourceError, match="cannot be read"):
+        run_query("SELECT * FROM sessions", tmp_path)
 
 
 def test_a_folder_that_is_no_data_set_is_told(tmp_path: Path) -> None:
@@ -88,3 +148,21 @@ def test_the_command_gives_json_csv_and_a_table(dataset: Path) -> None:
     assert "\x1b" not in table.stdout
     assert run(app, ["query", "SELEC", str(dataset)]).exit_code == 2
     assert run(app, ["query", "SELECT 1", str(dataset / "nowhere")]).exit_code == 4
+
+
+def test_columns_of_one_name_and_decimals_are_told_in_json(dataset: Path) -> None:
+    sql = "SELECT 1 AS a, 2 AS a, 1.5::DECIMAL(4, 2) AS d, true AS t"
+    app = build(["query"])
+    told = CliRunner().invoke(app, ["query", sql, str(dataset), "--json"])
+    assert json.loads(told.stdout) == {"a": 1, "a_2": 2, "d": 1.5, "t": True}
+    assert CliRunner().invoke(app, ["query", sql, str(dataset), "--csv"]).stdout == "a,a,d,t\n1,2,1.50,true\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
+@pytest.mark.parametrize("option", [["--json"], ["--csv"], []])
+def test_a_full_disk_behind_standard_output_is_one_line_and_exit_code_4(dataset: Path, option: list[str]) -> None:
+    command = [sys.executable, "-m", "agentv_stream", "query", "SELECT * FROM messages", str(dataset), *option]
+    with Path("/dev/full").open("wb") as full:
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert ended.returncode == 4
+    assert ended.stderr == "agentv-stream: cannot write standard output: No space left on device\n"

@@ -54,7 +54,17 @@ class Manifest(Struct):
 
     def paths(self, root: str, table: str) -> list[str]:
         """The places of a table's files."""
-        return [object_store.join(root, file.path) for file in self.files if file.table == table]
+        return [object_store.join(root, file.path) for file in self.of_table(table)]
+
+    def of_table(self, table: str) -> list[DataFile]:
+        """A table's files."""
+        return [file for file in self.files if file.table == table]
+
+
+class _Version(Struct):
+    """What every manifest says; one that does not is damaged."""
+
+    schema_version: str
 
 
 class Shard(Struct, frozen=True):
@@ -83,6 +93,7 @@ def read_manifest(root: str) -> Manifest | None:
     if data is None:
         return None
     try:
+        msgspec.json.decode(data, type=_Version)
         manifest = msgspec.json.decode(data, type=Manifest)
     except msgspec.MsgspecError as error:
         raise SourceError(f"{root}: {MANIFEST} cannot be read: {error}") from error

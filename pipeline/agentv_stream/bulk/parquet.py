@@ -38,10 +38,19 @@ def open_dataset(root: str, table: str) -> Any:
     pa, ds = arrow(), arrow("pyarrow.dataset")
     from agentv_stream.bulk.tables import arrow_schema
 
-    paths = manifest_of(object_store.plain(root)).paths(object_store.plain(root), table)
+    root = object_store.plain(root)
+    paths = manifest_of(root).paths(root, table)
     schema = arrow_schema(table).append(pa.field("provider", pa.string())).append(pa.field("day", pa.string()))
     partitioning = ds.partitioning(pa.schema([("provider", pa.string()), ("day", pa.string())]), flavor="hive")
     filesystem = object_store.of_url(root) if object_store.is_url(root) else None
     if filesystem is not None:
         paths = [path.partition("://")[2] for path in paths]
-    return ds.dataset(paths, schema=schema, format="parquet", partitioning=partitioning, filesystem=filesystem)
+    base = root.partition("://")[2] if filesystem is not None else root  # folders above may be called `day=…` too
+    return ds.dataset(
+        paths,
+        schema=schema,
+        format="parquet",
+        partitioning=partitioning,
+        filesystem=filesystem,
+        partition_base_dir=base,
+    )

@@ -4,11 +4,13 @@ Every view also has `provider` and `day` (a DATE, null where the log has no time
 files are those of the manifest, so a data set that is being written looks as it was before. Docs: docs/queries.md.
 """
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from agentv_stream.bulk import object_store
+from agentv_stream.bulk.dataset import DataFile
 from agentv_stream.bulk.parquet import manifest_of
 from agentv_stream.bulk.tables import COLUMNS, TABLES
 from agentv_stream.errors import SourceError, UsageError
@@ -24,8 +26,18 @@ _TYPES = {
 }
 
 
+# What a query may be: it reads, or makes something in memory. COPY, ATTACH, EXPORT, SET and others are refused.
+_READING = frozenset(["SELECT", "EXPLAIN", "MULTI", "CREATE", "CREATE_FUNC", "DROP", "INSERT", "UPDATE", "DELETE"])
+_HIVE = "hive_partitioning = true, hive_types = {'provider': VARCHAR, 'day': VARCHAR}"
+_NAMED = "hive_partitioning = false, filename = '_file'"
+_PARTITION = re.compile(r"(?:^|/)(?:provider|day)=")
+_EXPLAIN = re.compile(r"\s*explain(\s+analyze)?\s", re.IGNORECASE)
+
+
 def connect(dataset: str | Path) -> Any:
     """A DuckDB connection in memory with the views of a data set; times are shown in UTC.
+
+    It reaches no file but those of the data set; what is run on it directly could still write to them (`COPY … TO`).
 
     Raises: SourceError where there is no data set, UsageError where the extra is missing.
     """
@@ -34,28 +46,37 @@ def connect(dataset: str | Path) -> Any:
     manifest = manifest_of(root)
     connection = duckdb.connect(":memory:")
     connection.execute("SET TimeZone = 'UTC'")
+    for name in ("autoinstall_known_extensions", "autoload_known_extensions"):
+        connection.execute(f"SET {name} = false")
     if object_store.is_url(root):
         connection.register_filesystem(object_store.of_url(root))
-    for table in TABLES:
-        paths = manifest.paths(root, table)
-        connection.execute(f"CREATE VIEW {table} AS {_view(table, paths)}")
-    if not object_store.is_url(root):
+        connection.execute("SET disabled_filesystems = 'LocalFileSystem'")
+    else:
         # A query is data too, maybe from a shared page: it reads this data set and nothing else.
-        connection.execute(f"SET allowed_directories = [{_quoted(str(Path(root).absolute()) + '/')}]")
+        root = str(Path(root).absolute())
+        paths = {path for table in TABLES for path in manifest.paths(root, table)}
+        paths |= {_literal(path) for path in paths}  # DuckDB looks at the pattern, then at what it finds
+        connection.execute(f"SET allowed_paths = [{', '.join(map(_quoted, sorted(paths)))}]")
         connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
+    try:
+        for table in TABLES:
+            connection.execute(f"CREATE VIEW {table} AS {_view(table, manifest.of_table(table), root)}")
+    except duckdb.Error as error:
+        raise SourceError(f"{dataset}: {error}") from error
     return connection
 
 
 def run_query(sql: str, dataset: str | Path) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Column names and rows of a query.
+    """Column names and rows of a query; of several statements, those of the last. Nothing is written anywhere.
 
-    Raises: UsageError for SQL that DuckDB refuses, SourceError for a data set that cannot be read.
+    Raises: UsageError for SQL that DuckDB refuses or that would write, SourceError for a data set that cannot be read.
     """
     connection = connect(dataset)
     duckdb = extra("duckdb", "query", "a query")
     try:
         with connection:
+            _check_reading(connection, sql)
             found = connection.execute(sql)
             names = [str(column[0]) for column in found.description or ()]
             return names, found.fetchall() if names else []
@@ -65,16 +86,45 @@ def run_query(sql: str, dataset: str | Path) -> tuple[list[str], list[tuple[Any,
         raise UsageError(str(error)) from error
 
 
-def _view(table: str, paths: Sequence[str]) -> str:
-    if not paths:
+def _check_reading(connection: Any, sql: str) -> None:
+    """Raises: UsageError for a statement that is more than a question."""
+    statements = connection.extract_statements(sql)
+    if not statements:
+        raise UsageError("the query is empty")
+    for statement in statements:
+        kind = statement.type.name
+        if kind not in _READING:
+            raise UsageError(f"a query only reads; {kind.replace('_', ' ')} is refused")
+        if kind == "EXPLAIN":
+            inner = _EXPLAIN.sub("", statement.query, count=1)
+            if inner == statement.query:
+                raise UsageError("EXPLAIN stands first, then maybe ANALYZE, then the query")
+            _check_reading(connection, inner)
+
+
+def _view(table: str, files: Sequence[DataFile], root: str) -> str:
+    if not files:
         columns = [f"NULL::{_TYPES[kind]} AS {_name(name)}" for name, kind in COLUMNS[table]]
         return f"SELECT {', '.join(columns)}, NULL::VARCHAR AS provider, NULL::DATE AS day WHERE false"
-    files = ", ".join(_quoted(path) for path in paths)
-    types = "hive_partitioning = true, hive_types = {'provider': VARCHAR, 'day': VARCHAR}"
-    source = f"read_parquet([{files}], {types}, union_by_name = true)"
-    replaced = ["TRY_CAST(day AS DATE) AS day"]
-    replaced += [f"{name} AT TIME ZONE 'UTC' AS {name}" for name, kind in COLUMNS[table] if kind == "time"]
-    return f"SELECT * REPLACE ({', '.join(replaced)}) FROM {source}"
+    paths = ", ".join(_quoted(_literal(object_store.join(root, file.path))) for file in files)
+    # Folders above the data set may be called `a=b` too. DuckDB makes columns of them, and takes the first `day=`.
+    above = _PARTITION.search(root) is not None
+    source = f"read_parquet([{paths}], {_NAMED if above else _HIVE}, union_by_name = true)"
+    provider, day = (_part("provider"), _part("day")) if above else ("provider", "day")
+    columns = [
+        f"{_name(name)} AT TIME ZONE 'UTC' AS {_name(name)}" if kind == "time" else _name(name)
+        for name, kind in COLUMNS[table]
+    ]
+    return f"SELECT {', '.join(columns)}, {provider} AS provider, TRY_CAST({day} AS DATE) AS day FROM {source}"
+
+
+def _part(name: str) -> str:
+    return f"regexp_extract(_file, '.*/{name}=([^/]*)/', 1)"
+
+
+def _literal(path: str) -> str:
+    """A path in which nothing is a pattern."""
+    return re.sub(r"([*?[])", r"[\1]", path)
 
 
 def _quoted(text: str) -> str:

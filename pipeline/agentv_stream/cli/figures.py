@@ -10,7 +10,7 @@ from agentv_stages.visible import visible
 from agentv_stream.bulk.run import Outcome, summarize_groups
 from agentv_stream.cli.importing import INTERRUPTED, MOST_SHOWN, exit_code, number, with_listed, write_json
 from agentv_stream.cli.progress import Progress
-from agentv_stream.cli.telling import quiet_stdout, say
+from agentv_stream.cli.telling import say, to_stdout
 from agentv_stream.errors import AgentvStreamError, UsageError
 from agentv_stream.settings import from_process
 
@@ -46,16 +46,14 @@ def show_figures(
             from agentv_stream.bulk.plots import draw
 
             draw(plot, outcome.summary, dimension)
+        if not quiet and json is None:
+            with to_stdout():
+                _table(outcome, dimension)
     except AgentvStreamError as error:
         say(str(error))
         return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
-    if not quiet and json is None:
-        try:
-            _table(outcome, dimension)
-        except BrokenPipeError:
-            quiet_stdout()
     if not quiet:
         for failure in outcome.failures[:MOST_SHOWN]:
             say(failure.error)

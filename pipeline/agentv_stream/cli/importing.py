@@ -13,7 +13,7 @@ from agentv_stream.bulk.find import find_units
 from agentv_stream.bulk.run import Outcome, import_sessions
 from agentv_stream.bulk.unit import Unit
 from agentv_stream.cli.progress import Progress
-from agentv_stream.cli.telling import quiet_stdout, say
+from agentv_stream.cli.telling import say, to_stdout
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_RUN, AgentvStreamError, SinkError, UsageError
 from agentv_stream.publish import publish_now
 from agentv_stream.settings import from_process
@@ -131,11 +131,8 @@ def write_json(place: Path, value: Any) -> None:
     if str(place) != "-":
         publish_now(place, data)
         return
-    try:
+    with to_stdout():
         sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        quiet_stdout()
 
 
 def _tell_units(units: Sequence[Unit], json: Path | None) -> int:
@@ -143,12 +140,9 @@ def _tell_units(units: Sequence[Unit], json: Path | None) -> int:
         rows = [{"source": u.name, "size": u.size} for u in units]
         write_json(json, {"schema_version": PLAN_SCHEMA, "found": len(units), "sources": rows})
         return EXIT_FINE if units else EXIT_RUN
-    try:
+    with to_stdout():
         for unit in units:
             sys.stdout.write(f"{unit.size:>14,}  {visible(unit.name, 4096)}\n")
-        sys.stdout.flush()
-    except BrokenPipeError:
-        quiet_stdout()
     total = sum(unit.size for unit in units)
     sys.stderr.write(f"{len(units):,} sources, {total / 1e6:,.1f} MB; nothing was read\n")
     return EXIT_FINE if units else EXIT_RUN

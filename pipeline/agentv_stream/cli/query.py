@@ -16,25 +16,28 @@ def query(
     """Ask a data set that `import --parquet` wrote. Useful queries: docs/queries.md."""
     from agentv_stream.bulk.query import run_query
     from agentv_stream.cli.rows import as_csv, as_json, as_table
-    from agentv_stream.cli.telling import quiet_stdout, say
+    from agentv_stream.cli.telling import say, to_stdout
     from agentv_stream.errors import AgentvStreamError
 
     try:
         if sql.startswith("@"):
             sql = Path(sql[1:]).read_text(encoding="utf-8")
         names, rows = run_query(sql, dataset)
+        with to_stdout():
+            if json:
+                as_json(names, rows)
+            elif csv:
+                as_csv(names, rows)
+            else:
+                as_table(names, rows, limit)
     except AgentvStreamError as error:
         say(str(error))
         raise typer.Exit(error.exit_code) from None
+    except UnicodeDecodeError:
+        say(f"{sql[1:]} is not UTF-8")
+        raise typer.Exit(2) from None
     except OSError as error:
         say(f"cannot read {sql[1:]}: {error.strerror}")
         raise typer.Exit(2) from None
-    try:
-        if json:
-            as_json(names, rows)
-        elif csv:
-            as_csv(names, rows)
-        else:
-            as_table(names, rows, limit)
-    except BrokenPipeError:
-        quiet_stdout()
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None

@@ -13,11 +13,12 @@ Rows = Sequence[tuple[Any, ...]]
 
 
 def as_json(names: Sequence[str], rows: Rows) -> None:
-    """One object per row."""
-    encode = msgspec.json.Encoder(enc_hook=str).encode
+    """One object per row; of columns of one name the second becomes `name_2`."""
+    encode = msgspec.json.Encoder(enc_hook=str, decimal_format="number").encode
     write = sys.stdout.buffer.write
+    keys = _apart(names)
     for row in rows:
-        write(encode(dict(zip(names, row, strict=True))) + b"\n")
+        write(encode(dict(zip(keys, row, strict=True))) + b"\n")
     sys.stdout.flush()
 
 
@@ -48,7 +49,22 @@ def as_table(names: Sequence[str], rows: Rows, limit: int) -> None:
         sys.stderr.write(f"{len(shown):,} of {len(rows):,} rows; --limit 0 shows all\n")
 
 
+def _apart(names: Sequence[str]) -> list[str]:
+    """The names, each once."""
+    keys: dict[str, None] = {}
+    for name in names:
+        key, number = name, 2
+        while key in keys or (key != name and key in names):
+            key, number = f"{name}_{number}", number + 1
+        keys[key] = None
+    return list(keys)
+
+
 def _plain(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, bytes):
+        return value.hex()
     if isinstance(value, (list, tuple, dict)):
         return msgspec.json.encode(value, enc_hook=str).decode()
     return value

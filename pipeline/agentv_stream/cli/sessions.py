@@ -61,17 +61,13 @@ def sessions(
 ) -> None:
     """List sessions: id, agent, project, when, size, model, first prompt."""
     from agentv_stream.cli.listing import list_sessions
+    from agentv_stream.cli.telling import say, to_stdout
     from agentv_stream.errors import AgentvStreamError
 
     try:
         text = list_sessions(provider, project, since_ms(since) if since else None, limit, json, tree, root or ())
+        with to_stdout():
+            sys.stdout.write(text)
     except AgentvStreamError as error:
         say(str(error))
         raise typer.Exit(error.exit_code) from error
-    try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        from agentv_stream.cli.consuming import quiet_stdout
-
-        quiet_stdout()

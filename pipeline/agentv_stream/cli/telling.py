@@ -2,8 +2,11 @@
 
 import os
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 
 from agentv_stages.visible import visible
+from agentv_stream.errors import SinkError
 
 
 def quiet_stdout() -> None:
@@ -15,3 +18,19 @@ def say(text: str) -> None:
     """One message to standard error; nothing in it acts on the terminal."""
     lines = text.split("\n")
     sys.stderr.write("agentv-stream: " + "\n".join(visible(line, 2000) for line in lines) + "\n")
+
+
+@contextmanager
+def to_stdout() -> Generator[None]:
+    """Writes to standard output stand in it: a reader who left is no error, a full disk is.
+
+    Raises: SinkError.
+    """
+    try:
+        yield
+        sys.stdout.flush()
+    except (BrokenPipeError, SystemExit):  # rich makes an exit of it
+        quiet_stdout()
+    except OSError as error:
+        quiet_stdout()  # what is still held would fail once more at exit
+        raise SinkError("standard output", error) from error
