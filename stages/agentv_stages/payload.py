@@ -18,6 +18,11 @@ _decode_str = msgspec.json.Decoder(str).decode
 EMPTY_STRING = Raw(b'""')
 
 
+def told_path(path: str) -> str:
+    """Gives a path for outputs: bytes of a name that are no UTF-8 as `\\udcXX`."""
+    return path if path.isascii() else path.encode("utf-8", "backslashreplace").decode()
+
+
 def replace_surrogates(text: str) -> str:
     """Gives `text` with lone surrogates as U+FFFD, so that it can be encoded."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

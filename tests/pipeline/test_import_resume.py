@@ -132,6 +132,14 @@ def test_a_session_that_grew_replaces_its_own_rows(tmp_path: Path) -> None:
         assert _values(out / "d", table) == _values(fresh, table)
 
 
+def _texts(root: Path) -> list[str]:
+    return [
+        str(row["text"])
+        for path in (root / "messages").rglob("*.parquet")
+        for row in parquet.read_table(path).to_pylist()
+    ]
+
+
 def _values(root: Path, table: str) -> list[str]:
     rows: list[str] = []
     for path in (root / table).rglob("*.parquet"):
@@ -193,3 +201,68 @@ def test_a_damaged_source_keeps_the_rows_of_its_better_days(tmp_path: Path) -> N
     outcome = import_all(tmp_path / "in", out)
     assert len(outcome.failures) == 1
     assert _rows(out / "d") == 3
+
+
+def test_other_options_replace_the_rows_of_the_data_set_too(tmp_path: Path) -> None:
+    make_folder(tmp_path / "in", 3)
+    import_sessions([tmp_path / "in"], parquet=tmp_path / "d", text_chars=3, resume=True, engine="serial")
+    assert max(len(text) for text in _texts(tmp_path / "d")) == 3
+    outcome = import_sessions([tmp_path / "in"], parquet=tmp_path / "d", resume=True, engine="serial")
+    assert max(len(text) for text in _texts(tmp_path / "d")) > 3
+    assert _rows(tmp_path / "d") == 3
+    assert outcome.notes == ["--resume: the options are others than before, so everything is read anew"]
+
+
+def test_files_of_others_below_the_data_set_stay(tmp_path: Path) -> None:
+    """`--parquet ~/.codex` beside `~/.codex/sessions` took the sessions for leftovers of its own."""
+    theirs = [tmp_path / "sessions" / "2026" / "a.jsonl", tmp_path / "messages" / "provider=x" / "mine.parquet"]
+    for path in theirs:
+        path.parent.mkdir(parents=True)
+        path.write_bytes(claude_session(1, 3))
+    for resume in (False, True, False):
+        assert import_sessions([tmp_path / "sessions"], parquet=tmp_path, resume=resume, engine="serial").failures == []
+        assert all(path.read_bytes() == claude_session(1, 3) for path in theirs)
+
+
+def test_a_lost_manifest_is_made_again(tmp_path: Path) -> None:
+    make_folder(tmp_path / "in", 3)
+    out = tmp_path / "out"
+    import_all(tmp_path / "in", out)
+    expected = tree(out)
+    (out / "d" / "_dataset.json").unlink()
+    assert import_all(tmp_path / "in", out).done == 3
+    assert tree(out) == expected
+
+
+def test_damaged_notes_of_what_is_finished_are_done_again(tmp_path: Path) -> None:
+    make_folder(tmp_path / "in", 3)
+    out = tmp_path / "out"
+    import_all(tmp_path / "in", out)
+    expected = tree(out)
+    for path in (out / "d" / "_state" / "done").iterdir():
+        path.write_bytes(path.read_bytes()[:-400] + b"\0" * 100)
+    import_all(tmp_path / "in", out)
+    assert {name for name in tree(out) if "/g" not in name} == {name for name in expected if "/g" not in name}
+    assert _rows(out / "d") == 3
+    assert (out / "s.jsonl").read_bytes() == expected["s.jsonl"]
+
+
+def test_a_session_with_another_id_now_leaves_no_transcript_of_the_old_one(tmp_path: Path) -> None:
+    source = tmp_path / "in.jsonl"
+    source.write_bytes(claude_session(1, 3, broken=True))
+    out = tmp_path / "out"
+    import_all(source, out)
+    assert len(list((out / "t").glob("*.dead-letters.jsonl"))) == 1
+    source.write_bytes(claude_session(2, 4))
+    import_all(source, out)
+    assert len(list((out / "t").glob("*.jsonl"))) == 1
+
+
+def test_dead_letters_of_a_session_that_was_mended_go(tmp_path: Path) -> None:
+    source = tmp_path / "in.jsonl"
+    source.write_bytes(claude_session(1, 3, broken=True))
+    out = tmp_path / "out"
+    import_all(source, out)
+    source.write_bytes(claude_session(1, 3))
+    import_all(source, out)
+    assert [path.suffixes[-2] for path in (out / "t").glob("*.jsonl")] == [".transcript"]

@@ -1,17 +1,21 @@
 """Sources that are no plain files: packed ones, OpenCode's stores, pretty-printed documents, other agents' logs."""
 
 import gzip
+import os
 import sqlite3
+import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 import zstandard
 
 from agentv_stream import import_sessions, summarize, summarize_groups, summarize_many
 from agentv_stream.bulk.find import find_units
-from support.made_sessions import make_folder
+from agentv_stream.errors import SourceError, UsageError
+from support.made_sessions import claude_session, make_folder
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 
@@ -81,3 +85,90 @@ def test_logs_of_several_agents_are_told_apart_by_content() -> None:
     outcome = summarize_groups([FIXTURES], by="provider", engine="serial")
     assert {"claude", "opencode", "pi"} <= set(outcome.summary.groups)
     assert not [failure for failure in outcome.failures if failure.kind == "Bug"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are not of bytes everywhere")
+def test_names_that_are_no_utf_8_are_read_told_and_remembered(tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"in-\xff")
+    make_folder(folder, 2)
+    (folder / os.fsdecode(b"new\nline-\xfe.jsonl")).write_bytes(claude_session(7, 5, broken=True))
+    options: dict[str, Any] = {"transcripts": tmp_path / "t", "jsonl": tmp_path / "s.jsonl", "engine": "serial"}
+    outcome = import_sessions([folder], **options)
+    assert (outcome.done, outcome.failures) == (3, [])
+    assert len((tmp_path / "s.jsonl").read_bytes().splitlines()) == 3
+    assert import_sessions([folder], resume=True, **options).skipped == 3
+    agent = next(folder.rglob("agent-*.jsonl"))
+    agent.write_bytes(agent.read_bytes() * 2)
+    assert import_sessions([folder], resume=True, **options).done == 1
+    assert sum(figures.sessions for figures in summarize_groups([folder]).summary.groups.values()) == 3
+    assert len(list(summarize_many(sorted(folder.glob("*.jsonl"))))) == 1
+
+
+def test_a_source_that_is_not_there_is_a_row_while_there_are_others(tmp_path: Path) -> None:
+    (path,) = make_folder(tmp_path / "in", 1)
+    outcome = import_sessions([tmp_path / "gone.jsonl", path], jsonl=tmp_path / "s.jsonl", engine="serial")
+    assert outcome.done == 1
+    assert [failure.source for failure in outcome.failures] == [str(tmp_path / "gone.jsonl")]
+    outcome = summarize_groups([path, tmp_path / "gone.jsonl"], engine="serial")
+    assert (outcome.done, len(outcome.failures)) == (1, 1)
+    before = (tmp_path / "s.jsonl").read_bytes()
+    with pytest.raises(SourceError, match="no such file"):
+        import_sessions([tmp_path / "gone.jsonl"], jsonl=tmp_path / "s.jsonl", engine="serial")
+    assert (tmp_path / "s.jsonl").read_bytes() == before
+
+
+def test_links_that_lead_nowhere_or_round_and_pipes_do_not_end_the_run(tmp_path: Path) -> None:
+    make_folder(tmp_path / "in", 2)
+    for name, to in (("a-round.jsonl", "a-round.jsonl"), ("nowhere.jsonl", "gone"), ("up", ".")):
+        (tmp_path / "in" / name).symlink_to(to)
+    os.mkfifo(tmp_path / "in" / "pipe.jsonl")
+    outcome = summarize_groups([tmp_path / "in"], engine="serial")
+    assert outcome.done == 2
+    assert [failure.source for failure in outcome.failures] == [str(tmp_path / "in" / "a-round.jsonl")]
+    named = summarize_groups([tmp_path / "in" / "pipe.jsonl", tmp_path / "in"], engine="serial")
+    assert "`consume` reads a pipe" in named.failures[0].error + named.failures[1].error
+
+
+def test_a_folder_within_that_cannot_be_listed_is_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = make_folder(tmp_path / "in", 3)
+    real = os.scandir
+
+    def closed(place: Any) -> Any:
+        if str(place).endswith("-p1"):
+            raise PermissionError(13, "Permission denied", str(place))
+        return real(place)
+
+    monkeypatch.setattr(os, "scandir", closed)
+    outcome = summarize_groups([tmp_path / "in"], engine="serial")
+    assert outcome.done == 2
+    assert [failure.error for failure in outcome.failures] == [f"cannot read {paths[1].parent}: Permission denied"]
+
+
+def test_what_an_import_wrote_is_no_source_of_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_folder(tmp_path, 3)
+    monkeypatch.chdir(tmp_path)
+    for resume in (False, True):
+        outcome = import_sessions(
+            ["."], transcripts=".agentv/logs/{provider}", jsonl="s.jsonl", engine="serial", resume=resume
+        )
+        assert (outcome.found, outcome.others) == (3, [])
+    for _ in range(2):
+        outcome = import_sessions([tmp_path], transcripts=tmp_path / "t", parquet=tmp_path / "d", engine="serial")
+        assert outcome.found == 4  # and s.jsonl, of another import
+    assert summarize_groups([".agentv/logs"], engine="serial").done == 3  # named, they are
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"jsonl": "-"}, {"jsonl": "folder"}, {"jsonl": "/dev/null"}, {"parquet": "file"}, {"transcripts": "file"}],
+)
+def test_outputs_that_cannot_be_are_refused_before_anything_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, str]
+) -> None:
+    make_folder(tmp_path / "in", 1)
+    monkeypatch.chdir(tmp_path)
+    Path("folder").mkdir()
+    Path("file").touch()
+    with pytest.raises(UsageError):
+        import_sessions(["in"], engine="serial", **options)  # type: ignore[arg-type]
+    assert not Path("-").exists()

@@ -1,13 +1,14 @@
 """The Parquet data set: staged rows become files by table, provider and day; one manifest says which files count.
 
     DATASET/_dataset.json                                             the manifest: schema version, files, signatures
-    DATASET/<table>/provider=<provider>/day=<day>/g0001-0000.parquet  rows sorted by source, then as in the log
+    DATASET/<table>/provider=<provider>/day=<day>/g0001-0000.parquet  rows sorted by source
 
 A run writes new files beside the old ones, then the manifest in one step, then removes what no longer counts: a reader
 that goes by the manifest (`query`, `open_dataset`) sees the old data set or the new one, never a mixture.
 """
 
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -30,6 +31,8 @@ MANIFEST = "_dataset.json"
 GROUP_ROWS = 131_072
 GROUP_BYTES = 32 * 1024 * 1024
 FILE_BYTES = 256 * 1024 * 1024
+# What a run names its files, below a table's folder; somebody's own files may lie there too.
+_OURS = re.compile(r"provider=[^/]+/day=[^/]+/(g\d+-[^/]*\.parquet|\.[^/]+\.tmp)\Z")
 
 
 class DataFile(Struct):
@@ -176,11 +179,12 @@ def commit(
 
 
 def sweep(root: str, manifest: Manifest) -> None:
-    """Removes files of the data set's tables that do not count. Raises: SinkError."""
+    """Removes files of the data set's tables that do not count, and no other that lies there. Raises: SinkError."""
     counting = {object_store.join(root, file.path) for file in manifest.files}
     for table in TABLES:
-        for name in object_store.names_below(object_store.join(root, table)):
-            if name not in counting:
+        place = object_store.join(root, table)
+        for name in object_store.names_below(place):
+            if name not in counting and _OURS.match(name[len(place) + 1 :]):
                 object_store.remove(name)
 
 

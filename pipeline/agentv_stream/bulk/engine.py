@@ -6,7 +6,6 @@ Engines by name: `process` (the default: all cores), `thread`, `serial`, `dask:/
 import gc
 import multiprocessing
 import os
-import signal
 import sys
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -21,8 +20,10 @@ from concurrent.futures import (
 )
 from contextlib import contextmanager
 from multiprocessing.context import BaseContext
+from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
 
+from agentv_stream.bulk.leaving import obey_parent, undisturbed
 from agentv_stream.errors import UsageError
 from agentv_stream.extras import extra
 
@@ -52,8 +53,8 @@ def cores() -> int:
 
 
 def prepare_worker() -> None:
-    """Once per worker process: Ctrl-C is the parent's business, everything is imported, the collector rests."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Once per worker process: it obeys its parent, everything is imported, the collector rests."""
+    obey_parent()
     import agentv_stream.bulk.worker  # noqa: F401  # pyright: ignore[reportUnusedImport] - loads all that tasks need
     from agentv_stages.providers import get_provider
 
@@ -97,7 +98,7 @@ def open_engine(engine: str | Executor, workers: int | None = None) -> Generator
         try:
             yield crew
         except BaseException:
-            crew.executor.shutdown(wait=False, cancel_futures=True)
+            _stop(crew.executor)
             raise
         crew.executor.shutdown()
     elif engine.startswith("dask://"):
@@ -105,6 +106,14 @@ def open_engine(engine: str | Executor, workers: int | None = None) -> Generator
             yield crew
     else:
         raise UsageError(f"no engine is called {engine!r}: process, thread, serial or dask://HOST:PORT")
+
+
+def _stop(pool: Executor) -> None:
+    """Ends a pool at once: what its workers are at may take minutes, and nothing of it would count."""
+    workers: dict[int, BaseProcess] = dict(getattr(pool, "_processes", None) or {})  # 3.14: terminate_workers()
+    pool.shutdown(wait=False, cancel_futures=True)
+    for worker in workers.values():
+        worker.terminate()
 
 
 @contextmanager
@@ -154,7 +163,8 @@ class Crew:
             while waiting and len(flying) < self.workers * AHEAD:
                 task = waiting.pop()
                 try:
-                    flying[self.executor.submit(call, task)] = task
+                    with undisturbed():
+                        flying[self.executor.submit(call, task)] = task
                 except BrokenExecutor:
                     lost.append(task)
                     break
@@ -185,7 +195,9 @@ class Crew:
         self.executor = self._again()
         for task in tasks:
             try:
-                yield task, self.executor.submit(call, task).result()
+                with undisturbed():
+                    future = self.executor.submit(call, task)
+                yield task, future.result()
             except BrokenExecutor:
                 self.executor.shutdown(wait=False, cancel_futures=True)
                 self.executor = self._again()

@@ -8,14 +8,16 @@ import glob
 import os
 import posixpath
 import re
+import stat
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from agentv_stream.bulk import object_store
-from agentv_stream.bulk.unit import Unit
+from agentv_stream.bulk.unit import Unit, told
 from agentv_stream.errors import SourceError
 from agentv_stream.files import is_file, is_folder, is_there
 
+Trouble = list[tuple[str, SourceError]]  # what cannot be read, and why
 SUFFIXES = (".jsonl", ".json", ".ndjson")
 PACKED = (".gz", ".zst")
 STORES = (".db", ".sqlite", ".sqlite3")
@@ -25,12 +27,13 @@ _SESSION_ID = re.compile(r"[A-Za-z0-9_-]{6,}\Z")
 _NOT_SESSIONS = (
     ".meta.json",
     ".dead-letters.jsonl",
+    "_dataset.json",
     "sessions-index.json",
     "settings.json",
     "package.json",
     "logs.json",
 )
-_SKIPPED_FOLDERS = frozenset((".git", "node_modules", "__pycache__", "_state"))
+_SKIPPED_FOLDERS = frozenset((".git", "node_modules", "__pycache__", "_state", ".agentv"))
 _AGENT_FILE = re.compile(r"agent-[^/]+\.jsonl\Z")
 _SESSION_OF = re.compile(rb'"sessionId":"([^"\\]{1,200})"')
 
@@ -47,24 +50,41 @@ def listed(sources: str | Path | Iterable[str | Path]) -> list[str]:
     return [str(source) for source in ((sources,) if isinstance(sources, (str, Path)) else sources)]
 
 
-def find_units(sources: Iterable[str], provider: str | None = None, roots: Sequence[str] = ()) -> list[Unit]:
+def find_units(
+    sources: Iterable[str], provider: str | None = None, roots: Sequence[str] = (), trouble: Trouble | None = None
+) -> list[Unit]:
     """The units of all sources, each once, sorted by name, positions set.
 
     A file that was named is a unit whatever its name says; of a folder or glob those that look like sessions are.
-    `roots` are the configured ones, for session ids.
+    `roots` are the configured ones, for session ids. `trouble` takes what cannot be read while there is anything else:
+    a source, a folder within one; without it the first such source raises, and such folders are passed over.
 
     Raises: SourceError for a source that is not there or cannot be listed, UsageError for an id of several sessions.
     """
     found: dict[str, Unit] = {}
+    failed: Trouble = []
     for source in sources:
-        for unit in _of_source(source, provider, roots):
-            found.setdefault(unit.name, unit)
-    kept = _without_companions(found)
-    ordered = sorted(kept, key=lambda unit: unit.name)
-    return [Unit(u.source, i, u.size, u.mtime_ns, u.session, u.met) for i, u in enumerate(ordered)]
+        try:
+            for unit in _of_source(source, provider, roots, failed):
+                found.setdefault(unit.name, unit)
+        except SourceError as error:
+            if trouble is None:
+                raise
+            failed.append((source, error))
+    if failed and not found and trouble is not None:
+        raise failed[0][1]
+    if trouble is not None:
+        trouble += [(told(place)[0], error) for place, error in failed]
+    ordered = sorted(_without_companions(found), key=lambda unit: unit.name)
+    return [_at(unit, i) for i, unit in enumerate(ordered)]
 
 
-def _of_source(source: str, provider: str | None, roots: Sequence[str]) -> Iterator[Unit]:
+def _at(unit: Unit, position: int) -> Unit:
+    shown, raw = told(unit.source)
+    return Unit(shown, position, unit.size, unit.mtime_ns, unit.session, unit.met, raw)
+
+
+def _of_source(source: str, provider: str | None, roots: Sequence[str], failed: Trouble) -> Iterator[Unit]:
     if not source:
         raise SourceError("cannot read '': the name of a source is empty")  # not all that lies in the current folder
     place = object_store.plain(source)
@@ -75,7 +95,7 @@ def _of_source(source: str, provider: str | None, roots: Sequence[str]) -> Itera
     if is_folder(path / "storage" / "session"):
         yield from _of_store(str(path))
     elif is_folder(path):
-        yield from _of_folder(str(path))
+        yield from _of_folder(str(path), failed)
     elif is_there(path):
         yield from _of_file(str(path))
     elif _MAGIC.search(place):
@@ -84,7 +104,7 @@ def _of_source(source: str, provider: str | None, roots: Sequence[str]) -> Itera
             raise SourceError(f"nothing matches {source}")
         for match in matches:
             if is_folder(match):
-                yield from _of_folder(match)
+                yield from _of_folder(match, failed)
             elif looks_like_session(match) or match.endswith(STORES):
                 yield from _of_file(match)
     else:
@@ -96,6 +116,8 @@ def _of_file(path: str) -> Iterator[Unit]:
     if path.endswith(STORES):
         yield from _of_store(path)
         return
+    if not is_file(path):
+        raise SourceError(f"cannot read {path}: it is no file (`consume` reads a pipe)")
     yield Unit(path, 0, size, mtime_ns)
 
 
@@ -108,8 +130,11 @@ def _of_store(path: str) -> Iterator[Unit]:
             yield Unit(path, 0, 0, (session.updated_ms or 0) * 1_000_000, session.id)
 
 
-def _of_folder(folder: str) -> Iterator[Unit]:
-    """Every session file at any depth. Links to folders are not followed: they can go round."""
+def _of_folder(folder: str, failed: Trouble) -> Iterator[Unit]:
+    """Every session file at any depth. Links to folders are not followed: they can go round.
+
+    Raises: SourceError where the folder itself cannot be read; one below it goes to `failed`.
+    """
     waiting = [folder]
     while waiting:
         place = waiting.pop()
@@ -117,14 +142,32 @@ def _of_folder(folder: str) -> Iterator[Unit]:
             with os.scandir(place) as entries:
                 for entry in entries:
                     if entry.is_dir(follow_symlinks=False):
-                        if entry.name not in _SKIPPED_FOLDERS:
+                        if entry.name not in _SKIPPED_FOLDERS and not entry.name.endswith(".jsonl.state"):
                             waiting.append(entry.path)
-                    elif looks_like_session(entry.name) and is_file(entry.path):
-                        info = entry.stat()
-                        yield Unit(entry.path, 0, info.st_size, info.st_mtime_ns, None, True)
-        except OSError as error:
+                    elif looks_like_session(entry.name):
+                        yield from _of_entry(entry, failed)
+        except FileNotFoundError:
             if place == folder:
-                raise SourceError(f"cannot read {folder}: {error.strerror or error}") from error
+                raise SourceError(f"cannot read {folder}: no such file or folder") from None
+            continue  # it has gone since it was listed
+        except OSError as error:
+            trouble = SourceError(f"cannot read {place}: {error.strerror or error}")
+            if place == folder:
+                raise trouble from error
+            failed.append((place, trouble))
+
+
+def _of_entry(entry: "os.DirEntry[str]", failed: Trouble) -> Iterator[Unit]:
+    """A file that was listed, and may have gone since; a link that leads nowhere is none."""
+    try:
+        info = entry.stat()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        failed.append((entry.path, SourceError(f"cannot read {entry.path}: {error.strerror or error}")))
+        return
+    if stat.S_ISREG(info.st_mode):
+        yield Unit(entry.path, 0, info.st_size, info.st_mtime_ns, None, True)
 
 
 def _of_url(url: str) -> Iterator[Unit]:

@@ -9,7 +9,6 @@ again from there. The last one finishes the session and reports.
 
 import io
 import pickle
-import signal
 import threading
 from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection, wait
@@ -26,6 +25,7 @@ from agentv_stages.lines import LinePosition, LineReader
 from agentv_stages.provider import DecodeContext, Dialect, Provider
 from agentv_stages.providers import get_provider
 from agentv_stream.bulk import object_store
+from agentv_stream.bulk.leaving import obey_parent, undisturbed
 from agentv_stream.bulk.unit import Done, Report, Task, Unit, Work
 from agentv_stream.bulk.worker import Session, Worker, read_report
 from agentv_stream.errors import AgentvStreamError, SourceError
@@ -45,7 +45,7 @@ class NotInRanges(Exception):
 
 def fits(work: Work, unit: Unit) -> bool:
     """Whether a unit can be read so, as far as its name and size tell."""
-    if unit.session is not None or object_store.is_url(unit.source) or work.dataset is not None:
+    if unit.session is not None or object_store.is_url(unit.place) or work.dataset is not None:
         return False
     return unit.size >= LEAST_BYTES
 
@@ -56,9 +56,9 @@ def relay(
     """The report of a task of one unit; None where one process has to do it, because of the log or of a failure."""
     unit = task.units[0]
     try:
-        with object_store.open_input(unit.source) as file:
-            reader = SessionReader(unpacked(file, unit.source), unit.source, work.provider)
-            if not reader.dialect.ranges or reader.held[0].document or compression(Path(unit.source)):
+        with object_store.open_input(unit.place) as file:
+            reader = SessionReader(unpacked(file, unit.place), unit.place, work.provider)
+            if not reader.dialect.ranges or reader.held[0].document or compression(Path(unit.place)):
                 return None
             starts = _starts(file, unit.size, range_bytes)
     except (AgentvStreamError, OSError, NotInRanges):
@@ -73,8 +73,9 @@ def relay(
             arguments = (work, task, starts, ranges, link, report_to)
             made: Any = context
             runner: BaseProcess = made.Process(target=_run, args=arguments, daemon=True)
-            runner.start()
-            runners.append(runner)
+            with undisturbed():
+                runner.start()
+                runners.append(runner)
         return _report_of(reports, runners)
     finally:
         for runner in runners:
@@ -134,7 +135,7 @@ def _run(
     work: Work, task: Task, starts: list[int], ranges: range, link: tuple[Connection, Connection], report_to: Connection
 ) -> None:
     """One process: every n-th range. Its exit code says whether it did its part."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
+    obey_parent()
     with without_collector():
         runner = _Runner(work, task, starts, link)
         try:
@@ -162,7 +163,7 @@ class _Runner:
         """Gives the report, where the last range was among those of this process."""
         reader = self.session.open()
         last = len(self.starts) - 2
-        with object_store.open_input(self.unit.source) as file:
+        with object_store.open_input(self.unit.place) as file:
             for i in ranges:
                 self._range(reader, file, i, i == last)
         if ranges and ranges[-1] == last:
@@ -202,11 +203,11 @@ class _Runner:
             self._send(decode.save(), _dumps(reader, self.session))
 
     def _context(self) -> DecodeContext:
-        return DecodeContext(self.unit.source)
+        return DecodeContext(self.unit.place)
 
     def _lines(self, file: BinaryIO, i: int, position: LinePosition, last: bool) -> tuple[list[Batch], LinePosition]:
         """The records of a range."""
-        lines = LineReader(self.unit.source)
+        lines = LineReader(self.unit.place)
         lines.restore(position)
         batches: list[Batch] = []
         for data in _read(file, self.starts[i], self.starts[i + 1]):
@@ -220,7 +221,7 @@ class _Runner:
         decode = Decode(reader.dialect, self._context())
         for held in reader.held:
             decode.push(Batch(held.file, records=list(held.records)))
-        lines = LineReader(self.unit.source)
+        lines = LineReader(self.unit.place)
         lines.restore(LinePosition(1, 1))  # not the beginning of the input
         begin = max(0, start - WARM_BYTES)
         data = b"".join(_read(file, begin, start))

@@ -1,6 +1,7 @@
 """Bulk work as a whole: sources in; outputs, one row per session and an outcome out. The public functions are here."""
 
 import os
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
@@ -16,13 +17,15 @@ from agentv_stages.result import Result
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.dataset import DataFile, Manifest, commit, first_manifest, make_shards, sweep, write_shard
 from agentv_stream.bulk.engine import Crew, open_engine
-from agentv_stream.bulk.find import find_units, listed
+from agentv_stream.bulk.find import Trouble, find_units, listed
 from agentv_stream.bulk.plan import make_tasks, one_by_one
 from agentv_stream.bulk.relay import fits, relay
 from agentv_stream.bulk.state import Entry, State, unchanged
-from agentv_stream.bulk.unit import Done, Report, Task, Unit, Work
+from agentv_stream.bulk.transcripts import SUFFIX, remove_outputs
+from agentv_stream.bulk.unit import Done, Report, Task, Unit, Work, told
 from agentv_stream.bulk.worker import do_task, key_of, read_report
-from agentv_stream.errors import AgentvStreamError, EmptyInput, NotALog, SourceError, UsageError
+from agentv_stream.errors import AgentvStreamError, EmptyInput, NotALog, SinkError, SourceError, UsageError
+from agentv_stream.naming import prepare_folder
 
 DIED = "the worker that read it died (out of memory?)"
 
@@ -40,6 +43,7 @@ class Outcome:
     """What a bulk run came to. Counts are of sessions.
 
     `parts` are files that are a part of another one's session, `others` files met in folders that are no session.
+    `notes` say what a person should know of the run.
     """
 
     found: int = 0
@@ -54,6 +58,7 @@ class Outcome:
     faults: dict[str, int] = field(default_factory=dict[str, int])
     summary: Summary = field(default_factory=Summary)
     outputs: dict[str, str] = field(default_factory=dict[str, str])
+    notes: list[str] = field(default_factory=list[str])
 
     def take(self, done: Done) -> None:
         """Counts one unit."""
@@ -102,12 +107,16 @@ def import_sessions(
 
     Raises: UsageError, SourceError (a source that cannot be listed), SinkError.
     """
-    begun = time.monotonic()
+    begun_at = time.monotonic()
     if transcripts is None and jsonl is None and parquet is None:
         raise UsageError("nothing to write: give transcripts, jsonl or parquet")
-    units = find_units(listed(sources), provider, roots)
+    trouble: Trouble = []
+    units = find_units(listed(sources), provider, roots, trouble)
     wanted = (("transcripts", transcripts), ("jsonl", jsonl), ("parquet", parquet))
+    if str(jsonl) == "-":
+        raise UsageError("--jsonl: results need a file, beside which the state is kept; - is none")
     places = {name: _absolute(str(place)) for name, place in wanted if place is not None}
+    _check_places(places)
     work = Work(
         run=f"{time.time_ns() // 1_000_000:013d}{os.urandom(2).hex()}",
         transcripts=places.get("transcripts"),
@@ -124,31 +133,35 @@ def import_sessions(
     )
     assert work.state is not None
     state = State(work.state)
-    outcome = Outcome(found=len(units))
-    manifest = first_manifest(work.dataset, resume) if work.dataset is not None else None
-    going_on = state.begin(work, resume)
-    known = state.entries() if going_on else {}
-    waiting = [unit for unit in units if not _is_done(unit, known.get(unit.name), work, manifest)]
-    outcome.skipped = len(units) - len(waiting)
-    if on_found is not None:
-        on_found(len(waiting), sum(unit.size for unit in waiting))
-    with open_engine(_enough(engine, waiting, work), workers) as crew:
-        _do_all(crew, work, waiting, outcome, on_report)
-        entries = state.entries()
-        parts = _parts(entries)
-        outcome.parts = sorted(parts.intersection(unit.name for unit in units))
-        whole = {name: entry for name, entry in entries.items() if entry.error is None and name not in parts}
-        for name in parts:
-            if entries[name].transcript is not None:
-                object_store.remove(str(entries[name].transcript))
-        if work.dataset is not None and manifest is not None:
-            _publish(crew, work.dataset, manifest, whole, parts)
-    outcome.done -= len([name for name in outcome.parts if name in {unit.name for unit in waiting}])
-    if "jsonl" in places:
-        object_store.put_lines(places["jsonl"], state.results(whole[name] for name in sorted(whole)))
-    state.finish(entries, work.run)
-    outcome.outputs = places
-    outcome.seconds = time.monotonic() - begun
+    units = [unit for unit in units if not _is_output(unit, places)]
+    outcome = Outcome(found=len(units), outputs=places, failures=_failures(trouble))
+    with state.held():
+        manifest = first_manifest(work.dataset, resume) if work.dataset is not None else None
+        begun = state.begin(work, resume)
+        if resume and begun == "anew":
+            outcome.notes.append("--resume: the options are others than before, so everything is read anew")
+            manifest = Manifest(generation=manifest.generation) if manifest is not None else None
+        known = state.entries() if begun == "on" else {}
+        staged = state.staged() if known else frozenset[str]()
+        waiting = [unit for unit in units if not _is_done(unit, known.get(unit.name), work, manifest, staged)]
+        outcome.skipped = len(units) - len(waiting)
+        if on_found is not None:
+            on_found(len(waiting), sum(unit.size for unit in waiting))
+        with open_engine(_enough(engine, waiting, work), workers) as crew:
+            _do_all(crew, work, waiting, outcome, on_report)
+            entries = state.entries()
+            parts = _parts(entries)
+            outcome.parts = sorted(parts.intersection(unit.name for unit in units))
+            whole = {name: entry for name, entry in entries.items() if entry.error is None and name not in parts}
+            state.check(work.run)
+            _remove_stale(known, entries, parts)
+            if work.dataset is not None and manifest is not None:
+                _publish(crew, work.dataset, manifest, whole, parts, state.staged())
+        outcome.done -= len([name for name in outcome.parts if name in {unit.name for unit in waiting}])
+        if "jsonl" in places:
+            object_store.put_lines(places["jsonl"], state.results(whole[name] for name in sorted(whole)))
+        state.finish(entries, work.run)
+    outcome.seconds = time.monotonic() - begun_at
     return outcome
 
 
@@ -175,7 +188,8 @@ def summarize_many(
             size = object_store.stat(place)[0]
         except SourceError:
             size = 0  # reading it will tell
-        units.append(Unit(place, i, size))
+        shown, raw = told(place)
+        units.append(Unit(shown, i, size, raw=raw))
     work = Work(provider=provider, watch=watch, subagents=subagents, prices=prices)
     decode = msgspec.json.Decoder(Result).decode
     with open_engine(executor or _enough(engine, units, work), workers) as crew:
@@ -205,15 +219,30 @@ def summarize_groups(
     Raises: UsageError, SourceError (a source that cannot be listed).
     """
     begun = time.monotonic()
-    units = find_units(listed(sources), provider, roots)
+    trouble: Trouble = []
+    units = find_units(listed(sources), provider, roots, trouble)
     work = Work(results=False, by=by, sequences=sequences, provider=provider, subagents=subagents, prices=prices)
-    outcome = Outcome(found=len(units))
+    outcome = Outcome(found=len(units), failures=_failures(trouble))
     if on_found is not None:
         on_found(len(units), sum(unit.size for unit in units))
     with open_engine(_enough(engine, units, work), workers) as crew:
         _do_all(crew, work, units, outcome, on_report)
     outcome.seconds = time.monotonic() - begun
     return outcome
+
+
+def _failures(trouble: Trouble) -> list[Failure]:
+    return [Failure(place, told(str(error))[0], type(error).__name__) for place, error in trouble]
+
+
+def _is_output(unit: Unit, places: dict[str, str]) -> bool:
+    """Whether a file that was met is what an earlier run of this import wrote into the folder that it reads."""
+    if not unit.met:
+        return False
+    jsonl, folder = places.get("jsonl"), places.get("transcripts", "").partition("{provider}")[0]
+    if jsonl is not None and (unit.source == jsonl or unit.source.startswith(f"{jsonl}.state/")):
+        return True
+    return bool(folder) and unit.source.endswith(SUFFIX) and unit.source.startswith(f"{folder.rstrip('/')}/")
 
 
 def _enough(engine: str | Executor, units: Sequence[Unit], work: Work) -> str | Executor:
@@ -299,16 +328,36 @@ def _absolute(place: str) -> str:
     return str(Path(object_store.plain(place)).absolute())
 
 
+def _check_places(places: dict[str, str]) -> None:
+    """What would fail when all is read fails now. Raises: UsageError, SinkError."""
+    for name, place in places.items():
+        if object_store.is_url(place):
+            continue
+        path = Path(place)
+        folder = path.parent if name == "jsonl" else Path(place.partition("{provider}")[0])
+        if name == "jsonl" and path.exists() and not path.is_file():
+            raise UsageError(f"--jsonl: {place} is no file; the results need one, beside which the state is kept")
+        if name != "jsonl" and folder.exists() and not folder.is_dir():
+            raise UsageError(f"--{'out' if name == 'transcripts' else name}: {place} is no folder")
+        try:
+            prepare_folder(folder)
+            with tempfile.NamedTemporaryFile(prefix=".", suffix=".tmp", dir=folder):
+                pass
+        except OSError as error:
+            raise SinkError(place, error) from error
+
+
 def _state_place(places: dict[str, str]) -> str:
     """Where a run keeps what it has finished: in the data set, else the transcripts' folder, else beside the JSONL."""
     if "parquet" in places:
         return object_store.join(places["parquet"], "_state")
     if "transcripts" in places:
-        return object_store.join(places["transcripts"].partition("/{provider}")[0], "_state")
+        head, varies, _ = places["transcripts"].partition("{provider}")
+        return object_store.join(head.rpartition("/")[0] if varies else head, "_state")
     return places["jsonl"] + ".state"
 
 
-def _is_done(unit: Unit, entry: Entry | None, work: Work, manifest: Manifest | None) -> bool:
+def _is_done(unit: Unit, entry: Entry | None, work: Work, manifest: Manifest | None, staged: frozenset[str]) -> bool:
     if entry is None or not unchanged(unit, entry):
         return False
     if work.transcripts is not None and entry.transcript is not None:
@@ -316,9 +365,28 @@ def _is_done(unit: Unit, entry: Entry | None, work: Work, manifest: Manifest | N
             object_store.stat(entry.transcript)
         except SourceError:
             return False
-    if manifest is not None and not entry.rows:
-        return manifest.signatures.get(key_of(unit.name)) == entry.signature
-    return True
+    return manifest is None or _counts(entry, manifest) or _is_staged(entry, staged)
+
+
+def _counts(entry: Entry, manifest: Manifest) -> bool:
+    """Whether the data set has the rows of a unit as it was read."""
+    return manifest.signatures.get(key_of(entry.unit.name)) == entry.signature
+
+
+def _is_staged(entry: Entry, staged: frozenset[str]) -> bool:
+    """Whether the rows of a unit wait to go into the data set."""
+    return bool(entry.rows) and all(rows.path in staged for rows in entry.rows.values())
+
+
+def _remove_stale(known: dict[str, Entry], entries: dict[str, Entry], parts: set[str]) -> None:
+    """Transcripts of files that are parts, and those that have another name now: the session's id or time changed."""
+    for name in parts:
+        if entries[name].transcript is not None:
+            remove_outputs(str(entries[name].transcript))
+    for name, before in known.items():
+        now = entries.get(name)
+        if before.transcript is not None and now is not None and now.transcript not in (None, before.transcript):
+            remove_outputs(before.transcript)
 
 
 def _parts(entries: dict[str, Entry]) -> set[str]:
@@ -327,13 +395,15 @@ def _parts(entries: dict[str, Entry]) -> set[str]:
     return taken.intersection(entries)
 
 
-def _publish(crew: Crew, root: str, manifest: Manifest, whole: dict[str, Entry], parts: set[str]) -> None:
+def _publish(
+    crew: Crew, root: str, manifest: Manifest, whole: dict[str, Entry], parts: set[str], staged: frozenset[str]
+) -> None:
     """What the data set lacks goes in: new rows by table and partition, on all workers, then the manifest."""
     signatures: dict[str, str] = {}
     new: list[Entry] = []
     for name, entry in whole.items():
         key = key_of(name)
-        if manifest.signatures.get(key) != entry.signature:
+        if not _counts(entry, manifest) and _is_staged(entry, staged):
             signatures[key] = entry.signature
             new.append(entry)
     gone = frozenset(key for key in (*signatures, *map(key_of, parts)) if key in manifest.signatures)

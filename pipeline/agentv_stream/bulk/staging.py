@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from agentv_stream.bulk import object_store
+from agentv_stream.bulk import leaving, object_store
 from agentv_stream.bulk.tables import BATCH_ROWS, TABLES, arrow_schema, to_batch
 from agentv_stream.bulk.unit import Rows
 from agentv_stream.errors import SinkError
@@ -29,6 +29,7 @@ class Staging:
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._folder = Path(tempfile.mkdtemp(prefix=".task-", dir=folder))
+        leaving.temporary(self._folder)
 
     def begin(self) -> None:
         """A unit begins."""
@@ -66,6 +67,7 @@ class Staging:
     def close(self) -> None:
         """Removes what was not published."""
         object_store.remove_tree(str(self._folder))
+        leaving.settled(self._folder)
 
 
 class _Table:

@@ -5,7 +5,11 @@ are not in the data set yet). A later line of a unit replaces an earlier one; fi
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
 
 import msgspec
 from msgspec import Struct, field
@@ -13,9 +17,11 @@ from msgspec import Struct, field
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.unit import Rows, Seen, Unit, Work
 from agentv_stream.bulk.worker import tail_of
-from agentv_stream.errors import AgentvStreamError
+from agentv_stream.errors import AgentvStreamError, SinkError
+from agentv_stream.naming import prepare_folder
 
 FORMAT = "agentv_stream.import_state.v1"
+Begun = Literal["first", "anew", "on"]
 
 
 class Entry(Struct, kw_only=True):
@@ -44,8 +50,11 @@ class Entry(Struct, kw_only=True):
 
 
 class _Recipe(Struct):
+    """How outputs are made, and by which run of the program last."""
+
     format: str
     options: str
+    run: str = ""
 
 
 class _Line(Struct):
@@ -79,19 +88,42 @@ class State:
         self._done = object_store.join(place, "done")
         self._recipe = object_store.join(place, "recipe.json")
 
-    def begin(self, work: Work, resume: bool) -> bool:
-        """Makes the state ready; True where an earlier one is gone on with. Raises: SourceError, SinkError."""
-        wanted = _Recipe(FORMAT, recipe(work))
+    @contextmanager
+    def held(self) -> Generator[None]:
+        """Keeps other imports on this machine away while it is open. Raises: SinkError."""
+        lock = None if object_store.is_url(self.place) else _lock(Path(self.place))
+        try:
+            yield
+        finally:
+            if lock is not None:
+                os.close(lock)
+
+    def begin(self, work: Work, resume: bool) -> "Begun":
+        """Makes the state ready; says what becomes of an earlier one. Raises: SourceError, SinkError."""
+        wanted = _Recipe(FORMAT, recipe(work), work.run)
         known = object_store.read_all(self._recipe)
+        begun: Begun = "first" if known is None else "anew"
         if resume and known is not None:
             try:
-                if msgspec.json.decode(known, type=_Recipe) == wanted:
-                    return True
+                before = msgspec.json.decode(known, type=_Recipe)
+                if (before.format, before.options) == (wanted.format, wanted.options):
+                    begun = "on"
             except msgspec.MsgspecError:
                 pass  # of another version: begin anew
-        object_store.remove_tree(self.place)
+        if begun != "on":
+            for name in ("done", "rows"):
+                object_store.remove_tree(object_store.join(self.place, name))
         object_store.put(self._recipe, msgspec.json.encode(wanted))
-        return False
+        return begun
+
+    def check(self, run: str) -> None:
+        """Raises: SinkError where another import has taken over, on another machine or in a bucket without locks."""
+        try:
+            known = msgspec.json.decode(object_store.read_all(self._recipe) or b"", type=_Recipe)
+        except msgspec.MsgspecError:
+            known = _Recipe("", "")
+        if known.run != run:
+            raise SinkError(self.place, OSError("another import has begun there"))
 
     def entries(self) -> dict[str, Entry]:
         """What is finished, by the unit's name. Raises: SourceError."""
@@ -102,11 +134,19 @@ class State:
             offset = 0
             for line in (object_store.read_all(name) or b"").split(b"\n"):
                 if line:
-                    entry = _decode_entry(line)
-                    entry.place, entry.offset, entry.length = name, offset, len(line)
-                    found[entry.unit.name] = entry
+                    try:
+                        entry = _decode_entry(line)
+                    except msgspec.MsgspecError:
+                        entry = None  # damaged, by a power cut maybe: what it told of is done again
+                    if entry is not None:
+                        entry.place, entry.offset, entry.length = name, offset, len(line)
+                        found[entry.unit.name] = entry
                 offset += len(line) + 1
         return found
+
+    def staged(self) -> frozenset[str]:
+        """The files of rows that wait to go into the data set."""
+        return frozenset(object_store.names_below(object_store.join(self.place, "rows")))
 
     def lines(self, entries: Iterable[Entry]) -> Iterator[tuple[Entry, bytes]]:
         """The whole lines of entries, in the given order. Raises: SourceError."""
@@ -144,13 +184,35 @@ class State:
         object_store.remove_tree(object_store.join(self.place, "rows"))
 
 
+def _lock(place: Path) -> int | None:
+    """The descriptor that holds the lock; None where the system has none. Raises: SinkError."""
+    try:
+        import fcntl
+    except ImportError:  # not here
+        return None
+    try:
+        prepare_folder(place)
+        lock = os.open(place / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise SinkError(str(place), error) from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(lock)
+        raise SinkError(str(place), OSError("another import is at work there")) from error
+    except OSError:  # a file system without locks
+        os.close(lock)
+        return None
+    return lock
+
+
 def unchanged(unit: Unit, entry: Entry) -> bool:
     """Whether a unit is still what it was when it was finished: size, time, last bytes, sub-agents' files."""
     if entry.error is not None or (unit.size, unit.mtime_ns) != (entry.unit.size, entry.unit.mtime_ns):
         return False
     try:
-        if any((s.size, s.mtime_ns) != object_store.stat(s.path) for s in entry.companions):
+        if any((s.size, s.mtime_ns) != object_store.stat(s.place) for s in entry.companions):
             return False
-        return unit.session is not None or tail_of(unit.source, unit.size) == entry.tail
+        return unit.session is not None or tail_of(unit.place, unit.size) == entry.tail
     except (AgentvStreamError, OSError):
         return False

@@ -15,12 +15,14 @@ from agentv_stages.message import Message
 from agentv_stages.result import Observer
 from agentv_stages.sinks import dead_letters
 from agentv_stages.sinks.transcript import Identity, TranscriptRows, patch, totals_members
-from agentv_stream.bulk import object_store
+from agentv_stream.bulk import leaving, object_store
 from agentv_stream.errors import SinkError
 from agentv_stream.naming import prepare_folder, safe_part, stem
 
 PATIENCE = 64  # records after which the first row no longer waits for the model's name
 WRITE_BYTES = 1024 * 1024
+SUFFIX = ".transcript.jsonl"
+_DEAD = ".dead-letters.jsonl"
 
 
 class Transcript:
@@ -70,7 +72,7 @@ class Transcript:
         patched = None
         if self._rows.rows:
             patched = patch(totals_members(totals.tokens(), totals.cost_usd, totals.duration_ms))
-        place = object_store.join(self._folder, f"{self._stem}.transcript.jsonl")
+        place = object_store.join(self._folder, self._stem + SUFFIX)
         if self._local is None:
             data = b"".join(self._parts)
             if patched is not None:
@@ -86,18 +88,22 @@ class Transcript:
             except OSError as error:
                 raise SinkError(str(self._local), error) from error
             object_store.put_file(self._local, place)
+            leaving.settled(self._local)
         self.path = place
         self.outputs.append(place)
         if self._faults:
-            self.dead_letters = object_store.join(self._folder, f"{self._stem}.dead-letters.jsonl")
+            self.dead_letters = object_store.join(self._folder, self._stem + _DEAD)
             object_store.put(self.dead_letters, b"".join(self._faults))
             self.outputs.append(self.dead_letters)
+        elif not object_store.is_url(self._folder):
+            object_store.remove(object_store.join(self._folder, self._stem + _DEAD))  # of an earlier, worse state
 
     def abandon(self) -> None:
         """The session could not be read to its end: nothing of it stays."""
         self._leave()
         if self._local is not None:
             self._local.unlink(missing_ok=True)
+            leaving.settled(self._local)
 
     def __getstate__(self) -> dict[str, Any]:
         """Another process goes on writing: it opens the file itself."""
@@ -145,6 +151,7 @@ class Transcript:
                 prepare_folder(Path(folder))
             self._file, name = tempfile.mkstemp(prefix=".transcript-", suffix=".tmp", dir=folder)
             self._local = Path(name)
+            leaving.temporary(self._local)
         elif self._file is None:
             self._file = os.open(self._local, os.O_WRONLY)
             os.lseek(self._file, 0, os.SEEK_END)
@@ -180,3 +187,11 @@ class Transcript:
         object_store.put(place, data)
         self.outputs.append(place)
         return f"{name}.dead/{fault.offset}.bin"
+
+
+def remove_outputs(transcript: str) -> None:
+    """Removes a transcript and the dead letters beside it. Raises: SinkError."""
+    stem = transcript.removesuffix(SUFFIX)
+    object_store.remove(transcript)
+    object_store.remove(stem + _DEAD)
+    object_store.remove_tree(f"{stem}.dead")

@@ -3,6 +3,7 @@
 All of it can be pickled and written as JSON: a task travels to another process or another machine.
 """
 
+import os
 from typing import Literal
 
 from msgspec import Raw, Struct, field
@@ -11,11 +12,21 @@ from agentv_stages.event import NULL
 from agentv_stages.merge import By, Summary
 
 
+def told(place: str) -> tuple[str, bytes | None]:
+    """How a path is told, in UTF-8, and its bytes where that does not give it back."""
+    try:
+        place.encode()
+    except UnicodeEncodeError:
+        return place.encode("utf-8", "backslashreplace").decode(), os.fsencode(place)
+    return place, None
+
+
 class Unit(Struct, frozen=True):
     """One session: the whole of a file or object, or a session of a store (`session`).
 
     `source` is an absolute path or a URL. `mtime_ns` 0: the time of an object that has none. `position` orders units.
     `met` marks a file that nobody named: it was met in a folder, and need not be a session at all.
+    `raw` is the path as bytes where it is no UTF-8, which JSON and Parquet cannot hold; `source` shows `\\udcXX` then.
     """
 
     source: str
@@ -24,6 +35,12 @@ class Unit(Struct, frozen=True):
     mtime_ns: int = 0
     session: str | None = None
     met: bool = False
+    raw: bytes | None = None
+
+    @property
+    def place(self) -> str:
+        """The path or URL to open."""
+        return self.source if self.raw is None else os.fsdecode(self.raw)
 
     @property
     def name(self) -> str:
@@ -70,6 +87,12 @@ class Seen(Struct, frozen=True):
     path: str
     size: int
     mtime_ns: int
+    raw: bytes | None = None
+
+    @property
+    def place(self) -> str:
+        """The path or URL to open."""
+        return self.path if self.raw is None else os.fsdecode(self.raw)
 
 
 class Rows(Struct, frozen=True):

@@ -22,7 +22,7 @@ from agentv_stream.bulk import object_store, tables
 from agentv_stream.bulk.listing import RememberingFolder
 from agentv_stream.bulk.staging import Staging
 from agentv_stream.bulk.transcripts import Transcript
-from agentv_stream.bulk.unit import Done, Report, Seen, Separate, Task, Unit, Work
+from agentv_stream.bulk.unit import Done, Report, Seen, Separate, Task, Unit, Work, told
 from agentv_stream.errors import AgentvStreamError
 from agentv_stream.naming import safe_part
 from agentv_stream.summary import SessionReader, without_collector
@@ -103,10 +103,10 @@ class Worker:
             session.read()
         except AgentvStreamError as error:
             session.abandon()
-            return Done(unit=unit, error=str(error), kind=type(error).__name__, records=done.records)
+            return Done(unit=unit, error=told(str(error))[0], kind=type(error).__name__, records=done.records)
         except Exception as error:  # one log that we fail on must not end the run; the report names it as our bug
             session.abandon()
-            return Done(unit=unit, error=f"bug: {type(error).__name__}: {error}", kind="Bug")
+            return Done(unit=unit, error=told(f"bug: {type(error).__name__}: {error}")[0], kind="Bug")
         return done
 
 
@@ -127,7 +127,7 @@ class Session:
         if worker.staging is not None:
             worker.staging.begin()  # before anything can fail: else `abandon` would take the rows of the unit before
         reader = SessionReader(
-            _pieces(unit), unit.source, work.provider, work.watch, folder=worker.folder, read=object_store.pieces
+            _pieces(unit), unit.place, work.provider, work.watch, folder=worker.folder, read=object_store.pieces
         )
         if work.transcripts is not None:
             folder = work.transcripts.replace("{provider}", safe_part(reader.provider.name))
@@ -198,7 +198,7 @@ class Session:
             else:
                 worker.report.summary.merge(summary)
         if work.state is not None and unit.session is None:
-            done.tail = tail_of(unit.source, unit.size)
+            done.tail = tail_of(unit.place, unit.size)
 
     def _stage(self, staging: Staging, batch: Batch, key: str) -> None:
         most = self.worker.work.text_chars
@@ -232,8 +232,8 @@ class Session:
 
 def _pieces(unit: Unit) -> Iterator[bytes]:
     if unit.session is None:
-        return object_store.pieces(unit.source)
-    return _stored(unit.source, unit.session)
+        return object_store.pieces(unit.place)
+    return _stored(unit.place, unit.session)
 
 
 def _stored(source: str, session: str) -> Iterator[bytes]:
@@ -250,10 +250,11 @@ def _may_be_part(reader: SessionReader) -> bool:
 
 
 def _seen(path: str) -> Seen:
+    shown, raw = told(path)
     try:
-        return Seen(path, *object_store.stat(path))
+        return Seen(shown, *object_store.stat(path), raw)
     except AgentvStreamError:
-        return Seen(path, 0, 0)
+        return Seen(shown, 0, 0, raw)
 
 
 def read_report(data: bytes) -> Report:

@@ -8,7 +8,9 @@ from typing import Any
 from agentv_stages.merge import DIMENSIONS, By, Figures, Summary
 from agentv_stages.visible import visible
 from agentv_stream.bulk.run import Outcome, summarize_groups
-from agentv_stream.cli.importing import INTERRUPTED, MOST_SHOWN, exit_code, number, with_listed, write_json
+from agentv_stream.cli.importing import MOST_SHOWN, exit_code, number, with_listed, write_json
+from agentv_stream.cli.interrupting import exit_code as ended_by
+from agentv_stream.cli.interrupting import interruptible
 from agentv_stream.cli.progress import Progress
 from agentv_stream.cli.telling import say, to_stdout
 from agentv_stream.errors import AgentvStreamError, UsageError
@@ -31,7 +33,7 @@ def show_figures(
             from agentv_stream.bulk.plots import check_plot
 
             check_plot(plot)
-        with Progress(quiet) as progress:
+        with interruptible(), Progress(quiet) as progress:
             outcome = summarize_groups(
                 with_listed(sources),
                 by=dimension,
@@ -52,8 +54,8 @@ def show_figures(
     except AgentvStreamError as error:
         say(str(error))
         return error.exit_code
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    except KeyboardInterrupt as error:
+        return ended_by(error)
     if not quiet:
         for failure in outcome.failures[:MOST_SHOWN]:
             say(failure.error)

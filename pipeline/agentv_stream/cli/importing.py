@@ -9,9 +9,11 @@ from typing import Any
 import msgspec
 
 from agentv_stages.visible import visible
-from agentv_stream.bulk.find import find_units
+from agentv_stream.bulk.find import Trouble, find_units
 from agentv_stream.bulk.run import Outcome, import_sessions
 from agentv_stream.bulk.unit import Unit
+from agentv_stream.cli.interrupting import exit_code as ended_by
+from agentv_stream.cli.interrupting import interruptible
 from agentv_stream.cli.progress import Progress
 from agentv_stream.cli.telling import say, to_stdout
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_RUN, AgentvStreamError, SinkError, UsageError
@@ -21,7 +23,6 @@ from agentv_stream.settings import from_process
 SCHEMA = "agentv_stream.import_report.v1"
 PLAN_SCHEMA = "agentv_stream.import_plan.v1"
 MOST_SHOWN = 20
-INTERRUPTED = 130
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,12 @@ def import_all(sources: Sequence[str], wanted: Wanted, *, dry_run: bool, json: P
     try:
         names, roots = with_listed(sources), from_process({}).roots
         if dry_run:
-            return _tell_units(find_units(names, wanted.provider, roots), json)
+            trouble: Trouble = []
+            units = find_units(names, wanted.provider, roots, trouble)
+            code = _tell_units(units, json)
+            for _, error in trouble:
+                say(str(error))
+            return EXIT_IO if trouble else code
         if wanted.prices:
             from agentv_stream.prices import check_installed
 
@@ -59,14 +65,14 @@ def import_all(sources: Sequence[str], wanted: Wanted, *, dry_run: bool, json: P
         options = asdict(wanted)
         if wanted.transcripts is wanted.jsonl is wanted.parquet is None:
             options["transcripts"] = ".agentv/logs/{provider}"
-        with Progress(quiet) as progress:
+        with interruptible(), Progress(quiet) as progress:
             outcome = import_sessions(names, **options, roots=roots, on_found=progress.found, on_report=progress.report)
     except AgentvStreamError as error:
         say(str(error))
         return error.exit_code
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
         say("interrupted; the same command with --resume goes on from here")
-        return INTERRUPTED
+        return ended_by(error)
     try:
         if json is not None:
             write_json(json, report_json(outcome))
@@ -191,6 +197,8 @@ def tell(outcome: Outcome) -> None:
         if count:
             said.append(f"{count:,} {what}")
     sys.stderr.write(", ".join(said) + "\n")
+    for note in outcome.notes:
+        sys.stderr.write(f"{note}\n")
     for failure in outcome.failures[:MOST_SHOWN]:
         sys.stderr.write(f"  {visible(failure.error, 300)}\n")
     if len(outcome.failures) > MOST_SHOWN:

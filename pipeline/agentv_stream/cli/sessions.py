@@ -61,7 +61,7 @@ def sessions(
 ) -> None:
     """List sessions: id, agent, project, when, size, model, first prompt."""
     from agentv_stream.cli.listing import list_sessions
-    from agentv_stream.cli.telling import say, to_stdout
+    from agentv_stream.cli.telling import to_stdout
     from agentv_stream.errors import AgentvStreamError
 
     try:

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from agentv_stages.fault import Fault
+from agentv_stages.payload import told_path
 
 MOST_INLINE = 64 * 1024
 SCHEMA = "agentv_stream.dead_letter.v1"
@@ -29,7 +30,7 @@ def render(fault: Fault, blob: str | None, length: int | None = None) -> bytes:
     row: dict[str, Any] = {
         "schema_version": SCHEMA,
         "reason": fault.reason,
-        "file": fault.file,
+        "file": told_path(fault.file),
         "row": fault.row,
         "offset": fault.offset,
         "length": fault.length if length is None else length,

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from agentv_stages.message import Message, PairedCall
+from agentv_stages.payload import told_path
 from agentv_stages.result import Observer
 from agentv_stages.times import iso_bytes
 from agentv_stages.totals import Tokens
@@ -61,7 +62,7 @@ class Identity(Struct):
             session_id=session_id,
             format=dialect.name,
             kind="agentv_run" if dialect.live else "imported_transcript",
-            path=path,
+            path=told_path(path) if path is not None else None,
             model=opening.model,
             started_ms=started_ms,
             git_branch=opening.git_branch,

@@ -83,7 +83,7 @@ def companions(path: str, folder: Folder) -> list[Companion]:
     parent, _, name = path.rpartition("/")
     session_id = name[: -len(".jsonl")]
     beside = folder.glob(f"{parent or '.'}/agent-*.jsonl")
-    mark = f'"sessionId":"{session_id}"'.encode()
+    mark = f'"sessionId":"{session_id}"'.encode("utf-8", "surrogateescape")
     found += [p for p in beside if mark in folder.read(p, 4096)]
     return [_companion(p, session_id, folder) for p in found]
 

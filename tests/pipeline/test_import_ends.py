@@ -1,0 +1,122 @@
+"""An import that is ended from outside: at once, with no worker left, nothing half-written, and gone on with later."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from agentv_stream import import_sessions
+from agentv_stream.bulk import relay
+from agentv_stream.errors import SinkError
+from support.made_sessions import claude_session, make_folder, tree
+
+pytest.importorskip("pyarrow", reason="the Parquet extra is not installed")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
+PROGRAM = """
+import sys, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from agentv_stream.cli import main
+sys.argv[0] = "agentv-stream"
+main()
+"""
+
+
+def _workers(of: int) -> list[int]:
+    """The processes of a group, but for its first."""
+    found: list[int] = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit() and int(folder.name) != of:
+            try:
+                state, _, group = (folder / "stat").read_text().rpartition(")")[2].split()[:3]
+            except OSError:
+                continue  # it has ended meanwhile
+            if int(group) == of and state != "Z":
+                found.append(int(folder.name))
+    return found
+
+
+def _end(arguments: list[str], number: signal.Signals) -> tuple[int, str]:
+    """Runs the command, ends it once it has two workers, and waits until the last of them has gone."""
+    command = [sys.executable, "-c", PROGRAM, *arguments]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+        deadline = time.monotonic() + 60
+        while len(_workers(process.pid)) < 2:
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < deadline
+        process.send_signal(number)
+        _, said = process.communicate(timeout=60)
+        while _workers(process.pid):
+            assert time.monotonic() < deadline, "a worker lives on"
+        return process.returncode, said
+
+
+def _hidden(root: Path) -> list[Path]:
+    return [path for path in root.rglob(".*") if path.name != ".gitignore"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_no_worker_outlives_the_command_and_resuming_gives_the_whole(tmp_path: Path, number: signal.Signals) -> None:
+    source, out = tmp_path / "in", tmp_path / "out"
+    make_folder(source, 12)
+    for i in range(8):
+        (source / f"long-{i}.jsonl").write_bytes(claude_session(100 + i, 4000))
+    outputs = ["--out", str(out / "t"), "--parquet", str(out / "d"), "--jsonl", str(out / "s.jsonl")]
+    code, said = _end(["import", str(source), *outputs, "--workers", "2"], number)
+    assert code == (128 + number if number != signal.SIGKILL else -number)
+    assert said == (
+        "agentv-stream: interrupted; the same command with --resume goes on from here\n"
+        if number != signal.SIGKILL
+        else ""
+    )
+    assert not _hidden(out) or number == signal.SIGKILL
+    options = {"transcripts": out / "t", "parquet": out / "d", "jsonl": out / "s.jsonl", "workers": 2}
+    import_sessions([source], resume=True, **options)  # type: ignore[arg-type]
+    resumed = tree(out)
+    out.rename(tmp_path / "resumed")
+    import_sessions([source], **options)  # type: ignore[arg-type]
+    assert resumed == tree(out)
+
+
+def test_stats_and_a_large_log_on_all_cores_end_as_well(tmp_path: Path) -> None:
+    source = tmp_path / "in.jsonl"
+    made = claude_session(1, 3000)
+    with source.open("wb") as file:
+        for _ in range(2 * relay.LEAST_BYTES // len(made) + 1):
+            file.write(made)
+    for arguments in (["stats", str(source)], ["import", str(source), "--out", str(tmp_path / "t")]):
+        code, _ = _end([*arguments, "--workers", "2"], signal.SIGTERM)
+        assert code == 128 + signal.SIGTERM
+    assert not _hidden(tmp_path / "t")
+
+
+def test_two_imports_at_one_place_do_not_mix(tmp_path: Path) -> None:
+    make_folder(tmp_path / "in", 4)
+    out = tmp_path / "d"
+    second: list[str] = []
+
+    def another(found: int, size: int) -> None:
+        try:
+            import_sessions([tmp_path / "in"], parquet=out, engine="serial")
+        except SinkError as error:
+            second.append(str(error))
+
+    outcome = import_sessions([tmp_path / "in"], parquet=out, engine="serial", on_found=another)
+    assert outcome.done == 4
+    assert second == [f"cannot write {out}/_state: another import is at work there"]
+    import_sessions([tmp_path / "in"], parquet=out, engine="serial", resume=True)  # the lock went with the first
+
+
+def test_an_import_that_was_taken_over_publishes_nothing(tmp_path: Path) -> None:
+    """Where there are no locks: in a bucket, or on two machines."""
+    make_folder(tmp_path / "in", 4)
+
+    def taken_over(found: int, size: int) -> None:
+        (tmp_path / "d" / "_state" / "recipe.json").write_text('{"format": "", "options": "", "run": "another"}')
+
+    with pytest.raises(SinkError, match="another import has begun there"):
+        import_sessions([tmp_path / "in"], parquet=tmp_path / "d", engine="serial", on_found=taken_over)
+    assert not (tmp_path / "d" / "_dataset.json").exists()
+    assert [path.name for path in (tmp_path / "d").iterdir()] == ["_state"]
