@@ -79,6 +79,18 @@ def test_subtypes_that_carry_nothing_are_counted_by_name(subtype: str) -> None:
     assert tell(line("system", subtype=subtype, content="x")).ignored == {f"system/{subtype}": 1}
 
 
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (line("system", subtype="model_fallback", content="Opus goes on."), "Opus goes on."),
+        (line("system", subtype="instruction_size_warning"), "the instruction files are large"),
+        (line("ended-by-model"), "the model ended the session"),
+    ],
+)
+def test_what_newer_versions_tell_a_person_is_a_notification(value: dict[str, Any], message: str) -> None:
+    assert only(tell(value), Notification).message == message
+
+
 ATTACHMENTS = (
     "hook_success hook_additional_context plan_mode plan_mode_exit auto_mode todo_reminder skill_listing "
     "agent_listing_delta deferred_tools_delta environment model date session_context remote_session_change "

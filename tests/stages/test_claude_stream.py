@@ -110,6 +110,8 @@ TOLD = [
     (system("task_started", task_id="a", tool_use_id="t", description="look", task_type="local_agent"), "info"),
     (system("task_notification", task_id="a", status="completed", output_file="", summary="s"), "info"),
     (system("permission_denied", tool_name="Bash", tool_use_id="t"), "warning"),
+    (system("model_fallback", content="Another model goes on.", originalModel="a", fallbackModel="b"), "warning"),
+    (system("turn_preempted", reason="rapid_followup", preempted_by_uuid="u"), "warning"),
     (line("rate_limit_event", rate_limit_info={"status": "rejected", "resetsAt": 1}), "warning"),
     (line("conversation_reset", new_conversation_id="s2", trigger="clear"), "info"),
     (line("tool_use_summary", summary="read files", preceding_tool_use_ids=[]), "debug"),
@@ -304,6 +306,45 @@ def test_the_totals_of_all_models_stand_for_the_session() -> None:
     total = only(tell(value), TokenUsage)
     assert (total.scope, total.covers_streams) == ("session", True)
     assert (total.input, total.cached, total.cache_write, total.output) == (10_100, 7_000, 3_000, 500)
+
+
+def used(plain: int, output: int, cost: float) -> dict[str, Any]:
+    return {"m": {**USED, "inputTokens": plain, "outputTokens": output, "costUSD": cost}}
+
+
+def test_a_resumed_run_spent_what_came_since_its_begin() -> None:
+    """Claude Code 2.1.330 with --continue: `modelUsage` and the cost hold the earlier runs, too."""
+    first = line("result", subtype="success", total_cost_usd=0.7, result_index=0, modelUsage={"m": {
+        "inputTokens": 60, "outputTokens": 300, "cacheReadInputTokens": 7000, "cacheCreationInputTokens": 3000,
+        "costUSD": 0.7}}, model_usage_since_last_result=used(50, 250, 0.2))  # fmt: skip
+    second = line("result", uuid="u-2", subtype="success", total_cost_usd=0.8, result_index=1, modelUsage={"m": {
+        "inputTokens": 65, "outputTokens": 330, "cacheReadInputTokens": 7000, "cacheCreationInputTokens": 3000,
+        "costUSD": 0.8}}, model_usage_since_last_result=used(5, 30, 0.1))  # fmt: skip
+    given = lines(first, second)
+    told = usages(pushed(STREAM, given).events)
+    assert [(u.input, u.cached, u.cache_write, u.output, u.cost_usd) for u in told] == [
+        (5050, 3500, 1500, 250, 0.2),
+        (5055, 3500, 1500, 280, 0.3),
+    ]
+    assert [e.cost_usd for e in pushed(STREAM, given).events if isinstance(e, SessionEnd)] == [0.2, 0.3]
+    check_laws(STREAM, given)
+
+
+def test_a_run_of_its_own_spent_what_its_totals_say() -> None:
+    value = line("result", subtype="success", total_cost_usd=0.2, result_index=0, modelUsage=used(50, 250, 0.2),
+                 model_usage_since_last_result=used(50, 250, 0.2))  # fmt: skip
+    assert [(u.input, u.cost_usd) for u in usages(pushed(STREAM, lines(value)).events)] == [(5050, 0.2)]
+
+
+def test_a_notice_whose_message_is_a_string_is_taken_whole() -> None:
+    why = "This command requires approval"
+    given = lines(system("permission_denied", tool_name="Bash", tool_use_id="t", message=why))
+    stage, batch = Decode(STREAM, DecodeContext("log")), Batch("log", records=given)
+    stage.push(batch)
+    assert [e.message for e in batch.events if isinstance(e, Notification)] == [f"permission denied for Bash: {why}"]
+    assert batch.faults == []
+    with pytest.raises(msgspec.ValidationError):
+        pushed(STREAM, lines(line("assistant", message="a string")))
 
 
 def test_without_model_usage_the_results_usage_is_a_segment() -> None:

@@ -6,7 +6,7 @@ One line holds one block of a message or a few; every line of a message repeats 
 import re
 from collections.abc import Iterable, Sequence
 
-from msgspec import Raw, Struct, ValidationError
+from msgspec import Raw, Struct, ValidationError, structs
 
 from agentv_stages.batch import Batch
 from agentv_stages.event import (
@@ -227,6 +227,27 @@ def session_usage(source: Source, by_model: dict[str, ModelUsage], cost: float |
         True,
         True,
         cost,
+    )
+
+
+def less(total: TokenUsage, part: TokenUsage) -> TokenUsage:
+    """A session's total without a part of it; a figure that only one of them has stays as it is."""
+
+    def rest(of: int | None, without: int | None) -> int | None:
+        return of if of is None or without is None else max(of - without, 0)
+
+    cost = total.cost_usd
+    if cost is not None and part.cost_usd is not None:
+        cost = round(cost - part.cost_usd, 10)  # without the noise of binary fractions
+    return structs.replace(
+        total,
+        input=rest(total.input, part.input),
+        cached=rest(total.cached, part.cached),
+        cache_write=rest(total.cache_write, part.cache_write),
+        cache_write_1h=rest(total.cache_write_1h, part.cache_write_1h),
+        output=rest(total.output, part.output),
+        reasoning=rest(total.reasoning, part.reasoning),
+        cost_usd=cost,
     )
 
 

@@ -1,6 +1,6 @@
 """Claude Code sessions on disk: lines of `~/.claude/projects/<project>/<session>.jsonl` to events.
 
-Source: Claude Code 1.0 to 2.1.329. There is no `init` and no `result` here; a run has ended when an answer stopped by
+Source: Claude Code 1.0 to 2.1.330. There is no `init` and no `result` here; a run has ended when an answer stopped by
 itself. File order is kept: `parentUuid` is no faithful order where calls ran in parallel.
 """
 
@@ -34,6 +34,7 @@ from agentv_stages.providers.claude.blocks import (
     user_blocks,
     user_string,
 )
+from agentv_stages.providers.claude.subtypes import INTERNAL_SUBTYPES, TOLD_SUBTYPES
 from agentv_stages.providers.claude.wire import (
     ApiMessage,
     MetaLine,
@@ -50,11 +51,14 @@ QUIET_TYPES = frozenset(
      "mode", "permission-mode", "worktree-state", "relocated", "continued-in", "derived-from", "attribution-snapshot",
      "speculation-accept", "content-replacement", "marble-origami-commit", "marble-origami-snapshot",
      "history-suppression", "data-flow-records", "atis-latch", "tools-used", "api-request", "api-request-shape",
-     "api-request-blob", "bridge-session")
+     "api-request-blob", "bridge-session", "api-request-resumed", "artifact-autoreact-ledger",
+     "artifact-comment-monitor", "data-flow-incomplete", "dev-mods", "fork-context-ref", "frame-link", "host-row",
+     "hybrid-organization", "isolation-latch", "memory-mode", "observer-ref", "repl-mode", "resume-head-vouch",
+     "session-owner")
 )  # fmt: skip
 _ROOT = b'"parentUuid":null'
 _GOES_ON = b'"logicalParentUuid"'  # a compaction: what comes has no parent and goes on all the same
-QUIET_SUBTYPES = frozenset(("memory_saved", "agents_killed", "bridge_status", "file_snapshot"))
+QUIET_SUBTYPES = INTERNAL_SUBTYPES | {"memory_saved", "agents_killed", "bridge_status", "file_snapshot"}
 FINAL_STOPS = frozenset(("end_turn", "stop_sequence", "max_tokens", "refusal"))
 PLACEHOLDER = 8  # message_start says 1 to 8 output tokens; no finished answer of the old logs is shorter
 
@@ -219,6 +223,8 @@ class SessionDecoder:
         elif kind == "pr-link":
             said = f"PR #{line.prNumber} linked: {line.prUrl}"
             event = Notification(_renamed(source, _generated(record.data)), "", "pr-link", said)
+        elif kind == "ended-by-model":
+            event = Notification(_renamed(source, _generated(record.data)), "", kind, "the model ended the session")
         elif kind == "cost-state":
             if line.modelUsage:
                 event = session_usage(source, line.modelUsage, line.totalCostUSD)
@@ -258,6 +264,8 @@ class SessionDecoder:
             text, level = f"retry {line.retryAttempt or '?'} of {line.maxRetries or '?'}", "warning"
         elif name in ("informational", "away_summary"):
             pass
+        elif name in TOLD_SUBTYPES:
+            text, level = text or TOLD_SUBTYPES[name], "warning"
         elif not name and text:
             name = "informational"  # version 1 had no subtypes: warnings about limits, models that were changed
         elif name in QUIET_SUBTYPES:

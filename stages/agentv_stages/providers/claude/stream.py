@@ -1,11 +1,13 @@
 """Claude Code stream-json: lines of `claude -p … --output-format stream-json --verbose` to events.
 
-Also the single object of `--output-format json`. Source: Claude Code 1.0.128 to 2.1.329.
+Also the single object of `--output-format json`. Source: Claude Code 1.0.128 to 2.1.330.
 Every line of an API message carries its own blocks and repeats its usage; with partial messages the deltas come before
 the whole block, which is the one that counts. Lines of a sub-agent bear the id of the call that started it.
 """
 
-from msgspec import Raw, Struct, field
+import re
+
+from msgspec import Raw, Struct, ValidationError, field
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import (
@@ -26,13 +28,16 @@ from agentv_stages.providers.claude.blocks import (
     SYNTHETIC_MODEL,
     Seen,
     assistant_blocks,
+    less,
     read_usage,
     session_usage,
     token_usage,
     user_blocks,
     user_string,
 )
+from agentv_stages.providers.claude.subtypes import INTERNAL_SUBTYPES, TOLD_SUBTYPES
 from agentv_stages.providers.claude.wire import (
+    ModelUsage,
     StreamLine,
     SystemLine,
     decode_head,
@@ -59,17 +64,21 @@ QUIET_SUBTYPES = frozenset(
     ("status", "hook_started", "hook_progress", "files_persisted", "task_progress", "task_updated",
      "background_tasks_changed", "thinking_tokens", "session_state_changed", "memory_recall", "mirror_error",
      "session_writes_lost", "elicitation_complete", "control_request_progress", "plugin_install",
-     "worker_shutting_down", "commands_changed", "post_turn_summary", "task_summary", "session_metadata")
+     "worker_shutting_down", "commands_changed", "post_turn_summary", "task_summary", "session_metadata",
+     *INTERNAL_SUBTYPES)
 )  # fmt: skip
+_NOTICE = re.compile(rb'\s*\{\s*"type"\s*:\s*"system"')
 ABORTED = ("aborted_streaming", "aborted_tools")
 
 
 class StreamState(Struct):
-    """What is remembered between lines. `reset`: the next session is this one, begun anew."""
+    """What is remembered between lines. `reset`: the next session is this one, begun anew. `earlier`: what runs
+    before this one spent, where the totals go on counting in a resumed session."""
 
     session_id: str | None = None
     reset: bool = False
     partial_id: str = ""
+    earlier: TokenUsage | None = None
     main: Seen = field(default_factory=Seen)
     others: Seen = field(default_factory=Seen)
 
@@ -82,7 +91,14 @@ class StreamDecoder:
         self.state = StreamState()
 
     def decode(self, record: Record, batch: Batch) -> None:
-        line = decode_stream(record.data)
+        try:
+            line = decode_stream(record.data)
+        except ValidationError:
+            # A notice's `message` may be a plain string; messages of the conversation are objects.
+            if not _NOTICE.match(record.data):
+                raise
+            self._system(decode_system(record.data), record, batch)
+            return
         kind = line.type
         if line.message is not None:
             if kind == "assistant":
@@ -229,7 +245,15 @@ class StreamDecoder:
             window = max((m.context_window or 0 for m in line.modelUsage.values()), default=0)
             if window:
                 batch.events.append(SessionInfo(source, "", context_window=window))
-            batch.events.append(session_usage(source, line.modelUsage, cost))
+            spent = session_usage(source, line.modelUsage, cost)
+            if line.result_index == 0 and line.model_usage_since_last_result is not None:
+                since = line.model_usage_since_last_result
+                own = session_usage(source, since, _cost(since))
+                self.state.earlier = less(spent, own) if spent.input != own.input else None
+            if self.state.earlier is not None:
+                spent = less(spent, self.state.earlier)
+                cost = spent.cost_usd
+            batch.events.append(spent)
         elif line.usage is not None and (line.usage.input_tokens or line.usage.output_tokens):
             key = line.uuid or f"result{record.row}"
             usage = token_usage(source, key, line.usage, None, True)
@@ -272,6 +296,11 @@ class StreamDecoder:
             batch.events.append(Notification(source, "", kind, line.summary or "", "debug"))
 
 
+def _cost(by_model: dict[str, ModelUsage]) -> float | None:
+    known = [m.cost_usd for m in by_model.values() if m.cost_usd is not None]
+    return sum(known) if known else None
+
+
 def _short(raw: Raw) -> str:
     if not raw:
         return ""
@@ -293,9 +322,12 @@ def _tell(name: str, line: SystemLine) -> tuple[str, Level] | None:
     if name == "task_notification":
         return f"task {line.status or 'ended'}: {line.summary or ''}", "info"
     if name == "permission_denied":
-        return f"permission denied for {line.tool_name or 'a tool'}", "warning"
+        why = _short(line.message)
+        return f"permission denied for {line.tool_name or 'a tool'}{': ' if why else ''}{why}", "warning"
     if name in ("informational", "notification", "local_command_output", "local_command"):
         return _short(line.content or line.text or line.message), "info"
     if name.startswith("model_refusal"):
         return "the model refused", "warning"
+    if name in TOLD_SUBTYPES:
+        return _short(line.content or line.message) or TOLD_SUBTYPES[name], "warning"
     return None

@@ -3,6 +3,7 @@
 from agentv_stages.tools import ToolTable, plain, row, rows
 
 NOW = "Claude Code 2.1, recordings and documentation"
+DECLARED = "Claude Code 2.1.330, the types of its tools' inputs"
 EARLIER = "Claude Code 1.x and 2.0, recordings and documentation"
 FIRST = "Claude Code, first names; documentation only"
 
@@ -36,5 +37,9 @@ TABLE = ToolTable(
         *plain(NOW, "other", "CronCreate", "CronDelete", "CronList", "ScheduleWakeup", "ReportFindings", "Artifact"),
         *plain(NOW, "other", "StructuredOutput", "ListMcpResourcesTool", "Config", "Sleep", "PushNotification"),
         row("ReadMcpResourceTool", "ReadMcpResourceTool", NOW, "read"),
+        *plain(DECLARED, "read", "ReadMcpResourceDirTool", "ReadNotifications"),
+        *plain(DECLARED, "plan", "ProposeGoal", "ProposeSkills"),
+        *plain(DECLARED, "ask", "ShowOnboardingRolePicker", "OfferChromeSetup"),
+        *plain(DECLARED, "other", "RefreshMcpTools", "SendFeedback", "ClaudeDesign", "Projects"),
     )
 )

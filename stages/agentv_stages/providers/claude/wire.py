@@ -1,6 +1,6 @@
 """Wire shapes of Claude Code, both dialects: only the fields that are used; payloads stay raw.
 
-Source: Claude Code 1.0 to 2.1.329, stream-json and on-disk sessions.
+Source: Claude Code 1.0 to 2.1.330, stream-json and on-disk sessions.
 """
 
 from typing import TypeAlias
@@ -114,6 +114,7 @@ class ModelUsage(Struct, gc=False, rename="camel"):
     cache_creation_input_tokens: int | None = None
     thinking_tokens: int | None = None
     context_window: int | None = None
+    cost_usd: float | None = field(name="costUSD", default=None)
     cache_creation_ephemeral_1h_input_tokens: int | None = field(
         name="cacheCreationEphemeral1hInputTokens", default=None
     )
@@ -132,6 +133,8 @@ class ResultLine(Struct, gc=False):
     cost_usd: float | None = None
     usage: Usage | None = None
     modelUsage: dict[str, ModelUsage] | None = None
+    model_usage_since_last_result: dict[str, ModelUsage] | None = None
+    result_index: int | None = None
     terminal_reason: str | None = None
     result: Raw = ABSENT
     errors: Raw = ABSENT

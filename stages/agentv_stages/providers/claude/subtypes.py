@@ -1,0 +1,30 @@
+"""Subtypes of Claude's `system` records that come up in few sessions, as its bundle lists them.
+
+Source: Claude Code 2.1.330, `{type:"system",subtype:"…"}` in its program; most are for the apps around it.
+"""
+
+TOLD_SUBTYPES = {
+    "code_change_published": "a code change was published",
+    "file_attachments_missing": "attached files are missing",
+    "instruction_size_warning": "the instruction files are large",
+    "late_allow_not_run": "a permission came too late; the call was not run",
+    "model_consent_fallback": "another model goes on",
+    "model_fallback": "another model goes on",
+    "permission_retry": "permission was given; the call is tried again",
+    "scheduled_task_fire": "a scheduled task begins",
+    "turn_preempted": "the next prompt ended the turn",
+}
+"""Subtype -> what is told where the record brings no text of its own."""
+
+INTERNAL_SUBTYPES = frozenset(
+    (
+        *("bridge_state", "checkpoint_done", "cloud_session_delta", "cloud_session_status", "dev_intent"),
+        *("feedback_draft_queued", "inherited_asks_settled", "peer_message_hold", "per_turn_effort_changed"),
+        *("permission_check_status", "placed", "rewind_stand_in", "session_title_changed", "shell_cwd"),
+        *("start_folder", "task_list_statuses", "tool_host_result", "turn_began_before_init"),
+        *("turn_handoff_available", "turn_starting", "upgrade_relay_marker", "vcs_state_changed", "voice_call_talk"),
+        *("ui_focus", "ui_invalidate", "ui_log", "ui_notify", "ui_notify_cancel", "ui_panes", "ui_placed"),
+        *("ui_scroll", "ui_status", "ui_toast"),
+    )
+)
+"""Subtypes that say nothing of the work."""
