@@ -4,7 +4,7 @@ import io
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import anyio
+import anyio.lowlevel
 import pytest
 from anyio import wait_all_tasks_blocked
 
@@ -35,6 +35,8 @@ async def said(data: bytes, folder: Path) -> list[str]:
     async def pieces() -> AsyncIterator[bytes]:
         for line in data.splitlines(keepends=True):
             yield line
+            for _ in range(20):  # an agent that waits until every stage has seen it
+                await anyio.lowlevel.checkpoint()
 
     watcher = Said()
     session = StreamSession(BytesSource(pieces()), Settings(out=folder), watchers=[watcher])
