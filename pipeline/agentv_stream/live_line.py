@@ -42,7 +42,7 @@ class LiveLine:
             return "waiting for the first records …" if not self.session.saw_bytes else "reading …"
         figures, totals = observer.stats.figures, observer.totals
         tools = sorted(figures.by_tool().items(), key=lambda item: -item[1])[:5]
-        parts = [f"turn {observer.stats.turns}", f"{figures.calls} calls"]
+        parts = [f"turn {observer.stats.turns}", f"{figures.calls} call{'s' if figures.calls != 1 else ''}"]
         if tools:
             parts[-1] += " (" + " ".join(f"{name} {n}" for name, n in tools) + ")"
         running = self._open_calls()
@@ -59,7 +59,7 @@ class LiveLine:
             parts.append(f"first edit turn {figures.first_edit_turn}")
         faults = sum(observer.counters.faults.values())
         if faults:
-            parts.append(f"{faults} faults")
+            parts.append(f"{faults} fault{'s' if faults > 1 else ''}")
         return " · ".join(parts)
 
     def _open_calls(self) -> list[str]:

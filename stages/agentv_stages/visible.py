@@ -4,20 +4,50 @@ import re
 import unicodedata
 
 _PLAIN = re.compile(r"[ -~]*")
+_NARROW = re.compile("[ -~\u00a1-\u02ff\u2010-\u2027\u2030-\u205e\u2190-\u22ff\u2500-\u25fc\u2713-\u2718]*")
 
 
 def visible(text: str, width: int | None = None) -> str:
-    """One line of printable text, at most `width` characters, a cut marked by an ellipsis.
+    """One line of printable text, at most `width` columns of a terminal, a cut marked by an ellipsis.
 
     Line ends show as `⏎`, tabs as blanks, other control and format characters (escapes, bidi overrides) as `\\x1b`.
     """
-    if width is not None and len(text) > width * 4:
+    longer = width is not None and len(text) > width * 4
+    if width is not None and longer:
         text = text[: width * 4]
     if not _PLAIN.fullmatch(text):
         text = "".join(c if c.isprintable() and unicodedata.category(c) != "Cf" else _shown(c) for c in text)
-    if width is not None and len(text) > width:
-        return text[: max(width - 1, 0)] + "…"
-    return text
+    if width is None or (columns(text) <= width and not longer):
+        return text
+    return text[: fitting(text, max(width - 1, 0))] + "…"
+
+
+def padded(text: str, width: int) -> str:
+    """As `visible`, with blanks up to `width` columns: a cell of a table."""
+    shown = visible(text, width)
+    return shown + " " * (width - columns(shown))
+
+
+def columns(text: str) -> int:
+    """How many columns of a terminal a printable text takes: letters of East Asia and emoji two, accents none."""
+    return len(text) if _NARROW.fullmatch(text) else sum(map(_columns, text))
+
+
+def fitting(text: str, width: int) -> int:
+    """How many characters of a text fit into so many columns."""
+    used = 0
+    for n, char in enumerate(text):
+        used += _columns(char)
+        if used > width:
+            return n
+    return len(text)
+
+
+def _columns(char: str) -> int:
+    if unicodedata.east_asian_width(char) in "WF":
+        return 2
+    # U+FE0F makes an emoji of the sign before it, which then takes two.
+    return 0 if unicodedata.category(char) in ("Mn", "Me") and char != "\ufe0f" else 1
 
 
 def _shown(char: str) -> str:

@@ -69,7 +69,7 @@ async def test_of_many_open_calls_three_are_named(tmp_path: Path) -> None:
 
 
 async def test_faults_are_told(tmp_path: Path) -> None:
-    assert (await said(b"".join([*LINES[:3], b"noise\n", *LINES[3:]]), tmp_path))[-1].endswith(" · 1 faults")
+    assert (await said(b"".join([*LINES[:3], b"noise\n", *LINES[3:]]), tmp_path))[-1].endswith(" · 1 fault")
 
 
 async def test_what_is_drawn_is_one_printable_line_and_is_taken_away(tmp_path: Path) -> None:

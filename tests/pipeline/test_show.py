@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from agentv_stages.visible import columns
 from agentv_stream.discovery.places import find_roots
-from agentv_stream.discovery.show import LINES_OF_TEXT, show_session
+from agentv_stream.discovery.show import LINES_OF_TEXT, show_session, wrapped
 from agentv_stream.errors import NotALog, SourceError, UsageError
 from support.consuming import SESSION, STREAM
 from support.growing_logs import claude_records
@@ -76,3 +77,12 @@ def test_what_is_no_log_is_told(tmp_path: Path) -> None:
         shown(tmp_path / "notes")
     with pytest.raises(SourceError):
         shown(tmp_path)
+
+
+@pytest.mark.parametrize("width", [20, 21, 33])
+def test_lines_are_broken_by_columns(width: int) -> None:
+    for text in ("日本語のテキスト" * 9, "words and 日本語 of both kinds, " * 5, "é" * 90, "x " * 40 + "日", ""):
+        lines = wrapped(text, width)
+        assert "".join(lines) == text
+        assert all(columns(line) <= width for line in lines)
+    assert wrapped("a wordy line of words é", 12) == ["a wordy ", "line of ", "words é"]

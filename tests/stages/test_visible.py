@@ -5,7 +5,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentv_stages.visible import visible
+from agentv_stages.visible import _NARROW, columns, fitting, padded, visible  # pyright: ignore[reportPrivateUsage]
 
 
 def test_controls_are_shown_and_not_sent() -> None:
@@ -20,6 +20,33 @@ def test_cuts_are_marked() -> None:
 @given(st.text(max_size=200), st.integers(1, 80))
 def test_any_text_becomes_one_printable_line_of_at_most_the_width(text: str, width: int) -> None:
     shown = visible(text, width)
-    assert len(shown) <= width
+    assert columns(shown) <= width
     assert shown.isprintable()
     assert not any(unicodedata.category(c) in ("Cf", "Cc", "Zl", "Zp", "Cs") for c in shown)
+
+
+def test_a_width_counts_columns_of_the_terminal() -> None:
+    assert visible("読み取り", 8) == "読み取り"
+    assert visible("読み取り", 7) == "読み取…"
+    assert visible("読み取り", 6) == "読み…"  # the half of a letter cannot be shown
+    assert visible("cafe\u0301", 4) == "cafe\u0301"
+    assert visible("⚠\ufe0f x", 4) == "⚠\ufe0f x"
+    assert visible("👍👍", 3) == "👍…"
+    assert visible("a" + "\u0301" * 90, 10)[-1] == "…"  # accents on accents: no more than four of a column are sent
+    assert padded("読", 4) + "|" == "読  |"
+    assert padded("ab", 1) == "…"
+
+
+@given(st.text(alphabet=st.characters(codec="utf-8"), max_size=60), st.integers(0, 40))
+def test_what_fits_is_the_longest_beginning_that_does(text: str, width: int) -> None:
+    n = fitting(text, width)
+    assert columns(text[:n]) <= width
+    assert n == len(text) or columns(text[: n + 1]) > width
+
+
+def test_what_is_told_as_narrow_takes_one_column() -> None:
+    """The fast way gives what the slow one does."""
+    for code in range(0x3000):
+        char = chr(code)
+        if _NARROW.fullmatch(char):
+            assert columns(char + "読") == 3, hex(code)

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from agentv_stages.times import iso
-from agentv_stages.visible import visible
+from agentv_stages.visible import padded, visible
 from agentv_stream.errors import UsageError
 from agentv_stream.following.cursor_database import FILE, CursorError, state_folder
 from agentv_stream.following.cursors import CursorStore, SessionRow
@@ -54,7 +54,7 @@ def cursor_lines(state: Path | None, as_json: bool) -> str:
                 continue
             state_of = ",".join(sorted({one.state for one in row.inputs}))
             lines.append(
-                f"{row.id:>6} {row.provider or '?':8} {visible(row.native or '?', 36):36} {state_of:8} "
+                f"{row.id:>6} {row.provider or '?':8} {padded(row.native or '?', 36)} {state_of:8} "
                 f"{sum(one.mark.offset for one in row.inputs):>12} bytes in {len(row.inputs)} files  "
                 f"{facts['committed_at']}  {visible(row.main, 120)}  [{visible(str(facts['consumer']), 60)}]"
             )

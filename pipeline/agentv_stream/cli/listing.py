@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from agentv_stages.visible import visible
+from agentv_stages.visible import padded, visible
 from agentv_stream.cli.roots import told_roots
 from agentv_stream.discovery.discover import Session, cache_file, find_sessions, in_project, only
 from agentv_stream.discovery.discover import tree as as_tree
@@ -56,12 +56,10 @@ def _lines(session: Session, depth: int, tree: bool, width: int) -> list[str]:
     project = Path(header.cwd).name if header.cwd else "?"
     agents = f" +{len(session.subagents)}" if session.subagents else ""
     lead = "  " * depth + ("└ " if depth else "")
-    head = (
-        f"{lead}{visible(session.id, 13):13} {header.provider:8} {age(session.updated_ms):>4} {size(session.size):>6}"
-    )
+    head = f"{lead}{padded(session.id, 13)} {header.provider:8} {age(session.updated_ms):>4} {size(session.size):>6}"
     room = _room(width)
-    model, prompt = visible(header.model or "?", room), visible(header.prompt or header.title or "", 200)
-    text = f"{head} {visible(project, room):{room}} {model:{room}}{agents:>4} {prompt}"
+    prompt = visible(header.prompt or header.title or "", 200)
+    text = f"{head} {padded(project, room)} {padded(header.model or '?', room)}{agents:>4} {prompt}"
     lines = [visible(text, width)]
     if tree:
         for path in session.subagents:

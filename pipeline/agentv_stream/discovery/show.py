@@ -12,7 +12,7 @@ from agentv_stages.message import Message, PairedCall
 from agentv_stages.payload import text_of
 from agentv_stages.result import Result
 from agentv_stages.times import iso
-from agentv_stages.visible import visible
+from agentv_stages.visible import columns, fitting, visible
 from agentv_stream.discovery.discover import cache_file, find_sessions, pick
 from agentv_stream.discovery.header import HeaderCache
 from agentv_stream.discovery.places import Root
@@ -89,13 +89,30 @@ def _text(text: str, width: int, full: bool, indent: str = "    ") -> Iterator[s
     for line in shown:
         room = max(width - len(indent), 20)
         safe = visible(line.rstrip())
-        pieces = textwrap.wrap(safe, room, drop_whitespace=False, break_on_hyphens=False) or [""]
+        pieces = wrapped(safe, room)
         for piece in pieces if full else pieces[:LINES_OF_LINE]:
             yield (indent + piece).rstrip()
         if not full and len(pieces) > LINES_OF_LINE:
             yield indent + "…"
     if len(shown) < len(lines):
         yield f"{indent}… {len(lines) - len(shown)} lines more"
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """A line as lines of at most `width` columns, broken at blanks, else between wide letters, else where it must."""
+    if text.isascii():
+        return textwrap.wrap(text, width, drop_whitespace=False, break_on_hyphens=False) or [""]
+    lines: list[str] = []
+    while (fits := fitting(text, width)) < len(text):
+        blank = text.rfind(" ", 0, fits) + 1
+        cut = blank if blank and text[:fits].isascii() else max(fits, 1)
+        for back in range(cut, max(cut - 20, 0), -1):  # the nearest place where a line may end
+            if text[back - 1] == " " or columns(text[back - 1]) == 2:
+                cut = back
+                break
+        lines.append(text[:cut])
+        text = text[cut:]
+    return [*lines, text]
 
 
 def _call(paired: PairedCall, width: int, full: bool) -> Iterator[str]:
