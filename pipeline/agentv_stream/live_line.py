@@ -1,5 +1,6 @@
 """The live line on standard error: turn, calls by tool, open calls with their age, tokens, cost, first edit."""
 
+import os
 import shutil
 import time
 from typing import TextIO
@@ -10,6 +11,11 @@ from agentv_stages.visible import visible
 from agentv_stream.session import StreamSession
 
 REFRESH_SECONDS = 0.25
+
+
+def can_redraw(stream: TextIO) -> bool:
+    """Whether a line of a stream can be taken back: a terminal, and none that says it knows no such thing."""
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
 class LiveLine:

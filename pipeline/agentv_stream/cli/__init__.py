@@ -90,9 +90,22 @@ def load(name: str) -> Any:
 
 def main() -> None:
     """The entry point of `agentv-stream`."""
+    from agentv_stream.cli.standard_streams import flushed, open_standard_streams, told
+    from agentv_stream.errors import SinkError
+
+    open_standard_streams()
     first = sys.argv[1] if len(sys.argv) > 1 else ""
     app = build([first] if first in COMMANDS else list(COMMANDS))
-    app(args=bare_options(sys.argv[1:]), prog_name="agentv-stream")
+    try:
+        app(args=bare_options(sys.argv[1:]), prog_name="agentv-stream")
+    except SystemExit as done:
+        left = isinstance(done.__context__, BrokenPipeError)  # rich makes 1 of it
+        code = done.code if isinstance(done.code, int) and not left else 0
+    except (BrokenPipeError, SinkError) as error:
+        code = told(error)
+    else:
+        code = 0
+    sys.exit(flushed(code))
 
 
 def bare_options(arguments: list[str]) -> list[str]:

@@ -24,7 +24,7 @@ from agentv_stream.errors import (
     SinkError,
     UsageError,
 )
-from agentv_stream.live_line import LiveLine
+from agentv_stream.live_line import LiveLine, can_redraw
 from agentv_stream.output_file import publish
 from agentv_stream.publish import publish_now
 from agentv_stream.session import Report, StreamSession
@@ -151,7 +151,7 @@ async def _run(source: ByteSource, settings: Settings, live: "LiveCheck | None",
     session = StreamSession(source, settings, watchers=watchers, lists=False)  # they are made while they are written
     if live is not None and live.fail_fast == "close":
         live.stop = session.stop
-    wanted = settings.live if settings.live is not None else sys.stderr.isatty() and not settings.quiet
+    wanted = settings.live if settings.live is not None else can_redraw(sys.stderr) and not settings.quiet
     async with heeded(session.interrupt):
         async with anyio.create_task_group() as tasks:
             if wanted:

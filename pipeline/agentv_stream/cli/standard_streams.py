@@ -1,0 +1,69 @@
+"""Standard output and error of a command: any text can be written, a failure is told as one, none is another file."""
+
+import io
+import os
+import sys
+
+from agentv_stream.cli.telling import quiet_stdout, say
+from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_USAGE, SinkError
+
+
+class _StandardOutput(io.FileIO):
+    """Descriptor 1. Its failure is an error of ours, so that it is told from bugs; it is told once."""
+
+    def __init__(self) -> None:
+        super().__init__(1, "w", closefd=False)
+        self.failed = False
+
+    def write(self, data: object, /) -> int:
+        """Raises: BrokenPipeError without a number, which typer would make exit code 1 of; SinkError."""
+        try:
+            return super().write(data)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] - a buffer
+        except BrokenPipeError:
+            raise BrokenPipeError("the reader of standard output left") from None
+        except OSError as error:
+            if self.failed:
+                return memoryview(data).nbytes  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] - as above
+            self.failed = True
+            raise SinkError("standard output", error) from error
+
+
+def open_standard_streams() -> None:
+    """Makes the streams what the commands expect, however we were started.
+
+    A closed descriptor is filled: else the next file that is opened gets its number, and what goes to standard output
+    is written into it. What cannot be said in the stream's encoding is escaped.
+    """
+    for descriptor, mode in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, mode)  # the lowest free number; the wrong way round, so that its use fails
+    if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison] - it is where it was closed
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - for good
+    if sys.stdout is None or sys.stdout is sys.__stdout__:  # pyright: ignore[reportUnnecessaryComparison] - as above
+        encoding = getattr(sys.stdout, "encoding", "utf-8")
+        sys.stdout = io.TextIOWrapper(
+            io.BufferedWriter(_StandardOutput()),
+            encoding=encoding,
+            errors="backslashreplace",
+            line_buffering=os.isatty(1),
+        )
+
+
+def flushed(code: int) -> int:
+    """Writes what is left for standard output; gives the exit code. A reader that has left is an end, no failure."""
+    try:
+        sys.stdout.flush()
+    except (BrokenPipeError, SinkError) as error:
+        return told(error, code)
+    return code
+
+
+def told(error: BrokenPipeError | SinkError, code: int = EXIT_FINE) -> int:
+    """The exit code for a failure of standard output, behind a command that had `code`."""
+    quiet_stdout()
+    if isinstance(error, BrokenPipeError):
+        return code
+    say(str(error))
+    return code if code == EXIT_USAGE else EXIT_IO
