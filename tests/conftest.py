@@ -3,9 +3,11 @@
 import gc
 import os
 from collections.abc import Iterator
+from itertools import count
 
 import pytest
 
+_NUMBERS = count()
 FOR_TESTS = ("AGENTV_STREAM_CORPUS", "AGENTV_STREAM_AGENTV")
 
 
@@ -15,6 +17,12 @@ def no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in os.environ:
         if name.startswith("AGENTV_STREAM_") and name not in FOR_TESTS:
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(autouse=True)
+def cursors_of_their_own(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Followers keep cursors in the home folder: those of tests stay out of it. The folder is made where it is used."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.getbasetemp() / f"state-{next(_NUMBERS)}"))
 
 
 @pytest.fixture(autouse=True)
