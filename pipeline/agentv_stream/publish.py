@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from agentv_stream.errors import SinkError
+from agentv_stream.files import is_folder
 from agentv_stream.naming import prepare_folder
 
 PRIVATE = 0o600
@@ -22,7 +23,7 @@ def publish_now(path: Path, data: bytes | Iterable[bytes]) -> None:
     Raises: SinkError.
     """
     pieces = (data,) if isinstance(data, bytes) else data
-    if path.is_dir():
+    if is_folder(path):
         raise SinkError(str(path), IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR)))
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:

@@ -17,7 +17,7 @@ from support.consuming import run
         ("providers", "--provider", "\x1b[31m"),
         ("faults", "list", "\x1b[31m"),
         ("faults", "show", "\x1b[31m:1"),
-        ("cursors", "show", "\x1b[31m"),
+        ("cursors", "show", "x", "--state", "\x1b[31m"),
         ("stats", "\x1b[31m"),
         ("check", "\x1b[31m", "x"),
         ("consume", "\x1b[31m"),
