@@ -62,13 +62,13 @@ VERSIONS: Mapping[str, str] = {
     "copilot-session": "0.0.420 to 1.0.102",
     "gemini-stream": "0.61.0",
     "gemini-chat": "0.61.0 and others that the log does not name",
-    "qwen-stream": "0.15.10",
-    "qwen-session": "0.14.0 to 0.21.13",
+    "qwen-stream": "0.15.10, 0.24.4",
+    "qwen-session": "0.14.0 to 0.24.4",
     "pi-stream": "0.73.1, 1.5.2 and others that the log does not name",
     "pi-session": "0.73.1, 1.5.2 and others that the log does not name",
     "opencode-stream": "1.18.33 and others that the log does not name",
     "opencode-export": "1.4.1 to 1.18.33",
-    "acp": "Gemini 0.61.0, Qwen 0.15.10, OpenCode 1.18.33",
+    "acp": "Gemini 0.61.0, Qwen 0.15.10 and 0.24.4, OpenCode 1.18.33",
 }
 """Dialect -> versions of the agent in the recordings that it was tested with; the log does not say it for the rest."""
 

@@ -116,6 +116,13 @@ def test_message_ids_of_the_agent_separate_answers() -> None:
     assert [e.message_id for e in events if isinstance(e, AssistantText)] == ["a", "b"]
 
 
+def test_what_qwen_says_of_its_background_tasks_is_no_answer() -> None:
+    note = chunk('Background agent "a" completed.', _meta={"source": "background_task_completed"})
+    events = events_of(agent("qwen-code"), chunk("Started."), note, end())
+    assert answers(events) == ["Started."]
+    assert [e.message for e in events if isinstance(e, Notification)] == ['Background agent "a" completed.']
+
+
 def test_null_changes_nothing_and_arrays_replace() -> None:
     events = events_of(
         call(title="bash", kind="execute", rawInput={"command": "ls"}, content=shown("old")),

@@ -131,6 +131,123 @@ def test_zero_usage_is_no_usage_and_the_total_covers_all() -> None:
     assert (found[2].input, found[2].output, found[2].covers_streams) == (350, 70, True)
 
 
+def test_a_call_of_the_bridge_is_a_call_of_the_tool_that_it_names() -> None:
+    envelope = {"name": "web_fetch", "arguments": {"url": "http://x"}}
+    odd: tuple[dict[str, Any], ...] = ({"name": "web_fetch"}, {"name": "", "arguments": {}}, {"bogus": 1})
+    bridged = [block("c0", envelope), *(block(f"o{i}", given) for i, given in enumerate(odd))]
+    streamed = events_of(STREAM, lines(INIT, group("a", *bridged, usage=SPENT)))
+    asked = {"functionCall": {"id": "c0", "name": "tool_call", "args": envelope}}
+    on_disk = events_of(SESSION, lines(
+        record("assistant", "a", asked),
+        telemetry("t", function_name="web_fetch", function_args={"url": "http://x"}, duration_ms=7),
+        result("c0", "tool_call", output="page"),
+    ))  # fmt: skip
+    assert [(c.name, c.input) for c in calls(streamed)] == [
+        ("web_fetch", {"url": "http://x"}),
+        *(("tool_call", given) for given in odd),
+    ]
+    assert [(c.name, c.input) for c in calls(on_disk)] == [("web_fetch", {"url": "http://x"})]
+    assert [r.duration_ms for r in results(on_disk)] == [7]
+
+
+def block(call_id: str, given: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "tool_use", "id": call_id, "name": "tool_call", "input": given}
+
+
+def test_notices_of_0_24_are_told_and_name_their_call() -> None:
+    def notice(subtype: str, **data: Any) -> dict[str, Any]:
+        return {"type": "system", "subtype": subtype, "uuid": subtype, "session_id": "s-1", "data": data}
+
+    ended = [text('Background agent "general-purpose: Read calc" completed.')]
+    given = lines(
+        INIT,
+        notice("task_started", task_id="t", tool_use_id="c", description="Read calc"),
+        notice("task_notification", task_id="t", tool_use_id="c", status="completed"),
+        notice("retry", reason="retry", discardedToolCalls=0),
+        notice("session_end"),
+        {"type": "user", "uuid": "u", "message": {"role": "user", "content": ended}},
+    )
+    batch = pushed(STREAM, given)
+    assert batch.unknown == {}
+    assert [(e.name, e.message, e.call_id) for e in batch.events if isinstance(e, Notification)] == [
+        ("task_started", "Read calc", "c"),
+        ("task_notification", "completed", "c"),
+        ("retry", "retry", None),
+    ]
+    assert [e.injected for e in batch.events if isinstance(e, UserText)] == [True]
+
+
+def test_a_failed_command_keeps_its_exit_code() -> None:
+    shown = "Command: exit 3\nOutput: (empty)\nError: (none)\nExit Code: 3\nSignal: (none)\nProcess Group PGID: (none)"
+    assert judged(shown, error=True) == ("error", 3)
+    disk = lines(record("assistant", "a", asks("c", command="x")), result("c", status="error", error=shown))
+    assert [(r.outcome, r.exit_code) for r in results(events_of(SESSION, disk))] == [("error", 3)]
+
+
+def scripted(own: str, parent: str, name: str, **event: Any) -> dict[str, Any]:
+    return telemetry(own, source="code_mode", call_id=own, parent_call_id=parent, function_name=name,
+                     function_args={"command": "x"}, duration_ms=5, **event)  # fmt: skip
+
+
+def test_the_calls_of_a_script_count_and_the_script_only_if_it_made_none() -> None:
+    given = lines(
+        record("assistant", "a1", {"text": "A script."}, asks("s1", "exec", source="…")),
+        scripted("s1:code:1", "s1", "run_shell_command", success=False, error="Output: x\nExit Code: 3"),
+        scripted("s1:code:2", "s1", "grep_search", success=True),
+        telemetry("t", function_name="exec", function_args={"source": "…"}, duration_ms=9),
+        result("s1", "exec", output="Return value: 1"),
+        record("assistant", "a2", asks("s2", "exec", source="return 2")),
+        result("s2", "exec", output="Return value: 2"),
+        record("assistant", "a3", asks("s3", "exec", source="for (;;) {}")),
+    )
+    check_laws(SESSION, given)
+    events = events_of(SESSION, given)
+    assert [(c.name, c.call_id, c.parent_call, c.message_id) for c in calls(events)] == [
+        ("run_shell_command", "s1:code:1", "s1", "a1"),
+        ("grep_search", "s1:code:2", "s1", "a1"),
+        ("exec", "s2", None, "a2"),
+        ("exec", "s3", None, "a3"),
+    ]
+    assert [(r.outcome, r.exit_code, r.duration_ms) for r in results(events)] == [
+        ("error", 3, 5),
+        ("ok", None, 5),
+        ("ok", None, None),
+    ]
+    assert [(e.name, e.message) for e in events if isinstance(e, Notification)] == [("exec", "Return value: 1")]
+
+
+def test_a_sub_agents_file_of_its_own_is_read() -> None:
+    side: dict[str, Any] = {"agentId": "helper-c1", "agentName": "helper", "isSidechain": True, "version": "0.24.4"}
+    gave = {**result("d1", "read_file", output="text"), **side}
+    gave["toolCallResult"] = {"callId": "d1", "durationMs": 211}
+    given = lines(
+        record("user", "u1", {"text": "Read it."}, **side),
+        record("assistant", "a1", {"text": "Reading."}, usageMetadata=META, **side),
+        record("assistant", "a2", asks("d1", "read_file", file_path="x"), **side),
+        gave,
+    )
+    assert best(PROVIDER, given) == ("qwen-session", 1.0)
+    events = events_of(SESSION, given)
+    assert {e.source.stream for e in events} == {"sidechain:helper-c1"}
+    assert [(r.outcome, r.duration_ms) for r in results(events)] == [(None, 211)]
+
+
+def test_records_of_0_24_are_told_or_named() -> None:
+    quiet = ("branch_checkpoint", "turn_result", "session_source", "session_model", "goal_state", "goal_turn_end")
+    given = lines(
+        *(record("system", name, subtype=name, systemPayload={"v": 1}) for name in quiet),
+        record("system", "p", subtype="parent_session", systemPayload={"parentSessionId": "s-0"}),
+        record("system", "b", subtype="background_task_completed", systemPayload={"displayText": "Done."}),
+        record("user", "g", {"text": "Go on."}, subtype="goal_runtime"),
+    )
+    batch = pushed(SESSION, given)
+    assert batch.unknown == {}
+    assert batch.ignored == dict.fromkeys(quiet, 1)
+    assert [e.message for e in batch.events if isinstance(e, Notification)] == ["Done."]
+    assert [e.parent_session_id for e in batch.events if isinstance(e, SessionInfo)][-1] == "s-0"
+    assert [e.injected for e in batch.events if isinstance(e, UserText)] == [True]
+
+
 @pytest.mark.parametrize(
     ("result", "status"),
     [

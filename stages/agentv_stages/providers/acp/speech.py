@@ -11,7 +11,7 @@ from agentv_stages.batch import Batch
 from agentv_stages.event import AssistantText, Level, Notification, Reasoning, Source, UserText
 from agentv_stages.payload import EMPTY_STRING, text_json, text_of
 from agentv_stages.providers.acp import usage, wire
-from agentv_stages.providers.acp.catalogue import FAILURE_TEXT, INFO_TEXT
+from agentv_stages.providers.acp.catalogue import FAILURE_TEXT, INFO_TEXT, NOTES
 from agentv_stages.providers.acp.state import MOST, AcpState, Answer, Held, put
 
 
@@ -34,7 +34,10 @@ def chunk(at: Connection, update: wire.Update, thought: bool, source: Source, ba
     marker = meta is not None and meta.usage is not None
     block = wire.decode_text(update.content) if bytes(update.content)[:1] == b"{" else wire.Text("empty")
     text = text_json(block.text)
-    if text == EMPTY_STRING:
+    if meta is not None and meta.source in NOTES:
+        release(at, batch)
+        batch.events.append(Notification(source, "", str(meta.source), text_of(text)))
+    elif text == EMPTY_STRING:
         if not marker:
             batch.ignore(update.sessionUpdate + ("/empty" if block.type in ("text", "empty") else "/media"))
     elif state.tasks and not marker and (meta is None or meta.parentToolCallId is None):

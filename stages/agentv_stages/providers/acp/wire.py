@@ -66,6 +66,7 @@ class Meta(Struct, gc=False):
 
     toolName: str | None = None
     parentToolCallId: str | None = None
+    source: str | None = None
     usage: Usage | None = None
     quota: Quota | None = None
     claudeCode: ClaudeMeta | None = None

@@ -160,7 +160,7 @@ def assistant(
             if first_byte(arguments) == _STRING:
                 arguments = unwrapped(arguments)
             if block.name == TOOL and not broken:
-                hold(scripts, call_id, Script(source, at, message_id, arguments, parent_call, model), batch)
+                hold(scripts, call_id, Script(TOOL, source, at, message_id, arguments, parent_call, model), batch)
                 continue
             events.append(
                 ToolCall(source, at, message_id, call_id, block.name or "unknown", arguments, parent_call, model)

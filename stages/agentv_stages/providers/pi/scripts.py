@@ -1,4 +1,4 @@
-"""Pi's code mode: the calls that a `codemode` script makes count, and the script itself only if it made none.
+"""Code mode, Pi's and by the same rule Qwen's: the calls that a script makes count; the script does if it made none.
 
 A script is held when the answer asks for it, and is handed on as a call when it has ended without calling a tool.
 The stream shows each inner call as it runs (`parentToolCallId`); a session file lists them in the script's result
@@ -19,8 +19,9 @@ _MOST = 1000
 
 
 class Script(Struct, gc=False):
-    """A script that may still make calls. `made`: it made one, so it is no call itself."""
+    """A script that may still make calls, and the tool that runs it. `made`: it made one, so it is no call itself."""
 
+    name: str
     source: Source
     part: str
     message_id: str
@@ -47,7 +48,7 @@ def let_go(scripts: dict[str, Script], call_id: str, batch: Batch) -> bool:
                 script.part,
                 script.message_id,
                 call_id,
-                TOOL,
+                script.name,
                 script.input,
                 script.parent_call,
                 script.model,
@@ -62,10 +63,10 @@ def let_all_go(scripts: dict[str, Script], batch: Batch) -> None:
         let_go(scripts, call_id, batch)
 
 
-def told(source: Source, call_id: str, content: Raw, is_error: bool | None, batch: Batch) -> None:
+def told(name: str, source: Source, call_id: str, content: Raw, is_error: bool | None, batch: Batch) -> None:
     """What a script that made calls has printed."""
     text = text_of(content) if given(content) else ""
-    batch.events.append(Notification(source, "-script", TOOL, text, "warning" if is_error else "info", call_id))
+    batch.events.append(Notification(source, "-script", name, text, "warning" if is_error else "info", call_id))
 
 
 def listed(script: Script, call_id: str, nested: list[Nested], source: Source, batch: Batch) -> None:

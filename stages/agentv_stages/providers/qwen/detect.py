@@ -26,7 +26,7 @@ def is_session(head: Head) -> float:
     """Claude's envelope around Gemini's parts."""
     best = 0.0
     for line in head:
-        if "sessionId" not in line or "uuid" not in line or "isSidechain" in line:
+        if "sessionId" not in line or "uuid" not in line or ("isSidechain" in line and "agentName" not in line):
             continue
         kind, message = line.get("type"), line.get("message")
         if kind in ("user", "assistant", "tool_result") and isinstance(message, dict) and "parts" in message:

@@ -1,7 +1,8 @@
 """Qwen Code sessions on disk: lines of `~/.qwen/projects/*/chats/*.jsonl` to events.
 
-Source: Qwen Code 0.14 to 0.21. One assistant line is one model answer, in Gemini's parts. Sub-agents have no lines of
-their own: their answers and calls stand in the telemetry, which repeats the main thread's and adds times to its calls.
+Source: Qwen Code 0.14 to 0.24.4. One assistant line is one model answer, in Gemini's parts. Sub-agents have no lines in
+it: their answers and calls stand in the telemetry, which repeats the main thread's and adds times to its calls. From
+0.2x on each also has a file of its own below `subagents/`, in the same form, which is read by itself.
 """
 
 from typing import TypeVar
@@ -27,11 +28,14 @@ from agentv_stages.event import (
     UserText,
 )
 from agentv_stages.foreign import other_session
+from agentv_stages.payload import EMPTY_STRING
 from agentv_stages.provider import DecodeContext
-from agentv_stages.providers.gemini.outcome import SHELL_TOOLS, failure_outcome, success_outcome
+from agentv_stages.providers.gemini.outcome import SHELL_TOOLS, failure_outcome, shell_outcome, success_outcome
+from agentv_stages.providers.pi.scripts import Script, hold, let_all_go, let_go, told
+from agentv_stages.providers.qwen.bridge import asked
 from agentv_stages.providers.qwen.parts import EMPTY, body_of, model_call, read_output
 from agentv_stages.providers.qwen.stream import API_ERROR
-from agentv_stages.providers.qwen.telemetry import Ended, agent_answer, agent_call, agent_of, in_stream
+from agentv_stages.providers.qwen.telemetry import Ended, agent_answer, agent_call, agent_of, in_stream, script_call
 from agentv_stages.providers.qwen.wire import (
     FunctionResponse,
     Payload,
@@ -44,8 +48,8 @@ from agentv_stages.times import parse_iso
 
 LOSSES = (
     "where the session ran over ACP, its last records are missing, and reads and edits that failed are successes",
-    "what sub-agents' tools gave back is not recorded",
-    "thoughts of sub-agents are not recorded",
+    "what sub-agents' tools gave back, and their thoughts, stand in files of their own, if at all",
+    "what the calls of an exec script gave back is not recorded",
     "an answer that an API error broke off is not recorded",
     "costs are not recorded",
 )
@@ -53,8 +57,12 @@ T = TypeVar("T")
 KEEP = 4096
 QUIET = frozenset(
     ("attribution_snapshot", "at_command", "session_artifact_snapshot", "file_history_snapshot", "agent_color",
-     "session_summary", "turn_boundary")
+     "session_summary", "turn_boundary", "branch_checkpoint", "turn_result", "session_source", "session_model",
+     "user_text_elements", "session_sources_snapshot", "session_artifact_event", "omni_recall", "goal_state",
+     "goal_turn_end")
 )  # fmt: skip
+EXEC, CODE_MODE = "exec", "code_mode"
+INJECTED = frozenset(("notification", "goal_runtime"))
 _NO_PAYLOAD = Payload()
 
 
@@ -76,6 +84,7 @@ class SessionState(Struct):
     messages: list[str] = field(default_factory=list[str])
     calls: dict[str, str] = field(default_factory=dict[str, str])
     ended: dict[str, list[Ended]] = field(default_factory=dict[str, list[Ended]])
+    scripts: dict[str, Script] = field(default_factory=dict[str, Script])
 
 
 class SessionDecoder:
@@ -90,6 +99,8 @@ class SessionDecoder:
     def decode(self, record: Record, batch: Batch) -> None:
         line = decode_session(record.data)
         kind = line.type
+        if line.isSidechain and self.stream == MAIN:  # a sub-agent's file, read by itself
+            self.stream = f"sidechain:{line.agentId or 'unknown'}"
         payload = _NO_PAYLOAD
         info = (line.sessionId, line.version, line.cwd, line.gitBranch)
         if kind == "system":
@@ -125,6 +136,7 @@ class SessionDecoder:
     def flush(self, batch: Batch) -> None:
         """An API error ends the session if nothing came after it; most are tried again."""
         state = self.state
+        let_all_go(state.scripts, batch)
         if state.failed is not None and self.stream == MAIN:
             source = Source(self.file, state.failed_row, state.failed_offset, 0)
             batch.events.append(SessionEnd(source, "-end", "error", state.failed))
@@ -162,9 +174,17 @@ class SessionDecoder:
             at = f"-{i}"
             call = part.functionCall
             if call is not None:
-                name, given = call.name or "unknown", call.args or EMPTY_OBJECT
+                name, given = asked(call.name or "unknown", call.args or EMPTY_OBJECT)
                 call_id = call.id or f"{message_id}{at}"
                 _put(state.calls, call_id, _key(name, given))
+                if name == EXEC:
+                    hold(
+                        state.scripts,
+                        call_id,
+                        Script(name, source, at, message_id, given, self.parent_call, model),
+                        batch,
+                    )
+                    continue
                 events.append(ToolCall(source, at, message_id, call_id, name, given, self.parent_call, model))
             elif bytes(part.text) in EMPTY:
                 batch.ignore("part/empty")
@@ -205,7 +225,7 @@ class SessionDecoder:
         bodies = [body for body in map(body_of, parts) if body is not None]
         for i, part in enumerate(parts):
             if part.functionResponse is not None:
-                batch.events.append(self._response(part.functionResponse, line, f"-{first + i}", source))
+                self._response(part.functionResponse, line, f"-{first + i}", source, batch)
         if not bodies:
             batch.ignore("user/no_text")
             return
@@ -213,7 +233,7 @@ class SessionDecoder:
             body = parts[0].text
         else:
             body = Raw(b"[" + b",".join(bodies) + b"]")
-        injected = line.subtype == "notification" or bytes(body).startswith(b'"<system-reminder>')
+        injected = line.subtype in INJECTED or bytes(body).startswith(b'"<system-reminder>')
         batch.events.append(UserText(source, f"-{first}" if first else "", body, message_id, injected))
 
     def _result(self, line: SessionLine, source: Source, batch: Batch) -> None:
@@ -222,16 +242,16 @@ class SessionDecoder:
         for i, part in enumerate(parts):
             if part.functionResponse is not None:
                 told += 1
-                batch.events.append(self._response(part.functionResponse, line, f"-{i}" if i else "", source))
+                self._response(part.functionResponse, line, f"-{i}" if i else "", source, batch)
         if told:
             return
         call_id = line.toolCallResult.callId if line.toolCallResult else None
         if call_id is None:
             batch.ignore("tool_result/empty")
             return
-        batch.events.append(self._response(FunctionResponse(call_id), line, "", source))
+        self._response(FunctionResponse(call_id), line, "", source, batch)
 
-    def _response(self, response: FunctionResponse, line: SessionLine, at: str, source: Source) -> ToolResult:
+    def _response(self, response: FunctionResponse, line: SessionLine, at: str, source: Source, batch: Batch) -> None:
         call_id = response.id or (line.toolCallResult.callId if line.toolCallResult else None) or ""
         output, failed = read_output(response.response)
         data = bytes(output) if output is not None else b""
@@ -245,9 +265,16 @@ class SessionDecoder:
             outcome = "denied"
         elif failed or status in ("error", "cancelled"):
             outcome = failure_outcome(data, error_type, status == "cancelled")
+            exit_code = shell_outcome(data)[1] if response.name in SHELL_TOOLS else None
         elif status == "success":
             outcome, exit_code = success_outcome(data, response.name in SHELL_TOOLS)
-        return ToolResult(source, at, call_id, output, outcome, exit_code, ended.duration_ms if ended else None)
+        duration = ended.duration_ms if ended else None
+        if duration is None and line.toolCallResult is not None and line.toolCallResult.durationMs is not None:
+            duration = round(line.toolCallResult.durationMs)
+        if call_id in self.state.scripts and not let_go(self.state.scripts, call_id, batch):
+            told(EXEC, source, call_id, output or EMPTY_STRING, outcome != "ok", batch)
+        else:
+            batch.events.append(ToolResult(source, at, call_id, output, outcome, exit_code, duration))
 
     def _take(self, key: str) -> Ended | None:
         waiting = self.state.ended.get(key)
@@ -279,6 +306,10 @@ class SessionDecoder:
                 batch.events.append(SlashCommand(source, "", command, args.strip() or None))
         elif name == "custom_title":
             batch.events.append(SessionInfo(source, "-title", title=payload.customTitle))
+        elif name == "parent_session":
+            batch.events.append(SessionInfo(source, "", parent_session_id=payload.parentSessionId))
+        elif name == "background_task_completed":
+            batch.events.append(Notification(source, "", name, payload.displayText or ""))
         elif name == "rewind":
             self._rewind(payload.targetUuid, source, batch)
         else:
@@ -292,6 +323,8 @@ class SessionDecoder:
                 if event.error_message is not None:
                     return False
                 if agent_of(event) is not None and (event.function_name or event.input_token_count is not None):
+                    return False
+                if event.source == CODE_MODE and event.parent_call_id in self.state.scripts:
                     return False
                 if event.function_name is not None:
                     self._ended(event)
@@ -324,6 +357,10 @@ class SessionDecoder:
                 state.failed, state.failed_row, state.failed_offset = text, source.row, source.offset
         elif agent is not None and event.function_name is not None:
             agent_call(event, event.function_name, in_stream(source, agent), batch)
+        elif event.function_name is not None and event.parent_call_id:
+            script = self.state.scripts[event.parent_call_id]
+            script.made = True
+            script_call(event, event.function_name, script.message_id, source, batch)
         elif agent is not None:
             agent_answer(event, in_stream(source, agent), batch)
 

@@ -1,8 +1,8 @@
 """Qwen Code stream-json: lines of `qwen -p … --output-format stream-json` to events.
 
-Source: Qwen Code 0.15. It looks like Claude's stream and means other things: a message id names a group of blocks, not
-an answer; only the last group of an answer has its usage; input includes the cache; an API error is a text, and the
-run a success.
+Source: Qwen Code 0.15, 0.24.4. It looks like Claude's stream and means other things: a message id names a group of
+blocks, not an answer; only the last group of an answer has its usage; input includes the cache; an API error is a
+text, and the run a success (in 0.24 an error).
 """
 
 import re
@@ -13,6 +13,8 @@ from agentv_stages.batch import Batch, Record
 from agentv_stages.event import (
     EMPTY_OBJECT,
     AssistantText,
+    Level,
+    Notification,
     Outcome,
     Reasoning,
     SessionEnd,
@@ -27,12 +29,15 @@ from agentv_stages.event import (
 from agentv_stages.foreign import CLAUDE_ENVELOPE, other_session
 from agentv_stages.payload import EMPTY_STRING, join_strings, text_of, to_raw
 from agentv_stages.provider import DecodeContext
-from agentv_stages.providers.gemini.outcome import SHELL_TOOLS, failure_outcome, success_outcome
+from agentv_stages.providers.gemini.outcome import SHELL_TOOLS, failure_outcome, shell_outcome, success_outcome
+from agentv_stages.providers.qwen.bridge import asked
 from agentv_stages.providers.qwen.wire import (
     Block,
+    Notice,
     StreamLine,
     Usage,
     decode_failure,
+    decode_notice,
     decode_partial,
     decode_stream,
 )
@@ -40,13 +45,26 @@ from agentv_stages.providers.qwen.wire import (
 LOSSES = (
     "the prompt is not in the stream (--prompt puts it in)",
     "lines have no time, so calls have no duration",
-    "what sub-agents say is not printed; their tokens are in the total alone",
+    "the calls of an exec script (code mode)",
+    "what sub-agents say, and what those in the background do, is not printed; their tokens are in the total alone",
     "tool output is what a person is shown: a summary for searches",
     "the exit code of a shell command is missing where the command printed something",
     "reasoning tokens are not told apart",
     "the own share of a resumed session's tokens (the total of the session is shown)",
     "costs are not told",
 )
+NOTICES: dict[str, Level] = {
+    "continue_turn_failed": "error",
+    "model_fallback": "warning",
+    "retry": "warning",
+    "task_notification": "info",
+    "task_started": "info",
+    "worktree_restored": "info",
+    "worktree_started": "info",
+}
+"""Subtypes of system lines that are told, as the bundle of 0.24.4 emits them."""
+QUIET_NOTICES = frozenset(("session_start", "session_end"))
+INJECTED = (b'"<system-reminder>', b'"Background agent \\"', b'"Background shell ', b'"Monitor \\"')
 KEEP = 4096
 API_ERROR = b'"[API Error:'
 PARTS = tuple(f"-content-{i}" for i in range(64))
@@ -140,12 +158,11 @@ class StreamDecoder:
             at = PARTS[i] if i < 64 else f"-content-{i}"
             if kind == "tool_use":
                 call_id = block.id or f"{source.base_id}{at}"
-                name = block.name or "unknown"
+                name, given = asked(block.name or "unknown", block.input or EMPTY_OBJECT)
                 if name in SHELL_TOOLS:
                     if len(state.shells) >= KEEP:
                         del state.shells[0]
                     state.shells.append(call_id)
-                given = block.input or EMPTY_OBJECT
                 events.append(ToolCall(source, at, message_id, call_id, name, given, line.parent_tool_use_id, model))
             elif kind == "text":
                 text = block.text or EMPTY_STRING
@@ -181,7 +198,7 @@ class StreamDecoder:
                 events.append(self._result(source, at, call_id, block))
             elif block.type == "text":
                 body = block.text or EMPTY_STRING
-                injected = bytes(body).startswith(b'"<system-reminder>')
+                injected = bytes(body).startswith(INJECTED)
                 events.append(UserText(source, at, body, line.uuid or f"u{record.row}", injected))
             else:
                 batch.ignore(f"block/{block.type}")
@@ -195,7 +212,8 @@ class StreamDecoder:
         output = None if data in EMPTY else block.content
         outcome: Outcome
         if block.is_error:
-            return ToolResult(source, at, call_id, output, failure_outcome(data, None, False))
+            exit_code = shell_outcome(data)[1] if shell else None
+            return ToolResult(source, at, call_id, output, failure_outcome(data, None, False), exit_code)
         outcome, exit_code = success_outcome(data, shell)
         return ToolResult(source, at, call_id, output, outcome, exit_code)
 
@@ -213,7 +231,17 @@ class StreamDecoder:
             state.partial_row, state.partial_offset = record.row, record.offset
 
     def _system(self, line: StreamLine, record: Record, batch: Batch) -> None:
-        if line.subtype != "init" or line.claude_code_version:
+        name = line.subtype
+        if name in QUIET_NOTICES:
+            batch.ignore(f"system/{name}")
+            return
+        if name in NOTICES:
+            data = decode_notice(line.data) if line.data else Notice()
+            text = ": ".join(filter(None, (data.status, data.reason or data.message, data.description)))
+            source = self._source(line, record)
+            batch.events.append(Notification(source, "", name, text, NOTICES[name], data.tool_use_id))
+            return
+        if name != "init" or line.claude_code_version:
             batch.unknown_type(f"system/{line.subtype}", record)
             return
         other_session(record, line.session_id, self.state.session_id, batch)

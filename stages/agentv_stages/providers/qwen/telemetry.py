@@ -1,13 +1,14 @@
 """Telemetry in Qwen Code's sessions: how calls ended, and all that is known of sub-agents.
 
-Source: Qwen Code 0.14 to 0.21, system lines `ui_telemetry`.
+Source: Qwen Code 0.14 to 0.24.4, system lines `ui_telemetry`.
 """
 
 from msgspec import Struct
 
 from agentv_stages.batch import Batch
 from agentv_stages.event import EMPTY_OBJECT, AssistantText, Outcome, Source, ToolCall, ToolResult
-from agentv_stages.payload import EMPTY_STRING
+from agentv_stages.payload import EMPTY_STRING, to_raw
+from agentv_stages.providers.gemini.outcome import SHELL_TOOLS, shell_outcome
 from agentv_stages.providers.qwen.parts import EMPTY, model_call
 from agentv_stages.providers.qwen.wire import UiEvent
 
@@ -55,6 +56,26 @@ def agent_call(event: UiEvent, name: str, source: Source, batch: Batch) -> None:
     elif event.status == "cancelled":
         outcome = "cancelled"
     batch.events.append(ToolResult(source, "", call_id, None, outcome, None, duration))
+
+
+def script_call(event: UiEvent, name: str, message_id: str, source: Source, batch: Batch) -> None:
+    """A call that an `exec` script made; only of a failed one what it gave back is told."""
+    duration = _duration(event)
+    began = source
+    if duration is not None and source.time_ms is not None:
+        began = in_stream(source, source.stream, source.time_ms - duration)
+    given = event.function_args or EMPTY_OBJECT
+    call_id = event.call_id or f"{source.base_id}-call"
+    parent = event.parent_call_id
+    batch.events.append(ToolCall(began, "", message_id, call_id, name, given, parent, event.model))
+    output = None if event.error is None else to_raw(event.error)
+    outcome: Outcome = "ok" if event.success else "error"
+    if event.decision in REJECTED:
+        outcome = "denied"
+    elif event.status == "cancelled":
+        outcome = "cancelled"
+    exit_code = shell_outcome(bytes(output))[1] if output is not None and name in SHELL_TOOLS else None
+    batch.events.append(ToolResult(source, "", call_id, output, outcome, exit_code, duration))
 
 
 def agent_answer(event: UiEvent, source: Source, batch: Batch) -> None:

@@ -1,6 +1,6 @@
 """Wire shapes of Qwen Code, stream and chats: only the fields that are used; payloads stay raw.
 
-Source: Qwen Code 0.14 to 0.21, `--output-format stream-json` and `projects/*/chats/*.jsonl`.
+Source: Qwen Code 0.14 to 0.24.4, `--output-format stream-json` and `projects/*/chats/*.jsonl`.
 """
 
 from msgspec import Raw, Struct
@@ -57,6 +57,17 @@ class StreamLine(Struct, gc=False):
     result: Raw = ABSENT
     error: Raw = ABSENT
     usage: Usage | None = None
+    data: Raw = ABSENT
+
+
+class Notice(Struct, gc=False):
+    """What a `system` line of the stream tells."""
+
+    tool_use_id: str | None = None
+    description: str | None = None
+    status: str | None = None
+    reason: str | None = None
+    message: str | None = None
 
 
 class Delta(Struct, gc=False):
@@ -120,6 +131,7 @@ class ToolCallResult(Struct, gc=False):
     callId: str | None = None
     status: str | None = None
     errorType: str | None = None
+    durationMs: float | None = None
 
 
 class SessionLine(Struct, gc=False):
@@ -138,12 +150,18 @@ class SessionLine(Struct, gc=False):
     usageMetadata: UsageMetadata | None = None
     contextWindowSize: int | None = None
     toolCallResult: ToolCallResult | None = None
+    agentId: str | None = None
+    isSidechain: bool | None = None
     systemPayload: Raw = ABSENT
 
 
 class UiEvent(Struct, gc=False):
     """Telemetry of one model call, one tool call or one error; which one, its fields tell."""
 
+    call_id: str | None = None
+    parent_call_id: str | None = None
+    source: str | None = None
+    error: str | None = None
     function_name: str | None = None
     function_args: Raw = ABSENT
     duration_ms: float | None = None
@@ -177,6 +195,8 @@ class Payload(Struct, gc=False):
     rawCommand: str | None = None
     customTitle: str | None = None
     targetUuid: str | None = None
+    parentSessionId: str | None = None
+    displayText: str | None = None
 
 
 class Response(Struct, gc=False):
@@ -187,6 +207,7 @@ class Response(Struct, gc=False):
 decode_stream = Decoder(StreamLine).decode
 decode_partial = Decoder(PartialLine).decode
 decode_failure = Decoder(Failure).decode
+decode_notice = Decoder(Notice).decode
 decode_session = Decoder(SessionLine).decode
 decode_payload = Decoder(Payload).decode
 decode_response = Decoder(Response).decode
