@@ -1,5 +1,6 @@
 """An import that is ended from outside: at once, with no worker left, nothing half-written, and gone on with later."""
 
+import resource
 import signal
 import subprocess
 import sys
@@ -10,6 +11,8 @@ import pytest
 
 from agentv_stream import import_sessions
 from agentv_stream.bulk import relay
+from agentv_stream.bulk.parquet import open_dataset
+from agentv_stream.bulk.tables import TABLES
 from agentv_stream.errors import SinkError
 from support.made_sessions import claude_session, make_folder, tree
 
@@ -120,3 +123,35 @@ def test_an_import_that_was_taken_over_publishes_nothing(tmp_path: Path) -> None
         import_sessions([tmp_path / "in"], parquet=tmp_path / "d", engine="serial", on_found=taken_over)
     assert not (tmp_path / "d" / "_dataset.json").exists()
     assert [path.name for path in (tmp_path / "d").iterdir()] == ["_state"]
+
+
+@pytest.mark.parametrize("kilobytes", [1, 20, 60, 120])
+def test_a_disk_that_takes_no_more_is_one_line_and_resuming_gives_the_whole(tmp_path: Path, kilobytes: int) -> None:
+    source, out = tmp_path / "in", tmp_path / "out"
+    make_folder(source, 12)
+    (source / "long.jsonl").write_bytes(claude_session(100, 4000))
+    outputs = ["--out", str(out / "t"), "--parquet", str(out / "d"), "--jsonl", str(out / "s.jsonl"), "--quiet"]
+    command = [sys.executable, "-c", PROGRAM, "import", str(source), *outputs, "--workers", "2"]
+    most = kilobytes * 1024
+    limited = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)),
+    )
+    assert limited.returncode == 4, limited.stderr
+    assert "Traceback" not in limited.stderr, limited.stderr
+    assert not _hidden(out)
+    subprocess.run([*command, "--resume"], check=True)
+    resumed, told = _apart(out)
+    out.rename(tmp_path / "resumed")
+    subprocess.run(command, check=True)
+    assert (resumed, told) == _apart(out)
+
+
+def _apart(out: Path) -> tuple[dict[str, bytes], list[str]]:
+    """The files but for the data set's, which lie otherwise when it was written in two goes; and its rows."""
+    files = {name: data for name, data in tree(out).items() if not name.startswith("d/")}
+    return files, sorted(
+        str(row) for table in TABLES for row in open_dataset(str(out / "d"), table).to_table().to_pylist()
+    )

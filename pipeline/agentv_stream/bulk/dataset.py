@@ -11,6 +11,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -275,8 +276,10 @@ class _Writer:
     def abandon(self) -> None:
         """Removes what was not finished."""
         if self._writer is not None:
-            self._writer.close()
+            with suppress(OSError):  # the disk is full, and that was told
+                self._writer.close()
             self._writer = None
+        if self._local.name.startswith("."):
             self._local.unlink(missing_ok=True)
 
     def _group(self) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import unquote, urlsplit
 
+from agentv_stream.bulk import leaving
 from agentv_stream.errors import SinkError, SourceError, UsageError
 from agentv_stream.extras import extra
 from agentv_stream.files import is_file, unpacked
@@ -106,12 +107,19 @@ def put(place: str, data: bytes) -> None:
         path = Path(place)
         prepare_folder(path.parent)
         temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "wb", buffering=0) as file:
-            view = memoryview(data)
-            while view:
-                view = view[file.write(view) :]
-        temporary.replace(path)
+        leaving.temporary(temporary)
+        try:
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(descriptor, "wb", buffering=0) as file:
+                view = memoryview(data)
+                while view:
+                    view = view[file.write(view) :]
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        finally:
+            leaving.settled(temporary)
     except OSError as error:
         raise SinkError(place, error) from error
 
@@ -122,19 +130,20 @@ def put_lines(place: str, lines: Iterable[bytes]) -> None:
     Raises: SinkError.
     """
     folder = None if is_url(place) else Path(place).parent
+    local: Path | None = None
     try:
         if folder is not None:
             prepare_folder(folder)
         with tempfile.NamedTemporaryFile(prefix=".", suffix=".tmp", dir=folder, delete=False) as file:
-            try:
-                for line in lines:
-                    file.write(line + b"\n")
-            except BaseException:
-                Path(file.name).unlink()
-                raise
+            local = Path(file.name)
+            for line in lines:
+                file.write(line + b"\n")
+        put_file(local, place)
     except OSError as error:
         raise SinkError(place, error) from error
-    put_file(Path(file.name), place)
+    finally:
+        if local is not None:
+            local.unlink(missing_ok=True)
 
 
 def put_file(local: Path, place: str) -> None:

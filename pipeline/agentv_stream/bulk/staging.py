@@ -26,9 +26,12 @@ class Staging:
         self._name = name
         self._tables = {table: _Table(table) for table in TABLES}
         folder = None if object_store.is_url(state) else Path(state) / "rows"
-        if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._folder = Path(tempfile.mkdtemp(prefix=".task-", dir=folder))
+        try:
+            if folder is not None:
+                folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._folder = Path(tempfile.mkdtemp(prefix=".task-", dir=folder))
+        except OSError as error:
+            raise SinkError(state, error) from error
         leaving.temporary(self._folder)
 
     def begin(self) -> None:
@@ -118,5 +121,8 @@ class _Table:
         self.write(folder)
         if self._writer is None:
             return None
-        self._writer.close()
+        try:
+            self._writer.close()
+        except OSError as error:
+            raise SinkError(str(folder), error) from error
         return folder / self.name

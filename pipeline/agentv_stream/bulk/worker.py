@@ -4,6 +4,7 @@ A unit that fails is a row of the report. What a worker writes appears whole, th
 a worker that dies on the way has done nothing.
 """
 
+import errno
 import gc
 import hashlib
 from collections.abc import Iterator
@@ -30,6 +31,7 @@ from agentv_stream.summary import SessionReader, without_collector
 TAIL_BYTES = 4096
 KEPT_BYTES = 4 * 1024 * 1024
 TOLD_BY_NAME = frozenset(("claude",))  # whose sub-agents' files `find.py` leaves out
+_NO_ROOM = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS))
 _encode = msgspec.json.Encoder().encode
 
 
@@ -103,6 +105,8 @@ class Worker:
             session.read()
         except AgentvStreamError as error:
             session.abandon()
+            if isinstance(error.__cause__, OSError) and error.__cause__.errno in _NO_ROOM:
+                raise  # the next session would fail as well
             return Done(unit=unit, error=told(str(error))[0], kind=type(error).__name__, records=done.records)
         except Exception as error:  # one log that we fail on must not end the run; the report names it as our bug
             session.abandon()
