@@ -49,6 +49,8 @@ def detect(batches: Iterator[Batch], only: Provider | None, file: str) -> tuple[
     for batch in batches:
         if detector.push(batch) or detector.given_up:
             break
+    if not detector.seen_records and detector.seen_giants:
+        raise NotALog(f"{file}: no record is under the cap of {DEFAULT_CAP} bytes")
     if not detector.seen_records:
         raise EmptyInput(f"{file}: the input is empty")
     try:

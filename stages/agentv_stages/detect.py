@@ -13,6 +13,7 @@ from agentv_stages.torn_document import whole_part
 MOST_RECORDS = 64
 MOST_NOISE = 8_192  # records without any JSON object that are looked at (a wrapper's output before the agent's)
 MOST_BYTES = 256 * 1024
+MOST_GIANT = 256 * 1024 * 1024  # bytes of records over the cap that are held while nothing tells the dialect
 ENOUGH_RECORDS = 5
 CERTAIN = 1.0
 EARLY_LOOKS = frozenset((4, 12))  # records after which a look is taken, within one batch
@@ -70,10 +71,12 @@ class Detector:
         self._noise = 0
         self._bytes = 0
         self._first = b""
+        self._giant = 0
 
     def push(self, batch: Batch) -> bool:
         """Takes the next batch; True once the dialect is decided."""
         self.held.append(batch)
+        self._giant += sum(fault.length for fault in batch.faults if fault.part != "whole")
         before = len(self._head)
         for record in batch.records:
             if self._records - self._noise >= MOST_RECORDS or self._noise >= MOST_NOISE:
@@ -107,13 +110,19 @@ class Detector:
         other.held, other.provider, other.dialect = list(self.held), self.provider, self.dialect
         other._head, other._first = list(self._head), self._first
         other._records, other._noise, other._bytes = self._records, self._noise, self._bytes
+        other._giant = self._giant
         return other
 
     @property
     def given_up(self) -> bool:
         """Whether so much was seen without a clue that reading on, and holding it all, is of no use."""
         searched = self._records - self._noise >= MOST_RECORDS or self._noise >= MOST_NOISE
-        return self.dialect is None and searched
+        return self.dialect is None and (searched or self._giant >= MOST_GIANT)
+
+    @property
+    def seen_giants(self) -> bool:
+        """Whether there were records over the cap."""
+        return self._giant > 0
 
     @property
     def seen_records(self) -> int:

@@ -1,10 +1,13 @@
 """`summarize` and the reader behind it: a finished session in one synchronous chain."""
 
 import gc
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from agentv_stages import detect as detection
+from agentv_stages.lines import DEFAULT_CAP
 from agentv_stream import EmptyInput, NotALog, SourceError, UsageError, summarize
 from agentv_stream.summary import SessionReader, detect, read_batches, without_collector
 from support.consuming import SESSION, STREAM
@@ -79,3 +82,18 @@ def test_the_collector_rests_and_is_then_as_it_was() -> None:
     with pytest.raises(ZeroDivisionError), without_collector():
         raise ZeroDivisionError
     assert gc.isenabled()
+
+
+def test_a_log_of_one_giant_record_is_no_empty_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(detection, "MOST_GIANT", DEFAULT_CAP)
+    read = 0
+
+    def pieces() -> Iterator[bytes]:
+        nonlocal read
+        while True:
+            read += 1
+            yield b"[" * (1024 * 1024)
+
+    with pytest.raises(NotALog, match="no record is under the cap"):
+        SessionReader(pieces(), "bomb")
+    assert read <= 2 * DEFAULT_CAP // (1024 * 1024)

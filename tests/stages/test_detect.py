@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentv_stages.batch import Batch, Chunk, Record
-from agentv_stages.detect import MOST_RECORDS, Detector, UnknownFormat, describe, objects, rank
+from agentv_stages.detect import MOST_GIANT, MOST_RECORDS, Detector, UnknownFormat, describe, objects, rank
+from agentv_stages.fault import Fault
 from agentv_stages.lines import LineReader
 from agentv_stages.providers import all_providers, get_provider
 from support.conformance import detected
@@ -162,3 +163,16 @@ def test_endless_noise_is_given_up_and_a_known_log_is_not() -> None:
     known = Detector()
     known.push(Batch("f", records=[Record(line, 0, i) for i, line in enumerate(CLAUDE.splitlines())]))
     assert not known.given_up
+
+
+def test_giant_records_alone_are_not_held_for_ever() -> None:
+    """A packed log that begins with gigabytes of brackets stood in memory as a whole."""
+    detector = Detector()
+    piece = MOST_GIANT // 4
+    for i in range(4):
+        assert not detector.given_up
+        detector.push(
+            Batch("f", faults=[Fault("too-large", "f", 0, i * piece, piece, "", b"[", "middle" if i else "begin")])
+        )
+    assert detector.given_up
+    assert detector.seen_giants

@@ -111,9 +111,9 @@ def open_engine(engine: str | Executor, workers: int | None = None) -> Generator
 def _stop(pool: Executor) -> None:
     """Ends a pool at once: what its workers are at may take minutes, and nothing of it would count."""
     workers: dict[int, BaseProcess] = dict(getattr(pool, "_processes", None) or {})  # 3.14: terminate_workers()
-    pool.shutdown(wait=False, cancel_futures=True)
     for worker in workers.values():
         worker.terminate()
+    pool.shutdown(cancel_futures=True)  # waited for: a pool that is closing while Python ends prints a traceback
 
 
 @contextmanager
