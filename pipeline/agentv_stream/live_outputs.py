@@ -9,11 +9,11 @@ from agentv_stages.sinks.summary_log import SummaryLog
 from agentv_stages.sinks.transcript import Identity
 from agentv_stream.dead_letter_sink import DeadLetterSink
 from agentv_stream.files import is_there
-from agentv_stream.naming import free_name, log_folder, stand_in_id, stand_in_start, stem
+from agentv_stream.naming import log_folder, stand_in_id, stand_in_start, stem
 from agentv_stream.settings import Settings
 from agentv_stream.sink import RenderSink, Sink
 from agentv_stream.source import ByteSource
-from agentv_stream.transcript_sink import SUFFIX, CaseSink, TranscriptSink, transcript_place
+from agentv_stream.transcript_sink import SUFFIX, CaseSink, TranscriptSink, claimed, transcript_place
 from agentv_stream.transcript_stream import TranscriptStream, make_transcript, transcript_file
 
 
@@ -40,8 +40,7 @@ class LiveOutputs:
             self.dead_letters = DeadLetterSink(partial(self._beside, ".dead-letters.jsonl"))
             sinks += (self.transcript, self.dead_letters)
             if self.settings.transcript_shape == "case":
-                place = partial(self._beside, ".case.jsonl")
-                sinks.append(CaseSink(place, lambda: self._place()[2], self.observer))
+                sinks.append(CaseSink(self._place, partial(self._beside, ".case.jsonl"), self.observer))
         if self.settings.stream_log != "false":
             self.log = self._make_log()
             sinks.append(self.log)
@@ -93,6 +92,8 @@ class LiveOutputs:
         """The output of that suffix beside the transcript, under its name, which may not be open yet.
 
         What stands there is ours where a finished session is read again; else it is left alone, as the transcript is.
+
+        Raises: SinkError.
         """
         folder, name, identity = self._place()
         if self._named is not None:
@@ -103,7 +104,7 @@ class LiveOutputs:
         name_of_it = path.name.removesuffix(SUFFIX)
         if finished and name_of_it == name:
             return folder / f"{name}{suffix}"
-        return free_name(folder, name_of_it, suffix)
+        return claimed(folder, name_of_it, suffix)
 
 
 def _written(sink: TranscriptSink | RenderSink | DeadLetterSink | None) -> str | None:

@@ -3,9 +3,12 @@
 Every part comes from outside, a session id from the agent too: it may hold separators, `..`, control characters.
 """
 
+import os
 import re
+from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import blake2b
+from itertools import count
 from pathlib import Path
 
 from agentv_stream.files import is_there
@@ -13,6 +16,7 @@ from agentv_stream.files import is_there
 DEFAULT_ROOT = Path(".agentv")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 MOST_PART = 80
+_NUMBERS = count()
 
 
 def safe_part(text: str) -> str:
@@ -77,3 +81,24 @@ def free_name(folder: Path, name: str, suffix: str) -> Path:
         path = folder / f"{name}-{n}{suffix}"
         n += 1
     return path
+
+
+def claim_name(folder: Path, name: str, suffix: str) -> Path:
+    """As `free_name`, and the file is made, empty and private: of several who want the name at once one gets it.
+
+    Raises: OSError.
+    """
+    prepare_folder(folder)
+    for n in count(1):
+        path = folder / (f"{name}{suffix}" if n == 1 else f"{name}-{n}{suffix}")
+        if is_there(path):
+            continue
+        with suppress(FileExistsError):  # since we looked; or a link to nowhere
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_CLOEXEC", 0), 0o600))
+            return path
+    raise AssertionError  # pragma: no cover - there are more numbers than files
+
+
+def temporary_name(path: Path) -> Path:
+    """A hidden name beside a file, for what takes its place at the end; no other task or process has it."""
+    return path.with_name(f".{path.name}.{os.getpid()}-{next(_NUMBERS)}.tmp")

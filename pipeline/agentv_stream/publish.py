@@ -2,19 +2,25 @@
 
 import errno
 import os
+import stat
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from agentv_stream.errors import SinkError
 from agentv_stream.files import is_folder
-from agentv_stream.naming import prepare_folder
+from agentv_stream.naming import prepare_folder, temporary_name
 
 PRIVATE = 0o600
 
 
 def private_opener(path: str, flags: int) -> int:
-    """Opens with mode 0600, whatever the umask; a link that somebody laid there is not followed when creating."""
-    return os.open(path, flags | getattr(os, "O_CLOEXEC", 0), PRIVATE)
+    """Opens with mode 0600, whatever the umask, or a file that was there, had; no link is followed when creating."""
+    descriptor = os.open(path, flags | getattr(os, "O_CLOEXEC", 0), PRIVATE)
+    with suppress(OSError):  # somebody else's file, which we may write to: its mode is not ours to change
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.fchmod(descriptor, PRIVATE)  # one that was there already
+    return descriptor
 
 
 def publish_now(path: Path, data: bytes | Iterable[bytes]) -> None:
@@ -25,7 +31,7 @@ def publish_now(path: Path, data: bytes | Iterable[bytes]) -> None:
     pieces = (data,) if isinstance(data, bytes) else data
     if is_folder(path):
         raise SinkError(str(path), IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR)))
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = temporary_name(path)
     try:
         prepare_folder(path.parent)
         if path.exists() and not path.is_file():  # /dev/null, a pipe: there is nothing to rename

@@ -15,7 +15,7 @@ from agentv_stages.sinks.case import CaseLine
 from agentv_stages.sinks.transcript import Identity, TranscriptRows, patch, totals_members
 from agentv_stream.errors import SinkError
 from agentv_stream.files import is_folder, is_there
-from agentv_stream.naming import free_name
+from agentv_stream.naming import claim_name, free_name, temporary_name
 from agentv_stream.output_file import OutputFile
 
 SUFFIX = ".transcript.jsonl"
@@ -83,13 +83,15 @@ class TranscriptSink:
             path, again = named, self._finished and await run_sync(is_there, named)
         else:
             path, again = await run_sync(transcript_place, folder, name, identity.session_id, self._finished)
+            if not again:
+                path = await run_sync(claimed, folder, name, SUFFIX)
         self.path = path
         if again:
             self._final = path
-            self._file = OutputFile(path.with_name(f".{path.name}.{os.getpid()}.tmp"), gather=GATHER_BYTES)
+            self._file = OutputFile(temporary_name(path), gather=GATHER_BYTES)
         else:
             gather = GATHER_BYTES if self._finished else 0
-            self._file = OutputFile(path, exclusive=named is None, gather=gather)
+            self._file = OutputFile(path, gather=gather)
         self._rows = TranscriptRows(identity)
 
     async def close(self, whole: bool) -> None:
@@ -150,6 +152,14 @@ def transcript_place(folder: Path, name: str, session_id: str, finished: bool) -
     return free_name(folder, name, SUFFIX), False
 
 
+def claimed(folder: Path, name: str, suffix: str) -> Path:
+    """A file of that name that is ours, with a number where another has the name. Raises: SinkError."""
+    try:
+        return claim_name(folder, name, suffix)
+    except OSError as error:
+        raise SinkError(str(folder / f"{name}{suffix}"), error) from error
+
+
 def log_of(path: Path, session_id: str) -> str:
     """The log that a transcript of that session was made of; empty for one of another session, or none."""
     source = _source(path)
@@ -162,9 +172,11 @@ class CaseSink:
     name = "case transcript"
     required = True
 
-    def __init__(self, place: Callable[[], Path], identity: Callable[[], Identity], observer: Observer) -> None:
+    def __init__(
+        self, place: Callable[[], tuple[Path, str, Identity]], final: Callable[[], Path], observer: Observer
+    ) -> None:
         self._place = place
-        self._identity = identity
+        self._final = final
         self._observer = observer
         self._line = CaseLine()
         self._file: OutputFile | None = None
@@ -177,8 +189,8 @@ class CaseSink:
 
     def _open(self) -> OutputFile:
         if self._file is None:
-            self.path = self._place()
-            self._file = OutputFile(self.path.with_name(f".{self.path.name}.{os.getpid()}.tmp"))
+            folder, name, _ = self._place()
+            self._file = OutputFile(temporary_name(folder / f"{name}.case.jsonl"))
         return self._file
 
     async def close(self, whole: bool) -> None:
@@ -186,12 +198,12 @@ class CaseSink:
             return
         file, totals = self._open(), self._observer.totals
         try:
-            end = self._line.close(self._identity(), totals.tokens(), totals.cost_usd, totals.duration_ms)
+            end = self._line.close(self._place()[2], totals.tokens(), totals.cost_usd, totals.duration_ms)
             await file.write(end)
         finally:
             await file.close()
-        assert self.path is not None
         try:
+            self.path = await run_sync(self._final)
             await run_sync(file.path.replace, self.path)
         except OSError as error:
             file.path.unlink(missing_ok=True)

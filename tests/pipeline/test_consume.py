@@ -8,9 +8,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
-from support.consuming import SESSION, STREAM, consume, rows_of, run
+from agentv_stream import open_stream
+from support.consuming import LIMIT_SECONDS, SESSION, STREAM, consume, rows_of, run, start
 
 LOG = STREAM.read_bytes()
 ROOT = os.geteuid() == 0 if hasattr(os, "geteuid") else False
@@ -121,6 +123,43 @@ def test_what_stands_beside_another_sessions_transcript_is_left_alone(tmp_path: 
         "stream.log",
         "transcript.jsonl",
     ]
+
+
+def test_streams_that_come_at_once_take_no_name_twice(tmp_path: Path) -> None:
+    running = [start(tmp_path, *EVERYTHING, "-q") for _ in range(6)]
+    for n, process in enumerate(running):
+        assert process.stdin is not None
+        process.stdin.write(LOG + b"noise %d\n" % n)
+    errors = [process.communicate(timeout=LIMIT_SECONDS)[1] for process in running]
+    assert [(process.returncode, error) for process, error in zip(running, errors, strict=True)] == [(0, b"")] * 6
+    out = tmp_path / "o"
+    assert not list(out.glob(".*"))
+    assert len({path.read_bytes() for path in out.glob("*.dead-letters.jsonl")}) == 6
+    for suffix in ("transcript.jsonl", "case.jsonl", "stream.log"):
+        found = [path.read_bytes() for path in out.glob(f"*.{suffix}")]
+        assert len(found) == 6, suffix
+        assert len({data.count(b"\n") for data in found}) == 1, suffix
+
+
+async def test_two_streams_of_a_loop_may_write_the_same_transcript(tmp_path: Path) -> None:
+    async def read() -> None:
+        async with open_stream(SESSION, out=tmp_path) as stream:
+            async for _ in stream.batches():
+                pass
+
+    await read()
+    (path,) = tmp_path.iterdir()
+    before = path.read_bytes()
+    async with anyio.create_task_group() as tasks:
+        for _ in range(4):
+            tasks.start_soon(read)
+    assert [(one, one.read_bytes()) for one in tmp_path.iterdir()] == [(path, before)]
+
+
+def test_a_file_that_was_there_becomes_private(tmp_path: Path) -> None:
+    (tmp_path / "t.jsonl").touch(0o666)
+    consume(tmp_path, "--transcript", "t.jsonl", given=LOG)
+    assert stat.S_IMODE((tmp_path / "t.jsonl").stat().st_mode) == 0o600
 
 
 def test_two_sessions_of_one_name_keep_their_dead_letters(tmp_path: Path) -> None:

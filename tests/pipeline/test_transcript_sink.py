@@ -165,7 +165,7 @@ async def test_whose_transcript_a_file_is(tmp_path: Path) -> None:
 
 async def test_the_case_line_appears_at_the_end_and_at_once(tmp_path: Path) -> None:
     way = Way(tmp_path)
-    sink = CaseSink(lambda: tmp_path / "name.case.jsonl", lambda: way.place()[2], way.observer)
+    sink = CaseSink(way.place, lambda: tmp_path / "name.case.jsonl", way.observer)
     for batch in way.batches():
         await sink.write(batch)
         assert sink.path is None or not sink.path.exists()
