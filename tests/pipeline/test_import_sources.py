@@ -172,3 +172,19 @@ def test_outputs_that_cannot_be_are_refused_before_anything_is_read(
     with pytest.raises(UsageError):
         import_sessions(["in"], engine="serial", **options)  # type: ignore[arg-type]
     assert not Path("-").exists()
+
+
+def test_a_link_to_another_session_of_the_folder_is_not_a_second_one(tmp_path: Path) -> None:
+    paths = make_folder(tmp_path / "in", 2)
+    (tmp_path / "in" / "latest.jsonl").symlink_to(paths[0])
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "latest.jsonl").symlink_to(paths[0])
+    assert summarize_groups([tmp_path / "in"], engine="serial").done == 2
+    assert summarize_groups([tmp_path / "elsewhere"], engine="serial").done == 1
+    assert summarize_groups([tmp_path / "in" / "latest.jsonl"], engine="serial").done == 1
+
+
+def test_the_bytes_of_sub_agents_files_count(tmp_path: Path) -> None:
+    make_folder(tmp_path / "in", 2)
+    outcome = summarize_groups([tmp_path / "in"], engine="serial")
+    assert outcome.bytes == sum(path.stat().st_size for path in (tmp_path / "in").rglob("*.jsonl"))

@@ -75,7 +75,7 @@ def find_units(
         raise failed[0][1]
     if trouble is not None:
         trouble += [(told(place)[0], error) for place, error in failed]
-    ordered = sorted(_without_companions(found), key=lambda unit: unit.name)
+    ordered = sorted(_without_companions(_without_links(found)), key=lambda unit: unit.name)
     return [_at(unit, i) for i, unit in enumerate(ordered)]
 
 
@@ -213,6 +213,18 @@ def _of_session_id(source: str, provider: str | None, roots: Sequence[str]) -> I
         yield from (unit for unit in _of_store(path) if unit.session == session)
     else:
         yield Unit(path, 0, size, mtime_ns)
+
+
+def _without_links(found: dict[str, Unit]) -> dict[str, Unit]:
+    """Leaves out files met in a folder that are links to one of the others, like `latest.jsonl`."""
+    kept: dict[str, Unit] = {}
+    for name, unit in found.items():
+        if unit.met and not object_store.is_url(name) and os.path.islink(name):  # noqa: PTH114 - the faster way
+            real = os.path.realpath(name)
+            if real in found or real in kept:
+                continue
+        kept[name] = unit
+    return kept
 
 
 def _without_companions(found: dict[str, Unit]) -> list[Unit]:

@@ -29,23 +29,23 @@ def draw(path: Path, summary: Summary, by: By) -> None:
     """
     mpl = extra("matplotlib", "plot", "a plot")
     figures = extra("matplotlib.figure", "plot", "a plot")
-    labels, good, bad, given, made = _bars(summary, by)
+    labels, good, bad, given, made, total = _bars(summary, by)
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "agentv-stream", "text.parse_math": False}):
-        height = max(2.5, 0.28 * len(labels) + 1.2)
-        figure: Any = figures.Figure(figsize=(10 if given else 7, height), layout="constrained")
-        calls, *rest = figure.subplots(1, 2 if given else 1, sharey=True, squeeze=False)[0]
+        height = max(2.5, 0.28 * len(labels) + 1.4)
+        panels = 3 if given else 1
+        figure: Any = figures.Figure(figsize=(11 if given else 7, height), layout="constrained")
+        widths = [2, 1, 1] if given else [1]
+        calls, *rest = figure.subplots(1, panels, sharey=True, squeeze=False, gridspec_kw={"width_ratios": widths})[0]
         places = range(len(labels))
         calls.barh(places, good, color=_GOOD, label="ended well, or open")
         calls.barh(places, bad, left=good, color=_BAD, label="failed")
         calls.set_yticks(list(places), labels)
-        calls.invert_yaxis()
-        calls.set_xlabel(f"tool calls by {by}")
-        calls.legend(loc="lower right", fontsize="small")
-        for axes in rest:
-            axes.barh(places, given, color=_IN, label="input")
-            axes.barh(places, made, left=given, color=_OUT, label="output")
-            axes.set_xlabel("tokens, millions")
-            axes.legend(loc="lower right", fontsize="small")
+        calls.set_ylim(len(labels) - 0.4, -0.6)  # the first one on top, no empty rows
+        calls.set_xlabel(f"tool calls by {by}" + _left_out(len(labels), total, by))
+        for axes, sums, color, what in zip(rest, (given, made), (_IN, _OUT), ("input", "output"), strict=False):
+            axes.barh(places, sums, color=color)
+            axes.set_xlabel(f"{what} tokens, millions")
+        figure.legend(*calls.get_legend_handles_labels(), loc="outside upper left", ncols=2, fontsize="small")
         buffer = io.BytesIO()
         kind = path.suffix.lower()[1:]
         metadata = {"Date": None} if kind == "svg" else None
@@ -56,16 +56,25 @@ def draw(path: Path, summary: Summary, by: By) -> None:
     publish_now(path, buffer.getvalue())
 
 
-def _bars(summary: Summary, by: By) -> tuple[list[str], list[int], list[int], list[float], list[float]]:
-    """Labels, calls that did not fail, failed ones, tokens in and out in millions (none by tool)."""
+def _left_out(shown: int, total: int, by: By) -> str:
+    """What a reader would otherwise not know."""
+    if shown == total:
+        return ""
+    return f" (the last {shown} of {total})" if by == "day" else f" (the first {shown} of {total:,})"
+
+
+def _bars(summary: Summary, by: By) -> tuple[list[str], list[int], list[int], list[float], list[float], int]:
+    """Labels, calls that did not fail, failed ones, tokens in and out in millions (none by tool); how many groups."""
     if by == "tool":
         tools = summary.total().tools
         names = sorted(tools, key=lambda name: (-tools[name].calls, name))[:MOST_BARS]
         good = [tools[name].calls - tools[name].errors for name in names]
-        return [visible(name, 40) for name in names], good, [tools[name].errors for name in names], [], []
-    groups = sorted(summary.groups.items(), key=lambda item: (-item[1].tool_calls, item[0]))[:MOST_BARS]
+        labels = [visible(name, 40) for name in names]
+        return labels, good, [tools[name].errors for name in names], [], [], len(tools)
     if by == "day":
-        groups.sort()
+        groups = sorted(summary.groups.items())[-MOST_BARS:]  # a day without sessions has no bar
+    else:
+        groups = sorted(summary.groups.items(), key=lambda item: (-item[1].tool_calls, item[0]))[:MOST_BARS]
     bad = [_failed(figures) for _, figures in groups]
     return (
         [visible(name, 40) for name, _ in groups],
@@ -73,6 +82,7 @@ def _bars(summary: Summary, by: By) -> tuple[list[str], list[int], list[int], li
         bad,
         [figures.tokens.sums.get("input", 0) / 1e6 for _, figures in groups],
         [figures.tokens.sums.get("output", 0) / 1e6 for _, figures in groups],
+        len(summary.groups),
     )
 
 

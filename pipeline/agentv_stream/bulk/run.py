@@ -69,7 +69,7 @@ class Outcome:
             self.failures.append(Failure(done.unit.name, done.error.partition("; tried ")[0], done.kind or ""))
             return
         self.done += 1
-        self.bytes += done.unit.size
+        self.bytes += done.unit.size + sum(companion.size for companion in done.companions)
         self.records += done.records
         for reason, count in done.faults.items():
             self.faults[reason] = self.faults.get(reason, 0) + count

@@ -8,6 +8,7 @@ from typing import Any
 from agentv_stages.merge import DIMENSIONS, By, Figures, Summary
 from agentv_stages.visible import visible
 from agentv_stream.bulk.run import Outcome, summarize_groups
+from agentv_stream.cli.fitting import print_fitting
 from agentv_stream.cli.importing import MOST_SHOWN, exit_code, number, with_listed, write_json
 from agentv_stream.cli.interrupting import exit_code as ended_by
 from agentv_stream.cli.interrupting import interruptible
@@ -99,42 +100,19 @@ def ordered(summary: Summary, by: By) -> list[tuple[str, Figures]]:
 
 
 def _table(outcome: Outcome, by: By) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     summary = outcome.summary
     if not summary.groups:
         return
-    footer = len(summary.groups) > 1 and by != "tool"
     total = summary.total()
     if by == "tool":
         titles: tuple[str, ...] = ("tool", "calls", "failed", "%", "p50 ms", "p95 ms", "MB in", "MB out")
         rows = [_tool_row(name, total) for name in sorted(total.tools, key=lambda n: (-total.tools[n].calls, n))]
-        last = [""] * len(titles)
-    else:
-        titles = (by, "sessions", "turns", "calls", "failed", "edits", "tokens in", "cached", "tokens out", "cost $")
-        rows = [_row(name, figures) for name, figures in ordered(summary, by)]
-        last = _row("total", total)
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
-    # Numbers are never cut: a narrow terminal gets less room between the columns, then fewer of them.
-    table = Table()
-    for gap, left_out in ((2, ()), (1, ()), (1, ("cached",)), (1, ("cached", "edits", "failed"))):
-        table = Table(
-            box=None,
-            pad_edge=False,
-            header_style="bold",
-            show_footer=footer,
-            padding=(0, gap - 1, 0, 1),
-        )
-        shown = [i for i, title in enumerate(titles) if title not in left_out]
-        for i in shown:
-            table.add_column(titles[i], last[i], justify="right" if i else "left", no_wrap=i > 0)
-        for row in rows:
-            table.add_row(Text(row[0]), *(row[i] for i in shown[1:]))
-        if Console(width=10_000, height=1).measure(table).maximum <= console.width:
-            break
-    console.print(table)
+        print_fitting(sys.stdout, titles, rows, None, ("MB in", "MB out", "p50 ms"))
+        return
+    titles = (by, "sessions", "turns", "calls", "failed", "edits", "tokens in", "cached", "tokens out", "cost $")
+    rows = [_row(name, figures) for name, figures in ordered(summary, by)]
+    last = _row("total", total) if len(summary.groups) > 1 else None
+    print_fitting(sys.stdout, titles, rows, last, ("cached", "edits", "failed", "turns", "sessions"))
 
 
 def _row(name: str, figures: Figures) -> list[str]:

@@ -12,6 +12,7 @@ from agentv_stages.visible import visible
 from agentv_stream.bulk.find import Trouble, find_units
 from agentv_stream.bulk.run import Outcome, import_sessions
 from agentv_stream.bulk.unit import Unit
+from agentv_stream.cli.fitting import print_fitting
 from agentv_stream.cli.interrupting import exit_code as ended_by
 from agentv_stream.cli.interrupting import interruptible
 from agentv_stream.cli.progress import Progress
@@ -156,15 +157,7 @@ def _tell_units(units: Sequence[Unit], json: Path | None) -> int:
 
 def tell(outcome: Outcome) -> None:
     """The table at the end, to standard error."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    console = Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else 160)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    columns = ("provider", "sessions", "turns", "calls", "failed", "edits", "tokens in", "tokens out", "faults")
-    for i, title in enumerate(columns):
-        table.add_column(title, justify="right" if i else "left", no_wrap=True)
+    rows: list[list[str]] = []
     for name in sorted(outcome.summary.groups):
         figures = outcome.summary.groups[name]
         outcomes = figures.by_outcome
@@ -181,13 +174,14 @@ def tell(outcome: Outcome) -> None:
             ("≥" if tokens.unsure else "") + number(out),
             sum(figures.faults.values()),
         )
-        table.add_row(Text(visible(name, 40)), *(c if isinstance(c, str) else number(c) for c in cells))
-    if outcome.summary.groups:
-        console.print(table)
+        rows.append([visible(name, 40), *(c if isinstance(c, str) else number(c) for c in cells)])
+    if rows:
+        titles = ("provider", "sessions", "turns", "calls", "failed", "edits", "tokens in", "tokens out", "faults")
+        print_fitting(sys.stderr, titles, rows, None, ("edits", "failed", "turns", "faults"))
     rate = outcome.bytes / 1e6 / outcome.seconds if outcome.seconds else 0.0
     digits = 0 if outcome.bytes >= 1e7 else 1
     size = f"{outcome.bytes / 1e6:,.{digits}f} MB, {rate:,.{digits}f} MB/s"
-    said = [f"{outcome.done:,} sessions read in {outcome.seconds:.1f} s ({size})"]
+    said = [f"{outcome.done:,} session{'' if outcome.done == 1 else 's'} read in {outcome.seconds:.1f} s ({size})"]
     for count, what in (
         (outcome.skipped, "unchanged"),
         (len(outcome.parts), "belong to other sessions"),
