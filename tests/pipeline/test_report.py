@@ -302,3 +302,9 @@ def test_recounted_figures_are_those_of_the_stream(tmp_path: Path) -> None:
     summary = summarize(beside).tool_use_summary
     run = read(path)
     assert (run.tool_calls, run.turns) == (summary["total_tool_calls"], summary["turns"])
+
+
+def test_a_log_in_the_place_of_a_result_is_told_with_what_makes_one() -> None:
+    log = Path(__file__).parents[2] / "examples" / "claude.jsonl"
+    with pytest.raises(SourceError, match=r"is a log, no result; `agentv-stream consume .* --stats FILE` makes one"):
+        compare([log])

@@ -12,6 +12,8 @@ from agentv_stream.checks.validate import validate_file
 from agentv_stream.checks.yaml_lines import SpecError
 from agentv_stream.errors import EXIT_USAGE
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
 
 def spec(tmp_path: Path, text: str, name: str = "s.yaml") -> Spec:
     path = tmp_path / name
@@ -315,3 +317,10 @@ def test_validate_tells_specs_from_targets_files(tmp_path: Path) -> None:
     assert what == "spec, 2 cases, 5 evaluators, 1 of them skipped"
     (tmp_path / "t.yaml").write_text("targets:\n  - {name: a, provider: codex}\n", encoding="utf-8")
     assert validate_file(tmp_path / "t.yaml")[0] == "targets file, 1 target, 1 of them agents"
+
+
+@pytest.mark.parametrize("name", ["claude.jsonl", "codex.jsonl", "gemini.jsonl"])
+def test_a_log_in_the_place_of_the_spec_is_told_as_one(name: str) -> None:
+    """`check LOG SPEC` complained about the fields of a case in the log's first line."""
+    with pytest.raises(SpecError, match=rf"{name} is a log \({name.split('.')[0]}-.*no spec; the spec stands first"):
+        load_spec(EXAMPLES / name)

@@ -40,6 +40,11 @@ def test_the_list_of_commands_says_what_each_does_in_whole_sentences(tmp_path: P
     assert not [line for line in lines if "..." in line.replace("[ARGS]...", "")]
 
 
+@pytest.mark.parametrize("command", ["faults", "cursors"])
+def test_what_subcommands_do_is_told_in_whole_sentences(tmp_path: Path, command: str) -> None:
+    assert not [line for line in in_terminal(tmp_path, 80, command, "--help") if "..." in line.replace("[ARGS]...", "")]
+
+
 def test_a_narrow_list_of_sessions_shows_the_prompt(tmp_path: Path) -> None:
     lines = in_terminal(tmp_path, 80, "sessions", "--root", f"claude={SESSION.parent}")
     assert [line for line in lines if "+1 " in line and not line.rstrip().endswith("+1")]
@@ -47,7 +52,7 @@ def test_a_narrow_list_of_sessions_shows_the_prompt(tmp_path: Path) -> None:
 
 
 def test_a_narrow_table_of_tools_leaves_out_where_they_were_seen(tmp_path: Path) -> None:
-    narrow, wide = (in_terminal(tmp_path, columns, "tools", "--provider", "pi") for columns in (90, 160))
+    narrow, wide = (in_terminal(tmp_path, columns, "tools", "--provider", "pi") for columns in (90, 200))
     assert "seen in" in wide[1]
     assert "seen in" not in narrow[1]
     assert len(narrow) == len(wide)

@@ -15,6 +15,7 @@ from agentv_stages.trajectory.json_values import is_list, is_object
 from agentv_stream.checks.spec_evaluators import Item, items_of, known_keys, make, value_at
 from agentv_stream.checks.spec_names import CASE, EXECUTION, TOP
 from agentv_stream.checks.yaml_lines import At, Document, SpecError, read_jsonl, read_yaml
+from agentv_stream.discovery.header import dialect_of
 from agentv_stream.files import is_file, is_folder
 
 CASE_LISTS = ("tests", "evalcases", "eval_cases", "cases")
@@ -62,7 +63,13 @@ def load_spec(path: Path, threshold: float | None = None) -> Spec:
 
     `threshold` (of the command line) goes before those of the file. Raises: SpecError.
     """
-    return _Loader(path, threshold).load()
+    try:
+        return _Loader(path, threshold).load()
+    except SpecError as error:
+        log = dialect_of(path)
+        if log is None:
+            raise
+        raise SpecError(f"{path} is a log ({log}), no spec; the spec stands first: check SPEC.yaml LOG…") from error
 
 
 class _Loader:

@@ -13,7 +13,7 @@ app = typer.Typer(name="cursors", help="How far followers have read.", no_args_i
 StateOption = Annotated[Path | None, typer.Option(help="Folder of the cursors; else ~/.local/state/agentv-stream.")]
 
 
-@app.command("list")
+@app.command("list", short_help="One line per session: how far it was read.")
 def list_cursors(
     state: StateOption = None, json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False
 ) -> None:
@@ -33,7 +33,7 @@ def show(
     _print(lambda: cursor_details(state, session))
 
 
-@app.command()
+@app.command(short_help="Forget sessions: they are read anew.")
 def reset(
     session: Annotated[str | None, typer.Argument(help="Session id, its beginning, or a path.")] = None,
     every: Annotated[bool, typer.Option("--all", help="Every session of every follower.")] = False,

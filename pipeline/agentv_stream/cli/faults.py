@@ -31,7 +31,7 @@ def show(place: Annotated[str, typer.Argument(help="FILE:NUMBER, as `faults list
     _print(lambda: fault_bytes(place))
 
 
-@app.command()
+@app.command(short_help="Decode the records again; what can be used is printed.")
 def retry(places: Places = None) -> None:
     """Decode the records again, with this version: events that come out go to standard output as JSON lines."""
     from agentv_stream.dead_letter_files import retry_faults

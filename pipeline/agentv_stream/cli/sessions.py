@@ -50,7 +50,7 @@ def sessions(
         str | None, typer.Option(help="Only of this folder (a path), or of folders of this name.")
     ] = None,
     since: Annotated[str | None, typer.Option(help="Updated since: a duration (2h, 7d) or a date.")] = None,
-    limit: Annotated[int, typer.Option(help="At most so many; 0 for all.")] = 50,
+    limit: Annotated[int, typer.Option(help="At most so many; 0 for all.", min=0)] = 50,
     json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False,
     tree: Annotated[
         bool, typer.Option("--tree", help="Forks, resumes and child sessions below their parents.")

@@ -14,7 +14,7 @@ def show(
     root: Annotated[
         list[str] | None, typer.Option(help="Look here instead: PATH or PROVIDER=PATH; repeatable.")
     ] = None,
-    width: Annotated[int, typer.Option(help="Columns; 0 for those of the terminal.")] = 0,
+    width: Annotated[int, typer.Option(help="Columns; 0 for those of the terminal.", min=0)] = 0,
     full: Annotated[bool, typer.Option("--full", help="Do not shorten texts and outputs.")] = False,
 ) -> None:
     """Show a session: turns, texts, calls with outcome and duration, context use."""

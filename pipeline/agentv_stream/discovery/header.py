@@ -69,6 +69,15 @@ class Header(Struct):
                 self.model = model
 
 
+def dialect_of(path: Path) -> str | None:
+    """The dialect of a file that was given where something else was expected; None for what is no log."""
+    try:
+        header = read_header(str(path))
+    except OSError:
+        return None
+    return header.dialect if header is not None else None
+
+
 def read_header(path: str, only: Provider | None = None) -> Header | None:
     """Reads until the header is whole, or as far as it goes.
 

@@ -14,7 +14,9 @@ from typing import Any
 
 import msgspec
 
+from agentv_stream.discovery.header import dialect_of
 from agentv_stream.errors import SourceError
+from agentv_stream.files import is_file
 from agentv_stream.reports.report_runs import NO_RUN, Run, read_run, result_files
 
 SCHEMA = "agentv_stream.report.v1"
@@ -90,6 +92,9 @@ def compare(
         if run is not None:
             runs.append(run)
     if not runs:
+        log = next((source for source in sources if is_file(source) and dialect_of(source)), None)
+        if log is not None:
+            raise SourceError(f"{log} is a log, no result; `agentv-stream consume {log} --stats FILE` makes one")
         reason = f": {warnings[0]}" if warnings else ""
         raise SourceError(f"no result was found in {', '.join(map(str, sources))}{reason}")
     approaches = sorted({run.approach for run in runs})
