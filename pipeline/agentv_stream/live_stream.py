@@ -15,6 +15,7 @@ from agentv_stages.event import AnyEvent
 from agentv_stages.message import Message
 from agentv_stages.result import Result
 from agentv_stages.stage import Stage
+from agentv_stages.stats import Stats
 from agentv_stream.errors import SourceError
 from agentv_stream.session import Report, StreamSession, Watcher
 from agentv_stream.settings import Settings
@@ -103,9 +104,9 @@ class LiveStream:
 
     @property
     def statistics(self) -> dict[str, Any]:
-        """The `tool_use_summary` so far (docs/metrics.md)."""
+        """The `tool_use_summary` so far (docs/metrics.md); all its keys are there before the first record, too."""
         observer = self._session.observer
-        return {} if observer is None else observer.stats.summary()
+        return (Stats(self._session.settings.watch) if observer is None else observer.stats).summary()
 
     async def _run(self, send: MemoryObjectSendStream[Batch]) -> None:
         try:

@@ -58,6 +58,7 @@ async def test_messages_come_whole_and_statistics_are_live() -> None:
     messages: list[Message] = []
     async with open_stream(pieces(LOG, 300)) as stream:
         assert stream.result is None
+        assert stream.statistics["total_tool_calls"] == 0
         async for message in stream.messages():
             messages.append(message)
             counts.append(stream.statistics["total_tool_calls"])
