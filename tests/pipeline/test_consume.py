@@ -330,6 +330,22 @@ def test_a_folder_is_no_result(tmp_path: Path, folder: str) -> None:
     assert ran.transcripts()
 
 
+def test_who_forgets_the_command_is_told_which_one(tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").write_bytes(LOG)
+    (tmp_path / "sessions.d").mkdir()
+    for arguments, given, hint in (
+        (["log.jsonl"], None, "`agentv-stream consume log.jsonl` is meant"),
+        ([], LOG, "`… | agentv-stream consume` is meant"),
+        ([], None, ""),
+        (["sessions.d"], None, ""),
+    ):
+        ran = run(tmp_path, *arguments, given=given)
+        assert ran.code == 2
+        assert "Usage:" in ran.out.decode() + ran.err
+        assert (hint or "Usage") in ran.err + ran.out.decode()
+        assert ("is meant" in ran.err) is bool(hint)
+
+
 def test_an_empty_name_is_no_folder(tmp_path: Path) -> None:
     """`consume "$LOG"` without LOG was told that `.` is a directory."""
     ran = consume(tmp_path, "")

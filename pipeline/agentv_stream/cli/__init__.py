@@ -1,6 +1,9 @@
 """The command line. Each command is a module; only the one that is called is imported, because start-up time counts."""
 
+import os
+import stat
 import sys
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -95,6 +98,8 @@ def main() -> None:
 
     open_standard_streams()
     first = sys.argv[1] if len(sys.argv) > 1 else ""
+    if first not in COMMANDS:
+        tell_what_is_missing(first)
     app = build([first] if first in COMMANDS else list(COMMANDS))
     try:
         app(args=bare_options(sys.argv[1:]), prog_name="agentv-stream")
@@ -106,6 +111,21 @@ def main() -> None:
     else:
         code = 0
     sys.exit(flushed(code))
+
+
+def tell_what_is_missing(first: str) -> None:
+    """A hint before the usage, for who left out the command: a file's name or a pipe stands where it should."""
+    hint = ""
+    if os.path.isfile(first):  # noqa: PTH113 - not to raise
+        command = "validate" if first.endswith((".yaml", ".yml")) else "consume"
+        hint = f"`agentv-stream {command} {first}`"
+    elif not first:
+        with suppress(OSError):
+            hint = "`… | agentv-stream consume`" if stat.S_ISFIFO(os.fstat(0).st_mode) else ""
+    if hint:
+        from agentv_stream.cli.telling import say
+
+        say(f"no command was given; {hint} is meant, perhaps")
 
 
 def bare_options(arguments: list[str]) -> list[str]:
