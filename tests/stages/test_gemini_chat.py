@@ -380,3 +380,14 @@ def test_wild_recordings_hold_nothing_unknown() -> None:
         batch = Batch(str(path), records=given)
         Decode(dialect(PROVIDER, name), DecodeContext(str(path))).push(batch)
         assert not batch.unknown and not batch.faults, path
+
+
+def test_qwens_ledger_of_usage_is_no_chat() -> None:
+    ledger: dict[str, Any] = {
+        "version": 1,
+        "sessionId": "s",
+        "timestamp": 1795381436185,
+        "startTime": 1795381434392,
+        "models": {},
+    }
+    assert best(PROVIDER, lines(ledger))[1] == 0.0

@@ -1,3 +1,4 @@
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -20,7 +21,9 @@ from agentv_stages.event import (
 )
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.qwen import PROVIDER
+from agentv_stages.providers.qwen.companions import companions
 from agentv_stages.providers.qwen.session import KEEP
+from agentv_stream.folder import LocalFolder
 from support.decoding import (
     asked_calls,
     best,
@@ -230,6 +233,20 @@ def test_a_sub_agents_file_of_its_own_is_read() -> None:
     events = events_of(SESSION, given)
     assert {e.source.stream for e in events} == {"sidechain:helper-c1"}
     assert [(r.outcome, r.duration_ms) for r in results(events)] == [(None, 211)]
+
+
+def test_a_sub_agents_file_beside_its_session_is_not_counted_again(tmp_path: Path) -> None:
+    place = tmp_path / "projects" / "-w"
+    inner = place / "subagents" / "s-1" / "agent-helper-c1.jsonl"
+    for path in (place / "chats" / "s-1.jsonl", inner):
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"")
+    [found] = companions(str(place / "chats" / "s-1.jsonl"), LocalFolder())
+    assert (found.path, found.context.stream, found.context.session_id) == (str(inner), "sidechain:helper-c1", "s-1")
+    assert companions(str(inner), LocalFolder()) == []
+    side: dict[str, Any] = {"agentId": "helper-c1", "agentName": "helper", "isSidechain": True}
+    told = pushed(SESSION, lines(record("assistant", "a1", asks("d1"), usageMetadata=META, **side)), found.context)
+    assert (told.events, list(told.ignored.values())) == ([], [1])
 
 
 def test_records_of_0_24_are_told_or_named() -> None:

@@ -56,4 +56,7 @@ def _has_answer(messages: Any) -> bool:
 
 
 def _is_header(line: Mapping[str, Any]) -> bool:
-    return "sessionId" in line and "startTime" in line and "type" not in line and not line.get("messages")
+    """Qwen's ledger of usage (`usage_record.jsonl`) has the same two members, with times as numbers."""
+    if not isinstance(line.get("startTime"), str):
+        return False
+    return "sessionId" in line and "type" not in line and not line.get("messages")

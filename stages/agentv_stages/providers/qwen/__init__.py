@@ -4,6 +4,7 @@ Source: Qwen Code 0.14 to 0.24.4. Before 0.5 it wrote Gemini CLI's chat document
 """
 
 from agentv_stages.provider import Dialect, LogRoot, Provider
+from agentv_stages.providers.qwen.companions import companions
 from agentv_stages.providers.qwen.detect import is_session, is_stream
 from agentv_stages.providers.qwen.session import LOSSES as SESSION_LOSSES
 from agentv_stages.providers.qwen.session import SessionDecoder
@@ -24,4 +25,5 @@ PROVIDER = Provider(
         LogRoot("~/.qwen/projects", variable, "projects", ("*/chats/*.jsonl",))
         for variable in ("QWEN_RUNTIME_DIR", "QWEN_HOME")
     ),
+    companions=companions,
 )

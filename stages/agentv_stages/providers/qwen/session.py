@@ -2,7 +2,7 @@
 
 Source: Qwen Code 0.14 to 0.24.4. One assistant line is one model answer, in Gemini's parts. Sub-agents have no lines in
 it: their answers and calls stand in the telemetry, which repeats the main thread's and adds times to its calls. From
-0.2x on each also has a file of its own below `subagents/`, in the same form, which is read by itself.
+0.24 on each also has a file of its own below `subagents/`, in the same form; as a companion it tells nothing again.
 """
 
 from typing import TypeVar
@@ -93,12 +93,16 @@ class SessionDecoder:
     def __init__(self, context: DecodeContext) -> None:
         self.file = context.file
         self.stream = context.stream
+        self.companion = context.stream != MAIN
         self.parent_call = context.parent_call
         self.state = SessionState()
 
     def decode(self, record: Record, batch: Batch) -> None:
         line = decode_session(record.data)
         kind = line.type
+        if self.companion:
+            batch.ignore("subagent's file, told by telemetry")
+            return
         if line.isSidechain and self.stream == MAIN:  # a sub-agent's file, read by itself
             self.stream = f"sidechain:{line.agentId or 'unknown'}"
         payload = _NO_PAYLOAD
