@@ -229,3 +229,35 @@ def test_an_empty_name_does_not_stand_for_the_current_folder(tmp_path: Path, mon
         find_units([""])
     with pytest.raises(SourceError, match="is empty"):
         expand([""])
+
+
+def test_a_task_is_done_again_after_an_error_that_passes() -> None:
+    """Dask's executor gives ValueError for a good result whose worker died just then."""
+    tasks = [Task(number, (Unit(f"/{number}", number),)) for number in range(3)]
+    tries: dict[int, int] = {}
+
+    def sometimes(task: Task) -> int:
+        tries[task.number] = tries.get(task.number, 0) + 1
+        if task.number == 1 and tries[1] < 3:
+            raise ValueError("too many values to unpack")
+        return task.number
+
+    crew = Crew(engines.SerialExecutor(), 1, passing=ValueError)
+    assert sorted(result for _, result in crew.run(sometimes, tasks, one_by_one) if result is not None) == [0, 1, 2]
+    assert tries == {0: 1, 1: 3, 2: 1}
+    tries[1] = -10
+    with pytest.raises(ValueError, match="too many"):
+        list(crew.run(sometimes, tasks, one_by_one))
+
+
+def test_a_task_that_kills_the_workers_of_a_cluster_costs_one_unit() -> None:
+    task = Task(0, tuple(Unit(f"/{number}", number) for number in range(5)))
+
+    def deadly(task: Task) -> int:
+        if any(unit.position == 3 for unit in task.units):
+            raise LookupError
+        return len(task.units)
+
+    crew = Crew(engines.SerialExecutor(), 1, killed=LookupError)
+    came = [(done.units[0].position, result) for done, result in crew.run(deadly, [task], one_by_one)]
+    assert sorted(came, key=lambda pair: pair[0]) == [(0, 1), (1, 1), (2, 1), (3, None), (4, 1)]

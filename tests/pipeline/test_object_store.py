@@ -8,11 +8,11 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from agentv_stream.bulk import import_sessions, object_store
+from agentv_stream.bulk import import_sessions, object_store, summarize_groups
 from agentv_stream.bulk.find import find_units
 from agentv_stream.bulk.listing import RememberingFolder
 from agentv_stream.bulk.query import run_query
-from agentv_stream.errors import SourceError, UsageError
+from agentv_stream.errors import SinkError, SourceError, UsageError
 from support.made_sessions import make_folder, tree
 
 moto_server: Any = pytest.importorskip("moto.server", reason="moto's server is not installed")
@@ -103,3 +103,29 @@ def test_sub_agents_files_are_found_in_a_bucket(tmp_path: Path, bucket: Any) -> 
 def test_an_unknown_scheme_is_a_usage_error() -> None:
     with pytest.raises(UsageError):
         find_units(["quantum://bucket/key"])
+
+
+def test_a_store_that_gives_nothing_is_one_line(monkeypatch: pytest.MonkeyPatch, bucket: Any) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nonexistent")
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/nonexistent")
+    object_store.file_system.cache_clear()
+    bucket.clear_instance_cache()
+    with pytest.raises(SourceError, match="credentials"):
+        summarize_groups(["s3://logs/in"], engine="serial")
+    with pytest.raises(SourceError, match="credentials"):
+        object_store.names_below("s3://logs/in")
+    with pytest.raises(SinkError, match="credentials"):
+        object_store.put("s3://logs/out", b"x")
+
+
+def test_a_query_of_a_bucket_reads_the_bucket_alone(tmp_path: Path, bucket: Any) -> None:
+    pytest.importorskip("duckdb", reason="the query extra is not installed")
+    make_folder(tmp_path / "in", 3)
+    import_sessions([tmp_path / "in"], parquet="s3://logs/d", engine="serial")
+    assert run_query("SELECT count(*) FROM sessions", "s3://logs/d")[1] == [(3,)]
+    for sql in ("SELECT * FROM read_text('/etc/hostname')", "COPY (SELECT 1) TO 's3://logs/d/_dataset.json'"):
+        with pytest.raises(UsageError):
+            run_query(sql, "s3://logs/d")

@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
+    CancelledError,
     Executor,
     Future,
     ProcessPoolExecutor,
@@ -24,7 +25,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
 
 from agentv_stream.bulk.leaving import obey_parent, undisturbed
-from agentv_stream.errors import UsageError
+from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.extras import extra
 
 T = TypeVar("T")
@@ -127,13 +128,19 @@ def _dask(address: str, workers: int | None) -> Generator["Crew"]:
         raise UsageError(f"no Dask scheduler answers at {address}: {error}") from error
     with client:
         known = sum(client.nthreads().values()) or 1
-        yield Crew(client.get_executor(pure=False, retries=RETRIES), workers or known)
+        try:
+            executor = client.get_executor(pure=False, retries=RETRIES)
+            yield Crew(executor, workers or known, passing=ValueError, killed=distributed.KilledWorker)
+        except CancelledError as error:
+            raise SourceError(f"the Dask scheduler at {address} has gone; --resume goes on from here") from error
 
 
 class Crew:
     """An executor and how many work in it; a pool that a worker's death broke is made anew.
 
-    `context` starts processes on this machine; None where the engine has no processes here.
+    `context` starts processes on this machine; None where the engine has no processes here. `passing` is an error after
+    which a task is done again, some times at most: Dask's executor takes a result apart as if it were an error (too
+    many values to unpack) when its worker dies just then. `killed` is one that says that a task killed its workers.
     """
 
     def __init__(
@@ -142,11 +149,15 @@ class Crew:
         workers: int,
         again: Callable[[], Executor] | None = None,
         context: BaseContext | None = None,
+        passing: type[Exception] | tuple[()] = (),
+        killed: type[Exception] | tuple[()] = (),
     ) -> None:
         self.executor = executor
         self.workers = workers
         self.context = context
         self._again = again
+        self._passing = passing
+        self._killed = killed
 
     def run(
         self, call: Callable[[T], R], tasks: Sequence[T], split: Callable[[T], list[T]]
@@ -159,6 +170,7 @@ class Crew:
         lost: list[T] = []
         waiting = list(reversed(tasks))
         flying: dict[Future[R], T] = {}
+        failed: dict[int, int] = {}  # by the task's place in memory
         while waiting or flying:
             while waiting and len(flying) < self.workers * AHEAD:
                 task = waiting.pop()
@@ -175,6 +187,17 @@ class Crew:
                     result = future.result()
                 except BrokenExecutor:
                     lost.append(task)
+                except self._killed:
+                    parts = split(task)
+                    if len(parts) > 1:
+                        waiting += parts
+                    else:
+                        yield task, None
+                except self._passing:
+                    failed[id(task)] = failed.get(id(task), 0) + 1
+                    if failed[id(task)] > RETRIES:
+                        raise
+                    waiting.append(task)
                 else:
                     yield task, result
             if lost:

@@ -53,9 +53,29 @@ def file_system(scheme: str) -> Any:
         raise UsageError(f"{scheme}:// cannot be used: {error}") from error
 
 
-def of_url(url: str) -> Any:
-    """The file system that a URL lies in."""
-    return file_system(url.partition("://")[0])
+def of_url(url: str) -> "Told":
+    """The file system that a URL lies in; what goes wrong in it is an OSError."""
+    return Told(file_system(url.partition("://")[0]))
+
+
+class Told:
+    """A file system whose library has errors of its own: no credentials, no connection. They are told as OSErrors."""
+
+    def __init__(self, system: Any) -> None:
+        self.system = system
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self.system, name)
+
+        def call(*arguments: Any, **options: Any) -> Any:
+            try:
+                return method(*arguments, **options)
+            except Exception as error:
+                if type(error).__module__ == "builtins":
+                    raise  # an OSError, or a bug
+                raise OSError(f"{error}") from error
+
+        return call
 
 
 def open_input(place: str) -> BinaryIO:
@@ -162,7 +182,10 @@ def put_file(local: Path, place: str) -> None:
 
 
 def names_below(place: str) -> list[str]:
-    """All files below a place, at any depth, as places; empty where it does not exist. Sorted."""
+    """All files below a place, at any depth, as places; empty where it does not exist. Sorted.
+
+    Raises: SourceError for a store that cannot be reached.
+    """
     if is_url(place):
         system = of_url(place)
         scheme = place.partition("://")[0]
@@ -171,6 +194,8 @@ def names_below(place: str) -> list[str]:
             return sorted(f"{scheme}://{name}" for name in system.find(place))
         except FileNotFoundError:
             return []
+        except OSError as error:
+            raise SourceError(f"cannot list {place}: {error.strerror or error}") from error
     return sorted(str(path) for path in Path(place).rglob("*") if is_file(path))
 
 

@@ -42,7 +42,7 @@ def open_dataset(root: str, table: str) -> Any:
     paths = manifest_of(root).paths(root, table)
     schema = arrow_schema(table).append(pa.field("provider", pa.string())).append(pa.field("day", pa.string()))
     partitioning = ds.partitioning(pa.schema([("provider", pa.string()), ("day", pa.string())]), flavor="hive")
-    filesystem = object_store.of_url(root) if object_store.is_url(root) else None
+    filesystem = object_store.of_url(root).system if object_store.is_url(root) else None
     if filesystem is not None:
         paths = [path.partition("://")[2] for path in paths]
     base = root.partition("://")[2] if filesystem is not None else root  # folders above may be called `day=…` too

@@ -49,7 +49,7 @@ def connect(dataset: str | Path) -> Any:
     for name in ("autoinstall_known_extensions", "autoload_known_extensions"):
         connection.execute(f"SET {name} = false")
     if object_store.is_url(root):
-        connection.register_filesystem(object_store.of_url(root))
+        connection.register_filesystem(object_store.of_url(root).system)
         connection.execute("SET disabled_filesystems = 'LocalFileSystem'")
     else:
         # A query is data too, maybe from a shared page: it reads this data set and nothing else.
