@@ -8,7 +8,7 @@ from agentv_stages.providers.pi.tools import TABLE
 
 _NO_AGENTS = "sub-agents run as processes of their own; only the tool call that started them is seen"
 _NO_VERSION = "the agent's version"
-_NO_SIGNAL = "the exit code of a shell that a signal killed (it counts as ok)"
+_NO_SIGNAL = "before 0.87, the exit code of a shell that a signal killed (it counts as ok)"
 
 PROVIDER = Provider(
     name="pi",
