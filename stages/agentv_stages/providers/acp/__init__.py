@@ -12,6 +12,7 @@ LOSSES = (
     "Gemini: no arguments, output and exit codes of most calls, none of unknown tools",
     "Gemini: no sub-agents, thoughts are not in the output tokens",
     "OpenCode: tokens of the last step only, so none of a prompt with calls; no sub-agents",
+    "Qwen from 0.24: what sub-agents in the background do, and their tokens",
     "Copilot: text of sub-agents is not marked and told apart by the calls around it; an error ends as a good prompt",
 )
 
