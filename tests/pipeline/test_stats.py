@@ -89,6 +89,35 @@ def test_a_dry_run_lists_and_writes_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "d").exists()
 
 
+def test_a_dry_run_says_what_the_run_then_does(tmp_path: Path) -> None:
+    paths = make_folder(tmp_path / "in", 4)
+    gone = tmp_path / "gone.jsonl"
+    command = (
+        "import",
+        tmp_path / "in",
+        gone,
+        "--jsonl",
+        tmp_path / "in" / "s.jsonl",
+        "--engine",
+        "serial",
+        "--resume",
+    )
+    for grown in (None, paths[2], None):
+        if grown is not None:
+            grown.write_bytes(grown.read_bytes() * 2)
+        plan, report = tmp_path / "plan.json", tmp_path / "report.json"
+        assert _run(*command, "--dry-run", "--json", plan).exit_code == 4
+        assert _run(*command, "--json", report).exit_code == 4
+        planned, done = json.loads(plan.read_bytes()), json.loads(report.read_bytes())
+        assert (planned["found"], len(planned["sources"])) == (done["found"], done["done"])
+    told = _run(*command, "--dry-run")
+    assert "0 sources, 0.0 MB, 4 unchanged; nothing was read" in told.stderr
+    assert str(gone) in told.stderr
+    told = _run(*command, "--dry-run", "--target", "other")
+    assert "4 sources" in told.stderr
+    assert "the options are others than before" in told.stderr
+
+
 def test_a_source_that_cannot_be_read_gives_exit_code_4_and_the_rest_is_done(tmp_path: Path) -> None:
     paths = make_folder(tmp_path / "in", 3)
     bad = tmp_path / "bad.jsonl"

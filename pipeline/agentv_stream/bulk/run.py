@@ -5,6 +5,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -43,7 +44,7 @@ class Outcome:
     """What a bulk run came to. Counts are of sessions.
 
     `parts` are files that are a part of another one's session, `others` files met in folders that are no session.
-    `notes` say what a person should know of the run.
+    `waiting` is what a dry run would read. `notes` say what a person should know of the run.
     """
 
     found: int = 0
@@ -59,6 +60,7 @@ class Outcome:
     summary: Summary = field(default_factory=Summary)
     outputs: dict[str, str] = field(default_factory=dict[str, str])
     notes: list[str] = field(default_factory=list[str])
+    waiting: list[Unit] = field(default_factory=list[Unit])
 
     def take(self, done: Done) -> None:
         """Counts one unit."""
@@ -94,6 +96,7 @@ def import_sessions(
     prices: bool = False,
     text_chars: int = 2000,
     roots: Sequence[str] = (),
+    dry_run: bool = False,
     on_found: Callable[[int, int], None] | None = None,
     on_report: Watch | None = None,
 ) -> Outcome:
@@ -103,7 +106,8 @@ def import_sessions(
     the place of a data set. Order and content do not depend on the engine. A source that cannot be read is a row of
     `failures`. `resume` leaves out what is done and unchanged, and keeps what earlier runs put into the outputs.
     `on_found` is told how many sessions and bytes are to be read, `on_report` of each task that is done. `roots` are
-    places where sessions are looked for that `sources` name by their ids, as `PROVIDER=PATH`.
+    places where sessions are looked for that `sources` name by their ids, as `PROVIDER=PATH`. With `dry_run` nothing
+    is read or written; `waiting` of the outcome is what would be read.
 
     Raises: UsageError, SourceError (a source that cannot be listed), SinkError.
     """
@@ -116,7 +120,8 @@ def import_sessions(
     if str(jsonl) == "-":
         raise UsageError("--jsonl: results need a file, beside which the state is kept; - is none")
     places = {name: _absolute(str(place)) for name, place in wanted if place is not None}
-    _check_places(places)
+    if not dry_run:
+        _check_places(places)
     work = Work(
         run=f"{time.time_ns() // 1_000_000:013d}{os.urandom(2).hex()}",
         transcripts=places.get("transcripts"),
@@ -135,9 +140,9 @@ def import_sessions(
     state = State(work.state)
     units = [unit for unit in units if not _is_output(unit, places)]
     outcome = Outcome(found=len(units), outputs=places, failures=_failures(trouble))
-    with state.held():
+    with nullcontext() if dry_run else state.held():
         manifest = first_manifest(work.dataset, resume) if work.dataset is not None else None
-        begun = state.begin(work, resume)
+        begun = state.before(work, resume) if dry_run else state.begin(work, resume)
         if resume and begun == "anew":
             outcome.notes.append("--resume: the options are others than before, so everything is read anew")
             manifest = Manifest(generation=manifest.generation) if manifest is not None else None
@@ -145,6 +150,9 @@ def import_sessions(
         staged = state.staged() if known else frozenset[str]()
         waiting = [unit for unit in units if not _is_done(unit, known.get(unit.name), work, manifest, staged)]
         outcome.skipped = len(units) - len(waiting)
+        if dry_run:
+            outcome.waiting = waiting
+            return outcome
         if on_found is not None:
             on_found(len(waiting), sum(unit.size for unit in waiting))
         with open_engine(_enough(engine, waiting, work), workers) as crew:

@@ -98,22 +98,24 @@ class State:
             if lock is not None:
                 os.close(lock)
 
+    def before(self, work: Work, resume: bool) -> "Begun":
+        """What would become of an earlier state; nothing is changed. Raises: SourceError."""
+        known = object_store.read_all(self._recipe)
+        if known is None:
+            return "first"
+        try:
+            earlier = msgspec.json.decode(known, type=_Recipe)
+        except msgspec.MsgspecError:
+            return "anew"  # of another version
+        return "on" if resume and (earlier.format, earlier.options) == (FORMAT, recipe(work)) else "anew"
+
     def begin(self, work: Work, resume: bool) -> "Begun":
         """Makes the state ready; says what becomes of an earlier one. Raises: SourceError, SinkError."""
-        wanted = _Recipe(FORMAT, recipe(work), work.run)
-        known = object_store.read_all(self._recipe)
-        begun: Begun = "first" if known is None else "anew"
-        if resume and known is not None:
-            try:
-                before = msgspec.json.decode(known, type=_Recipe)
-                if (before.format, before.options) == (wanted.format, wanted.options):
-                    begun = "on"
-            except msgspec.MsgspecError:
-                pass  # of another version: begin anew
+        begun = self.before(work, resume)
         if begun != "on":
             for name in ("done", "rows"):
                 object_store.remove_tree(object_store.join(self.place, name))
-        object_store.put(self._recipe, msgspec.json.encode(wanted))
+        object_store.put(self._recipe, msgspec.json.encode(_Recipe(FORMAT, recipe(work), work.run)))
         return begun
 
     def check(self, run: str) -> None:

@@ -9,9 +9,7 @@ from typing import Any
 import msgspec
 
 from agentv_stages.visible import visible
-from agentv_stream.bulk.find import Trouble, find_units
 from agentv_stream.bulk.run import Outcome, import_sessions
-from agentv_stream.bulk.unit import Unit
 from agentv_stream.cli.fitting import print_fitting
 from agentv_stream.cli.interrupting import exit_code as ended_by
 from agentv_stream.cli.interrupting import interruptible
@@ -48,13 +46,6 @@ def import_all(sources: Sequence[str], wanted: Wanted, *, dry_run: bool, json: P
     """Imports; gives the exit code."""
     try:
         names, roots = with_listed(sources), from_process({}).roots
-        if dry_run:
-            trouble: Trouble = []
-            units = find_units(names, wanted.provider, roots, trouble)
-            code = _tell_units(units, json)
-            for _, error in trouble:
-                say(str(error))
-            return EXIT_IO if trouble else code
         if wanted.prices:
             from agentv_stream.prices import check_installed
 
@@ -66,6 +57,8 @@ def import_all(sources: Sequence[str], wanted: Wanted, *, dry_run: bool, json: P
         options = asdict(wanted)
         if wanted.transcripts is wanted.jsonl is wanted.parquet is None:
             options["transcripts"] = ".agentv/logs/{provider}"
+        if dry_run:
+            return _tell_plan(import_sessions(names, **options, roots=roots, dry_run=True), json)
         with interruptible(), Progress(quiet) as progress:
             outcome = import_sessions(names, **options, roots=roots, on_found=progress.found, on_report=progress.report)
     except AgentvStreamError as error:
@@ -142,17 +135,24 @@ def write_json(place: Path, value: Any) -> None:
         sys.stdout.buffer.write(data)
 
 
-def _tell_units(units: Sequence[Unit], json: Path | None) -> int:
+def _tell_plan(outcome: Outcome, json: Path | None) -> int:
+    units = outcome.waiting
+    code = exit_code(outcome) if outcome.failures or not outcome.found else EXIT_FINE
     if json is not None:
         rows = [{"source": u.name, "size": u.size} for u in units]
-        write_json(json, {"schema_version": PLAN_SCHEMA, "found": len(units), "sources": rows})
-        return EXIT_FINE if units else EXIT_RUN
-    with to_stdout():
-        for unit in units:
-            sys.stdout.write(f"{unit.size:>14,}  {visible(unit.name, 4096)}\n")
-    total = sum(unit.size for unit in units)
-    sys.stderr.write(f"{len(units):,} sources, {total / 1e6:,.1f} MB; nothing was read\n")
-    return EXIT_FINE if units else EXIT_RUN
+        write_json(json, {"schema_version": PLAN_SCHEMA, "found": outcome.found, "sources": rows})
+    else:
+        with to_stdout():
+            for unit in units:
+                sys.stdout.write(f"{unit.size:>14,}  {visible(unit.name, 4096)}\n")
+        unchanged = f", {outcome.skipped:,} unchanged" if outcome.skipped else ""
+        total = sum(unit.size for unit in units)
+        sys.stderr.write(f"{len(units):,} sources, {total / 1e6:,.1f} MB{unchanged}; nothing was read\n")
+    for note in outcome.notes:
+        say(note)
+    for failure in outcome.failures:
+        say(failure.error)
+    return code
 
 
 def tell(outcome: Outcome) -> None:
