@@ -266,3 +266,15 @@ def test_dead_letters_of_a_session_that_was_mended_go(tmp_path: Path) -> None:
     source.write_bytes(claude_session(1, 3))
     import_all(source, out)
     assert [path.suffixes[-2] for path in (out / "t").glob("*.jsonl")] == [".transcript"]
+
+
+def test_nothing_to_read_leaves_the_outputs_as_they_were(tmp_path: Path) -> None:
+    make_folder(tmp_path / "in", 3)
+    options: dict[str, Any] = {"parquet": tmp_path / "d", "jsonl": tmp_path / "s.jsonl", "engine": "serial"}
+    import_sessions([tmp_path / "in"], **options)
+    before = tree(tmp_path / "d") | tree(tmp_path)
+    (tmp_path / "empty").mkdir()
+    for resume in (False, True):
+        outcome = import_sessions([tmp_path / "empty"], resume=resume, **options)
+        assert outcome.notes == ["nothing was found to read; the outputs are as they were"]
+    assert tree(tmp_path / "d") | tree(tmp_path) == before

@@ -120,7 +120,7 @@ def import_sessions(
     if str(jsonl) == "-":
         raise UsageError("--jsonl: results need a file, beside which the state is kept; - is none")
     places = {name: _absolute(str(place)) for name, place in wanted if place is not None}
-    if not dry_run:
+    if units and not dry_run:
         _check_places(places)
     work = Work(
         run=f"{time.time_ns() // 1_000_000:013d}{os.urandom(2).hex()}",
@@ -140,6 +140,10 @@ def import_sessions(
     state = State(work.state)
     units = [unit for unit in units if not _is_output(unit, places)]
     outcome = Outcome(found=len(units), outputs=places, failures=_failures(trouble))
+    if not units:  # a folder that is not mounted, a search that found nothing: what earlier runs wrote is not given up
+        outcome.notes.append("nothing was found to read; the outputs are as they were")
+        outcome.outputs = {}
+        return outcome
     with nullcontext() if dry_run else state.held():
         manifest = first_manifest(work.dataset, resume) if work.dataset is not None else None
         begun = state.before(work, resume) if dry_run else state.begin(work, resume)
