@@ -115,6 +115,9 @@ async def test_what_cannot_be_started_is_an_error_of_the_call(tmp_path: Path) ->
     child = Child(["no-such-agent-program"], save=None, stderr=tmp_path / "err")
     with pytest.raises(UsageError, match="cannot start 'no-such-agent-program'"):
         await child.start()
+    child = Child(["true"], save=None, stderr=tmp_path / "err", cwd=tmp_path / "nowhere")
+    with pytest.raises(UsageError, match=r"cannot start 'true' in .*nowhere, which is no folder"):
+        await child.start()
     child = Child(["true"], save=None, stderr=tmp_path / "nowhere" / "err")
     with pytest.raises(UsageError, match="cannot write"):
         await child.start()

@@ -18,6 +18,7 @@ import anyio.abc
 
 from agentv_stages.batch import Chunk
 from agentv_stream.errors import UsageError
+from agentv_stream.files import is_folder
 from agentv_stream.output_file import OutputFile
 from agentv_stream.source import DescriptorSource
 
@@ -87,7 +88,8 @@ class Child:
         except (OSError, ValueError) as error:
             os.close(self._read_end)
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            raise UsageError(f"cannot start {self.command[0]!r}: {reason}") from error
+            where = "" if self._cwd is None or is_folder(self._cwd) else f" in {self._cwd}, which is no folder"
+            raise UsageError(f"cannot start {self.command[0]!r}{where}: {reason}") from error
         finally:
             os.close(write_end)
             os.close(error_file)
