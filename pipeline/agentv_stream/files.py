@@ -46,8 +46,10 @@ def check_readable(path: Path) -> None:
 
 
 def compression(path: Path) -> str | None:
-    """`gzip` or `zstd`, by the file's first bytes; None for a plain file."""
+    """`gzip` or `zstd`, by the file's first bytes; None for a plain file, and for a pipe, whose bytes come once."""
     try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            return None
         with path.open("rb") as file:
             return _packed(file.read(4))
     except OSError:

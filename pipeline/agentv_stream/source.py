@@ -64,14 +64,13 @@ class DescriptorSource:
 
 
 class FileSource:
-    """A finished file; `.gz` and `.zst` are unpacked while they are read."""
-
-    finished = True
+    """A finished file; `.gz` and `.zst` are unpacked while they are read. A named pipe, too, which is not finished."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self.name = str(path)
         check_readable(self.path)
+        self.finished = not self.path.is_fifo()  # an agent may still write it
 
     async def chunks(self) -> AsyncIterator[Chunk]:
         if compression(self.path):

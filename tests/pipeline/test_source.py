@@ -152,3 +152,17 @@ def test_a_closed_standard_input_and_a_folder_on_it_are_told(tmp_path: Path, mon
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(SourceError, match="is closed"):
         standard_input()
+
+
+async def test_a_named_pipe_is_read_from_its_first_byte(tmp_path: Path) -> None:
+    """`consume <(agent …)` lost four bytes to the look for compression; with a name it waited for ever."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    def fill() -> None:
+        pipe.write_bytes(b"abcdef\n")
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(anyio.to_thread.run_sync, fill)
+        with anyio.fail_after(10):
+            assert b"".join([chunk.data for chunk in await chunks_of(FileSource(pipe))]) == b"abcdef\n"
