@@ -19,9 +19,8 @@ from agentv_stages.visible import visible
 from agentv_stream.discovery.header import Header, read_header
 from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.files import is_file, is_folder
-from agentv_stream.naming import DEFAULT_ROOT
+from agentv_stream.naming import DEFAULT_ROOT, LETTERS
 
-SUFFIX = ".dead-letters.jsonl"
 MOST_SHOWN = 64 * 1024
 
 
@@ -43,7 +42,7 @@ def letter_files(places: list[Path] | None) -> list[Path]:
     found: list[Path] = []
     for place in places or [DEFAULT_ROOT / "logs"]:
         if is_folder(place):
-            found += sorted(place.rglob(f"*{SUFFIX}"))
+            found += sorted(place.rglob(f"*{LETTERS}"))
         elif is_file(place):
             found.append(place)
         elif places:

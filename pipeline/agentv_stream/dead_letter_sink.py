@@ -1,12 +1,29 @@
 """Dead letters beside the transcript: a line per fault, large or binary records in files of their own."""
 
+import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+
+from anyio.to_thread import run_sync
 
 from agentv_stages.batch import Batch
 from agentv_stages.fault import Fault
 from agentv_stages.sinks import dead_letters
+from agentv_stream.naming import LETTERS
 from agentv_stream.output_file import OutputFile, publish
+
+
+def remove_letters(path: Path) -> None:
+    """What `DeadLetterSink` wrote there before, as far as it can be removed."""
+    with suppress(OSError):
+        path.unlink()
+        shutil.rmtree(_blobs(path), ignore_errors=True)
+
+
+def _blobs(path: Path) -> Path:
+    """The folder of what cannot stand in a line."""
+    return path.with_name(path.name.removesuffix(LETTERS) + ".dead")
 
 
 class DeadLetterSink:
@@ -15,13 +32,18 @@ class DeadLetterSink:
     name = "dead letters"
     required = True
 
-    def __init__(self, place: Callable[[], Path]) -> None:
+    def __init__(self, place: Callable[[], Path], another: Callable[[], Path] | None = None) -> None:
+        """`another`: a file that stands at the place already is left alone, and this gives the path to try next."""
         self._place = place
+        self._another = another
         self._file: OutputFile | None = None
         self._blob: OutputFile | None = None
         self._blob_fault: Fault | None = None
-        self._folder = Path()
-        self.path: Path | None = None
+
+    @property
+    def path(self) -> Path | None:
+        """Where they are; None as long as there are none."""
+        return self._file.path if self._file is not None else None
 
     async def write(self, batch: Batch) -> None:
         for fault in batch.faults:
@@ -29,25 +51,24 @@ class DeadLetterSink:
 
     async def _fault(self, fault: Fault) -> None:
         if self._file is None:
-            self.path = self._place()
-            self._folder = self.path.with_name(self.path.name.removesuffix("-letters.jsonl"))
-            self._file = OutputFile(self.path)
+            self._file = OutputFile(await run_sync(self._place), another=self._another)
+            await self._file.open()
         if fault.part == "whole":
             blob = None
             if dead_letters.inline_text(fault) is None and fault.data:
-                path = self._folder / f"{fault.offset}.bin"
+                path = _blobs(self._file.path) / f"{fault.offset}.bin"
                 await publish(path, fault.data)
-                blob = f"{self._folder.name}/{path.name}"
+                blob = f"{_blobs(self._file.path).name}/{path.name}"
             await self._file.write(dead_letters.render(fault, blob))
             return
         if fault.part == "begin":
             self._blob_fault = fault
-            self._blob = OutputFile(self._folder / f"{fault.offset}.bin")
+            self._blob = OutputFile(_blobs(self._file.path) / f"{fault.offset}.bin")
         if self._blob is not None and fault.data:
             await self._blob.write(fault.data)
         if fault.part == "end" and self._blob is not None and self._blob_fault is not None:
             await self._blob.close()
-            blob = f"{self._folder.name}/{self._blob.path.name}"
+            blob = f"{_blobs(self._file.path).name}/{self._blob.path.name}"
             await self._file.write(dead_letters.render(self._blob_fault, blob, self._blob.size))
             self._blob = self._blob_fault = None
 

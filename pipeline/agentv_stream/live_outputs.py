@@ -1,19 +1,23 @@
 """The outputs of one live session: which sinks its settings ask for, where they write, and what came of them."""
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+
+from anyio.to_thread import run_sync
 
 from agentv_stages.result import Observer, Outputs
 from agentv_stages.sinks import raw_log
 from agentv_stages.sinks.summary_log import SummaryLog
 from agentv_stages.sinks.transcript import Identity
-from agentv_stream.dead_letter_sink import DeadLetterSink
+from agentv_stream.dead_letter_sink import DeadLetterSink, remove_letters
 from agentv_stream.files import is_there
-from agentv_stream.naming import log_folder, stand_in_id, stand_in_start, stem
+from agentv_stream.naming import LETTERS, RAW_LOG, SUMMARY_LOG, log_folder, stand_in_id, stand_in_start, stem
+from agentv_stream.output_names import OutputNames
 from agentv_stream.settings import Settings
 from agentv_stream.sink import RenderSink, Sink
 from agentv_stream.source import ByteSource
-from agentv_stream.transcript_sink import SUFFIX, CaseSink, TranscriptSink, claimed, transcript_place
+from agentv_stream.transcript_sink import CaseSink, TranscriptSink
 from agentv_stream.transcript_stream import TranscriptStream, make_transcript, transcript_file
 
 
@@ -29,22 +33,35 @@ class LiveOutputs:
         self.dead_letters: DeadLetterSink | None = None
         self.log: RenderSink | None = None
         self._named = transcript_file(settings.transcript)
+        self._names = OutputNames(self._propose, finished=source.finished, fixed=self._named is not None, sure=True)
 
     def sinks(self, transcript: bool = True) -> list[Sink]:
         """The sinks that are asked for; without `transcript` neither it nor dead letters."""
         sinks: list[Sink] = []
         if transcript:
             self.transcript = make_transcript(
-                self.settings.transcript, self._place, self.observer, self.source.finished
+                self.settings.transcript, self._names, self.observer, self.source.finished
             )
-            self.dead_letters = DeadLetterSink(partial(self._beside, ".dead-letters.jsonl"))
+            self._names.sure = isinstance(self.transcript, TranscriptStream)
+            self.dead_letters = DeadLetterSink(partial(self._names.file, LETTERS), self._another(LETTERS))
             sinks += (self.transcript, self.dead_letters)
             if self.settings.transcript_shape == "case":
-                sinks.append(CaseSink(self._place, partial(self._beside, ".case.jsonl"), self.observer))
+                sinks.append(CaseSink(self._names, self.observer))
         if self.settings.stream_log != "false":
             self.log = self._make_log()
             sinks.append(self.log)
         return sinks
+
+    async def settle(self) -> None:
+        """All have ended: what began before the transcript moves beside it; an earlier reading's dead letters go.
+
+        A log that was read while its last line was being written had a fault that it has no more.
+        """
+        if self.log is not None:
+            await self.log.settle()
+        letters, transcript = self.dead_letters, self.transcript
+        if self._named is None and letters is not None and letters.path is None and transcript and transcript.replaces:
+            await run_sync(remove_letters, self._names.file(LETTERS))
 
     def told(self) -> Outputs:
         """What was written, for the result."""
@@ -63,14 +80,19 @@ class LiveOutputs:
 
     def _make_log(self) -> RenderSink:
         raw = self.settings.stream_log == "raw"
-        place = partial(self._beside, ".stream.jsonl" if raw else ".stream.log")
+        suffix = RAW_LOG if raw else SUMMARY_LOG
+        place = partial(self._names.early, suffix)
+        another = partial(self._names.another_early, suffix) if self._names.exclusive else None
         if raw:
-            return RenderSink("stream log", place, raw_log.render)
+            return RenderSink("stream log", place, raw_log.render, another=another)
         summary = SummaryLog()
-        return RenderSink("stream log", place, summary.render, summary.flush)
+        return RenderSink("stream log", place, summary.render, summary.flush, another=another)
 
-    def _place(self) -> tuple[Path, str, Identity]:
-        """Folder, name and identity of the transcript, from what is known of the session by now."""
+    def _another(self, suffix: str) -> Callable[[], Path] | None:
+        return partial(self._names.another, suffix) if self._names.exclusive else None
+
+    def _propose(self) -> tuple[Path, str, Identity]:
+        """Folder, name and identity of the outputs, from what is known of the session by now."""
         observer, settings = self.observer, self.settings
         facts, provider = observer.facts, observer.provider
         path = None if self.source.name.startswith("<") else self.source.name
@@ -87,24 +109,6 @@ class LiveOutputs:
         if self._named is not None:
             return self._named.parent, self._named.name.removesuffix(".jsonl").removesuffix(".transcript"), identity
         return log_folder(settings.out, provider.name), stem(started, target, test_id, settings.attempt), identity
-
-    def _beside(self, suffix: str) -> Path:
-        """The output of that suffix beside the transcript, under its name, which may not be open yet.
-
-        What stands there is ours where a finished session is read again; else it is left alone, as the transcript is.
-
-        Raises: SinkError.
-        """
-        folder, name, identity = self._place()
-        if self._named is not None:
-            return folder / f"{name}{suffix}"
-        finished = self.source.finished
-        opened = self.transcript.path if self.transcript is not None else None
-        path = opened or transcript_place(folder, name, identity.session_id, finished)[0]
-        name_of_it = path.name.removesuffix(SUFFIX)
-        if finished and name_of_it == name:
-            return folder / f"{name}{suffix}"
-        return claimed(folder, name_of_it, suffix)
 
 
 def _written(sink: TranscriptSink | RenderSink | DeadLetterSink | None) -> str | None:

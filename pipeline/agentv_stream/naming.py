@@ -5,15 +5,14 @@ Every part comes from outside, a session id from the agent too: it may hold sepa
 
 import os
 import re
-from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import blake2b
 from itertools import count
 from pathlib import Path
 
-from agentv_stream.files import is_there
-
 DEFAULT_ROOT = Path(".agentv")
+TRANSCRIPT, LETTERS, RESULT, CASE = ".transcript.jsonl", ".dead-letters.jsonl", ".result.json", ".case.jsonl"
+RAW_LOG, SUMMARY_LOG = ".stream.jsonl", ".stream.log"
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 MOST_PART = 80
 _NUMBERS = count()
@@ -77,26 +76,10 @@ def free_name(folder: Path, name: str, suffix: str) -> Path:
     """`name` + `suffix` in `folder`, with `-2`, `-3`… before the suffix where that exists."""
     path = folder / f"{name}{suffix}"
     n = 2
-    while is_there(path):
+    while os.path.lexists(path):
         path = folder / f"{name}-{n}{suffix}"
         n += 1
     return path
-
-
-def claim_name(folder: Path, name: str, suffix: str) -> Path:
-    """As `free_name`, and the file is made, empty and private: of several who want the name at once one gets it.
-
-    Raises: OSError.
-    """
-    prepare_folder(folder)
-    for n in count(1):
-        path = folder / (f"{name}{suffix}" if n == 1 else f"{name}-{n}{suffix}")
-        if is_there(path):
-            continue
-        with suppress(FileExistsError):  # since we looked; or a link to nowhere
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_CLOEXEC", 0), 0o600))
-            return path
-    raise AssertionError  # pragma: no cover - there are more numbers than files
 
 
 def temporary_name(path: Path) -> Path:

@@ -2,32 +2,35 @@
 
 import errno
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import anyio
 import anyio.to_thread
 
-from agentv_stream.async_file import AsyncFile, Mode, open_unbuffered
+from agentv_stream.async_file import AsyncFile, open_unbuffered
 from agentv_stream.errors import SinkError
 from agentv_stream.naming import prepare_folder
 from agentv_stream.publish import private_opener, publish_now
+
+_MOST_TRIES = 100
 
 
 class OutputFile:
     """A private file that grows by whole lines; opened at the first write. `size` counts bytes handed to the kernel.
 
+    `another`: no file may stand there yet; where one does, this gives the path to try next.
     `gather`: so many bytes are collected before they are written. Only for inputs that are finished: behind a pipe
     everything goes to the kernel at once, so that nothing is lost when we are killed.
     """
 
-    def __init__(self, path: Path, *, exclusive: bool = False, gather: int = 0) -> None:
+    def __init__(self, path: Path, *, another: Callable[[], Path] | None = None, gather: int = 0) -> None:
         self.path = path
+        self._another = another
         self.gather = gather
         self._gathered: list[bytes] = []
         self._gathered_bytes = 0
         self.size: int = 0
-        self._mode: Mode = "xb" if exclusive else "wb"
         self._file: AsyncFile | None = None
 
     async def write(self, data: bytes) -> None:
@@ -51,8 +54,7 @@ class OutputFile:
     async def _write(self, data: bytes) -> None:
         try:
             if self._file is None:
-                await anyio.to_thread.run_sync(prepare_folder, self.path.parent)
-                self._file = await open_unbuffered(self.path, self._mode, private_opener)
+                self._file = await self._begin()
             view = memoryview(data)
             while view:
                 written = await self._file.write(view)
@@ -62,6 +64,34 @@ class OutputFile:
                 view = view[written:]
         except OSError as error:
             raise SinkError(str(self.path), error) from error
+
+    async def open(self) -> None:
+        """Makes the file; else the first write does. Raises: SinkError."""
+        await self._write(b"")
+
+    async def _begin(self) -> AsyncFile:
+        await anyio.to_thread.run_sync(prepare_folder, self.path.parent)
+        if self._another is None:
+            return await open_unbuffered(self.path, "wb", private_opener)
+        for _ in range(_MOST_TRIES):
+            try:
+                return await open_unbuffered(self.path, "xb", private_opener)
+            except FileExistsError:  # somebody made it since it was looked for
+                self.path = await anyio.to_thread.run_sync(self._another)
+        raise FileExistsError(errno.EEXIST, "other files stand there again and again")
+
+    async def move(self, path: Path) -> None:
+        """Gives the file another name; where something stands there, or it cannot be, it keeps its own."""
+
+        def link() -> None:
+            os.link(self.path, path)  # unlike a rename it replaces nothing
+            self.path.unlink()
+
+        try:
+            await anyio.to_thread.run_sync(link)
+        except OSError:
+            return
+        self.path = path
 
     async def patch(self, offset: int, data: bytes) -> None:
         """Writes `data` at `offset`, over what stands there.

@@ -38,7 +38,7 @@ def publish_now(path: Path, data: bytes | Iterable[bytes]) -> None:
             with path.open("wb") as file:
                 file.writelines(pieces)
             return
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.writelines(pieces)

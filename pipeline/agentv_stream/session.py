@@ -221,6 +221,7 @@ class StreamSession:
             send, observed = anyio.create_memory_object_stream[Batch](bound)
             tasks.start_soon(self._observe, of_lines, send)
             await fan_out(observed, sinks, bound, self._failed)
+        await self._outputs.settle()
 
     async def _detect(self, lines: ReadLines, receive: MemoryObjectReceiveStream[Chunk]) -> list[Batch]:
         """Reads until the dialect is known; gives the batches that were read for it."""

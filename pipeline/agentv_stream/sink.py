@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
+from anyio.to_thread import run_sync
+
 from agentv_stages.batch import Batch
 from agentv_stream.output_file import OutputFile
 
@@ -27,7 +29,11 @@ class Sink(Protocol):
 
 
 class RenderSink:
-    """Renders each batch with a function and appends the bytes to a file, which `place` names at the first write."""
+    """Renders each batch with a function and appends the bytes to a file.
+
+    `place` names it when there is something to write; where it names another path later, the file moves there.
+    `another`: a file that stands there already is left alone, and this gives the path to try next.
+    """
 
     def __init__(
         self,
@@ -36,15 +42,21 @@ class RenderSink:
         render: Callable[[Batch], bytes],
         flush: Callable[[], bytes] = bytes,
         *,
+        another: Callable[[], Path] | None = None,
         required: bool = False,
     ) -> None:
         self.name = name
         self.required = required
-        self.path: Path | None = None
         self._place = place
+        self._another = another
         self._file: OutputFile | None = None
         self._render = render
         self._flush = flush
+
+    @property
+    def path(self) -> Path | None:
+        """Where the file is by now; None before there is one."""
+        return self._file.path if self._file is not None else None
 
     async def write(self, batch: Batch) -> None:
         await self._append(self._render(batch))
@@ -53,9 +65,15 @@ class RenderSink:
         if not data:
             return
         if self._file is None:
-            self.path = self._place()
-            self._file = OutputFile(self.path)
+            self._file = OutputFile(await run_sync(self._place), another=self._another)
+        else:
+            await self.settle()
         await self._file.write(data)
+
+    async def settle(self) -> None:
+        """Moves the file where it belongs by now."""
+        if self._file is not None and self._place() != self._file.path:
+            await self._file.move(self._place())
 
     async def close(self, whole: bool) -> None:
         try:

@@ -2,23 +2,22 @@
 
 import errno
 import os
-from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
 from anyio.to_thread import run_sync
 
 from agentv_stages.batch import Batch
 from agentv_stages.message import Message
 from agentv_stages.result import Observer
 from agentv_stages.sinks.case import CaseLine
-from agentv_stages.sinks.transcript import Identity, TranscriptRows, patch, totals_members
+from agentv_stages.sinks.transcript import TranscriptRows, patch, totals_members
 from agentv_stream.errors import SinkError
 from agentv_stream.files import is_folder, is_there
-from agentv_stream.naming import claim_name, free_name, temporary_name
+from agentv_stream.naming import CASE, TRANSCRIPT, temporary_name
 from agentv_stream.output_file import OutputFile
+from agentv_stream.output_names import OutputNames
+from agentv_stream.transcript_file import is_of_session
 
-SUFFIX = ".transcript.jsonl"
 GATHER_BYTES = 512 * 1024
 LIVE_PATIENCE = 64
 FINISHED_PATIENCE = 4096  # Copilot's stream tells its session's id in its last record
@@ -37,13 +36,13 @@ class TranscriptSink:
 
     def __init__(
         self,
-        place: Callable[[], tuple[Path, str, Identity]],
+        names: OutputNames,
         observer: Observer,
         finished: bool,
         named: Path | None = None,
     ) -> None:
         self._named = named
-        self._place = place
+        self._names = names
         self._observer = observer
         self._finished = finished
         self.patience = FINISHED_PATIENCE if finished else LIVE_PATIENCE  # in records
@@ -51,8 +50,17 @@ class TranscriptSink:
         self._rows: TranscriptRows | None = None
         self._file: OutputFile | None = None
         self._final: Path | None = None
-        self.path: Path | None = None
         self.known = False
+
+    @property
+    def replaces(self) -> bool:
+        """Whether it stands in the place of an earlier reading's."""
+        return self._final is not None
+
+    @property
+    def path(self) -> Path | None:
+        """Where the transcript stands, or will stand; None before there is one."""
+        return self._final or (self._file.path if self._file is not None else None)
 
     async def write(self, batch: Batch) -> None:
         if batch.messages:
@@ -73,25 +81,35 @@ class TranscriptSink:
         self._held = []
         if data:
             await self._file.write(data)
+            self._names.sure = True
 
     async def _open(self) -> None:
-        folder, name, identity = self._place()
-        named = self._named
-        if named is not None:
-            if await run_sync(is_folder, named):
-                raise SinkError(str(named), IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR)))
-            path, again = named, self._finished and await run_sync(is_there, named)
+        folder, name, identity = await run_sync(self._names.place)
+        wanted = self._named or folder / f"{name}{TRANSCRIPT}"
+        gather = GATHER_BYTES if self._finished else 0
+
+        def replacing() -> bool:
+            if not self._finished or not is_there(wanted):
+                return False
+            return self._named is not None or is_of_session(wanted, identity.session_id)
+
+        def another() -> Path:
+            """Where to write instead of a file that somebody else made."""
+            if not replacing():
+                return self._names.another(TRANSCRIPT)
+            self._final = wanted
+            return temporary_name(wanted)
+
+        if self._named is None:
+            first = await run_sync(another) if await run_sync(os.path.lexists, wanted) else wanted
+            self._file = OutputFile(first, another=another, gather=gather)
+        elif await run_sync(is_folder, wanted):
+            raise SinkError(str(wanted), IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR)))
+        elif await run_sync(replacing):
+            self._final = wanted
+            self._file = OutputFile(temporary_name(wanted), gather=gather)
         else:
-            path, again = await run_sync(transcript_place, folder, name, identity.session_id, self._finished)
-            if not again:
-                path = await run_sync(claimed, folder, name, SUFFIX)
-        self.path = path
-        if again:
-            self._final = path
-            self._file = OutputFile(temporary_name(path), gather=GATHER_BYTES)
-        else:
-            gather = GATHER_BYTES if self._finished else 0
-            self._file = OutputFile(path, gather=gather)
+            self._file = OutputFile(wanted, gather=gather)
         self._rows = TranscriptRows(identity)
 
     async def close(self, whole: bool) -> None:
@@ -118,65 +136,14 @@ class TranscriptSink:
                 raise SinkError(str(self._final), error) from error
 
 
-class _Head(msgspec.Struct):
-    """What tells whose transcript a row is of."""
-
-    source: dict[str, object]
-
-
-def _source(path: Path) -> dict[str, object]:
-    """The `source` of a transcript's first row; empty for what is no transcript."""
-    try:
-        with path.open("rb") as file:
-            return msgspec.json.decode(file.readline(64 * 1024 * 1024), type=_Head).source
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
-        return {}
-
-
-def is_of_session(path: Path, session_id: str) -> bool:
-    """Whether a transcript is one of ours, of that session."""
-    return _source(path).get("session_id") == session_id
-
-
-def transcript_place(folder: Path, name: str, session_id: str, finished: bool) -> tuple[Path, bool]:
-    """Where a session's transcript belongs, and whether it stands there already, from an earlier reading.
-
-    Only a finished session has been read before; what else has the name is another's, or another stream of the same
-    session, and is left alone.
-    """
-    wanted = folder / f"{name}{SUFFIX}"
-    if not is_there(wanted):
-        return wanted, False
-    if finished and is_of_session(wanted, session_id):
-        return wanted, True
-    return free_name(folder, name, SUFFIX), False
-
-
-def claimed(folder: Path, name: str, suffix: str) -> Path:
-    """A file of that name that is ours, with a number where another has the name. Raises: SinkError."""
-    try:
-        return claim_name(folder, name, suffix)
-    except OSError as error:
-        raise SinkError(str(folder / f"{name}{suffix}"), error) from error
-
-
-def log_of(path: Path, session_id: str) -> str:
-    """The log that a transcript of that session was made of; empty for one of another session, or none."""
-    source = _source(path)
-    return str(source.get("path", "")) if source.get("session_id") == session_id else ""
-
-
 class CaseSink:
     """The one-line-per-case transcript; it appears at the end, at once, because half a line is no JSON."""
 
     name = "case transcript"
     required = True
 
-    def __init__(
-        self, place: Callable[[], tuple[Path, str, Identity]], final: Callable[[], Path], observer: Observer
-    ) -> None:
-        self._place = place
-        self._final = final
+    def __init__(self, names: OutputNames, observer: Observer) -> None:
+        self._names = names
         self._observer = observer
         self._line = CaseLine()
         self._file: OutputFile | None = None
@@ -189,8 +156,8 @@ class CaseSink:
 
     def _open(self) -> OutputFile:
         if self._file is None:
-            folder, name, _ = self._place()
-            self._file = OutputFile(temporary_name(folder / f"{name}.case.jsonl"))
+            folder, name, _ = self._names.propose()
+            self._file = OutputFile(temporary_name(folder / f"{name}{CASE}"))
         return self._file
 
     async def close(self, whole: bool) -> None:
@@ -198,12 +165,13 @@ class CaseSink:
             return
         file, totals = self._open(), self._observer.totals
         try:
-            end = self._line.close(self._place()[2], totals.tokens(), totals.cost_usd, totals.duration_ms)
+            self.path = await run_sync(self._names.file, CASE)
+            _, _, identity = self._names.propose()
+            end = self._line.close(identity, totals.tokens(), totals.cost_usd, totals.duration_ms)
             await file.write(end)
         finally:
             await file.close()
         try:
-            self.path = await run_sync(self._final)
             await run_sync(file.path.replace, self.path)
         except OSError as error:
             file.path.unlink(missing_ok=True)

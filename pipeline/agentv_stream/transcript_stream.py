@@ -1,11 +1,11 @@
 """The transcript where it cannot be patched: standard output, a named pipe. The totals stand in its last row."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 from agentv_stages.result import Observer
-from agentv_stages.sinks.transcript import Identity, TranscriptRows, totals_members
+from agentv_stages.sinks.transcript import TranscriptRows, totals_members
 from agentv_stream.errors import SinkError
+from agentv_stream.output_names import OutputNames
 from agentv_stream.pipe_output import PipeOutput, cannot_seek
 from agentv_stream.transcript_sink import TranscriptSink
 
@@ -17,8 +17,8 @@ class TranscriptStream(TranscriptSink):
     there are any.
     """
 
-    def __init__(self, target: str, place: Callable[[], tuple[Path, str, Identity]], observer: Observer) -> None:
-        super().__init__(place, observer, finished=False)
+    def __init__(self, target: str, names: OutputNames, observer: Observer) -> None:
+        super().__init__(names, observer, finished=False)
         self.output = PipeOutput(target)
         self.written: str | None = None
         self._target = target
@@ -43,7 +43,7 @@ class TranscriptStream(TranscriptSink):
 
     def _rendered(self) -> TranscriptRows:
         if self._rows is None:
-            _, _, identity = self._place()
+            _, _, identity = self._names.propose()
             self._rows = TranscriptRows(identity, gap=False)
         return self._rows
 
@@ -62,10 +62,8 @@ def transcript_file(target: str | None) -> Path | None:
     return None if target is None or cannot_seek(target) else Path(target)
 
 
-def make_transcript(
-    target: str | None, place: Callable[[], tuple[Path, str, Identity]], observer: Observer, finished: bool
-) -> TranscriptSink:
+def make_transcript(target: str | None, names: OutputNames, observer: Observer, finished: bool) -> TranscriptSink:
     """The transcript's sink: in a file of the usual name, in the file `target`, or through the pipe `target`."""
     if target is not None and cannot_seek(target):
-        return TranscriptStream(target, place, observer)
-    return TranscriptSink(place, observer, finished, transcript_file(target))
+        return TranscriptStream(target, names, observer)
+    return TranscriptSink(names, observer, finished, transcript_file(target))

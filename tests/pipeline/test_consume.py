@@ -197,6 +197,19 @@ def test_names_are_made_of_target_case_and_attempt(tmp_path: Path) -> None:
     assert {(r["target"], r["test_id"]) for r in ran.rows()} == {("a/b", "../x")}
 
 
+def test_dead_letters_of_an_earlier_reading_go_when_the_log_has_no_faults_any_more(tmp_path: Path) -> None:
+    log = tmp_path / SESSION.name
+    whole = SESSION.read_bytes()
+    log.write_bytes(whole + b'{"type":"user","mess' + b"\xff\n" + whole[:200])  # its last line is being written
+    consume(tmp_path, log, "--out", "out")
+    assert sorted(path.name.partition(".")[2] for path in (tmp_path / "out").iterdir()) == [
+        "dead", "dead-letters.jsonl", "transcript.jsonl",
+    ]  # fmt: skip
+    log.write_bytes(whole)
+    assert consume(tmp_path, log, "--out", "out").code == 0
+    assert [path.name.partition(".")[2] for path in (tmp_path / "out").iterdir()] == ["transcript.jsonl"]
+
+
 def test_dead_letters_stand_beside_the_transcript_only_when_there_are_any(tmp_path: Path) -> None:
     consume(tmp_path, "--out", "clean", given=LOG)
     assert not list((tmp_path / "clean").glob("*dead*"))

@@ -44,9 +44,26 @@ async def test_a_new_agentv_folder_is_ignored_by_git_and_an_old_one_left_alone(t
 async def test_an_exclusive_file_is_never_written_over(tmp_path: Path) -> None:
     path = tmp_path / "f"
     path.write_bytes(b"mine")
-    with pytest.raises(SinkError, match="File exists"):
-        await OutputFile(path, exclusive=True).write(b"x")
+    others = iter((path, tmp_path / "g"))
+    file = OutputFile(path, another=lambda: next(others))
+    await file.write(b"x")
+    await file.close()
+    assert (path.read_bytes(), file.path, file.path.read_bytes()) == (b"mine", tmp_path / "g", b"x")
+    with pytest.raises(SinkError, match="again and again"):
+        await OutputFile(path, another=lambda: path).write(b"x")
     assert path.read_bytes() == b"mine"
+
+
+async def test_a_file_that_moves_goes_on_and_replaces_nothing(tmp_path: Path) -> None:
+    file = OutputFile(tmp_path / "early")
+    await file.write(b"1")
+    (tmp_path / "theirs").write_bytes(b"precious")
+    await file.move(tmp_path / "theirs")
+    assert file.path == tmp_path / "early"
+    await file.move(tmp_path / "late")
+    await file.write(b"2")
+    await file.close()
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"late": b"12", "theirs": b"precious"}
 
 
 async def test_gathered_bytes_are_written_in_order_at_the_latest_when_it_is_closed(tmp_path: Path) -> None:

@@ -9,8 +9,10 @@ from agentv_stages.batch import Batch
 from agentv_stages.consolidate import Consolidate
 from agentv_stages.sinks.transcript import Identity
 from agentv_stream.errors import SinkError
+from agentv_stream.output_names import OutputNames
 from agentv_stream.summary import SessionReader
-from agentv_stream.transcript_sink import CaseSink, TranscriptSink, is_of_session, log_of
+from agentv_stream.transcript_file import is_of_session, log_of
+from agentv_stream.transcript_sink import CaseSink, TranscriptSink
 from support.consuming import rows_of
 from support.fake_agents import READ_EDIT, SESSION, stream
 
@@ -39,7 +41,10 @@ class Way:
         yield from consolidate.flush()
 
     def sink(self, finished: bool = False, named: Path | None = None) -> TranscriptSink:
-        return TranscriptSink(self.place, self.observer, finished, named)
+        return TranscriptSink(self.names(finished, named is not None), self.observer, finished, named)
+
+    def names(self, finished: bool = False, fixed: bool = False) -> OutputNames:
+        return OutputNames(self.place, finished=finished, fixed=fixed)
 
     async def through(self, sink: TranscriptSink | CaseSink) -> Path:
         for batch in self.batches():
@@ -165,7 +170,7 @@ async def test_whose_transcript_a_file_is(tmp_path: Path) -> None:
 
 async def test_the_case_line_appears_at_the_end_and_at_once(tmp_path: Path) -> None:
     way = Way(tmp_path)
-    sink = CaseSink(way.place, lambda: tmp_path / "name.case.jsonl", way.observer)
+    sink = CaseSink(way.names(), way.observer)
     for batch in way.batches():
         await sink.write(batch)
         assert sink.path is None or not sink.path.exists()

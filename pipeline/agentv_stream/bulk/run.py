@@ -22,11 +22,11 @@ from agentv_stream.bulk.find import Trouble, find_units, listed
 from agentv_stream.bulk.plan import make_tasks, one_by_one
 from agentv_stream.bulk.relay import fits, relay
 from agentv_stream.bulk.state import Entry, State, unchanged
-from agentv_stream.bulk.transcripts import SUFFIX, remove_outputs
+from agentv_stream.bulk.transcripts import remove_outputs
 from agentv_stream.bulk.unit import Done, Report, Task, Unit, Work, told
 from agentv_stream.bulk.worker import do_task, key_of, read_report
 from agentv_stream.errors import AgentvStreamError, EmptyInput, NotALog, SinkError, SourceError, UsageError
-from agentv_stream.naming import prepare_folder
+from agentv_stream.naming import TRANSCRIPT, prepare_folder
 
 DIED = "the worker that read it died (out of memory?)"
 
@@ -254,7 +254,7 @@ def _is_output(unit: Unit, places: dict[str, str]) -> bool:
     jsonl, folder = places.get("jsonl"), places.get("transcripts", "").partition("{provider}")[0]
     if jsonl is not None and (unit.source == jsonl or unit.source.startswith(f"{jsonl}.state/")):
         return True
-    return bool(folder) and unit.source.endswith(SUFFIX) and unit.source.startswith(f"{folder.rstrip('/')}/")
+    return bool(folder) and unit.source.endswith(TRANSCRIPT) and unit.source.startswith(f"{folder.rstrip('/')}/")
 
 
 def _enough(engine: str | Executor, units: Sequence[Unit], work: Work) -> str | Executor:

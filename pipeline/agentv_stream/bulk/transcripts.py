@@ -17,11 +17,10 @@ from agentv_stages.sinks import dead_letters
 from agentv_stages.sinks.transcript import Identity, TranscriptRows, patch, totals_members
 from agentv_stream.bulk import leaving, object_store
 from agentv_stream.errors import SinkError
-from agentv_stream.naming import prepare_folder, safe_part, stem
+from agentv_stream.naming import TRANSCRIPT, prepare_folder, safe_part, stem
 
 PATIENCE = 64  # records after which the first row no longer waits for the model's name
 WRITE_BYTES = 1024 * 1024
-SUFFIX = ".transcript.jsonl"
 _DEAD = ".dead-letters.jsonl"
 
 
@@ -72,7 +71,7 @@ class Transcript:
         patched = None
         if self._rows.rows:
             patched = patch(totals_members(totals.tokens(), totals.cost_usd, totals.duration_ms))
-        place = object_store.join(self._folder, self._stem + SUFFIX)
+        place = object_store.join(self._folder, f"{self._stem}{TRANSCRIPT}")
         if self._local is None:
             data = b"".join(self._parts)
             if patched is not None:
@@ -191,7 +190,7 @@ class Transcript:
 
 def remove_outputs(transcript: str) -> None:
     """Removes a transcript and the dead letters beside it. Raises: SinkError."""
-    stem = transcript.removesuffix(SUFFIX)
+    stem = transcript.removesuffix(TRANSCRIPT)
     object_store.remove(transcript)
     object_store.remove(stem + _DEAD)
     object_store.remove_tree(f"{stem}.dead")

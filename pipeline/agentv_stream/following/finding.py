@@ -9,13 +9,13 @@ from agentv_stream.discovery.discover import RememberingFolder
 from agentv_stream.discovery.places import Found
 from agentv_stream.errors import AgentvStreamError
 from agentv_stream.files import is_there
-from agentv_stream.following.follow_outputs import TRANSCRIPT
 from agentv_stream.following.follow_plan import Entry, oldest_first, parents_first
 from agentv_stream.following.followed import Followed
 from agentv_stream.following.register import Register
 from agentv_stream.following.rotation import Rotation
 from agentv_stream.following.scan import Scan
 from agentv_stream.following.stored import MUTE_ALL, is_stored
+from agentv_stream.naming import TRANSCRIPT
 
 
 class Finding:

@@ -12,7 +12,6 @@ from agentv_stages.batch import Batch
 from agentv_stream.errors import AgentvStreamError, SinkError
 from agentv_stream.following.cursors import CursorStore
 from agentv_stream.following.finding import Finding
-from agentv_stream.following.follow_outputs import TRANSCRIPT
 from agentv_stream.following.follow_plan import Plan
 from agentv_stream.following.followed import Followed
 from agentv_stream.following.forgetting import Forgetting
@@ -20,6 +19,7 @@ from agentv_stream.following.growing_output import ShortOutput
 from agentv_stream.following.register import Register, Say
 from agentv_stream.following.resting import SHARE, Resting
 from agentv_stream.following.rotation import Rotation
+from agentv_stream.naming import TRANSCRIPT
 
 BUDGET = 8 * 1024 * 1024  # bytes of one session per round, so that a huge one does not hold up the others
 

@@ -20,12 +20,13 @@ from agentv_stages.sinks.transcript import Identity, TranscriptRows, patch, tota
 from agentv_stages.trajectory import CaseResult
 from agentv_stream.errors import SinkError
 from agentv_stream.following.growing_output import GrowingOutput
+from agentv_stream.naming import LETTERS, RAW_LOG, RESULT, SUMMARY_LOG, TRANSCRIPT
 from agentv_stream.publish import publish_now
 from agentv_stream.settings import StreamLog
-from agentv_stream.transcript_sink import FINISHED_PATIENCE, is_of_session
+from agentv_stream.transcript_file import is_of_session
+from agentv_stream.transcript_sink import FINISHED_PATIENCE
 
-TRANSCRIPT, LETTERS, RESULT = ".transcript.jsonl", ".dead-letters.jsonl", ".result.json"
-SUFFIXES = (TRANSCRIPT, LETTERS, RESULT, ".stream.log", ".stream.jsonl")
+SUFFIXES = (TRANSCRIPT, LETTERS, RESULT, SUMMARY_LOG, RAW_LOG)
 Place = Callable[[Observer, int | None], tuple[Path, str, Identity]]
 
 
@@ -215,7 +216,7 @@ class FollowOutputs:
 
     @property
     def _log_suffix(self) -> str:
-        return ".stream.jsonl" if self._stream_log == "raw" else ".stream.log"
+        return RAW_LOG if self._stream_log == "raw" else SUMMARY_LOG
 
     def _open(self, observer: Observer) -> None:
         folder, stem, identity = self._place(observer, self._named_ms)

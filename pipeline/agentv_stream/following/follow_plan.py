@@ -14,7 +14,7 @@ from agentv_stream.discovery.places import Found, Root, Signature, logical_name
 from agentv_stream.following.follow_chain import MakeCases
 from agentv_stream.naming import log_folder, safe_part, stand_in_id, stand_in_start, stem, stem_start
 from agentv_stream.settings import Settings
-from agentv_stream.transcript_sink import log_of
+from agentv_stream.transcript_file import log_of
 
 FORGET_MS = 30 * 86_400_000  # as long as Claude Code keeps sessions, unless it is told otherwise
 KEPT = 0  # stands for the session of a transcript whose session is forgotten

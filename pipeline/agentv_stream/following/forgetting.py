@@ -12,10 +12,10 @@ from pathlib import Path
 from agentv_stream.files import is_folder
 from agentv_stream.following.cursor_database import CursorError
 from agentv_stream.following.cursors import CursorStore, SessionRow
-from agentv_stream.following.follow_outputs import TRANSCRIPT
 from agentv_stream.following.follow_plan import KEPT
 from agentv_stream.following.register import Register
 from agentv_stream.following.stored import is_stored
+from agentv_stream.naming import TRANSCRIPT
 from agentv_stream.opencode_store import STORE_SIGN
 
 LOOK_SECONDS = 3600.0  # between two looks, of the follower's clock

@@ -9,11 +9,11 @@ from agentv_stream.errors import UsageError
 from agentv_stream.files import is_file
 from agentv_stream.following.cursor_database import CursorError
 from agentv_stream.following.follow import Follower
+from agentv_stream.following.follow_outputs import SUFFIXES
 
 _RULE = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw]|[KMGT])B?")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _BYTES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-SUFFIXES = (".transcript.jsonl", ".dead-letters.jsonl", ".result.json", ".stream.log", ".stream.jsonl")
 
 
 def keep_rule(text: str) -> Callable[[Follower], None]:

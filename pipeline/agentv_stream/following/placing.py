@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 
 from agentv_stages.result import Observer
 from agentv_stages.sinks.transcript import Identity
-from agentv_stream.following.follow_outputs import SUFFIXES, TRANSCRIPT, FollowOutputs
+from agentv_stream.following.follow_outputs import SUFFIXES, FollowOutputs
 from agentv_stream.following.follow_plan import KEPT, left_by_crash, place_of
 from agentv_stream.following.followed import Followed
+from agentv_stream.naming import TRANSCRIPT
 
 if TYPE_CHECKING:
     from agentv_stream.following.register import Register

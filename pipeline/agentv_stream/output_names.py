@@ -1,0 +1,94 @@
+"""One name for all outputs of a session, free of what other runs left; and files that begin before it is known.
+
+The name has the session's start and id in it. A stream log cannot wait for them: it begins under the name that can be
+given by then, and moves beside the transcript when that is opened.
+"""
+
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from agentv_stages.sinks.transcript import Identity
+from agentv_stream.naming import CASE, LETTERS, RAW_LOG, SUMMARY_LOG, TRANSCRIPT, free_name
+from agentv_stream.transcript_file import is_of_session
+
+_SUFFIXES = (TRANSCRIPT, CASE, LETTERS, RAW_LOG, SUMMARY_LOG)
+
+
+class OutputNames:
+    """`propose` gives folder, name and identity from what is known of the session by now.
+
+    `finished`: the outputs of an earlier reading of the same session are written anew; else an existing name gets `-2`.
+    `fixed`: the name was asked for, whatever stands there. `sure`: the first name that is settled will do; else it is
+    the transcript's to say that it has it. Methods look at the disk.
+    """
+
+    def __init__(
+        self,
+        propose: Callable[[], tuple[Path, str, Identity]],
+        *,
+        finished: bool,
+        fixed: bool = False,
+        sure: bool = False,
+    ) -> None:
+        self.propose = propose
+        self.sure = sure
+        self._finished = finished
+        self._fixed = fixed
+        self._settled: tuple[Path, str] | None = None
+        self._begun: dict[str, Path] = {}
+        self._settling = threading.Lock()  # sinks ask from threads of their own
+
+    @property
+    def exclusive(self) -> bool:
+        """Whether a file that stands there already is somebody else's."""
+        return not (self._finished or self._fixed)
+
+    def place(self) -> tuple[Path, str, Identity]:
+        """Folder and name, from now on the same for all outputs, and what is known of the session by now."""
+        folder, name, identity = self.propose()
+        with self._settling:
+            if self._settled is None:
+                self._settled = folder, self._free(folder, name, identity)
+        return *self._settled, identity
+
+    def file(self, suffix: str) -> Path:
+        """The output of that suffix, under the name that is settled."""
+        folder, name = self._settled or self.place()[:2]
+        return folder / f"{name}{suffix}"
+
+    def another(self, suffix: str) -> Path:
+        """As `file`, under another name: somebody else took this one at the same moment."""
+        self._settled = None
+        return self.file(suffix)
+
+    def early(self, suffix: str) -> Path:
+        """The path of a file that begins before the name is known; asked again, where it belongs by then.
+
+        Until then it bears the process's number, so that it is in the way of no other run.
+        """
+        if not self.exclusive or self.sure:
+            return self.file(suffix)
+        if suffix not in self._begun:
+            folder, name, _ = self.propose()
+            self._begun[suffix] = free_name(folder, f"{name}.{os.getpid()}", suffix)
+        return self._begun[suffix]
+
+    def another_early(self, suffix: str) -> Path:
+        """As `early`, under another name."""
+        self._begun.pop(suffix, None)
+        self._settled = None
+        return self.early(suffix)
+
+    def _free(self, folder: Path, name: str, identity: Identity) -> str:
+        if self._fixed:
+            return name
+        transcript = folder / f"{name}{TRANSCRIPT}"
+        if self._finished and (not os.path.lexists(transcript) or is_of_session(transcript, identity.session_id)):
+            return name
+        tried, n = name, 2
+        while any(os.path.lexists(folder / f"{tried}{suffix}") for suffix in _SUFFIXES):
+            tried = f"{name}-{n}"
+            n += 1
+        return tried
