@@ -114,8 +114,8 @@ class TranscriptSink:
 
     async def close(self, whole: bool) -> None:
         """Writes what waits, then the totals into the first row."""
-        if self._rows is None and not whole and not self._held:
-            return
+        if self._rows is None and not self._held:
+            return  # no message, no file
         if self._rows is None:
             await self._open()
         file, rows = self._file, self._rows
