@@ -185,8 +185,7 @@ async def test_the_case_line_appears_at_the_end_and_at_once(tmp_path: Path) -> N
 
 async def test_without_messages_there_is_no_file(tmp_path: Path) -> None:
     """Claiming the name left an empty file behind."""
-    way = Way(tmp_path)
-    sink = TranscriptSink(way.place, way.observer, finished=True)
+    sink = Way(tmp_path).sink(finished=True)
     await sink.close(True)
     assert not list(tmp_path.iterdir())
     assert sink.path is None
