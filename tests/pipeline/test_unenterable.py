@@ -3,6 +3,7 @@
 `Path.exists`, `is_file` and `is_dir` raise PermissionError there (Python 3.11).
 """
 
+import json
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -87,8 +88,6 @@ def test_a_command_that_needs_it_says_what_is_wrong(place: Path, arguments: list
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["stats", "open"],
-        ["import", "open", "--out", "out"],
         ["tail", "open", "--once", "--out", "out"],
         ["sessions", "--root", "open"],
         ["sessions", "--root", "locked/inner"],
@@ -100,6 +99,19 @@ def test_a_command_that_does_not_need_it_passes_it_over(place: Path, arguments: 
     done = run(place, *arguments)
     assert "Traceback" not in done.stderr, done.stderr
     assert done.returncode == EXIT_FINE, done
+
+
+@pytest.mark.parametrize(
+    "arguments", [["stats", "open", "--json", "-"], ["import", "open", "--out", "out", "--json", "-"]]
+)
+def test_bulk_work_reads_the_others_and_names_what_it_could_not_read(place: Path, arguments: list[str]) -> None:
+    done = run(place, *arguments)
+    assert "Traceback" not in done.stderr, done.stderr
+    assert done.returncode == EXIT_IO
+    assert "a-link.jsonl: Permission denied" in done.stderr
+    told = json.loads(done.stdout)
+    assert told.get("sources", told.get("done")) == 1
+    assert len(told["failures"]) == 1
 
 
 @pytest.mark.parametrize("mode", [0, 0o500])

@@ -26,6 +26,7 @@ from agentv_stream.bulk.transcripts import remove_outputs
 from agentv_stream.bulk.unit import Done, Report, Task, Unit, Work, told
 from agentv_stream.bulk.worker import do_task, key_of, read_report
 from agentv_stream.errors import AgentvStreamError, EmptyInput, NotALog, SinkError, SourceError, UsageError
+from agentv_stream.files import is_file, is_folder, is_there
 from agentv_stream.naming import TRANSCRIPT, prepare_folder
 
 DIED = "the worker that read it died (out of memory?)"
@@ -347,9 +348,9 @@ def _check_places(places: dict[str, str]) -> None:
             continue
         path = Path(place)
         folder = path.parent if name == "jsonl" else Path(place.partition("{provider}")[0])
-        if name == "jsonl" and path.exists() and not path.is_file():
+        if name == "jsonl" and is_there(path) and not is_file(path):
             raise UsageError(f"--jsonl: {place} is no file; the results need one, beside which the state is kept")
-        if name != "jsonl" and folder.exists() and not folder.is_dir():
+        if name != "jsonl" and is_there(folder) and not is_folder(folder):
             raise UsageError(f"--{'out' if name == 'transcripts' else name}: {place} is no folder")
         try:
             prepare_folder(folder)
