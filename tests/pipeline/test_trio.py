@@ -1,4 +1,4 @@
-"""The API under trio, where it is installed: aiofiles knows asyncio alone, the streams need both."""
+"""The API under trio: aiofiles knows asyncio alone, the streams need both."""
 
 from pathlib import Path
 
@@ -7,8 +7,6 @@ import pytest
 
 from agentv_stream import Result, open_stream
 from support.consuming import STREAM
-
-pytest.importorskip("trio")
 
 
 async def consumed(source: "Path | bytes | str", out: Path) -> "Result | None":
