@@ -17,7 +17,7 @@ from agentv_stages.trajectory import CaseResult
 from agentv_stages.trajectory.trace_events import TraceEvent
 from agentv_stages.trajectory.verdict import Decision, Verdict
 from agentv_stages.trajectory.verdict import Result as EvaluatorResult
-from agentv_stream.bulk.run import Failure
+from agentv_stream.bulk.outcome import Failure
 from agentv_stream.provider_table import DialectRow
 from agentv_stream.reports.report import Difference
 

@@ -11,8 +11,8 @@ from agentv_stream import import_sessions, summarize, summarize_groups, summariz
 from agentv_stream.bulk import engine as engines
 from agentv_stream.bulk.engine import Crew
 from agentv_stream.bulk.find import find_units
+from agentv_stream.bulk.outcome import Outcome
 from agentv_stream.bulk.plan import make_tasks, one_by_one
-from agentv_stream.bulk.run import Outcome
 from agentv_stream.bulk.unit import Task, Unit
 from agentv_stream.checks.check import expand
 from agentv_stream.errors import NotALog, SourceError, UsageError

@@ -9,8 +9,8 @@ from typing import Any, NoReturn
 import pytest
 
 from agentv_stream import summarize_groups
+from agentv_stream.bulk import dispatch
 from agentv_stream.bulk import relay as relays
-from agentv_stream.bulk import run as runs
 from agentv_stream.bulk.relay import relay
 from agentv_stream.bulk.unit import Report, Task, Unit, Work
 from agentv_stream.bulk.worker import do_task, read_report
@@ -127,7 +127,7 @@ def test_bulk_work_reads_a_large_log_so(log: Path, monkeypatch: pytest.MonkeyPat
         return relay(work, task, context, processes, 4_000)
 
     monkeypatch.setattr(relays, "LEAST_BYTES", 10_000)
-    monkeypatch.setattr(runs, "relay", watched)
+    monkeypatch.setattr(dispatch, "relay", watched)
     alone = summarize_groups([log], by="day", engine="serial")
     together = summarize_groups([log], by="day", workers=2)
     assert seen == [str(log)]

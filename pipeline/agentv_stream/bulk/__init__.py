@@ -5,6 +5,7 @@ for result in summarize_many(paths): ...                # results in order, noth
 summarize_groups(["logs/"], by="day").summary           # merged figures
 """
 
-from agentv_stream.bulk.run import Failure, Outcome, import_sessions, summarize_groups, summarize_many
+from agentv_stream.bulk.outcome import Failure, Outcome
+from agentv_stream.bulk.run import import_sessions, summarize_groups, summarize_many
 
 __all__ = ["Failure", "Outcome", "import_sessions", "summarize_groups", "summarize_many"]

@@ -1,84 +1,29 @@
 """Bulk work as a whole: sources in; outputs, one row per session and an outcome out. The public functions are here."""
 
 import os
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import nullcontext
-from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
-from agentv_stages.merge import By, Summary
+from agentv_stages.merge import By
 from agentv_stages.result import Result
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.dataset import DataFile, Manifest, commit, first_manifest, make_shards, sweep, write_shard
+from agentv_stream.bulk.dispatch import Watch, do_all, enough, in_order
 from agentv_stream.bulk.engine import Crew, open_engine
 from agentv_stream.bulk.find import Trouble, find_units, listed
-from agentv_stream.bulk.plan import make_tasks, one_by_one
-from agentv_stream.bulk.relay import fits, relay
+from agentv_stream.bulk.outcome import Outcome, error_of, failures_of
+from agentv_stream.bulk.places import absolute, check_places, is_output, state_place
 from agentv_stream.bulk.state import Entry, State, unchanged
 from agentv_stream.bulk.transcripts import remove_outputs
-from agentv_stream.bulk.unit import Done, Report, Task, Unit, Work, told
-from agentv_stream.bulk.worker import do_task, key_of, read_report
-from agentv_stream.errors import AgentvStreamError, EmptyInput, NotALog, SinkError, SourceError, UsageError
-from agentv_stream.files import is_file, is_folder, is_there
-from agentv_stream.naming import TRANSCRIPT, prepare_folder
-
-DIED = "the worker that read it died (out of memory?)"
-
-
-class Failure(msgspec.Struct):
-    """A source that could not be read. `kind` is the exception's name."""
-
-    source: str
-    error: str
-    kind: str
-
-
-@dataclass
-class Outcome:
-    """What a bulk run came to. Counts are of sessions.
-
-    `parts` are files that are a part of another one's session, `others` files met in folders that are no session.
-    `waiting` is what a dry run would read. `notes` say what a person should know of the run.
-    """
-
-    found: int = 0
-    done: int = 0
-    skipped: int = 0
-    parts: list[str] = field(default_factory=list[str])
-    failures: list[Failure] = field(default_factory=list[Failure])
-    others: list[str] = field(default_factory=list[str])
-    bytes: int = 0
-    seconds: float = 0.0
-    records: int = 0
-    faults: dict[str, int] = field(default_factory=dict[str, int])
-    summary: Summary = field(default_factory=Summary)
-    outputs: dict[str, str] = field(default_factory=dict[str, str])
-    notes: list[str] = field(default_factory=list[str])
-    waiting: list[Unit] = field(default_factory=list[Unit])
-
-    def take(self, done: Done) -> None:
-        """Counts one unit."""
-        if done.error is not None and done.unit.met and done.kind in ("NotALog", "EmptyInput"):
-            self.others.append(done.unit.name)
-            return
-        if done.error is not None:
-            self.failures.append(Failure(done.unit.name, done.error.partition("; tried ")[0], done.kind or ""))
-            return
-        self.done += 1
-        self.bytes += done.unit.size + sum(companion.size for companion in done.companions)
-        self.records += done.records
-        for reason, count in done.faults.items():
-            self.faults[reason] = self.faults.get(reason, 0) + count
-
-
-Watch = Callable[[Report, Task], None]
+from agentv_stream.bulk.unit import Unit, Work, told
+from agentv_stream.bulk.worker import key_of
+from agentv_stream.errors import SourceError, UsageError
 
 
 def import_sessions(
@@ -120,14 +65,14 @@ def import_sessions(
     wanted = (("transcripts", transcripts), ("jsonl", jsonl), ("parquet", parquet))
     if str(jsonl) == "-":
         raise UsageError("--jsonl: results need a file, beside which the state is kept; - is none")
-    places = {name: _absolute(str(place)) for name, place in wanted if place is not None}
+    places = {name: absolute(str(place)) for name, place in wanted if place is not None}
     if units and not dry_run:
-        _check_places(places)
+        check_places(places)
     work = Work(
         run=f"{time.time_ns() // 1_000_000:013d}{os.urandom(2).hex()}",
         transcripts=places.get("transcripts"),
         dataset=places.get("parquet"),
-        state=_state_place(places),
+        state=state_place(places),
         results=False,
         by="provider",
         provider=provider,
@@ -139,8 +84,8 @@ def import_sessions(
     )
     assert work.state is not None
     state = State(work.state)
-    units = [unit for unit in units if not _is_output(unit, places)]
-    outcome = Outcome(found=len(units), outputs=places, failures=_failures(trouble))
+    units = [unit for unit in units if not is_output(unit, places)]
+    outcome = Outcome(found=len(units), outputs=places, failures=failures_of(trouble))
     if not units:  # a folder that is not mounted, a search that found nothing: what earlier runs wrote is not given up
         outcome.notes.append("nothing was found to read; the outputs are as they were")
         outcome.outputs = {}
@@ -160,8 +105,8 @@ def import_sessions(
             return outcome
         if on_found is not None:
             on_found(len(waiting), sum(unit.size for unit in waiting))
-        with open_engine(_enough(engine, waiting, work), workers) as crew:
-            _do_all(crew, work, waiting, outcome, on_report)
+        with open_engine(enough(engine, waiting, work), workers) as crew:
+            do_all(crew, work, waiting, outcome, on_report)
             entries = state.entries()
             parts = _parts(entries)
             outcome.parts = sorted(parts.intersection(unit.name for unit in units))
@@ -205,8 +150,8 @@ def summarize_many(
         units.append(Unit(shown, i, size, raw=raw))
     work = Work(provider=provider, watch=watch, subagents=subagents, prices=prices)
     decode = msgspec.json.Decoder(Result).decode
-    with open_engine(executor or _enough(engine, units, work), workers) as crew:
-        for done in _in_order(crew, work, units):
+    with open_engine(executor or enough(engine, units, work), workers) as crew:
+        for done in in_order(crew, work, units):
             if done.error is None:
                 yield decode(bytes(done.result))
             elif errors == "raise":
@@ -235,139 +180,13 @@ def summarize_groups(
     trouble: Trouble = []
     units = find_units(listed(sources), provider, roots, trouble)
     work = Work(results=False, by=by, sequences=sequences, provider=provider, subagents=subagents, prices=prices)
-    outcome = Outcome(found=len(units), failures=_failures(trouble))
+    outcome = Outcome(found=len(units), failures=failures_of(trouble))
     if on_found is not None:
         on_found(len(units), sum(unit.size for unit in units))
-    with open_engine(_enough(engine, units, work), workers) as crew:
-        _do_all(crew, work, units, outcome, on_report)
+    with open_engine(enough(engine, units, work), workers) as crew:
+        do_all(crew, work, units, outcome, on_report)
     outcome.seconds = time.monotonic() - begun
     return outcome
-
-
-def _failures(trouble: Trouble) -> list[Failure]:
-    return [Failure(place, told(str(error))[0], type(error).__name__) for place, error in trouble]
-
-
-def _is_output(unit: Unit, places: dict[str, str]) -> bool:
-    """Whether a file that was met is what an earlier run of this import wrote into the folder that it reads."""
-    if not unit.met:
-        return False
-    jsonl, folder = places.get("jsonl"), places.get("transcripts", "").partition("{provider}")[0]
-    if jsonl is not None and (unit.source == jsonl or unit.source.startswith(f"{jsonl}.state/")):
-        return True
-    return bool(folder) and unit.source.endswith(TRANSCRIPT) and unit.source.startswith(f"{folder.rstrip('/')}/")
-
-
-def _enough(engine: str | Executor, units: Sequence[Unit], work: Work) -> str | Executor:
-    """One session needs no pool, unless it is a large one: starting it takes longer than most sessions."""
-    alone = engine == "process" and len(units) <= 1 and not any(fits(work, unit) for unit in units)
-    return "serial" if alone else engine
-
-
-def error_of(done: Done) -> AgentvStreamError:
-    """The exception that a unit ended with."""
-    known: dict[str, type[AgentvStreamError]] = {
-        "NotALog": NotALog,
-        "EmptyInput": EmptyInput,
-        "UsageError": UsageError,
-    }
-    return known.get(done.kind or "", SourceError)(done.error or "")
-
-
-def _do_all(crew: Crew, work: Work, units: Sequence[Unit], outcome: Outcome, on_report: Watch | None) -> None:
-    """All units through the workers; what comes back is counted and merged."""
-    taken: set[str] = set()
-    separate: dict[str, Summary] = {}
-    for report, task in _reports(crew, work, units):
-        for done in report.done:
-            outcome.take(done)
-            taken.update(seen.path for seen in done.companions)
-        if report.summary is not None:
-            outcome.summary.merge(report.summary)
-        for one in report.separate:
-            separate[one.name] = one.summary
-        if on_report is not None:
-            on_report(report, task)
-    for name, summary in separate.items():
-        if name not in taken:
-            outcome.summary.merge(summary)
-    outcome.parts = sorted(taken.intersection(unit.name for unit in units))
-    outcome.others.sort()
-    outcome.failures.sort(key=lambda failure: failure.source)
-    outcome.faults = dict(sorted(outcome.faults.items()))
-
-
-def _reports(crew: Crew, work: Work, units: Sequence[Unit]) -> Iterator[tuple[Report, Task]]:
-    together, apart = _large(crew, work, units)
-    for number, unit in enumerate(together):
-        task = Task(number, (unit,))
-        report = relay(work, task, crew.context, crew.workers) if crew.context is not None else None
-        if report is None:
-            apart.append(unit)
-        else:
-            yield report, task
-    tasks = make_tasks(sorted(apart, key=lambda unit: unit.position), crew.workers, len(together))
-    for task, data in crew.run(partial(do_task, work), tasks, one_by_one):
-        if data is None:
-            done = [Done(unit=unit, error=f"{unit.name}: {DIED}", kind="SourceError") for unit in task.units]
-            yield Report(task=task.number, done=done), task
-        else:
-            yield read_report(data), task
-
-
-def _large(crew: Crew, work: Work, units: Sequence[Unit]) -> tuple[list[Unit], list[Unit]]:
-    """Units that one core would still be reading when the others have done all the rest, and the others."""
-    share = sum(unit.size for unit in units) / crew.workers
-    together = [unit for unit in units if crew.workers > 1 and unit.size > share and fits(work, unit)]
-    return together, [unit for unit in units if unit not in together] if together else list(units)
-
-
-def _in_order(crew: Crew, work: Work, units: Sequence[Unit]) -> Iterator[Done]:
-    """Outcomes in the order of the units, each as soon as those before it are there."""
-    held: dict[int, Done] = {}
-    following = 0
-    for report, _ in _reports(crew, work, units):
-        for done in report.done:
-            held[done.unit.position] = done
-        while following in held:
-            yield held.pop(following)
-            following += 1
-
-
-def _absolute(place: str) -> str:
-    """URLs as they are; paths so that a worker elsewhere means the same."""
-    if object_store.is_url(place):
-        return place
-    return str(Path(object_store.plain(place)).absolute())
-
-
-def _check_places(places: dict[str, str]) -> None:
-    """What would fail when all is read fails now. Raises: UsageError, SinkError."""
-    for name, place in places.items():
-        if object_store.is_url(place):
-            continue
-        path = Path(place)
-        folder = path.parent if name == "jsonl" else Path(place.partition("{provider}")[0])
-        if name == "jsonl" and is_there(path) and not is_file(path):
-            raise UsageError(f"--jsonl: {place} is no file; the results need one, beside which the state is kept")
-        if name != "jsonl" and is_there(folder) and not is_folder(folder):
-            raise UsageError(f"--{'out' if name == 'transcripts' else name}: {place} is no folder")
-        try:
-            prepare_folder(folder)
-            with tempfile.NamedTemporaryFile(prefix=".", suffix=".tmp", dir=folder):
-                pass
-        except OSError as error:
-            raise SinkError(place, error) from error
-
-
-def _state_place(places: dict[str, str]) -> str:
-    """Where a run keeps what it has finished: in the data set, else the transcripts' folder, else beside the JSONL."""
-    if "parquet" in places:
-        return object_store.join(places["parquet"], "_state")
-    if "transcripts" in places:
-        head, varies, _ = places["transcripts"].partition("{provider}")
-        return object_store.join(head.rpartition("/")[0] if varies else head, "_state")
-    return places["jsonl"] + ".state"
 
 
 def _is_done(unit: Unit, entry: Entry | None, work: Work, manifest: Manifest | None, staged: frozenset[str]) -> bool:

@@ -7,7 +7,8 @@ from typing import Any
 
 from agentv_stages.merge import DIMENSIONS, By, Figures, Summary
 from agentv_stages.visible import visible
-from agentv_stream.bulk.run import Outcome, summarize_groups
+from agentv_stream.bulk.outcome import Outcome
+from agentv_stream.bulk.run import summarize_groups
 from agentv_stream.cli.fitting import print_fitting
 from agentv_stream.cli.importing import MOST_SHOWN, exit_code, number, with_listed, write_json
 from agentv_stream.cli.interrupting import exit_code as ended_by

@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 
 from agentv_stages.visible import visible
-from agentv_stream.bulk.run import Outcome, import_sessions
+from agentv_stream.bulk.outcome import Outcome
+from agentv_stream.bulk.run import import_sessions
 from agentv_stream.cli.fitting import print_fitting
 from agentv_stream.cli.interrupting import exit_code as ended_by
 from agentv_stream.cli.interrupting import interruptible

@@ -1,0 +1,82 @@
+"""Units through the workers, and what comes back: counted and merged, or in the order of the units."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+from functools import partial
+
+from agentv_stages.merge import Summary
+from agentv_stream.bulk.engine import Crew
+from agentv_stream.bulk.outcome import Outcome
+from agentv_stream.bulk.plan import make_tasks, one_by_one
+from agentv_stream.bulk.relay import fits, relay
+from agentv_stream.bulk.unit import Done, Report, Task, Unit, Work
+from agentv_stream.bulk.worker import do_task, read_report
+
+DIED = "the worker that read it died (out of memory?)"
+Watch = Callable[[Report, Task], None]
+
+
+def enough(engine: str | Executor, units: Sequence[Unit], work: Work) -> str | Executor:
+    """One session needs no pool, unless it is a large one: starting it takes longer than most sessions."""
+    alone = engine == "process" and len(units) <= 1 and not any(fits(work, unit) for unit in units)
+    return "serial" if alone else engine
+
+
+def do_all(crew: Crew, work: Work, units: Sequence[Unit], outcome: Outcome, on_report: Watch | None) -> None:
+    """All units through the workers; what comes back is counted and merged."""
+    taken: set[str] = set()
+    separate: dict[str, Summary] = {}
+    for report, task in _reports(crew, work, units):
+        for done in report.done:
+            outcome.take(done)
+            taken.update(seen.path for seen in done.companions)
+        if report.summary is not None:
+            outcome.summary.merge(report.summary)
+        for one in report.separate:
+            separate[one.name] = one.summary
+        if on_report is not None:
+            on_report(report, task)
+    for name, summary in separate.items():
+        if name not in taken:
+            outcome.summary.merge(summary)
+    outcome.parts = sorted(taken.intersection(unit.name for unit in units))
+    outcome.others.sort()
+    outcome.failures.sort(key=lambda failure: failure.source)
+    outcome.faults = dict(sorted(outcome.faults.items()))
+
+
+def in_order(crew: Crew, work: Work, units: Sequence[Unit]) -> Iterator[Done]:
+    """Outcomes in the order of the units, each as soon as those before it are there."""
+    held: dict[int, Done] = {}
+    following = 0
+    for report, _ in _reports(crew, work, units):
+        for done in report.done:
+            held[done.unit.position] = done
+        while following in held:
+            yield held.pop(following)
+            following += 1
+
+
+def _reports(crew: Crew, work: Work, units: Sequence[Unit]) -> Iterator[tuple[Report, Task]]:
+    together, apart = _large(crew, work, units)
+    for number, unit in enumerate(together):
+        task = Task(number, (unit,))
+        report = relay(work, task, crew.context, crew.workers) if crew.context is not None else None
+        if report is None:
+            apart.append(unit)
+        else:
+            yield report, task
+    tasks = make_tasks(sorted(apart, key=lambda unit: unit.position), crew.workers, len(together))
+    for task, data in crew.run(partial(do_task, work), tasks, one_by_one):
+        if data is None:
+            done = [Done(unit=unit, error=f"{unit.name}: {DIED}", kind="SourceError") for unit in task.units]
+            yield Report(task=task.number, done=done), task
+        else:
+            yield read_report(data), task
+
+
+def _large(crew: Crew, work: Work, units: Sequence[Unit]) -> tuple[list[Unit], list[Unit]]:
+    """Units that one core would still be reading when the others have done all the rest, and the others."""
+    share = sum(unit.size for unit in units) / crew.workers
+    together = [unit for unit in units if crew.workers > 1 and unit.size > share and fits(work, unit)]
+    return together, [unit for unit in units if unit not in together] if together else list(units)

@@ -1,0 +1,71 @@
+"""What a bulk run came to."""
+
+from dataclasses import dataclass, field
+
+import msgspec
+
+from agentv_stages.merge import Summary
+from agentv_stream.bulk.find import Trouble
+from agentv_stream.bulk.unit import Done, Unit, told
+from agentv_stream.errors import AgentvStreamError, EmptyInput, NotALog, SourceError, UsageError
+
+
+class Failure(msgspec.Struct):
+    """A source that could not be read. `kind` is the exception's name."""
+
+    source: str
+    error: str
+    kind: str
+
+
+@dataclass
+class Outcome:
+    """What a bulk run came to. Counts are of sessions.
+
+    `parts` are files that are a part of another one's session, `others` files met in folders that are no session.
+    `waiting` is what a dry run would read. `notes` say what a person should know of the run.
+    """
+
+    found: int = 0
+    done: int = 0
+    skipped: int = 0
+    parts: list[str] = field(default_factory=list[str])
+    failures: list[Failure] = field(default_factory=list[Failure])
+    others: list[str] = field(default_factory=list[str])
+    bytes: int = 0
+    seconds: float = 0.0
+    records: int = 0
+    faults: dict[str, int] = field(default_factory=dict[str, int])
+    summary: Summary = field(default_factory=Summary)
+    outputs: dict[str, str] = field(default_factory=dict[str, str])
+    notes: list[str] = field(default_factory=list[str])
+    waiting: list[Unit] = field(default_factory=list[Unit])
+
+    def take(self, done: Done) -> None:
+        """Counts one unit."""
+        if done.error is not None and done.unit.met and done.kind in ("NotALog", "EmptyInput"):
+            self.others.append(done.unit.name)
+            return
+        if done.error is not None:
+            self.failures.append(Failure(done.unit.name, done.error.partition("; tried ")[0], done.kind or ""))
+            return
+        self.done += 1
+        self.bytes += done.unit.size + sum(companion.size for companion in done.companions)
+        self.records += done.records
+        for reason, count in done.faults.items():
+            self.faults[reason] = self.faults.get(reason, 0) + count
+
+
+def failures_of(trouble: Trouble) -> list[Failure]:
+    """Places that could not be listed."""
+    return [Failure(place, told(str(error))[0], type(error).__name__) for place, error in trouble]
+
+
+def error_of(done: Done) -> AgentvStreamError:
+    """The exception that a unit ended with."""
+    known: dict[str, type[AgentvStreamError]] = {
+        "NotALog": NotALog,
+        "EmptyInput": EmptyInput,
+        "UsageError": UsageError,
+    }
+    return known.get(done.kind or "", SourceError)(done.error or "")

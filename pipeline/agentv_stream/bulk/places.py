@@ -1,0 +1,56 @@
+"""Where a bulk run writes, by the name of the output: `transcripts`, `jsonl`, `parquet`."""
+
+import tempfile
+from pathlib import Path
+
+from agentv_stream.bulk import object_store
+from agentv_stream.bulk.unit import Unit
+from agentv_stream.errors import SinkError, UsageError
+from agentv_stream.files import is_file, is_folder, is_there
+from agentv_stream.naming import TRANSCRIPT, prepare_folder
+
+
+def absolute(place: str) -> str:
+    """URLs as they are; paths so that a worker elsewhere means the same."""
+    if object_store.is_url(place):
+        return place
+    return str(Path(object_store.plain(place)).absolute())
+
+
+def check_places(places: dict[str, str]) -> None:
+    """What would fail when all is read fails now. Raises: UsageError, SinkError."""
+    for name, place in places.items():
+        if object_store.is_url(place):
+            continue
+        path = Path(place)
+        folder = path.parent if name == "jsonl" else Path(place.partition("{provider}")[0])
+        if name == "jsonl" and is_there(path) and not is_file(path):
+            raise UsageError(f"--jsonl: {place} is no file; the results need one, beside which the state is kept")
+        if name != "jsonl" and is_there(folder) and not is_folder(folder):
+            raise UsageError(f"--{'out' if name == 'transcripts' else name}: {place} is no folder")
+        try:
+            prepare_folder(folder)
+            with tempfile.NamedTemporaryFile(prefix=".", suffix=".tmp", dir=folder):
+                pass
+        except OSError as error:
+            raise SinkError(place, error) from error
+
+
+def state_place(places: dict[str, str]) -> str:
+    """Where a run keeps what it has finished: in the data set, else the transcripts' folder, else beside the JSONL."""
+    if "parquet" in places:
+        return object_store.join(places["parquet"], "_state")
+    if "transcripts" in places:
+        head, varies, _ = places["transcripts"].partition("{provider}")
+        return object_store.join(head.rpartition("/")[0] if varies else head, "_state")
+    return places["jsonl"] + ".state"
+
+
+def is_output(unit: Unit, places: dict[str, str]) -> bool:
+    """Whether a file that was met is what an earlier run of this import wrote into the folder that it reads."""
+    if not unit.met:
+        return False
+    jsonl, folder = places.get("jsonl"), places.get("transcripts", "").partition("{provider}")[0]
+    if jsonl is not None and (unit.source == jsonl or unit.source.startswith(f"{jsonl}.state/")):
+        return True
+    return bool(folder) and unit.source.endswith(TRANSCRIPT) and unit.source.startswith(f"{folder.rstrip('/')}/")
