@@ -1,0 +1,90 @@
+"""What `stats` and `import` write as JSON."""
+
+from typing import Literal
+
+from msgspec import UNSET, Struct, UnsetType
+
+from agentv_stages.schemas import TokenTotals, ToolRowFigures
+from agentv_stream.bulk.outcome import Failure
+
+
+class GroupFigures(Struct):
+    """What a group of sessions comes to; what no session told is null."""
+
+    sessions: int
+    turns: int
+    tool_calls: int
+    edits: int
+    sessions_with_edits: int
+    records: int
+    events: int
+    duration_ms: int | None
+    tokens: TokenTotals
+    cost_usd: float | None
+    sessions_with_cost: int
+    by_status: dict[str, int]
+    by_kind: dict[str, int]
+    by_outcome: dict[str, int]
+    faults: dict[str, int]
+    tools: dict[str, ToolRowFigures] | UnsetType = UNSET
+    estimated_cost_usd: float | UnsetType = UNSET
+    sessions_with_estimate: int | UnsetType = UNSET
+
+
+class StatsReport(Struct):
+    """What `stats --json` writes: figures in total, and by group."""
+
+    schema_version: Literal["agentv_stream.stats.v1"]
+    by: Literal["all", "provider", "project", "model", "day"]
+    sources: int
+    failures: list[Failure]
+    others: int
+    seconds: float
+    groups: dict[str, GroupFigures]
+    total: GroupFigures
+
+
+class StatsByTool(Struct):
+    """What `stats --by tool --json` writes: the groups are the tools."""
+
+    schema_version: Literal["agentv_stream.stats.v1"]
+    by: Literal["tool"]
+    sources: int
+    failures: list[Failure]
+    others: int
+    seconds: float
+    groups: dict[str, ToolRowFigures]
+    total: GroupFigures
+
+
+class ImportReport(Struct):
+    """What `import --json` writes. `parts` belong to other sessions, `others` are no sessions."""
+
+    schema_version: Literal["agentv_stream.import_report.v1"]
+    found: int
+    done: int
+    skipped: int
+    parts: list[str]
+    others: list[str]
+    failures: list[Failure]
+    bytes: int
+    seconds: float
+    records: int
+    faults: dict[str, int]
+    by_provider: dict[str, GroupFigures]
+    outputs: dict[str, str]
+
+
+class PlannedSource(Struct):
+    """A source that would be read; bytes."""
+
+    source: str
+    size: int
+
+
+class ImportPlan(Struct):
+    """What `import --dry-run --json` writes."""
+
+    schema_version: Literal["agentv_stream.import_plan.v1"]
+    found: int
+    sources: list[PlannedSource]

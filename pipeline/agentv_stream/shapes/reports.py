@@ -1,0 +1,53 @@
+"""What `report` writes as JSON."""
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from agentv_stream.reports.report import Difference
+
+
+class Apart(Struct):
+    """A run that was not compared, and why."""
+
+    path: str
+    reason: str
+
+
+class ReportRun(Struct):
+    """One run, as its result file tells of it; what is not known is null."""
+
+    path: str
+    task: str
+    approach: str
+    attempt: int | None
+    status: str | None
+    model: str | None
+    passed: bool | None
+    tool_calls: float | None
+    tool_errors: float | None
+    first_edit_turn: float | None
+    turns: float | None
+    input: float | None
+    cached: float | None
+    output: float | None
+    cost_usd: float | None
+    duration_s: float | None
+    watched: dict[str, int]
+    by_tool: dict[str, int]
+    historical: dict[str, Any]
+    apart: str | None
+
+
+class ReportFile(Struct):
+    """What `report --format json` writes. `approaches` and `tasks` hold the number of runs, and each figure's mean."""
+
+    schema_version: Literal["agentv_stream.report.v1"]
+    approaches: dict[str, dict[str, float | None]]
+    tasks: list[dict[str, str | float | None]]
+    baseline: str | None
+    candidates: list[str]
+    differences: list[Difference]
+    set_apart: list[Apart]
+    runs: list[ReportRun]
+    warnings: list[str]
