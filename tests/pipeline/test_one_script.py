@@ -16,7 +16,7 @@ import pytest
 
 from agentv_stages.event import MAIN, AssistantText, ToolCall, ToolResult
 from agentv_stages.result import Result
-from agentv_stream.provider_table import recordings
+from agentv_stream.provider_survey import recordings
 from agentv_stream.summary import SessionReader, read_file
 from support.decoding import asked_calls, corpus
 
