@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from agentv_stream.bulk import import_sessions, object_store
-from agentv_stream.bulk.dataset import read_manifest
+from agentv_stream.bulk.manifest import read_manifest
 from support.dying import import_all, import_and_die
 from support.made_sessions import claude_session, make_folder, tree
 

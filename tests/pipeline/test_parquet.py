@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from agentv_stream import import_sessions, summarize
-from agentv_stream.bulk import dataset, object_store, plan, staging
-from agentv_stream.bulk.dataset import read_manifest
+from agentv_stream.bulk import object_store, plan, shards, staging
+from agentv_stream.bulk.manifest import read_manifest
 from agentv_stream.bulk.parquet import manifest_of, open_dataset
 from agentv_stream.bulk.tables import COLUMNS, SCHEMA, TABLES
 from agentv_stream.errors import SourceError, UsageError
@@ -107,8 +107,8 @@ def test_a_session_without_times_lies_under_an_unknown_day(tmp_path: Path) -> No
 
 def test_big_partitions_become_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_folder(tmp_path / "in", 9)
-    monkeypatch.setattr(dataset, "GROUP_ROWS", 10)
-    monkeypatch.setattr(dataset, "FILE_BYTES", 1000)
+    monkeypatch.setattr(shards, "GROUP_ROWS", 10)
+    monkeypatch.setattr(shards, "FILE_BYTES", 1000)
     import_sessions([tmp_path / "in"], parquet=tmp_path / "d", engine="serial")
     manifest = manifest_of(str(tmp_path / "d"))
     calls = [file for file in manifest.files if file.table == "tool_calls"]

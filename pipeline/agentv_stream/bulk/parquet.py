@@ -7,7 +7,7 @@ from agentv_stream.errors import SourceError
 from agentv_stream.extras import arrow
 
 if TYPE_CHECKING:
-    from agentv_stream.bulk.dataset import Manifest
+    from agentv_stream.bulk.manifest import Manifest
 
 
 def check_installed() -> None:
@@ -20,7 +20,7 @@ def manifest_of(root: str) -> "Manifest":
 
     Raises: SourceError where there is none, UsageError for one of another version.
     """
-    from agentv_stream.bulk.dataset import MANIFEST, read_manifest
+    from agentv_stream.bulk.manifest import MANIFEST, read_manifest
 
     manifest = read_manifest(root)
     if manifest is None:

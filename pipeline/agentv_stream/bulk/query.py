@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agentv_stream.bulk import object_store
-from agentv_stream.bulk.dataset import DataFile
+from agentv_stream.bulk.manifest import DataFile
 from agentv_stream.bulk.parquet import manifest_of
 from agentv_stream.bulk.tables import COLUMNS, TABLES
 from agentv_stream.errors import SourceError, UsageError

@@ -13,12 +13,14 @@ import msgspec
 from agentv_stages.merge import By
 from agentv_stages.result import Result
 from agentv_stream.bulk import object_store
-from agentv_stream.bulk.dataset import DataFile, Manifest, commit, first_manifest, make_shards, sweep, write_shard
+from agentv_stream.bulk.dataset import commit, sweep
 from agentv_stream.bulk.dispatch import Watch, do_all, enough, in_order
 from agentv_stream.bulk.engine import Crew, open_engine
 from agentv_stream.bulk.find import Trouble, find_units, listed
+from agentv_stream.bulk.manifest import DataFile, Manifest, first_manifest
 from agentv_stream.bulk.outcome import Outcome, error_of, failures_of
 from agentv_stream.bulk.places import absolute, check_places, is_output, state_place
+from agentv_stream.bulk.shards import make_shards, write_shard
 from agentv_stream.bulk.state import Entry, State, unchanged
 from agentv_stream.bulk.transcripts import remove_outputs
 from agentv_stream.bulk.unit import Unit, Work, told

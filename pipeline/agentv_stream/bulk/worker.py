@@ -19,7 +19,7 @@ from agentv_stages.event import NULL
 from agentv_stages.merge import day_of, summary_of
 from agentv_stages.provider import no_companions
 from agentv_stages.result import Result
-from agentv_stream.bulk import object_store, tables
+from agentv_stream.bulk import object_store, rows
 from agentv_stream.bulk.listing import RememberingFolder
 from agentv_stream.bulk.staging import Staging
 from agentv_stream.bulk.transcripts import Transcript
@@ -207,12 +207,12 @@ class Session:
     def _stage(self, staging: Staging, batch: Batch, key: str) -> None:
         most = self.worker.work.text_chars
         for message in batch.messages:
-            staging.add("messages", tables.message_row(key, message, most), most)
-            for row in tables.call_rows(key, message, most):
+            staging.add("messages", rows.message_row(key, message, most), most)
+            for row in rows.call_rows(key, message, most):
                 staging.add("tool_calls", row, most)
         for fault in batch.faults:
             if fault.part in ("whole", "begin"):
-                staging.add("faults", tables.fault_row(key, self.unit.name, fault))
+                staging.add("faults", rows.fault_row(key, self.unit.name, fault))
 
     def _close(self, result: Result, key: str, started_ms: int | None) -> None:
         if self.transcript is not None:
@@ -223,7 +223,7 @@ class Session:
             self.done.transcript = self.transcript.path
         staging = self.worker.staging
         if staging is not None:
-            staging.add("sessions", tables.session_row(key, self.unit.name, result, started_ms))
+            staging.add("sessions", rows.session_row(key, self.unit.name, result, started_ms))
             self.done.rows = staging.end()
         self.done.result = Raw(_encode(result))
 

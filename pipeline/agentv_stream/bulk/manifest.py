@@ -1,0 +1,81 @@
+"""The manifest of a data set: which files count, and what each session's source was like when it was read."""
+
+import msgspec
+from msgspec import Struct, field
+
+from agentv_stream.bulk import object_store
+from agentv_stream.bulk.tables import SCHEMA
+from agentv_stream.errors import SourceError, UsageError
+
+MANIFEST = "_dataset.json"
+
+
+class DataFile(Struct):
+    """A file of the data set; `path` is relative to it. `keys` are those of the sessions that have rows in it."""
+
+    table: str
+    path: str
+    provider: str
+    day: str
+    rows: int
+    size: int
+    keys: list[str]
+
+
+class Manifest(Struct):
+    """What the data set consists of. `signatures`: by session key, what its source was like when it was read."""
+
+    schema_version: str = SCHEMA
+    generation: int = 0
+    files: list[DataFile] = field(default_factory=list[DataFile])
+    signatures: dict[str, str] = field(default_factory=dict[str, str])
+
+    def paths(self, root: str, table: str) -> list[str]:
+        """The places of a table's files."""
+        return [object_store.join(root, file.path) for file in self.of_table(table)]
+
+    def of_table(self, table: str) -> list[DataFile]:
+        """A table's files."""
+        return [file for file in self.files if file.table == table]
+
+
+class _Version(Struct):
+    """What every manifest says; one that does not is damaged."""
+
+    schema_version: str
+
+
+def read_manifest(root: str) -> Manifest | None:
+    """The manifest of a data set; None where there is none.
+
+    Raises: SourceError, UsageError for a data set of another version.
+    """
+    data = object_store.read_all(object_store.join(root, MANIFEST))
+    if data is None:
+        return None
+    try:
+        msgspec.json.decode(data, type=_Version)
+        manifest = msgspec.json.decode(data, type=Manifest)
+    except msgspec.MsgspecError as error:
+        raise SourceError(f"{root}: {MANIFEST} cannot be read: {error}") from error
+    if manifest.schema_version != SCHEMA:
+        raise UsageError(f"{root} is a data set of {manifest.schema_version}, this program knows {SCHEMA}")
+    return manifest
+
+
+def first_manifest(root: str, resume: bool) -> Manifest:
+    """What a run begins with: the data set as it is, or an empty one.
+
+    An empty one goes on counting generations, so that new files never take the names of those that still count.
+
+    Raises: SourceError, UsageError for a data set of another version that is to be added to.
+    """
+    try:
+        known = read_manifest(root)
+    except (SourceError, UsageError):
+        if resume:
+            raise
+        return Manifest(generation=1000)  # of another version, or damaged: far from any name that it may use
+    if known is None or resume:
+        return known or Manifest()
+    return Manifest(generation=known.generation)

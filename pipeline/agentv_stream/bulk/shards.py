@@ -1,0 +1,204 @@
+"""Shards of a data set: the rows of one table, provider and day, written as Parquet files by the workers."""
+
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from agentv_stages.merge import UNKNOWN
+from agentv_stream.bulk import object_store
+from agentv_stream.bulk.manifest import DataFile, Manifest
+from agentv_stream.bulk.state import Entry
+from agentv_stream.bulk.tables import arrow_schema
+from agentv_stream.bulk.unit import Rows
+from agentv_stream.bulk.worker import key_of
+from agentv_stream.errors import SinkError
+from agentv_stream.extras import arrow
+from agentv_stream.naming import safe_part
+
+GROUP_ROWS = 131_072
+GROUP_BYTES = 32 * 1024 * 1024
+FILE_BYTES = 256 * 1024 * 1024
+
+
+class Shard(Struct, frozen=True):
+    """The rows of one table, provider and day that are to be written; `old`: a file to be written without `dropped`."""
+
+    root: str
+    generation: int
+    table: str
+    provider: str
+    day: str
+    rows: tuple[tuple[str, Rows], ...] = ()
+    old: DataFile | None = None
+    dropped: frozenset[str] = frozenset()
+
+    @property
+    def folder(self) -> str:
+        return f"{self.table}/provider={safe_part(self.provider)}/day={safe_part(self.day)}"
+
+
+def make_shards(root: str, manifest: Manifest, entries: Iterable[Entry], gone: frozenset[str]) -> list[Shard]:
+    """What there is to write, big shards first. `entries` are the new sessions, `gone` keys whose old rows go."""
+    generation = manifest.generation + 1
+    groups: dict[tuple[str, str, str], list[tuple[str, Rows]]] = {}
+    for entry in sorted(entries, key=lambda entry: entry.unit.name):
+        for table, rows in entry.rows.items():
+            groups.setdefault((table, entry.provider, entry.day), []).append((key_of(entry.unit.name), rows))
+    shards = [Shard(root, generation, *where, tuple(rows)) for where, rows in groups.items()]
+    for file in manifest.files:
+        dropped = gone.intersection(file.keys)
+        if dropped:
+            shards.append(Shard(root, generation, file.table, file.provider, file.day, old=file, dropped=dropped))
+    return sorted(shards, key=lambda s: (-sum(rows.rows for _, rows in s.rows), s.folder, s.old is not None))
+
+
+def write_shard(shard: Shard) -> bytes:
+    """Writes the files of a shard; gives them as JSON of a list of `DataFile`. Raises: SinkError, SourceError."""
+    writer = _Writer(shard)
+    try:
+        if shard.old is not None:
+            _copy_old(shard, shard.old, writer)
+        else:
+            for key, batch in _batches(shard.rows):
+                writer.add(key, batch)
+        writer.close()
+    except OSError as error:
+        raise SinkError(object_store.join(shard.root, shard.folder), error) from error
+    finally:
+        writer.abandon()
+    return msgspec.json.encode(writer.files)
+
+
+def _batches(rows: Iterable[tuple[str, Rows]]) -> Iterator[tuple[str, Any]]:
+    """The staged rows, unit by unit, as record batches; a few staging files are open at a time."""
+    opened: dict[str, _Staged] = {}
+    try:
+        for key, part in rows:
+            if part.path not in opened:
+                if len(opened) >= 16:
+                    opened.pop(next(iter(opened))).close()
+                opened[part.path] = _Staged(part.path)
+            for batch in opened[part.path].take(part):
+                yield key, batch
+    finally:
+        for staged in opened.values():
+            staged.close()
+
+
+class _Staged:
+    """A staging file; the batch that was read last is kept, because small units share one."""
+
+    def __init__(self, path: str) -> None:
+        pa = arrow()
+        self._file = object_store.open_input(path) if object_store.is_url(path) else pa.OSFile(path)
+        options = pa.ipc.IpcReadOptions(use_threads=False)  # each core has its worker
+        self._reader = pa.ipc.open_file(self._file, options=options)
+        self._number = -1
+        self._batch: Any = None
+
+    def take(self, part: Rows) -> Iterator[Any]:
+        """The rows of a unit, in slices of the batches that hold them."""
+        number, offset, left = part.batch, part.offset, part.rows
+        while left:
+            if number != self._number:
+                self._batch, self._number = self._reader.get_batch(number), number
+            piece = self._batch.slice(offset, left)
+            yield piece
+            left -= piece.num_rows
+            number, offset = number + 1, 0
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def _copy_old(shard: Shard, old: DataFile, writer: "_Writer") -> None:
+    """The rows of an old file without those of sessions that were read again or are gone."""
+    pa, pc, pq = arrow(), arrow("pyarrow.compute"), arrow("pyarrow.parquet")
+    dropped = pa.array(sorted(shard.dropped))
+    with object_store.open_input(object_store.join(shard.root, old.path)) as file, pq.ParquetFile(file) as source:
+        for batch in source.iter_batches(batch_size=GROUP_ROWS):
+            kept = batch.filter(pc.invert(pc.is_in(batch.column("session_key"), value_set=dropped)))
+            if kept.num_rows:
+                writer.add(None, kept)
+    writer.keys = [key for key in old.keys if key not in shard.dropped]
+
+
+class _Writer:
+    """Writes record batches as Parquet files of sane size; each file appears whole."""
+
+    def __init__(self, shard: Shard) -> None:
+        self.files: list[DataFile] = []
+        self.keys: list[str] = []
+        self._shard = shard
+        self._schema = arrow_schema(shard.table)
+        self._held: list[Any] = []
+        self._rows = 0
+        self._bytes = 0
+        self._file_rows = 0
+        self._writer: Any = None
+        self._local = Path()
+
+    def add(self, key: str | None, batch: Any) -> None:
+        if key is not None and (not self.keys or self.keys[-1] != key):
+            if self._writer is not None and self._local.stat().st_size >= FILE_BYTES:
+                self._finish()
+            self.keys.append(key)
+        self._held.append(batch)
+        self._rows += batch.num_rows
+        self._bytes += batch.nbytes
+        if self._rows >= GROUP_ROWS or self._bytes >= GROUP_BYTES:
+            self._group()
+
+    def close(self) -> None:
+        if self._held or self._writer is not None:
+            self._finish()
+
+    def abandon(self) -> None:
+        """Removes what was not finished."""
+        if self._writer is not None:
+            with suppress(OSError):  # the disk is full, and that was told
+                self._writer.close()
+            self._writer = None
+        if self._local.name.startswith("."):
+            self._local.unlink(missing_ok=True)
+
+    def _group(self) -> None:
+        if not self._held:
+            return
+        if self._writer is None:
+            pq = arrow("pyarrow.parquet")
+            shard = self._shard
+            folder = None
+            if not object_store.is_url(shard.root):
+                folder = Path(shard.root) / shard.folder
+                folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            descriptor, name = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=folder)
+            self._local = Path(name)
+            os.close(descriptor)
+            self._writer = pq.ParquetWriter(name, self._schema, compression="zstd")
+        table = arrow().Table.from_batches(self._held, schema=self._schema).combine_chunks()
+        self._writer.write_table(table, row_group_size=GROUP_ROWS)
+        self._file_rows += self._rows
+        self._held, self._rows, self._bytes = [], 0, 0
+
+    def _finish(self) -> None:
+        self._group()
+        self._writer.close()
+        self._writer = None
+        shard = self._shard
+        name = f"g{shard.generation:04d}-{len(self.files):04d}.parquet"
+        if shard.old is not None:
+            name = f"g{shard.generation:04d}-of-{shard.old.path.rpartition('/')[2].rpartition('-of-')[2]}"
+        path = f"{shard.folder}/{name}"
+        size = self._local.stat().st_size
+        object_store.put_file(self._local, object_store.join(shard.root, path))
+        self.files.append(
+            DataFile(shard.table, path, shard.provider or UNKNOWN, shard.day, self._file_rows, size, self.keys)
+        )
+        self.keys, self._file_rows = [], 0
