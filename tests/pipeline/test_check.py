@@ -87,10 +87,28 @@ def test_a_target_of_another_agent_is_a_warning(tmp_path: Path) -> None:
     assert check.warnings == ["the case 'bad' is meant for codex, the log is of claude"]
 
 
+def test_of_cases_whose_ids_begin_alike_the_longest_is_meant(tmp_path: Path) -> None:
+    path = tmp_path / "s.yaml"
+    rules = "    assertions: [{type: max-turns, max: 3}]\n"
+    path.write_text("tests:\n" + "".join(f"  - id: {i}\n{rules}" for i in ("fix", "fix_1", "a b/c")))
+    loaded = load_spec(path)
+
+    def chosen(source: str) -> list[str]:
+        return [case.id for _, case in cases_for(source, [loaded], None)]
+
+    assert chosen("fix_1_base_2.stream.jsonl") == ["fix_1"]
+    assert chosen("fix_base_1.stream.jsonl") == ["fix"]
+    assert chosen("2026-01-02T03-04-05-000Z_base_fix_1_2.transcript.jsonl") == ["fix_1"]
+    assert chosen("a-b-c_base_1.stream.jsonl") == ["a b/c"]  # as file names spell it
+
+
 def test_a_case_can_be_named_and_else_is_told_from_the_file_name(tmp_path: Path) -> None:
     loaded = spec(tmp_path)
     assert [c.id for _, c in cases_for("x.jsonl", [loaded], "good")] == ["good"]
     assert [c.id for _, c in cases_for("bad_base_1.stream.jsonl", [loaded], None)] == ["bad"]
+    assert [c.id for _, c in cases_for("2026-01-02T03-04-05-000Z_base_bad_1.transcript.jsonl", [loaded], None)] == [
+        "bad"
+    ]
     assert [c.id for _, c in cases_for("x.jsonl", [loaded], None)] == ["good", "bad"]
     with pytest.raises(SpecError, match="no case is called 'goood'; did you mean 'good'"):
         cases_for("x.jsonl", [loaded], "goood")

@@ -220,6 +220,15 @@ def test_names_that_no_version_has_are_errors_with_line_and_nearest_name(
         ("tests:\n  - id: a\n    id: b\n", "s.yaml:3: the key 'id' stands here twice"),
         ("tests:\n  - {id: a\n", "is no YAML"),
         ("a: &x [*x]\n", "too many or too deeply"),
+        ("tests: " + "[" * 5000 + "]" * 5000 + "\n", "too many or too deeply"),
+        ("? [a, b]\n: c\n", "s.yaml:1: a key is a text"),
+        ("tests:\n  - id: a\n    weight: " + "9" * 5000 + "\n", "s.yaml:3: cannot read '9999"),
+        ('tests:\n  - id: "\\ud83d"\n', "s.yaml:2: cannot read"),
+        ("tests:\n  - id: !!int x\n", "s.yaml:2: cannot read 'x'"),
+        ("tests:\n  - id: a\n  - id: a\n", "s.yaml:3: two cases are called 'a'; the other one is"),
+        ("compat: agentvv\n" + "tests:\n  - id: a\n", "s.yaml:1: compat is agentv, not 'agentvv'"),
+        ("streams: al\ntests:\n  - id: a\n", "s.yaml:1: streams is all or main, not 'al'; did you mean 'all'?"),
+        ("execution:\n  threshold: 3\ntests:\n  - id: a\n", "s.yaml:2: threshold is a number from 0 to 1, not 3"),
         ("tests:\n  - id: a\n    assertions: {}\n", "s.yaml:3: evaluators are a list"),
         ("tests:\n  - id: a\n    assertions: [{name: x}]\n", "an evaluator needs a type"),
         ("tests:\n  - id: a\n    threshold: 3\n", "s.yaml:3: threshold is a number from 0 to 1"),
@@ -238,6 +247,25 @@ def test_a_missing_file_and_one_that_is_no_text_are_errors(tmp_path: Path) -> No
     (tmp_path / "b.yaml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(SpecError, match="no UTF-8"):
         load_spec(tmp_path / "b.yaml")
+
+
+def test_plain_words_are_read_as_agentv_reads_them_by_yaml_12(tmp_path: Path) -> None:
+    words = "[yes, No, on, OFF, y, 2024-01-02, 12:30, 1_000, 0755, 0o17, 0x1f, 1e3, .5, ~, True, '7']"
+    loaded = spec(
+        tmp_path, HEAD + f"      - {{type: tool-trajectory, mode: exact, expected: [{{tool: R, args: {words}}}]}}\n"
+    )
+    assert loaded.cases[0].items[0].config["expected"][0]["args"] == [
+        *("yes", "No", "on", "OFF", "y", "2024-01-02", "12:30", "1_000"),
+        *(755, 15, 31, 1000.0, 0.5, None, True, "7"),
+    ]
+    assert types(spec(tmp_path, HEAD + "      - {type: contains, value: yes}\n")) == {"a": ["contains"]}
+
+
+def test_json_is_read_with_tabs_and_characters_in_two_escapes(tmp_path: Path) -> None:
+    text = '{\n\t"tests": [{"id": "\\ud83d\\ude00",\t"assertions": [{"type": "contains", "value": "a\\tb"}]}]}'
+    loaded = spec(tmp_path, text, "s.json")
+    assert types(loaded) == {"😀": ["contains"]}
+    assert loaded.cases[0].items[0].config["value"] == "a\tb"
 
 
 def test_aliases_that_explode_are_stopped(tmp_path: Path) -> None:

@@ -149,3 +149,62 @@ def test_checks_on_the_text_of_the_last_answer(kind: str, value: Any, passes: bo
 def test_a_bad_pattern_is_refused() -> None:
     with pytest.raises(ConfigError, match="bad pattern"):
         evaluator_of({"type": "regex", "value": "("})
+
+
+def test_the_same_arguments_are_the_same_call_however_they_are_written() -> None:
+    trace = Trace()
+    for args in ({"a": 1, "b": {"c": 2, "d": 3}}, {"b": {"d": 3, "c": 2}, "a": 1}):
+        trace.call("Read", args)
+    assert score({"type": "max-repeats", "max": 1}, trace.events) == (0, False)
+
+
+@pytest.mark.parametrize("text", ["NaN", "[Infinity]", '{"a": -Infinity}'])
+def test_what_only_python_takes_for_json_is_none(text: str) -> None:
+    assert score({"type": "is-json"}, Trace().text(text).events) == (0, False)
+
+
+@pytest.mark.parametrize("config", [{"type": "cost", "threshold": 2}, {"type": "cost", "budget": 2}])
+def test_a_cost_may_name_its_limit_as_a_latency_does(config: Any) -> None:
+    assert isinstance(evaluator_of(config).result().score, float)
+
+
+@pytest.mark.parametrize(
+    ("config", "known", "wrong"),
+    [
+        ({"type": "trajectory:tool-used", "value": {"name": "Read", "mni": 2}}, "min", "mni"),
+        ({"type": "trajectory:tool-args-match", "value": {"name": "R", "args": {}, "ignroe": []}}, "ignore", "ignroe"),
+        ({"type": "trajectory:tool-sequence", "value": {"steps": ["a"], "mod": "exact"}}, "mode", "mod"),
+        ({"type": "trajectory:tool-sequence", "value": [{"nam": "x"}]}, "name", "nam"),
+        ({"type": "trajectory:step-count", "value": {"min": 1, "typ": "tool"}}, "type", "typ"),
+        ({"type": "skill-used", "value": {"name": "a", "mim": 1}}, "min", "mim"),
+        ({"type": "forbid", "calls": ["kind:wirte(src/**)"]}, "write", "wirte"),
+        (
+            {
+                "type": "composite",
+                "assertions": [{"type": "is-json"}],
+                "aggregator": {"type": "minimum", "wieghts": {}},
+            },
+            "weights",
+            "wieghts",
+        ),
+    ],
+)
+def test_a_slip_in_a_nested_name_is_refused(config: Any, known: str, wrong: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        evaluator_of(config)
+    assert caught.value.wrong == wrong and known in caught.value.known
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"type": "is-json", "compat": "agentvv"},
+        {"type": "regex", "value": "a", "flags": "q"},
+        {"type": "composite", "assertions": [{"type": "is-json"}], "aggregator": "all_or_noting"},
+        {"type": "is-json", "weight": float("inf")},
+        {"type": "tool-trajectory", "expected": []},
+    ],
+)
+def test_values_that_mean_nothing_are_refused(config: Any) -> None:
+    with pytest.raises(ConfigError):
+        evaluator_of(config)

@@ -62,9 +62,16 @@ def test_a_command_is_a_tool_too_but_not_in_compat() -> None:
     assert score(config, orders(), compat=True) == (0, False)
 
 
-@pytest.mark.parametrize("kind", ["tool-used", "tool-args-match", "tool-sequence", "step-count"])
-def test_no_trace_fails_with_and_without_inverse(kind: str) -> None:
-    value: Any = {"name": "x", "args": {}, "steps": ["x"], "min": 1}
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("tool-used", {"name": "x", "min": 1}),
+        ("tool-args-match", {"name": "x", "args": {}}),
+        ("tool-sequence", {"steps": ["x"]}),
+        ("step-count", {"name": "x", "min": 1}),
+    ],
+)
+def test_no_trace_fails_with_and_without_inverse(kind: str, value: Any) -> None:
     for inverse in (False, True):
         assert score({"type": f"trajectory:{kind}", "value": value, "inverse": inverse}, []) == (0, False)
 

@@ -1,5 +1,6 @@
 """Holds streams against specs: live, as a watcher of a session, and over finished transcripts, sessions and streams."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +26,7 @@ from agentv_stream.errors import (
 )
 from agentv_stream.files import is_file, is_folder
 from agentv_stream.folder import companions_of
+from agentv_stream.naming import safe_part
 from agentv_stream.summary import SessionReader, without_collector
 
 SCHEMA = "agentv_stream.check.v1"
@@ -152,8 +154,8 @@ def worth_telling(checks: Sequence[SourceCheck], named: Sequence[str]) -> list[S
 
 
 def cases_for(source: str, specs: Sequence[Spec], case: str | None) -> list[tuple[Spec, SpecCase]]:
-    """Which cases a source is held against: the one that is named; else those whose id begins its name, as
-    `<case>_<approach>_<attempt>`; else all.
+    """Which cases a source is held against: the one that is named; else the one whose id begins its name, as
+    `<case>_<approach>_<attempt>`, or ends it, as `<time>_<target>_<case>_<attempt>` (of several the longest); else all.
 
     Raises: SpecError for a case that no spec has.
     """
@@ -161,8 +163,12 @@ def cases_for(source: str, specs: Sequence[Spec], case: str | None) -> list[tupl
         found = [(spec, one) for spec in specs for one in spec.cases if one.id == case]
         return found or [(spec, one) for spec in specs for one in spec.select(case)]
     every = [(spec, one) for spec in specs for one in spec.cases]
-    named = [(spec, one) for spec, one in every if source.startswith(one.id + "_") or f"_{one.id}." in source]
-    return named or every
+    named = [pair for pair in every if source.startswith((pair[1].id + "_", safe_part(pair[1].id) + "_"))]
+    if not named:
+        named = [pair for pair in every if re.search(rf"_{re.escape(safe_part(pair[1].id))}(_\d+)?(-\d+)?\.", source)]
+    # A run of the case fix_1 is none of the case fix.
+    longest = max((len(one.id) for _, one in named), default=0)
+    return [(spec, one) for spec, one in named if len(one.id) == longest] or every
 
 
 def target_warnings(cases: Sequence[SpecCase], provider: Provider) -> list[str]:

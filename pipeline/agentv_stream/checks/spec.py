@@ -5,10 +5,10 @@
 line.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from agentv_stages.trajectory import Case, Context
 from agentv_stages.trajectory.json_values import is_list, is_object
@@ -20,6 +20,8 @@ from agentv_stream.files import is_file, is_folder
 
 CASE_LISTS = ("tests", "evalcases", "eval_cases", "cases")
 FILE = "file://"
+STREAMS = ("all", "main")
+COMPAT = ("agentv",)
 
 
 @dataclass
@@ -76,6 +78,8 @@ class _Loader:
     def __init__(self, path: Path, threshold: float | None) -> None:
         self.spec = Spec(path)
         self.threshold = threshold
+        self.top = Document(path, {})
+        self.places: list[tuple[Document, At]] = []  # where each case of the spec stands
 
     def load(self) -> Spec:
         path = self.spec.path
@@ -85,6 +89,7 @@ class _Loader:
         document = read_yaml(path)
         if not is_object(document.value):
             raise document.error((), "a spec is a mapping with tests (or evalcases)")
+        self.top = document
         top = known_keys(document, (), document.value, TOP, "field of a spec")
         suite, _ = items_of(document, (), top)
         default: Any = top.get("default_test")
@@ -104,11 +109,12 @@ class _Loader:
         return self._checked()
 
     def _checked(self) -> Spec:
-        seen: dict[str, int] = {}
-        for case in self.spec.cases:
-            seen[case.id] = seen.get(case.id, 0) + 1
-            if seen[case.id] > 1:
-                raise SpecError(f"{self.spec.path}: two cases are called {case.id!r}")
+        seen: dict[str, str] = {}
+        for case, (document, at) in zip(self.spec.cases, self.places, strict=True):
+            place = f"{document.path}:{document.line(at)}"
+            if case.id in seen:
+                raise SpecError(f"{place}: two cases are called {case.id!r}; the other one is {seen[case.id]}")
+            seen[case.id] = place
             case.build()
         if not self.spec.cases:
             raise SpecError(f"{self.spec.path}:1: the spec has no cases")
@@ -192,14 +198,19 @@ class _Loader:
         items += [] if execution.get("skip_defaults") is True else suite
         if not given and not items and case.get("criteria") is None:
             self.spec.warnings.append(f"{document.path}:{document.line(at)}: the case {name!r} has no evaluators")
-        places: tuple[Mapping[str, Any], ...] = (case, execution, top, outer)
-        threshold = self.threshold
-        if threshold is None:
-            threshold = self._number(document, at, places, "threshold")
-        streams = _first(places, "streams")
+        inside, around = "execution", self.top
+        places: Places = (
+            (case, document, at),
+            (execution, document, (*at, inside)),
+            (top, around, ()),
+            (outer, around, (inside,)),
+        )
+        threshold = _checked(places, "threshold", _is_share, "threshold is a number from 0 to 1")
+        streams = _checked(places, "streams", lambda v: v in ("all", "main"), "streams is all or main", STREAMS)
+        compat = _checked(places, "compat", lambda v: v in ("agentv", True, False), "compat is agentv", COMPAT)
         context = Context(
-            threshold=threshold,
-            compat=_first(places, "compat") in ("agentv", True),
+            threshold=self.threshold if self.threshold is not None else threshold,
+            compat=compat in ("agentv", True),
             all_streams=None if streams is None else streams == "all",
             expected_calls=tuple(_expected_calls({**top, **case})),
         )
@@ -209,6 +220,7 @@ class _Loader:
             target = several[0] if is_list(several) and len(several) == 1 else None
         given_vars: Any = case.get("vars")
         prompt = case.get("input", given_vars.get("input") if is_object(given_vars) else top.get("input"))
+        self.places.append((document, at))
         self.spec.cases.append(
             SpecCase(
                 str(name),
@@ -219,14 +231,6 @@ class _Loader:
             )
         )
 
-    def _number(self, document: Document, at: At, places: Sequence[Mapping[str, Any]], key: str) -> float | None:
-        value = _first(places, key)
-        if value is None:
-            return None
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-            raise document.error((*at, key), f"{key} is a number from 0 to 1")
-        return float(value)
-
     def _execution(self, document: Document, at: At, value: Mapping[str, Any]) -> Mapping[str, Any]:
         execution: Any = value.get("execution")
         if execution is None:
@@ -236,11 +240,26 @@ class _Loader:
         return known_keys(document, (*at, "execution"), execution, EXECUTION, "field of execution")
 
 
-def _first(places: Sequence[Mapping[str, Any]], key: str) -> Any:
-    for place in places:
-        if place.get(key) is not None:
-            return place[key]
-    return None
+Places: TypeAlias = Sequence[tuple[Mapping[str, Any], Document, At]]
+"""Where a setting may stand, the nearest first."""
+
+
+def _first(places: Places, key: str) -> Any:
+    return next((place[key] for place, _, _ in places if place.get(key) is not None), None)
+
+
+def _checked(places: Places, key: str, fits: Callable[[Any], bool], need: str, known: Sequence[str] = ()) -> Any:
+    """The nearest value of a setting. Raises: SpecError at any that does not fit."""
+    for place, document, at in places:
+        value = place.get(key)
+        if value is not None and not fits(value):
+            wrong = value if isinstance(value, str) and known else None
+            raise document.error((*at, key), f"{need}, not {value!r}", known, wrong)
+    return _first(places, key)
+
+
+def _is_share(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 
 def _expected_calls(case: Mapping[str, Any]) -> list[Mapping[str, Any]]:

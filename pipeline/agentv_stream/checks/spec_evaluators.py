@@ -39,7 +39,7 @@ def make(item: Item, context: Context) -> Member:
     try:
         return build(item.config, context)
     except ConfigError as error:
-        wrong = value_at(item.config, error.path)
+        wrong = error.wrong if error.wrong is not None else value_at(item.config, error.path)
         shown = wrong if isinstance(wrong, str) and error.known else None
         at = (*item.at, *error.path)
         raise item.document.error(at, error.message, error.known, shown) from error
@@ -94,7 +94,7 @@ def _config(document: Document, at: At, entry: Mapping[str, Any], chain: tuple[P
     """An evaluator's configuration in canonical spelling. Raises: SpecError for names that no version has."""
     written: Any = entry.get("type")
     if not isinstance(written, str):
-        raise document.error((*at, "type"), "an evaluator needs a type", TYPES, "")
+        raise document.error((*at, "type"), "an evaluator needs a type")
     kind = type_name(written)
     if kind not in TYPES and _script_of(written, document.path) is None:
         raise document.error((*at, "type"), f"no version has an evaluator {written!r}", TYPES, written)

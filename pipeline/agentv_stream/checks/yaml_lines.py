@@ -1,5 +1,9 @@
-"""Reads YAML and remembers on which line each value stands, so that an error can point at it."""
+"""Reads YAML and remembers on which line each value stands, so that an error can point at it.
 
+Plain words are read by YAML 1.2, as AgentV reads them: `yes`, `no`, `on` and `2026-01-02` are texts, `0755` is 755.
+"""
+
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +20,37 @@ At: TypeAlias = tuple[str | int, ...]
 
 MOST_VALUES = 50_000
 MAX_DEPTH = 60
+TOO_DEEP = "too many or too deeply nested values"
+
+
+class _CoreLoader(yaml.SafeLoader):
+    """PyYAML's safe loader with the plain words of YAML 1.2's core schema, and merge keys."""
+
+    def read_int(self, node: Any) -> int:
+        text: str = node.value
+        return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
+
+    def read_float(self, node: Any) -> float:
+        text: str = node.value
+        return float(text.replace(".", "", 1) if text.lower().lstrip("+-") in (".inf", ".nan") else text)
+
+
+_Loader: Any = _CoreLoader  # PyYAML's methods of the class have no types
+_Loader.yaml_implicit_resolvers = {}  # its own, without those of YAML 1.1
+for _tag, _words, _first in (
+    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+    ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
+    ("int", r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", list("-+0123456789")),
+    (
+        "float",
+        r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
+        list("-+.0123456789"),
+    ),
+    ("merge", "<<", ["<"]),
+):
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"(?:{_words})\\Z"), _first)
+_Loader.add_constructor("tag:yaml.org,2002:int", _CoreLoader.read_int)
+_Loader.add_constructor("tag:yaml.org,2002:float", _CoreLoader.read_float)
 
 
 class SpecError(UsageError):
@@ -61,8 +96,10 @@ def read_text(path: Path) -> str:
 
 def parse_yaml(path: Path, text: str) -> Document:
     """As `read_yaml`, of a text. Raises: SpecError."""
+    if path.suffix == ".json":
+        text = text.replace("\t", " ")  # no text of JSON holds a bare tab, and PyYAML takes none between tokens
     try:
-        loader = yaml.SafeLoader(text)
+        loader = _CoreLoader(text)
     except yaml.YAMLError as error:
         raise SpecError(f"{path}:1: is no YAML: {error}") from error
     try:
@@ -75,6 +112,8 @@ def parse_yaml(path: Path, text: str) -> Document:
         mark = error.problem_mark
         line = mark.line + 1 if mark is not None else 1
         raise SpecError(f"{path}:{line}: is no YAML: {error.problem or error.context}") from error
+    except RecursionError as error:
+        raise SpecError(f"{path}:1: {TOO_DEEP}") from error
     except (yaml.YAMLError, ValueError) as error:
         raise SpecError(f"{path}:1: is no YAML: {error}") from error
     finally:
@@ -108,14 +147,24 @@ class _Reader:
         self.left -= 1
         line = int(node.start_mark.line) + 1
         if self.left < 0 or len(at) > MAX_DEPTH:
-            raise SpecError(f"{self.document.path}:{line}: too many or too deeply nested values")
+            raise SpecError(f"{self.document.path}:{line}: {TOO_DEEP}")
         self.document.lines.setdefault(at, line)
         if isinstance(node, yaml.MappingNode):
             return self.mapping(node, at)
         if isinstance(node, yaml.SequenceNode):
             items: Any = node.value
             return [self.value(item, (*at, i)) for i, item in enumerate(items)]
-        return self.loader.construct_object(node, deep=True)
+        return self.plain(node)
+
+    def plain(self, node: Any) -> Any:
+        line = int(node.start_mark.line) + 1
+        try:
+            value = self.loader.construct_object(node, deep=True)
+            # JSON writes what lies beyond 16 bits as two escapes, which PyYAML leaves apart.
+            return value.encode("utf-16", "surrogatepass").decode("utf-16") if isinstance(value, str) else value
+        except ValueError as error:  # a number of too many digits, half a character, a wrong tag
+            short = str(error).split(":", 1)[0]
+            raise SpecError(f"{self.document.path}:{line}: cannot read {str(node.value)[:40]!r}: {short}") from error
 
     def mapping(self, node: Any, at: At) -> dict[str, Any]:
         own = {key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)}
@@ -124,8 +173,10 @@ class _Reader:
         self.loader.flatten_mapping(node)
         out: dict[str, Any] = {}
         for key_node, value_node in node.value:
-            key: Any = self.loader.construct_object(key_node, deep=True)
-            # YAML 1.1 reads the keys on, off, yes, no as booleans; they were texts.
+            if not isinstance(key_node, yaml.ScalarNode):
+                line = int(key_node.start_mark.line) + 1
+                raise SpecError(f"{self.document.path}:{line}: a key is a text, no list and no mapping")
+            key: Any = self.plain(key_node)
             name = key if isinstance(key, str) else str(key_node.value)
             self.document.lines[(*at, name)] = int(key_node.start_mark.line) + 1
             out[name] = self.value(value_node, (*at, name))

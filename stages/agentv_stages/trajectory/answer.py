@@ -29,6 +29,11 @@ KINDS = (
 LONGEST = 1 << 20
 
 
+def _no_constant(word: str) -> None:
+    """Python reads NaN and Infinity, which are no JSON."""
+    raise ValueError(word)
+
+
 class AnswerState(Struct):
     message_id: str = ""
     text: str = ""
@@ -91,7 +96,7 @@ class Answer:
         if self._pattern is not None:
             return self._pattern.search(text) is not None
         try:
-            json.loads(text)
+            json.loads(text, parse_constant=_no_constant)
         except (ValueError, RecursionError):
             return False
         return True

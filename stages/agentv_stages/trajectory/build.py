@@ -10,7 +10,7 @@ from agentv_stages.trajectory import makers
 from agentv_stages.trajectory.answer import KINDS
 from agentv_stages.trajectory.case import Member, Skipped
 from agentv_stages.trajectory.composite import AGGREGATORS, Composite
-from agentv_stages.trajectory.config import Config, ConfigError, number
+from agentv_stages.trajectory.config import Config, ConfigError, known_fields, number
 from agentv_stages.trajectory.evaluator import Evaluator, Rule, Terms
 from agentv_stages.trajectory.json_values import is_list, is_object
 from agentv_stages.trajectory.makers import Context
@@ -20,10 +20,24 @@ OWN_LIMITS = frozenset(("max-turns", "first-edit-turn", "forbid", "watched-comma
 """Types of ours; a spec that names one means it, so they are required unless it says otherwise."""
 
 
+MODEL_AGGREGATORS = (
+    "code-grader",
+    "code_grader",
+    "code-judge",
+    "code_judge",
+    "llm-grader",
+    "llm_grader",
+    "llm-judge",
+    "llm_judge",
+)
+
+
 def build(config: Config, context: Context) -> Member:
     """Builds one evaluator. Raises: ConfigError."""
     kind = str(config["type"])
     compat = config.get("compat")
+    if compat not in (None, "agentv", True, False):
+        raise ConfigError(f"compat knows no {compat!r}", ("compat",), ("agentv",))
     is_compat = context.compat if compat is None else compat in ("agentv", True)
     streams = config.get("streams")
     if streams not in (None, "all", "main"):
@@ -60,7 +74,8 @@ def _terms(config: Config, kind: str, own: bool, context: Context) -> Terms:
         share = number(config, "required", 0.0, 1.0)
         min_score = share if min_score is None else min_score
         required = True
-    threshold = None if kind == "latency" else number(config, "threshold", 0.0, 1.0)
+    # There the threshold is the limit itself, in milliseconds or dollars.
+    threshold = None if kind in ("latency", "cost") else number(config, "threshold", 0.0, 1.0)
     if threshold is None:
         threshold = min_score if min_score is not None else context.threshold
     negate = config.get("negate", False)
@@ -91,17 +106,22 @@ def _composite(config: Config, scope: makers.Scope, explicit: bool) -> Rule | Sk
         try:
             members.append(build(item, scope.context))
         except ConfigError as error:
-            raise ConfigError(error.message, (key, i, *error.path), error.known) from error
+            raise ConfigError(error.message, (key, i, *error.path), error.known, error.wrong) from error
     aggregator: Any = config.get("aggregator", {"type": "weighted_average"})
-    kind = aggregator.get("type") if is_object(aggregator) else aggregator
+    kind = aggregator.get("type", "weighted_average") if is_object(aggregator) else aggregator
     if kind not in AGGREGATORS:
+        if kind not in MODEL_AGGREGATORS:
+            path = ("aggregator", "type") if is_object(aggregator) else ("aggregator",)
+            raise ConfigError(f"composite knows no aggregator {kind!r}", path, (*AGGREGATORS, *MODEL_AGGREGATORS))
         return Skipped(Terms("", ""), f"its aggregator {kind} needs a model or a script")
     if all(isinstance(member, Skipped) for member in members):
         return Skipped(Terms("", ""), "all its members are skipped")
     share, weights = 1.0, [m.terms.weight for m in members]
     if is_object(aggregator):
+        known_fields(aggregator, ("aggregator",), ("type", "weights", "threshold"))
         table: Any = aggregator.get("weights")
         if is_object(table):
+            known_fields(table, ("aggregator", "weights"), [m.terms.name for m in members])
             weights = [
                 number(table, m.terms.name, 0.0) or 0.0 if m.terms.name in table else m.terms.weight for m in members
             ]

@@ -1,5 +1,6 @@
 """Reads the values of an evaluator's configuration, and says where a bad one stands."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -14,20 +15,31 @@ KIND_NAMES = ("read", "write", "execute", "search", "plan", "ask", "other")
 
 
 class ConfigError(ValueError):
-    """A configuration that cannot be used. `path` leads to the bad value, `known` are the names that would do."""
+    """A configuration that cannot be used. `path` leads to the bad value, `known` are the names that would do in place
+    of `wrong`, which is the bad value itself where it is not given."""
 
-    def __init__(self, message: str, path: tuple[str | int, ...] = (), known: Sequence[str] = ()) -> None:
+    def __init__(
+        self, message: str, path: tuple[str | int, ...] = (), known: Sequence[str] = (), wrong: str | None = None
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.path = path
         self.known = tuple(known)
+        self.wrong = wrong
+
+
+def known_fields(item: Config, path: tuple[str | int, ...], names: Sequence[str]) -> None:
+    """Refuses a field that nobody reads: a wish with a slip in its name must not pass for granted."""
+    for key in item:
+        if key not in names and not str(key).startswith("x-"):
+            raise ConfigError(f"there is no field {str(key)!r} here", (*path, key), names, str(key))
 
 
 def number(config: Config, key: str, least: float | None = None, most: float | None = None) -> float | None:
     value: Any = config.get(key)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise ConfigError(f"{key} is a number", (key,))
     if (least is not None and value < least) or (most is not None and value > most):
         above = f" to {most:g}" if most is not None else " on"
@@ -114,13 +126,17 @@ def steps_of(config: Config, compat: bool) -> list[Step]:
     return steps
 
 
-def matcher_of(value: Any, path: tuple[str | int, ...]) -> Matcher:
-    """Reads a name glob or `{name | pattern, type, min, max}`. Raises: ConfigError."""
+MATCHER = ("name", "pattern", "tool", "type", "min", "max")
+
+
+def matcher_of(value: Any, path: tuple[str | int, ...], also: Sequence[str] = ()) -> Matcher:
+    """Reads a name glob or `{name | pattern, type, min, max}`, with the fields `also`. Raises: ConfigError."""
     if isinstance(value, str) and value:
         return Matcher(value)
     if not is_object(value):
         raise ConfigError("a step is a name or {name | pattern, type, min, max}", path)
     item: Mapping[str, Any] = value
+    known_fields(item, path, (*MATCHER, *also))
     name = item.get("name", item.get("pattern", item.get("tool")))
     kind = item.get("type")
     if kind is not None and kind not in STEP_TYPES:

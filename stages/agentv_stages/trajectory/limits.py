@@ -11,11 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct, field, json
 
 from agentv_stages.event import AnyEvent, ToolCall
 from agentv_stages.shell import classify_shell
 from agentv_stages.shell_words import split_shell
+from agentv_stages.trajectory.arguments import MISSING
 from agentv_stages.trajectory.calls import arguments_of, counts, named, string_member
 from agentv_stages.trajectory.json_values import is_object
 from agentv_stages.trajectory.verdict import MAX_ASSERTIONS, MAX_EVIDENCE, Bounds, Evidence, Proof, evidence_of
@@ -235,6 +236,17 @@ class WatchedCommands:
         return []
 
 
+def _sorted(call: ToolCall) -> bytes:
+    """The arguments as bytes that are the same for the same ones, however their keys and blanks stand."""
+    value = arguments_of(call)
+    if value is MISSING:
+        return b""
+    try:
+        return json.encode(value, order="sorted")
+    except (ValueError, TypeError, RecursionError):
+        return bytes(call.input_json)
+
+
 class RepeatsState(Struct):
     window: list[str] = field(default_factory=list[str])
     at: int = 0
@@ -267,7 +279,7 @@ class MaxRepeats:
         if self._tools and not any(named(tool, event) for tool in self._tools):
             return False
         tool = event.tool or event.name
-        same = f"{event.source.stream}\0{tool}\0".encode("utf-8", "replace") + bytes(event.input_json)
+        same = f"{event.source.stream}\0{tool}\0".encode("utf-8", "replace") + _sorted(event)
         key = hashlib.blake2b(same, digest_size=12).hexdigest()
         if len(state.window) < self._window:
             state.window.append(key)

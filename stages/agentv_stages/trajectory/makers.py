@@ -1,5 +1,6 @@
 """What each type of evaluator is made of: its configuration in, its rule out. One function a type, or for several."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -16,6 +17,7 @@ from agentv_stages.trajectory.config import (
     args_match_of,
     flag,
     integer,
+    known_fields,
     matcher_of,
     number,
     steps_of,
@@ -69,8 +71,10 @@ Maker: TypeAlias = Callable[[Config, Scope, bool], Rule | Skipped]
 
 def tool_trajectory(config: Config, scope: Scope, explicit: bool) -> Rule:
     mode = config.get("mode")
+    if mode is None:
+        raise ConfigError(f"tool-trajectory needs a mode: {', '.join(TRAJECTORY_MODES)}")
     if mode not in TRAJECTORY_MODES:
-        raise ConfigError(f"tool-trajectory knows no mode {mode!r}", ("mode",) if mode else (), TRAJECTORY_MODES)
+        raise ConfigError(f"tool-trajectory knows no mode {mode!r}", ("mode",), TRAJECTORY_MODES)
     steps = steps_of(config, scope.compat)
     if mode == "any_order":
         return Minimums(_minimums(config, steps, scope.compat), scope.all, scope.compat)
@@ -95,7 +99,7 @@ def _minimums(config: Config, steps: Sequence[Step], compat: bool) -> dict[str, 
         raise ConfigError("minimums maps tools to numbers", ("minimums",))
     minimums: Mapping[Any, Any] = value
     for name, least in minimums.items():
-        if isinstance(least, bool) or not isinstance(least, int | float) or least < 0:
+        if isinstance(least, bool) or not isinstance(least, int | float) or not 0 <= least < math.inf:
             raise ConfigError(f"the minimum of {name} is a number from 0", ("minimums", str(name)))
         if str(name).startswith("kind:") and str(name)[5:] not in KIND_NAMES:
             raise ConfigError(f"no kind {str(name)[5:]!r}", ("minimums", str(name)), KIND_NAMES)
@@ -125,6 +129,8 @@ def skill_trigger(config: Config, scope: Scope, explicit: bool) -> Rule:
 def skill_used(config: Config, scope: Scope, explicit: bool) -> Rule:
     inverse = (str(config["type"]) == "not-skill-used") != flag(config, "inverse", False)
     value: Any = config.get("value", config.get("skill"))
+    if is_object(value):
+        known_fields(value, ("value",), ("name", "pattern", "min", "max"))
     wanted = skill_counts(value)
     if inverse and is_object(value):
         if "min" in value or value.get("max", 0) != 0:
@@ -157,7 +163,7 @@ def args_match(config: Config, scope: Scope, explicit: bool) -> Rule:
     mode = item.get("mode", "partial")
     if mode not in ("partial", "exact"):
         raise ConfigError(f"tool-args-match knows no mode {mode!r}", ("value", "mode"), ("partial", "exact"))
-    found = matcher_of(item, ("value",))
+    found = matcher_of(item, ("value",), ("args", "arguments", "mode", "ignore", "defaults"))
     if found.pattern == "*" and "name" not in item and "pattern" not in item:
         raise ConfigError("tool-args-match needs a name or a pattern", ("value",))
     defaults: Any = item.get("defaults", {})
@@ -173,6 +179,7 @@ def tool_sequence(config: Config, scope: Scope, explicit: bool) -> Rule:
     path: tuple[str | int, ...] = ("value",)
     if is_object(value):
         item: Mapping[str, Any] = value
+        known_fields(item, path, ("steps", "mode"))
         value, mode, path = item.get("steps"), item.get("mode", "in_order"), ("value", "steps")
     if mode not in ("in_order", "exact"):
         raise ConfigError(f"tool-sequence knows no mode {mode!r}", ("value", "mode"), ("in_order", "exact"))
@@ -237,6 +244,11 @@ def forbid(config: Config, scope: Scope, explicit: bool) -> Rule:
     forms = texts(config, "calls", "value", "tools")
     if not forms:
         raise ConfigError("forbid needs a list of calls, such as Bash(rm *)", (), ("calls",))
+    for i, form in enumerate(forms):
+        kind = form.strip().removeprefix("kind:").partition("(")[0]
+        if form.strip().startswith("kind:") and kind not in KIND_NAMES:
+            key = next(name for name in ("calls", "value", "tools") if config.get(name) is not None)
+            raise ConfigError(f"no kind {kind!r}", (key, i), KIND_NAMES, kind)
     return Forbid(forms, scope.all_unless_told)
 
 
@@ -258,10 +270,15 @@ def repeats(config: Config, scope: Scope, explicit: bool) -> Rule:
     return MaxRepeats(most, 100 if window is None else window, texts(config, "tools"), scope.all)
 
 
+JAVASCRIPT_FLAGS = "dgimsuvy"
+
+
 def answer(config: Config, scope: Scope, explicit: bool) -> Rule:
     kind = str(config["type"])
     values = texts(config, "value") if kind != "is-json" else []
     if not values and kind != "is-json":
         raise ConfigError(f"{kind} needs value", (), ("value",))
     flags = config.get("flags", "")
-    return Answer(kind, values, flags if isinstance(flags, str) else "")
+    if not isinstance(flags, str) or set(flags) - set(JAVASCRIPT_FLAGS):
+        raise ConfigError(f"flags are letters of {JAVASCRIPT_FLAGS!r}, as in JavaScript", ("flags",))
+    return Answer(kind, values, flags)
