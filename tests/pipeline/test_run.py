@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ import pytest
 
 from agentv_stream.checks.live_check import open_checks
 from agentv_stream.errors import EXIT_FINE, EXIT_RUN, EXIT_VERDICT, UsageError
-from agentv_stream.running.run import RunOptions, RunReport, free_attempt, run_agent
+from agentv_stream.reports.report_runs import read_run
+from agentv_stream.running.run import RunOptions, RunReport, claim_attempt, free_attempt, run_agent
 from agentv_stream.settings import Settings
 from support.fake_agents import READ_EDIT, agent, alive, init, stream
 
@@ -292,3 +294,28 @@ def test_attempts_take_the_first_free_number(tmp_path: Path) -> None:
     for name in ("a_b_1.json", "a_b_2.stream.jsonl", "a_b_4.json", "a_bb_3.json", "a_b_x.json"):
         (tmp_path / name).touch()
     assert free_attempt(tmp_path, "a", "b") == 3
+
+
+def test_runs_that_start_at_once_get_a_number_each(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        futures = [pool.submit(claim_attempt, tmp_path / "runs", "a", "b") for _ in range(40)]
+    assert sorted(future.result() for future in futures) == list(range(1, 41))
+
+
+async def test_a_command_that_cannot_be_started_leaves_no_attempt_behind(tmp_path: Path) -> None:
+    folder = tmp_path / "runs"
+    number = claim_attempt(folder, "fix-1", "base")
+    with pytest.raises(UsageError, match="cannot start"):
+        await run_agent(options(tmp_path, ("./none",)), Settings(quiet=True), number)
+    assert list(folder.iterdir()) == []
+
+
+async def test_an_output_that_is_no_stream_has_verdicts_too(tmp_path: Path) -> None:
+    spec = tmp_path / "s.yaml"
+    spec.write_text("tests: [{id: c, assertions: [{type: skill-used, value: x}]}]\n", encoding="utf-8")
+    live = open_checks([spec], None, None, "c_", lambda text: None)
+    command = agent(tmp_path, 'sys.stdout.write("plain text")')
+    report = await run_agent(options(tmp_path, command), Settings(quiet=True), 1, live)
+    assert [verdict["verdict"] for verdict in stored(report)["verdicts"]] == ["fail"]
+    told = read_run(report.path)
+    assert told is not None and told.passed is False

@@ -58,6 +58,22 @@ def test_a_target_gives_command_and_stream_log(tmp_path: Path) -> None:
     assert list((tmp_path / "r").glob("*.stream.log"))
 
 
+def test_values_of_variables_are_passed_on_and_not_written_down(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_KEY", "hunter2s")
+    seen = tmp_path / "seen"
+    command = agent(tmp_path, f"open({str(seen)!r}, 'w').write(repr(sys.argv[1:])); say(DATA)", stream(READ_EDIT))
+    entry = {"name": "mine", "provider": "cli", "command": [*command, "--key=${{ SOME_KEY }}", "{PROMPT}"]}
+    (tmp_path / "targets.yaml").write_text(json.dumps({"targets": [entry]}), encoding="utf-8")
+    code, _, _ = run(tmp_path, "--targets", "targets.yaml", "--target", "mine", "--prompt", "hi", "--out", "r")
+    assert code == 0
+    assert seen.read_text() == "['--key=hunter2s', 'hi']"
+    written = {path.name: path.read_bytes() for path in (tmp_path / "r").iterdir()}
+    assert [name for name, data in written.items() if b"hunter2s" in data] == []
+    assert json.loads(written["task_mine_1.json"])["run"]["command"][-2:] == ["--key=${{SOME_KEY}}", "hi"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
@@ -79,6 +95,12 @@ def test_a_silent_agent_exits_with_3(tmp_path: Path) -> None:
     code, _, err = run(tmp_path, "--", *agent(tmp_path, "pass"))
     assert code == 3
     assert "the agent printed nothing" in err
+
+
+def test_how_a_silent_agent_ended_is_told(tmp_path: Path) -> None:
+    code, _, err = run(tmp_path, "--", *agent(tmp_path, "sys.exit(7)"))
+    assert code == 3
+    assert "the agent printed nothing; it ended with exit code 7" in err
 
 
 def test_a_signal_to_us_ends_the_agent_and_our_code_says_so(tmp_path: Path) -> None:

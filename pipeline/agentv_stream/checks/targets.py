@@ -110,12 +110,17 @@ class Target:
     stream_log: StreamLog = "false"
     log_dir: Path | None = None
     why_not: str | None = None
+    shown: tuple[str, ...] = ()
 
     def command_line(self, prompt: str) -> tuple[str, ...]:
         """The words to start. Raises: SpecError where this kind of target cannot be run."""
         if self.why_not is not None:
             raise SpecError(f"the target {self.name!r} cannot be run: {self.why_not}")
         return tuple(word.replace(PROMPT, prompt) for word in self.command)
+
+    def command_shown(self, prompt: str) -> tuple[str, ...]:
+        """The same for a file: variables of the environment, which may hold secrets, by name."""
+        return tuple(word.replace(PROMPT, prompt) for word in self.shown)
 
 
 @dataclass
@@ -179,6 +184,7 @@ class _Reader:
     def __init__(self, document: Document, environment: Mapping[str, str]) -> None:
         self.document = document
         self.environment = environment
+        self.hiding = False  # variables stay names
         self.found = Targets(document.path)
         self.uses: dict[str, tuple[str, At]] = {}
         self.old: list[tuple[At, str, str, str]] = []
@@ -231,6 +237,9 @@ class _Reader:
             made.why_not = f"{kind} is no agent on a command line"
             return made
         made.command = self.command(at, target, agent, made.model)
+        self.hiding = True
+        made.shown = self.command(at, target, agent, self.text(model) if isinstance(model, str) else None)
+        self.hiding = False
         if not made.command:
             made.why_not = "it has no command"
         return made
@@ -322,4 +331,8 @@ class _Reader:
 
     def text(self, value: str) -> str:
         """`value` with the variables of the environment in it; one that is not set stays as it is written."""
+        if self.hiding:
+            return VARIABLE.sub(
+                lambda m: f"${{{{{m.group(1)}}}}}" if m.group(1) in self.environment else m.group(0), value
+            )
         return VARIABLE.sub(lambda m: self.environment.get(m.group(1), m.group(0)), value)

@@ -14,7 +14,7 @@ from agentv_stream.checks.live_check import open_checks
 from agentv_stream.checks.targets import Target, find_targets, load_targets
 from agentv_stream.cli.consuming import closing_lines, say, tune_collector
 from agentv_stream.errors import AgentvStreamError, EmptyInput, NotALog, UsageError
-from agentv_stream.running.run import DEFAULT_FOLDER, RunOptions, RunReport, free_attempt, run_agent
+from agentv_stream.running.run import DEFAULT_FOLDER, RunOptions, RunReport, claim_attempt, run_agent
 from agentv_stream.settings import Settings, from_process, stream_log
 
 
@@ -43,7 +43,7 @@ def run_command(
     """Runs the agent, as often as asked; gives the exit code."""
     try:
         settings, target = _settings(options, approach, targets, bool(command))
-        words = tuple(command) if command else _target_command(target, settings.prompt)
+        words, shown = (tuple(command), ()) if command else _target_command(target, settings.prompt)
         run_options = RunOptions(
             command=words,
             task=task if task is not None else case if case is not None else "task",
@@ -57,17 +57,17 @@ def run_command(
             save_stream=save_stream,
             dump_traces=dump_traces,
             include_trace=include_trace,
+            shown=shown,
         )
         tune_collector()
         codes: list[int] = []
         number = attempt
         for _ in range(repeat):
-            number = (
-                free_attempt(run_options.folder, run_options.task, run_options.approach) if number is None else number
-            )
             live = open_checks(checks, case, fail_fast, run_options.task + "_", say, threshold)
             if live is not None:
                 live.quiet = settings.quiet
+            if number is None:
+                number = claim_attempt(run_options.folder, run_options.task, run_options.approach)
             report = anyio.run(run_agent, run_options, settings, number, live)
             codes.append(tell(report, settings.quiet))
             if report.signalled is not None:
@@ -109,12 +109,13 @@ def _settings(
     return settings, target
 
 
-def _target_command(target: Target | None, prompt: str | None) -> tuple[str, ...]:
+def _target_command(target: Target | None, prompt: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The words to start, and those to write down."""
     if target is None:
         raise UsageError("nothing to run: give a command behind --, or --target NAME of a targets file")
     if prompt is None:
         raise UsageError(f"the target {target.name!r} needs a --prompt")
-    return target.command_line(prompt)
+    return target.command_line(prompt), target.command_shown(prompt)
 
 
 def tell(report: RunReport, quiet: bool) -> int:
@@ -125,9 +126,9 @@ def tell(report: RunReport, quiet: bool) -> int:
         if not isinstance(failure, NotALog | EmptyInput):
             say(str(failure))
         elif not report.child.received:
-            say("the agent printed nothing")
+            say(f"the agent printed nothing{_how(report)}")
         else:
-            say("the agent printed no stream of events; its output is in the result")
+            say(f"the agent printed no stream of events; its output is in the result{_how(report)}")
     end = report.end
     if end.stopped is not None:
         what = {
@@ -149,3 +150,11 @@ def tell(report: RunReport, quiet: bool) -> int:
         say(f"result {visible(str(report.path))}")
     sys.stderr.flush()
     return report.exit_code
+
+
+def _how(report: RunReport) -> str:
+    """How the process ended, where no closing line will tell it."""
+    end = report.end
+    if end.stopped is not None or not (end.signal or end.exit_code):
+        return ""
+    return f"; {end.signal} ended it" if end.signal else f"; it ended with exit code {end.exit_code}"

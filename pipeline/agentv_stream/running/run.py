@@ -6,6 +6,7 @@
 <task>_<approach>_<attempt>.trace.jsonl     generic trace events, where asked for
 """
 
+import os
 import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,6 +23,7 @@ from agentv_stages.result import Evidence, Result
 from agentv_stages.trajectory import trace_events
 from agentv_stages.trajectory.json_values import is_object
 from agentv_stages.trajectory.trace_events import TraceList
+from agentv_stream.checks.check import verdicts_json, worst
 from agentv_stream.checks.live_check import LiveCheck
 from agentv_stream.checks.targets import running_version
 from agentv_stream.errors import (
@@ -32,6 +34,7 @@ from agentv_stream.errors import (
     EmptyInput,
     NotALog,
     SinkError,
+    UsageError,
 )
 from agentv_stream.files import is_folder
 from agentv_stream.naming import prepare_folder, safe_part
@@ -57,7 +60,7 @@ class RunOptions:
 
     `patience` is the time that an agent has to end by itself after the first Ctrl-C, `grace` the time between the
     request to end and the kill, `linger` how long a pipe may stay open that children of the agent hold when the agent
-    itself has gone.
+    itself has gone. `shown` is the command as the result names it, where that differs.
     """
 
     command: tuple[str, ...]
@@ -74,6 +77,7 @@ class RunOptions:
     save_stream: bool = True
     dump_traces: bool = False
     include_trace: bool = False
+    shown: tuple[str, ...] = ()
 
 
 @dataclass
@@ -92,8 +96,6 @@ class RunReport:
 
     @property
     def exit_code(self) -> int:
-        from agentv_stream.checks.check import worst
-
         codes = [EXIT_VERDICT if self.failed else EXIT_FINE]
         codes += [e.exit_code for e in self.report.failures if isinstance(e, AgentvStreamError) and not _no_stream(e)]
         stopped = self.end.stopped == "fail-fast"
@@ -113,6 +115,26 @@ def free_attempt(folder: Path, task: str, approach: str) -> int:
         if number.isascii() and number.isdigit():
             taken.add(int(number))
     return next(n for n in range(1, len(taken) + 2) if n not in taken)
+
+
+def claim_attempt(folder: Path, task: str, approach: str) -> int:
+    """Takes the next free number, so that of runs into one folder each gets its own; the claim is the file of standard
+    error, empty as yet. Raises: SinkError."""
+    try:
+        prepare_folder(folder)
+        while True:
+            number = free_attempt(folder, task, approach)
+            stem = f"{safe_part(task)}_{safe_part(approach)}_{number}"
+            claim = folder / f"{stem}.stderr.log"
+            try:
+                os.close(os.open(claim, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+            except FileExistsError:
+                continue
+            if not any(folder.glob(f"{stem}.*json*")):
+                return number
+            claim.unlink()  # another run took it, and ended, while we looked
+    except OSError as error:
+        raise SinkError(str(folder), error) from error
 
 
 async def run_agent(options: RunOptions, settings: Settings, attempt: int, live: LiveCheck | None = None) -> RunReport:
@@ -166,7 +188,7 @@ async def run_agent(options: RunOptions, settings: Settings, attempt: int, live:
                 result.traces = traces.events
         value = _value(result, child, live)
         value["run"] = {
-            "command": list(options.command),
+            "command": list(options.shown or options.command),
             "started_at": begun.isoformat().replace("+00:00", "Z"),
             "duration_seconds": round(seconds, 3),
             "exit_code": child.end.exit_code,
@@ -214,7 +236,11 @@ class _Overseer:
         child = self.child
         report = Report()
         # Started before the tasks, so that a command that cannot be started is an error of its own, in no group.
-        await child.start(self.options.environment)
+        try:
+            await child.start(self.options.environment)
+        except UsageError:
+            child.drop_empty_files()
+            raise
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._watch_end)
             tasks.start_soon(self._watch_exit)
@@ -372,6 +398,9 @@ def _value(result: Result | None, child: Child, live: LiveCheck | None) -> dict[
             value["result"] = decode_json(data)
         except (ValueError, RecursionError):
             value["result"] = {"raw_text": data[:200_000].decode("utf-8", "replace")}
+    if live is not None:
+        # Nothing of what was wished for was seen; a report must not take that for no verdict.
+        value["verdicts"] = verdicts_json(live.checker.finish())
     single: Any = value.get("result")
     if is_object(single):
         cost: Any = single.get("total_cost_usd")
