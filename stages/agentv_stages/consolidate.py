@@ -40,6 +40,7 @@ class ConsolidateState(Struct):
     current: dict[str, Message] = field(default_factory=dict[str, Message])
     waiting: dict[int, Message] = field(default_factory=dict[int, Message])
     last_ids: dict[str, str] = field(default_factory=dict[str, str])
+    early: dict[str, TokenUsage] = field(default_factory=dict[str, TokenUsage])
 
 
 class Consolidate:
@@ -52,6 +53,7 @@ class Consolidate:
         self._waiting: dict[int, Message] = {}
         self._open: dict[str, tuple[Message, PairedCall]] = {}
         self._last_ids: dict[str, str] = {}  # by stream: the message whose row left last
+        self._early: dict[str, TokenUsage] = {}  # by stream: tokens of a message that has said nothing yet
         self._flushed = Flushed()
 
     def push(self, batch: Batch, /) -> tuple[Batch]:
@@ -111,13 +113,15 @@ class Consolidate:
 
     def snapshot(self) -> ConsolidateState:
         """What waits. Calls that are open are found again in the messages."""
-        return ConsolidateState(self._next, self._turns.snapshot(), self._current, self._waiting, self._last_ids)
+        turns = self._turns.snapshot()
+        return ConsolidateState(self._next, turns, self._current, self._waiting, self._last_ids, self._early)
 
     def restore(self, snapshot: object, /) -> None:
         state = convert(snapshot, ConsolidateState, from_attributes=True)
         self._next = state.next_index
         self._turns.restore(state.turns)
         self._current, self._waiting, self._last_ids = state.current, state.waiting, state.last_ids
+        self._early = state.early
         for message in (*self._current.values(), *self._waiting.values()):
             for paired in message.calls:
                 if paired.result is None:
@@ -144,6 +148,9 @@ class Consolidate:
             message.turn = turn
             message.model = event.model
             message.late = self._last_ids.get(source.stream) == event.message_id
+            early = self._early.get(source.stream)
+            if early is not None and early.key == event.message_id:
+                message.usage = self._early.pop(source.stream)
         if source.time_ms is not None:
             message.end_ms = source.time_ms
         return message
@@ -215,8 +222,14 @@ class Consolidate:
     def _usage(self, event: TokenUsage) -> None:
         if event.scope != "call":
             return
-        message = self._current.get(event.source.stream)
-        if message is not None and message.role == "assistant":
+        source, key = event.source, event.key
+        message = self._current.get(source.stream)
+        if key == source.base_id and (message is None or message.message_id != key):
+            # the record is a message, and its text or calls are still to come (Gemini's answers that only call)
+            if len(self._early) >= MOST_STREAMS:
+                del self._early[next(iter(self._early))]
+            self._early[source.stream] = event
+        elif message is not None and message.role == "assistant":
             if message.usage is None or event.input is not None:
                 message.usage = event
 

@@ -37,6 +37,21 @@ def test_blocks_of_one_answer_are_one_message() -> None:
     assert (said(message), len(message.thinking), len(message.calls), message.turn) == (["a", "b"], 1, 1, 1)
 
 
+def test_tokens_that_stand_before_what_their_message_says_are_its_own() -> None:
+    first = [user(0, "u"), usage(1, "b1", input=1), call(2, "a", message="b1"), result(3, "a")]
+    second = [usage(4, "b4", input=4), call(5, "b", message="b4"), result(6, "b"), usage(7, "other", input=4, output=7)]
+    stage = Consolidate()
+    messages: list[Message] = []
+    for event in (*first, *second):  # restored at every place
+        messages += stage.push(batch(event))[0].messages
+        state = msgspec.json.decode(msgspec.json.encode(stage.snapshot()), type=consolidate.ConsolidateState)
+        stage = Consolidate()
+        stage.restore(state)
+    messages += [m for last in stage.flush() for m in last.messages]
+    told = {m.message_id: m.usage.key for m in messages if m.usage is not None}
+    assert told == {"b1": "b1", "b4": "other"}
+
+
 def test_deltas_make_one_text() -> None:
     pieces = [text(n, p, delta=True) for n, p in enumerate(["He", 'l"l', "o\n", "😀"])]
     (message,) = all_of(*pieces)
