@@ -158,6 +158,19 @@ def test_reasoning_is_taken_once_from_the_message() -> None:
     assert [e.text for e in events if isinstance(e, Reasoning)] == ["Hmm."]
 
 
+def test_reasoning_that_stands_behind_its_message_is_no_turn_of_its_own() -> None:
+    def whole(thought: str) -> dict[str, Any]:
+        return event("assistant.reasoning", {"reasoningId": "r1", "content": thought})
+
+    given = lines(message("Hi.", reasoningText="Hm\u00e9."), whole("Hm\u00e9."))
+    check_laws(STREAM, given)
+    found = [e for e in events_of(STREAM, given) if isinstance(e, Reasoning)]
+    assert [(e.text, e.message_id) for e in found] == [("Hm\u00e9.", "m1")]
+    again = lines(message(reasoningText="Hm."), event("model.call_start"), whole("Hm."), message(messageId="m2"))
+    found = [e for e in events_of(STREAM, again) if isinstance(e, Reasoning)]
+    assert [(e.text, e.message_id) for e in found] == [("Hm.", "m1"), ("Hm.", "m2")]
+
+
 def test_reasoning_that_the_message_lacks_comes_from_its_own_events() -> None:
     delta = event("assistant.reasoning_delta", {"reasoningId": "r1", "deltaContent": "Hm"})
     whole = event("assistant.reasoning", {"reasoningId": "r1", "content": "Hmm."})

@@ -7,13 +7,14 @@ by them. Shell output stands three times in the stream; the one in `tool.executi
 
 from collections.abc import Callable
 from functools import partial
+from zlib import crc32
 
 import msgspec
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import AssistantText, Reasoning, SessionInfo, Source, TokenUsage, ToolCall, ToolResult
 from agentv_stages.foreign import other_session
-from agentv_stages.payload import EMPTY_STRING, text_json, to_raw
+from agentv_stages.payload import EMPTY_STRING, text_json, text_of, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.copilot import notices, prompts, session, usage, wire
 from agentv_stages.providers.copilot.catalogue import KNOWN
@@ -164,6 +165,7 @@ class EventsDecoder:
         if thought is not EMPTY_STRING and thought != EMPTY_STRING:
             events.append(Reasoning(source, "-0", message_id, thought, False, model))
             part = 1
+        pending.answer_thought = crc32(to_raw(text_of(thought))) if part else 0
         if len(text) != 2:  # `""`
             text = text_json(text)
             if text != EMPTY_STRING:
@@ -194,6 +196,9 @@ class EventsDecoder:
     def _thought(self, line: wire.ThoughtLine, record: Record, batch: Batch) -> None:
         data = line.data
         pending = pending_of(self.state, line.agentId or data.parentToolCallId)
+        if data.content and pending.answer_thought == crc32(to_raw(data.content)):
+            batch.ignore(line.kind)  # stands behind the answer that told it
+            return
         if pending.thought_id != data.reasoningId or data.content:
             pending.thought_id = data.reasoningId
             pending.thought.clear()
@@ -204,8 +209,10 @@ class EventsDecoder:
     def _attempt(self, line: wire.Attempt, record: Record, batch: Batch) -> None:
         """A new attempt: what the one before it printed is void."""
         pending = self.state.pending.get(line.agentId or "")
-        if pending is not None and pending.record is not None:
-            pending.clear()
+        if pending is not None:
+            pending.answer_thought = 0
+            if pending.record is not None:
+                pending.clear()
         batch.ignore(line.kind)
 
     # calls

@@ -6,9 +6,10 @@ from agentv_stages.batch import Record
 
 
 class Pending(Struct):
-    """What the deltas of one agent gave so far, the last of their records, and the id of its last answer."""
+    """What the deltas of one agent gave so far, the last of their records, and its last answer: id, thought's checksum."""
 
     answer_id: str = ""
+    answer_thought: int = 0
     text_id: str = ""
     text: list[str] = field(default_factory=list[str])
     thought_id: str = ""
