@@ -21,6 +21,7 @@ from agentv_stages.event import (
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.gemini import PROVIDER
 from agentv_stages.providers.gemini.state import KEEP
+from agentv_stages.turns import Turns
 from support.decoding import (
     asked_calls,
     best,
@@ -149,6 +150,36 @@ def test_new_tokens_of_an_answer_replace_the_old_ones() -> None:
     assert [(u.key, u.output) for u in usages(events_of(LOG, given))] == [("g1", 25), ("g1", 45)]
     assert total(events_of(LOG, given)) == {"input": 100, "cached": 60, "output": 45, "reasoning": 5}
     check_laws(LOG, given)
+
+
+def test_calls_that_stand_in_a_record_of_their_own_are_those_of_the_answer_before() -> None:
+    """Over ACP: one record without text and tokens holds all calls, and is written again with each."""
+
+    def container(*given: dict[str, Any]) -> dict[str, Any]:
+        bare = answer("g2", "", *given)
+        del bare["tokens"]
+        return bare
+
+    given = lines(
+        HEADER,
+        user("u1", "fix it"),
+        answer("g1", "Looking."),
+        container(call("c1")),
+        answered("u2", "c1"),
+        answer("g3", ""),
+        container(call("c1"), call("c2", "replace")),
+        answered("u3", "c2"),
+        answer("g4", "Done."),
+        user("u4", "more"),
+        container(call("c1"), call("c2", "replace"), call("c3")),
+    )
+    check_laws(LOG, given)
+    events = events_of(LOG, given)
+    assert [(c.call_id, c.message_id) for c in calls(events)] == [("c1", "g1"), ("c2", "g3"), ("c3", "g2")]
+    assert [(r.call_id, r.outcome) for r in results(events)] == [("c1", "ok"), ("c2", "ok"), ("c3", "ok")]
+    turns = Turns()
+    told = (e for e in events if isinstance(e, (AssistantText, Reasoning, ToolCall)))
+    assert [turns.turn_of(e) for e in told] == [1, 1, 2, 3, 4]
 
 
 def test_a_rewind_takes_back_the_message_and_all_after_it() -> None:

@@ -32,7 +32,11 @@ PARTS = tuple(f"-tool-{i}" for i in range(64))
 def tell(
     at: Session, message: ChatMessage | PlainMessage, told: Told, source: Source, record: Record, batch: Batch
 ) -> None:
-    """What is new of an answer: its thoughts, calls, results, text and tokens."""
+    """What is new of an answer: its thoughts, calls, results, text and tokens.
+
+    Over ACP the calls of a whole session stand in one record without text and tokens of its own, which is written again
+    behind each answer that asks for one: they are that answer's.
+    """
     events = batch.events
     before = len(events)
     model = message.model
@@ -46,12 +50,17 @@ def tell(
             text = f"{subject}: {text}" if subject and text else subject or text
             events.append(Reasoning(source, f"-thought-{i}", message_id, to_raw(text), False, model))
         told.thoughts = max(told.thoughts, len(thoughts))
+    tokens, says = message.tokens, len(message.content) != 2 or message.parts  # `""`
     if message.toolCalls:
+        asked_by = message_id
+        if at.state.asking and tokens is None and not says and told.says_nothing():
+            asked_by = at.state.asking
         for i, call in enumerate(message.toolCalls):
-            _call(at, call, i, source, model, record, batch)
-    if len(message.content) != 2 or message.parts:  # `""`
+            _call(at, call, i, source, asked_by, model, record, batch)
+    if tokens is not None or says or thoughts:
+        at.state.asking = "" if message.toolCalls else message_id
+    if says:
         _say(message_text(message, source, batch), told, source, model, batch)
-    tokens = message.tokens
     if tokens is not None:
         figures = (tokens.input, tokens.cached, tokens.output, tokens.thoughts)
         if figures != told.tokens:
@@ -78,7 +87,14 @@ def _say(text: Raw, told: Told, source: Source, model: str | None, batch: Batch)
 
 
 def _call(
-    at: Session, call: CallHead, index: int, source: Source, model: str | None, record: Record, batch: Batch
+    at: Session,
+    call: CallHead,
+    index: int,
+    source: Source,
+    asked_by: str,
+    model: str | None,
+    record: Record,
+    batch: Batch,
 ) -> None:
     calls, suffix = at.state.calls, PARTS[index] if index < 64 else f"-tool-{index}"
     call_id = call.id or f"{source.base_id}{suffix}"
@@ -88,7 +104,7 @@ def _call(
         remember(calls, call_id, False)
         asked = tool_name(name, call.displayName)
         given = call.args or EMPTY_OBJECT
-        batch.events.append(ToolCall(source, suffix, source.base_id, call_id, asked, given, at.parent_call, model))
+        batch.events.append(ToolCall(source, suffix, asked_by, call_id, asked, given, at.parent_call, model))
         if call.status == "awaiting_approval":
             text = f"{name} waits for approval"
             batch.events.append(Notification(source, suffix, "permission_request", text, "info", call_id))

@@ -56,6 +56,7 @@ def _user_text(at: Session, body: Raw, source: Source, batch: Batch) -> None:
         found = _DIRECTORY.search(text_of(body))
         if found:
             at.facts(source, batch, None, None, [found[1].strip()])
+    at.state.asking = ""
     if b'"/' in head:
         command = _COMMAND.match(text_of(body))
         if command:

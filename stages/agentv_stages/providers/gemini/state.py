@@ -16,12 +16,16 @@ class Told(Struct):
     thoughts: int = 0
     tokens: tuple[int | None, ...] = ()
 
+    def says_nothing(self) -> bool:
+        """Whether no text, thought or tokens of the message were told."""
+        return not (self.size or self.thoughts or self.tokens)
+
 
 class ChatState(Struct):
     """What is remembered between lines. `calls`: id -> whether its result was told.
 
     `started`: a message was recorded on a line of its own; from then on `$set` only repeats messages.
-    `copying`: records repeat the history for a new context.
+    `copying`: records repeat the history for a new context. `asking`: the last answer, where it has no calls of its own.
     """
 
     session_id: str | None = None
@@ -29,6 +33,7 @@ class ChatState(Struct):
     cwd: str | None = None
     started: bool = False
     copying: bool = False
+    asking: str = ""
     messages: dict[str, Told] = field(default_factory=dict[str, Told])
     calls: dict[str, bool] = field(default_factory=dict[str, bool])
 
