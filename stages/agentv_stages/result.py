@@ -185,6 +185,8 @@ class Observer:
         self.facts_observer.observe(batch)
         self.stats.observe(batch)
         self.totals.observe(batch)
+        # the first event is not the earliest where a fork has a new header, or a call the time when it began
+        self.stats.figures.first_time_ms = self.totals.state.first_ms
         counters = self.counters
         for fault in batch.faults:
             if fault.part in ("whole", "begin"):

@@ -353,6 +353,11 @@ def test_without_model_usage_the_results_usage_is_a_segment() -> None:
     assert (total.scope, total.input, total.output) == ("segment", 130, 250)
 
 
+def test_a_result_that_stands_alone_tells_session_and_window_under_ids_of_their_own() -> None:
+    window = {"claude-x": {**USED, "contextWindow": 200_000}}
+    check_laws(STREAM, lines(line("result", subtype="success", modelUsage=window)))
+
+
 def test_the_single_object_of_the_json_format_is_a_result() -> None:
     value = {"subtype": "success", "total_cost_usd": 0.2, "num_turns": 1, "result": "x", "session_id": "s"}
     assert best(PROVIDER, lines(value))[0] == "claude-stream"

@@ -42,7 +42,8 @@ def test_tokens_that_stand_before_what_their_message_says_are_its_own() -> None:
     second = [usage(4, "b4", input=4), call(5, "b", message="b4"), result(6, "b"), usage(7, "other", input=4, output=7)]
     stage = Consolidate()
     messages: list[Message] = []
-    for event in (*first, *second):  # restored at every place
+    events: tuple[AnyEvent, ...] = (*first, *second)
+    for event in events:  # restored at every place
         messages += stage.push(batch(event))[0].messages
         state = msgspec.json.decode(msgspec.json.encode(stage.snapshot()), type=consolidate.ConsolidateState)
         stage = Consolidate()

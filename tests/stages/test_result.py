@@ -6,8 +6,11 @@ import msgspec
 import pytest
 
 from agentv_stages import result as results
+from agentv_stages.batch import Batch
+from agentv_stages.event import SessionInfo
 from agentv_stages.providers import get_provider
 from agentv_stages.result import Observer, Result
+from support.events import at, call, text
 
 
 @pytest.fixture
@@ -39,6 +42,15 @@ def test_a_result_without_lists_is_written_with_them(result: Result) -> None:
     left_out = {"tool_sequence", "kind_sequence", "bobbin_commands", "watched_commands", "by_stream"}
     assert result.tool_use_summary.keys() - short.tool_use_summary.keys() == left_out
     assert b"".join(short.json_pieces(observer.stats.members())) == result.to_json()
+
+
+def test_time_to_the_first_edit_counts_from_the_earliest_event() -> None:
+    """A forked session begins with a header of its own time; a call has the time when it began."""
+    provider = get_provider("pi")
+    observer = Observer(provider, provider.dialects[0])
+    observer.observe(Batch(events=[SessionInfo(at(0, 9_000), "", "s"), text(1, "x", time_ms=1_000)]))
+    observer.observe(Batch(events=[call(2, "c", "Edit", edit=True, time_ms=3_500)]))
+    assert observer.result([]).tool_use_summary["first_edit_seconds"] == 2.5
 
 
 def test_what_is_unset_does_not_appear(result: Result) -> None:

@@ -207,10 +207,10 @@ class StreamDecoder:
             return
         batch.ignore("stream_event")
 
-    def _session(self, source: Source, session_id: str | None, batch: Batch) -> None:
+    def _session(self, source: Source, session_id: str | None, batch: Batch, part: str = "") -> None:
         if session_id is not None:
             self.state.session_id = session_id
-            batch.events.append(SessionInfo(source, "", session_id))
+            batch.events.append(SessionInfo(source, part, session_id))
 
     def _system(self, line: SystemLine, record: Record, batch: Batch) -> None:
         name = line.subtype
@@ -239,7 +239,7 @@ class StreamDecoder:
         line = decode_result(record.data)
         source = self._source(record, line.uuid, None)
         if self.state.session_id is None:
-            self._session(source, line.session_id, batch)
+            self._session(source, line.session_id, batch, "-session")
         cost = line.total_cost_usd if line.total_cost_usd is not None else line.cost_usd
         if line.modelUsage:
             window = max((m.context_window or 0 for m in line.modelUsage.values()), default=0)

@@ -6,7 +6,7 @@ from agentv_stages.batch import Record
 
 
 class Pending(Struct):
-    """What the deltas of one agent gave so far, the last of their records, and its last answer: id, thought's checksum."""
+    """What the deltas of one agent gave so far, the last of their records; its last answer's id and thought (CRC)."""
 
     answer_id: str = ""
     answer_thought: int = 0

@@ -25,7 +25,7 @@ class ChatState(Struct):
     """What is remembered between lines. `calls`: id -> whether its result was told.
 
     `started`: a message was recorded on a line of its own; from then on `$set` only repeats messages.
-    `copying`: records repeat the history for a new context. `asking`: the last answer, where it has no calls of its own.
+    `copying`: records repeat the history for a new context. `asking`: the last answer if it has no calls of its own.
     """
 
     session_id: str | None = None
