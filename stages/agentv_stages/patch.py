@@ -3,10 +3,9 @@
 import re
 from typing import Any, NamedTuple
 
-_HEADER = re.compile(
-    r"^[ \t]*\*\*\* (Add|Update|Delete) File: (.+?)[ \t\r]*$|^[ \t]*\*\*\* Move to: (.+?)[ \t\r]*$", re.M
-)
-_UNIFIED = re.compile(r"^(---|\+\+\+) (?:[ab]/)?([^\t\r\n]+)", re.M)
+_BEGIN = re.compile(r"^([ \t]*)\*\*\* Begin Patch", re.M)
+_HEADER = re.compile(r"^([ \t]*)\*\*\* (?:(Add|Update|Delete) File|Move to): (.+?)[ \t\r]*$", re.M)
+_UNIFIED = re.compile(r"^--- (?:[ab]/)?([^\t\r\n]+)[^\n]*\n\+\+\+ (?:[ab]/)?([^\t\r\n]+)", re.M)
 _KEPT_FILES = 1_000
 
 
@@ -18,24 +17,26 @@ class Patch(NamedTuple):
 
 
 def read_patch(text: str) -> Patch:
-    """The files of a patch text; none where it is neither form. At most 1,000 files are named."""
+    """The files of a patch text; none where it is neither form. At most 1,000 files are named.
+
+    What a patch leaves as it is stands behind a blank: a header there is text of the file (a patch of documentation).
+    """
     files: dict[str, None] = {}
     adds_only = True
-    for found in _HEADER.finditer(text):
-        action, path, moved = found.groups()
+    begin = _BEGIN.search(text)
+    headers = [found.groups() for found in _HEADER.finditer(text)]
+    if begin is not None:
+        headers = [header for header in headers if header[0] == begin[1]] or headers
+    for _, action, path in headers:
         adds_only = adds_only and action == "Add"
         if len(files) < _KEPT_FILES:
-            files[path or moved] = None
+            files[path] = None
     if not files:
-        old = ""
         for found in _UNIFIED.finditer(text):
-            side, path = found.groups()
-            if side == "---":
-                old = path
-            else:
-                adds_only = adds_only and old == "/dev/null"
-                if len(files) < _KEPT_FILES:
-                    files[old if path == "/dev/null" else path] = None
+            old, path = found.groups()
+            adds_only = adds_only and old == "/dev/null"
+            if len(files) < _KEPT_FILES:
+                files[old if path == "/dev/null" else path] = None
     return Patch(tuple(files), adds_only and bool(files))
 
 

@@ -5,12 +5,14 @@ Codex's own parser know; here quoting, `bash -lc`, prefixes, pipes, redirections
 What cannot be decided executes.
 """
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from agentv_stages.event import Kind
-from agentv_stages.shell_programs import EXECUTE, NOTHING, WRITES, Part, ShellTool, is_file, judge_program
+from agentv_stages.shell_arguments import EXECUTE, NOTHING, WRITES, Part, ShellTool, is_file
+from agentv_stages.shell_programs import judge_program
 from agentv_stages.shell_tables import HEADERS, KEYWORDS, RUNNER_VALUES, RUNNERS, SHELLS, WRAPPERS
 from agentv_stages.shell_words import Command, Pipeline, split_shell
 
@@ -131,7 +133,7 @@ class _Judge:
             for target in command.writes:
                 if is_file(target):
                     writes = True
-                    if len(self.written) < _KEPT_FILES:
+                    if len(self.written) < _KEPT_FILES and "$" not in target and "`" not in target:
                         self.written.append(target)
             if part.patch is not None:
                 fed = next((c.script for c in pipeline[:i] if c.script), "")
@@ -147,7 +149,12 @@ class _Judge:
 
     def command(self, command: Command, nesting: int) -> Part:
         words = command.words
+        if len(words) > 1 and (words[1] == "{" or words[0] == "function"):
+            words = without_head(words, command.text)
         for at, word in enumerate(words):
+            if word == "time" and words[at + 1 : at + 2] == ["-p"]:
+                words = words[:at] + words[at + 2 :]  # no keyword with an option, but the same
+                return self.run(words[at:], command, nesting) if words[at:] else NOTHING
             if word in KEYWORDS or ("=" in word and is_assignment(word)):
                 continue
             if word in HEADERS:
@@ -180,7 +187,10 @@ class _Judge:
                 continue
             low = name.lower()
             if low in SHELLS or name in ("eval", "su"):
-                return self.script(" ".join(words[1:]) if name == "eval" else script_of(low, words), nesting)
+                script = " ".join(words[1:]) if name == "eval" else script_of(low, words)
+                if script is None and not any(word[0] not in "-+" for word in words[1:] if word):
+                    script = command.script  # its here-document
+                return self.script(script, nesting)
             part = judge_program(low, words, command)
             if not part.inner:
                 return part
@@ -241,6 +251,16 @@ def _is_recursive(word: str) -> bool:
     return word.startswith("-") and word[1:].isalpha() and ("r" in word or "R" in word)
 
 
+_FUNCTION = re.compile(r"\s*(?:function\s+)?[\w.:-]+\s*\(\s*\)")
+
+
+def without_head(words: list[str], text: str) -> list[str]:
+    """The words behind the head of a function (`f() {`, `function f {`): its body begins on the same line."""
+    if words[0] == "function":
+        return words[3:] if words[2:3] == ["{"] else []
+    return words[2:] if _FUNCTION.match(text) else words
+
+
 def is_assignment(word: str) -> bool:
     """Whether a word sets a variable (`NAME=value`, `NAME+=value`)."""
     name = word.partition("=")[0].rstrip("+")
@@ -249,7 +269,11 @@ def is_assignment(word: str) -> bool:
 
 def script_of(name: str, words: list[str]) -> str | None:
     """The script that a shell is given on its command line (`bash -lc TEXT`), None where it is none."""
+    value = False
     for i, word in enumerate(words[1:], 1):
+        if value:
+            value = False
+            continue
         low = word.lower()
         rest = words[i + 1 :]
         if name.startswith(("powershell", "pwsh")):
@@ -259,10 +283,14 @@ def script_of(name: str, words: list[str]) -> str | None:
             if low in ("/c", "/k", "/s/c"):
                 return " ".join(rest) or None
         elif word == "--command" or (word.startswith("-") and not word.startswith("--") and "c" in word):
+            if "o" in word and not word.startswith("--"):
+                rest = rest[1:]  # `-euoc pipefail TEXT`
             if not rest:
                 return None
             # `bash -lc cat file` comes from arrays joined by a space (agtrace); a real script is one word
             return " ".join(rest) if len(rest) > 1 and not set(rest[0]) & set(" \t\n;|&") else rest[0]
+        elif word in ("--rcfile", "--init-file") or (word[:1] in "-+" and word[:2] != "--" and word[-1:] in ("o", "O")):
+            value = True  # `-euo pipefail -c TEXT`
         elif not word.startswith(("-", "+")) and name != "su":
             return None
     return None

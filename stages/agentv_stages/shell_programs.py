@@ -1,31 +1,12 @@
 """What one program does with its arguments: words of a simple command in, kind, finer name, path and pattern out."""
 
-from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from collections.abc import Callable
+from typing import TypeAlias
 
-from agentv_stages.event import Kind
-from agentv_stages.shell_tables import FAMILY, FIND, FIND_NAMES, GREP, LIST, NEUTRAL, NO_FILE, READ, VALUES, WRITE
+from agentv_stages import shell_transfers
+from agentv_stages.shell_arguments import EXECUTE, NOTHING, WRITES, Part, bundles, first, has, is_file, operands, value
+from agentv_stages.shell_tables import FAMILY, FIND, FIND_NAMES, GREP, LIST, NEUTRAL, READ, WRITE
 from agentv_stages.shell_words import Command
-
-ShellTool: TypeAlias = Literal["Bash", "Read", "LS", "Grep", "Glob", "Edit", "Write"]
-
-
-class Part(NamedTuple):
-    """What a command does. `kind` None: nothing worth telling (cd, echo). `patch`: the body of an `apply_patch`.
-    `inner`: the words of a command that it runs for what it finds (`find -exec`), which may do more."""
-
-    kind: Kind | None
-    tool: ShellTool = "Bash"
-    path: str | None = None
-    pattern: str | None = None
-    patch: str | None = None
-    inner: tuple[str, ...] = ()
-
-
-NOTHING = Part(None)
-EXECUTE = Part("execute")
-WRITES = Part("write")
-_NO_VALUES = frozenset[str]()
 
 _Judge: TypeAlias = Callable[[str, list[str], Command], Part]
 
@@ -34,53 +15,6 @@ def judge_program(name: str, words: list[str], command: Command) -> Part:
     """What the program `name` (lower case, without its folder) does; `words[0]` is the program."""
     judge = _JUDGES.get(name)
     return EXECUTE if judge is None else judge(FAMILY.get(name, name), words, command)
-
-
-def is_file(target: str) -> bool:
-    """Whether the target of a redirection is a file that keeps what is written."""
-    return target.lower() not in NO_FILE and not target.startswith(("/dev/fd/", "&"))
-
-
-def _has(words: list[str], *options: str) -> bool:
-    """Whether an option stands in the words: as such, with a value behind it, or (`-i.bak`) with a suffix."""
-    for word in words[1:]:
-        for option in options:
-            if word.startswith(option) and (len(word) == len(option) or not word[len(option)].isalnum()):
-                return True
-    return False
-
-
-def _value(words: list[str], *options: str) -> str | None:
-    """The value of the first of the options that is there."""
-    for i, word in enumerate(words[1:], 1):
-        for option in options:
-            if word == option:
-                return words[i + 1] if i + 1 < len(words) else None
-            if option.startswith("--") and word.startswith(option + "="):
-                return word[len(option) + 1 :]
-    return None
-
-
-def _operands(family: str, words: list[str]) -> list[str]:
-    """The words that are neither options nor their values."""
-    values = VALUES.get(family, _NO_VALUES)
-    found: list[str] = []
-    at, size = 1, len(words)
-    while at < size:
-        word = words[at]
-        if word == "--":
-            found.extend(words[at + 1 :])
-            break
-        if word.startswith("-") and len(word) > 1:
-            at += 2 if word in values else 1
-            continue
-        found.append(word)
-        at += 1
-    return found
-
-
-def _first(values: Sequence[str], position: int = 0) -> str | None:
-    return values[position] if len(values) > position else None
 
 
 def _bundles_i(words: list[str]) -> bool:
@@ -102,38 +36,47 @@ def _writes(family: str, words: list[str], command: Command) -> Part:
 
 
 def _patch(family: str, words: list[str], command: Command) -> Part:
-    body = command.script if command.script is not None else _first(words, 1)
+    body = command.script if command.script is not None else first(words, 1)
     return Part("write", "Edit", None, None, body or "")
 
 
 def _list(family: str, words: list[str], command: Command) -> Part:
-    return Part("read", "LS", _first(_operands(family, words)))
+    return Part("read", "LS", first(operands(family, words)))
 
 
 def _read(family: str, words: list[str], command: Command) -> Part:
-    path = _first(_operands(family, words)) if family != "tr" else None
+    path = first(operands(family, words)) if family != "tr" else None
     if path is None:
         if command.script is not None and not command.reads:
             return NOTHING  # prints its here-document, as echo does
-        path = _first(command.reads)
+        path = first(command.reads)
     return Part("read", "Read", path)
 
 
 def _get_content(family: str, words: list[str], command: Command) -> Part:
-    path = _value(words, "-Path", "-LiteralPath", "-path", "-literalpath")
-    return Part("read", "Read", path if path is not None else _first(_operands(family, words)))
+    words = [word.lower() if word.startswith("-") else word for word in words]
+    path = value(words, "-path", "-literalpath")
+    return Part("read", "Read", path if path is not None else first(operands(family, words)))
+
+
+def _type(family: str, words: list[str], command: Command) -> Part:
+    """`type a.txt` of Windows reads; `type ls` asks a shell what a word is."""
+    path = first(operands(family, words))
+    return Part("read", "Read", path) if path is not None and set(path) & set("./\\") else EXECUTE
 
 
 def _sort(family: str, words: list[str], command: Command) -> Part:
-    return WRITES if _value(words, "-o", "--output") is not None else _read(family, words, command)
+    if value(words, "-o", "--output") is not None or any(bundles(word, "o", last=True) for word in words[1:]):
+        return WRITES
+    return _read(family, words, command)
 
 
 def _scripted(own: tuple[str, ...]) -> _Judge:
     """A filter whose first operand is its script, unless one of the options `own` gives it."""
 
     def judge(family: str, words: list[str], command: Command) -> Part:
-        path = _first(_operands(family, words), 0 if _value(words, *own) is not None else 1)
-        return Part("read", "Read", path if path is not None else _first(command.reads))
+        path = first(operands(family, words), 0 if value(words, *own) is not None else 1)
+        return Part("read", "Read", path if path is not None else first(command.reads))
 
     return judge
 
@@ -144,19 +87,19 @@ _read_jq = _scripted(("-f", "--from-file"))
 
 
 def _sed(family: str, words: list[str], command: Command) -> Part:
-    if _has(words, "-i", "--in-place") or _bundles_i(words):
+    if has(words, "-i", "--in-place") or _bundles_i(words):
         return WRITES
     return _read_sed(family, words, command)
 
 
 def _yq(family: str, words: list[str], command: Command) -> Part:
-    return WRITES if _has(words, "-i", "--inplace") else _read_jq(family, words, command)
+    return WRITES if has(words, "-i", "--inplace") else _read_jq(family, words, command)
 
 
 def _awk(family: str, words: list[str], command: Command) -> Part:
     if "inplace" in words:
         return WRITES
-    script = _first(_operands(family, words)) or ""
+    script = first(operands(family, words)) or ""
     if "system(" in script or '"' in script.partition(">")[2]:
         return EXECUTE  # may print into a file, or only compare with a text
     return _read_awk(family, words, command)
@@ -167,7 +110,7 @@ def _in_place(family: str, words: list[str], command: Command) -> Part:
 
 
 def _tee(family: str, words: list[str], command: Command) -> Part:
-    return WRITES if any(is_file(word) for word in _operands(family, words)) else NOTHING
+    return WRITES if any(is_file(word) for word in operands(family, words)) else NOTHING
 
 
 def _dd(family: str, words: list[str], command: Command) -> Part:
@@ -175,25 +118,29 @@ def _dd(family: str, words: list[str], command: Command) -> Part:
 
 
 def _grep(family: str, words: list[str], command: Command) -> Part:
-    operands = _operands(family, words)
-    if family == "rg" and _has(words, "--files"):
-        return Part("search", "Glob", _first(operands), _value(words, "-g", "--glob", "--iglob"))
-    pattern = _value(words, "-e", "--regexp", "-Pattern", "-pattern")
+    given = operands(family, words)
+    if family == "rg" and has(words, "--files"):
+        return Part("search", "Glob", first(given), value(words, "-g", "--glob", "--iglob"))
+    pattern = value(words, "-e", "--regexp", "-Pattern", "-pattern")
     if pattern is not None:
-        return Part("search", "Grep", _first(operands), pattern)
-    return Part("search", "Grep", _first(operands, 1), _first(operands))
+        return Part("search", "Grep", first(given), pattern)
+    return Part("search", "Grep", first(given, 1), first(given))
 
 
 def _git(family: str, words: list[str], command: Command) -> Part:
     at = 1
     while at < len(words) and words[at].startswith("-"):
         at += 2 if words[at] in ("-C", "-c", "--git-dir", "--work-tree") else 1
-    return _grep("grep", words[at:], command) if _first(words, at) == "grep" else EXECUTE
+    words = words[at:]
+    return _grep("grep", words, command) if first(words) == "grep" else shell_transfers.git(words)
 
 
 def _find(family: str, words: list[str], command: Command) -> Part:
     inner: tuple[str, ...] = ()
     pattern = path = None
+    begin = 1
+    while begin < len(words) and words[begin] in ("-L", "-H", "-P"):
+        begin += 1
     for i, word in enumerate(words[1:], 1):
         if word in ("-delete", "-fprint", "-fprintf", "-fls"):
             return WRITES
@@ -201,8 +148,8 @@ def _find(family: str, words: list[str], command: Command) -> Part:
             inner = tuple(words[i + 1 :])
             break
         if pattern is None and word in FIND_NAMES:
-            pattern = _first(words, i + 1)
-        if i == 1 and not word.startswith(("-", "(", "!")):
+            pattern = first(words, i + 1)
+        if i == begin and not word.startswith(("-", "(", "!")):
             path = word
     return Part("search", "Glob", path, pattern, None, inner)
 
@@ -214,8 +161,8 @@ def _fd(family: str, words: list[str], command: Command) -> Part:
             inner = tuple(words[i + 1 :])
             words = words[:i]
             break
-    operands = _operands(family, words)
-    return Part("search", "Glob", _first(operands, 1), _first(operands), None, inner)
+    given = operands(family, words)
+    return Part("search", "Glob", first(given, 1), first(given), None, inner)
 
 
 _JUDGES: dict[str, _Judge] = {
@@ -232,7 +179,13 @@ _JUDGES: dict[str, _Judge] = {
     **dict.fromkeys(("perl", "ruby"), _in_place),
     **dict.fromkeys(("get-content", "gc"), _get_content),
     "yq": _yq,
+    "type": _type,
     "sort": _sort,
+    "curl": shell_transfers.curl,
+    "wget": shell_transfers.wget,
+    "unzip": shell_transfers.unzip,
+    **dict.fromkeys(("tar", "gtar", "bsdtar"), shell_transfers.tar),
+    **dict.fromkeys(("patch", "rsync"), shell_transfers.dry),
     "tee": _tee,
     "dd": _dd,
     "git": _git,

@@ -8,12 +8,13 @@ def words(text: str) -> frozenset[str]:
 NEUTRAL = words(
     "cd pushd popd chdir echo printf export unset set source . alias unalias true false : test [ [[ exit return local "
     "declare typeset readonly shopt umask trap pwd wait shift hash ulimit fi done esac } ) break continue "
+    "read mapfile readarray getopts let "
     "set-location write-output write-host set-strictmode import-module out-null sl"
 )
 READ = words(
     "cat bat batcat head tail less more nl tac wc diff cmp comm stat file cut sort uniq tr rev fold paste column jq yq "
     "xq xxd od hexdump strings zcat zless bzcat xzcat realpath readlink md5sum sha1sum sha256sum cksum du view "
-    "get-content gc type"
+    "get-content gc"
 )
 LIST = words("ls dir tree exa eza lsd get-childitem gci vdir")
 GREP = words("grep egrep fgrep zgrep rg ripgrep ag ack ack-grep ugrep pcregrep findstr select-string sls")
@@ -98,6 +99,10 @@ VALUES = {
     )
     - {"-g", "-s"},
     "wc": frozenset(("--files0-from",)),
+    "get-content": words(
+        "-path -literalpath -totalcount -head -first -tail -last -encoding -delimiter -readcount -filter -include "
+        "-exclude -stream -erroraction -ea"
+    ),
     "tr": frozenset[str](),
 }
 """Options that take the next word as their value, per program."""
@@ -106,4 +111,5 @@ FAMILY = {"egrep": "grep", "fgrep": "grep", "zgrep": "grep", "ugrep": "grep", "p
           "ack-grep": "ack", "fdfind": "fd", "batcat": "bat", "gawk": "awk", "mawk": "awk", "nawk": "awk",
           "gsed": "sed", "yq": "jq", "xq": "jq", "gc": "get-content", "sls": "select-string"}  # fmt: skip
 NO_FILE = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "$null", "nul", "-", ""))
+NO_FILES = ("/dev/fd/", "/dev/tcp/", "/dev/udp/", "/proc/self/fd/", "&")  # what targets that are no files begin with
 FIND_NAMES = words("-name -iname -path -ipath -wholename -iwholename -regex -iregex")

@@ -38,12 +38,16 @@ def test_blocks_of_one_answer_are_one_message() -> None:
 
 
 def test_tokens_that_stand_before_what_their_message_says_are_its_own() -> None:
-    first = [user(0, "u"), usage(1, "b1", input=1), call(2, "a", message="b1"), result(3, "a")]
-    second = [usage(4, "b4", input=4), call(5, "b", message="b4"), result(6, "b"), usage(7, "other", input=4, output=7)]
+    first: list[AnyEvent] = [user(0, "u"), usage(1, "b1", input=1), call(2, "a", message="b1"), result(3, "a")]
+    second: list[AnyEvent] = [
+        usage(4, "b4", input=4),
+        call(5, "b", message="b4"),
+        result(6, "b"),
+        usage(7, "other", input=4, output=7),
+    ]
     stage = Consolidate()
     messages: list[Message] = []
-    events: tuple[AnyEvent, ...] = (*first, *second)
-    for event in events:  # restored at every place
+    for event in first + second:  # restored at every place
         messages += stage.push(batch(event))[0].messages
         state = msgspec.json.decode(msgspec.json.encode(stage.snapshot()), type=consolidate.ConsolidateState)
         stage = Consolidate()

@@ -54,6 +54,25 @@ def test_a_patch_only_adds_if_every_file_is_new(text: str, adds_only: bool) -> N
     assert read_patch(text).adds_only is adds_only
 
 
+def test_text_of_a_patched_file_that_looks_like_a_header_names_no_file() -> None:
+    codex = """*** Begin Patch
+*** Update File: docs/patches.md
+@@
+ *** Delete File: shown.py
+-*** Update File: shown.py
++*** Add File: shown.py
++*** Move to: shown.py
+*** End Patch"""
+    assert read_patch(codex) == Patch(("docs/patches.md",), False)
+    assert read_patch(codex.replace("\n", "\r\n")) == Patch(("docs/patches.md",), False)
+    assert read_patch(codex.replace("*** End Patch", "")) == Patch(("docs/patches.md",), False)
+    indented = "\n".join("    " + line for line in codex.splitlines())
+    assert read_patch(indented) == Patch(("docs/patches.md",), False)
+    assert read_patch("*** Begin Patch\n  *** Add File: a\n+x\n*** End Patch") == Patch(("a",), True)
+    unified = "--- a/query.sql\n+++ b/query.sql\n@@ -1,3 +1,3 @@\n x\n--- a comment\n-y\n+z\n+++ i;\n"
+    assert read_patch(unified) == Patch(("query.sql",), False)
+
+
 def test_indented_and_crlf_headers_are_headers() -> None:
     assert read_patch("  *** Update File: a.py  \r\n*** Add File: b.py\r\n").files == ("a.py", "b.py")
 

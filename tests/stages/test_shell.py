@@ -76,6 +76,18 @@ FINER: list[tuple[str, str, str | None, str | None]] = [
     ("ls # then > nothing", "LS", None, None),
     ("pwd; ls src", "LS", "src", None),
     ("ls; cat a", "LS", None, None),
+    ("grep '{' f", "Grep", "f", "{"),
+    ("bash -euo pipefail -c 'cat x'", "Read", "x", None),
+    ("bash -euoc pipefail 'cat x'", "Read", "x", None),
+    ("bash --rcfile f -o errexit -c 'cat x'", "Read", "x", None),
+    ("time -p cat x", "Read", "x", None),
+    ("find -L src -name x", "Glob", "src", "x"),
+    ("while read -r f; do cat $f; done < list", "Read", None, None),
+    ("mapfile -t files < list; cat a", "Read", "a", None),
+    ("Get-Content -TotalCount 5 a.txt", "Read", "a.txt", None),
+    ("Get-Content -Tail 5 -LITERALPATH a.txt", "Read", "a.txt", None),
+    ("type dir\\\\a", "Read", "dir\\a", None),
+    ("bash -s <<'E'\ncat x\nE", "Read", "x", None),
     ("cat a; ls", "Read", "a", None),
 ]
 
@@ -117,6 +129,32 @@ EXECUTES = [
     "perl -ne 'print if /i/' f",
     "find . -exec python {} ;",
     "xargs python",
+    "type python",
+    "type -a ls",
+    "patch --dry-run -p1 < x.patch",
+    "rsync -avn a b",
+    "curl -s http://localhost",
+    "curl -XPOST -o /dev/null -w '%{http_code}' http://localhost",
+    "wget -qO- http://localhost",
+    "wget -O - http://localhost",
+    "wget --output-document=- http://localhost/O",
+    "wget --spider http://localhost",
+    "tar tzf a.tgz",
+    "tar -xOf a.tgz x",
+    "tar cz src",
+    "tar -czf - src",
+    "unzip -l a.zip",
+    "unzip -p a.zip x",
+    "git apply --check x.patch",
+    "git checkout main",
+    "git rm --cached f",
+    "git restore --staged f",
+    "git clean -nd",
+    "git clean -ndf",
+    "git -C sub log -- f",
+    "echo x > /dev/tcp/localhost/80",
+    "bash script.sh <<'E'\nrm x\nE",
+    "f() { python x; }; f",
 ]
 
 
@@ -159,6 +197,34 @@ WRITES = [
     "gawk -i inplace '{print}' f",
     "sort -o f f",
     "Set-Content -Path a -Value b",
+    "sort -uo f f",
+    "patch -p1 < x.patch",
+    "rsync -av a b",
+    "curl -fsSLo f http://localhost",
+    "curl -of http://localhost",
+    "curl -O http://localhost/f",
+    "curl --output f http://localhost",
+    "wget http://localhost/f",
+    "wget -qO f http://localhost",
+    "wget --output-document=f http://localhost",
+    "tar xzf a.tgz",
+    "tar -C d -xf a.tar",
+    "tar -czf a.tgz src",
+    "tar --extract --file a.tar",
+    "unzip -qo a.zip -d d",
+    "git apply x.patch",
+    "git mv a b",
+    "git rm f",
+    "git restore f",
+    "git checkout HEAD -- f",
+    "git -C sub clean -fd",
+    "bash <<'E'\nrm x\nE",
+    "f() { rm x; }; f",
+    "f () { echo x > y; }",
+    "function f { rm x; }; f",
+    "function f() { rm x; }",
+    "f() {\n  rm x\n}\nf",
+    "while read -r f; do rm $f; done < list",
 ]
 
 
@@ -166,6 +232,11 @@ WRITES = [
 def test_a_command_that_changes_a_file_writes(command: str) -> None:
     facts = classify_shell(command)
     assert (facts.kind, facts.tool_name, facts.writes_file, facts.patch) == ("write", "Bash", True, None)
+
+
+def test_targets_that_are_no_known_files_are_not_named() -> None:
+    facts = classify_shell('echo a > "$OUT/x"; echo b > `mktemp`; echo c > "a $b"; echo d > real')
+    assert (facts.kind, facts.writes_file, facts.written) == ("write", True, ("real",))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,80 @@
+"""The arguments of one program, for who judges it: options, their values, operands; and what a part does."""
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+from agentv_stages.event import Kind
+from agentv_stages.shell_tables import NO_FILE, NO_FILES, VALUES
+
+ShellTool: TypeAlias = Literal["Bash", "Read", "LS", "Grep", "Glob", "Edit", "Write"]
+
+
+class Part(NamedTuple):
+    """What a command does. `kind` None: nothing worth telling (cd, echo). `patch`: the body of an `apply_patch`.
+    `inner`: the words of a command that it runs for what it finds (`find -exec`), which may do more."""
+
+    kind: Kind | None
+    tool: ShellTool = "Bash"
+    path: str | None = None
+    pattern: str | None = None
+    patch: str | None = None
+    inner: tuple[str, ...] = ()
+
+
+NOTHING = Part(None)
+EXECUTE = Part("execute")
+WRITES = Part("write")
+_NO_VALUES = frozenset[str]()
+
+
+def is_file(target: str) -> bool:
+    """Whether the target of a redirection is a file that keeps what is written."""
+    return target.lower() not in NO_FILE and not target.startswith(NO_FILES)
+
+
+def has(words: list[str], *options: str) -> bool:
+    """Whether an option stands in the words: as such, with a value behind it, or (`-i.bak`) with a suffix."""
+    for word in words[1:]:
+        for option in options:
+            if word.startswith(option) and (len(word) == len(option) or not word[len(option)].isalnum()):
+                return True
+    return False
+
+
+def value(words: list[str], *options: str) -> str | None:
+    """The value of the first of the options that is there."""
+    for i, word in enumerate(words[1:], 1):
+        for option in options:
+            if word == option:
+                return words[i + 1] if i + 1 < len(words) else None
+            if option.startswith("--") and word.startswith(option + "="):
+                return word[len(option) + 1 :]
+    return None
+
+
+def operands(family: str, words: list[str]) -> list[str]:
+    """The words that are neither options nor their values."""
+    values = VALUES.get(family, _NO_VALUES)
+    found: list[str] = []
+    at, size = 1, len(words)
+    while at < size:
+        word = words[at]
+        if word == "--":
+            found.extend(words[at + 1 :])
+            break
+        if word.startswith("-") and len(word) > 1:
+            at += 2 if word in values else 1
+            continue
+        found.append(word)
+        at += 1
+    return found
+
+
+def first(values: Sequence[str], position: int = 0) -> str | None:
+    return values[position] if len(values) > position else None
+
+
+def bundles(word: str, letter: str, last: bool = False) -> bool:
+    """Whether a bundle of short options (`-uo`) holds one; with `last` as its last, the one that takes a value."""
+    options = word[1:] if word.startswith("-") and word[1:].isalpha() else ""
+    return options.endswith(letter) if last else letter in options

@@ -1,0 +1,77 @@
+"""What programs do that fetch, pack, unpack or apply files: the words of a simple command in, write or execute out."""
+
+from agentv_stages.shell_arguments import EXECUTE, WRITES, Part, bundles, first, is_file
+from agentv_stages.shell_words import Command
+
+GIT_WRITES = {
+    "apply": frozenset(("--check", "--stat", "--numstat", "--summary", "--cached")),
+    "mv": frozenset(("-n", "--dry-run")),
+    "rm": frozenset(("-n", "--dry-run", "--cached")),
+    "restore": frozenset(("--staged", "-S")),
+    "clean": frozenset(("-n", "--dry-run")),
+}
+"""Sub-commands that change files of the working tree -> options with which they do not."""
+
+
+def dry(family: str, words: list[str], command: Command) -> Part:
+    """Programs that write, but with `--dry-run`."""
+    dry = "--dry-run" in words or (family == "rsync" and any(bundles(word, "n") for word in words))
+    return EXECUTE if dry else WRITES
+
+
+def curl(family: str, words: list[str], command: Command) -> Part:
+    for i, word in enumerate(words[1:], 1):
+        after = first(words, i + 1) or ""
+        if word in ("--remote-name", "--remote-name-all") or (word == "--output" and is_file(after)):
+            return WRITES
+        if word.startswith("--") or not word.startswith("-"):
+            continue
+        for at, letter in enumerate(word[1:], 2):
+            if letter == "O" or (letter == "o" and is_file(word[at:] or after)):
+                return WRITES
+            if letter in "oXHduAebcFTmxwrKEUCQtPyYz":
+                break  # what follows is its value
+    return EXECUTE
+
+
+def wget(family: str, words: list[str], command: Command) -> Part:
+    """Writes, but to standard output (`-qO-`) or nowhere (`--spider`)."""
+    for i, word in enumerate(words[1:], 1):
+        if word in ("--spider", "--version", "--help"):
+            return EXECUTE
+        name, _, target = word.partition("=" if word.startswith("--") else "O")
+        if name == "--output-document" or (word.startswith("-") and name != word and not name.startswith("--")):
+            return WRITES if is_file(target or first(words, i + 1) or "") else EXECUTE
+    return WRITES if len(words) > 1 else EXECUTE
+
+
+def tar(family: str, words: list[str], command: Command) -> Part:
+    """Packing and unpacking write, unless to standard output; listing executes."""
+    long = [word for word in words[1:] if word.startswith("--")]
+    short = "".join([word for word in words[1:] if word.startswith("-") and word not in long])
+    short += words[1] if len(words) > 1 and not words[1].startswith("-") else ""
+    if "x" in short or "--extract" in long or "--get" in long:
+        return EXECUTE if "O" in short or "--to-stdout" in long else WRITES
+    if "c" in short or "--create" in long:
+        to_file = "f" in short or any(word.startswith("--file") for word in long)
+        return WRITES if to_file and "-" not in words else EXECUTE
+    return EXECUTE
+
+
+def unzip(family: str, words: list[str], command: Command) -> Part:
+    looks = any(bundles(word, letter) for word in words[1:] for letter in "lptvzZ")
+    return EXECUTE if looks or len(words) < 2 else WRITES
+
+
+def git(words: list[str]) -> Part:
+    """`words` begin with the sub-command."""
+    name, options = first(words), words[1:]
+    if name == "checkout":
+        return WRITES if "--" in options else EXECUTE
+    only_looks = GIT_WRITES.get(name or "")
+    if only_looks is None or not only_looks.isdisjoint(options):
+        return EXECUTE
+    if name == "clean":
+        flags = "".join([word for word in options if bundles(word, "f")])
+        return WRITES if "f" in flags and "n" not in flags else EXECUTE
+    return WRITES
