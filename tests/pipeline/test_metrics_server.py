@@ -3,6 +3,7 @@
 import contextlib
 import json
 import signal
+import socket
 import subprocess
 import sys
 import urllib.error
@@ -87,3 +88,43 @@ def test_sigterm_ends_it_well(running: tuple[str, "subprocess.Popen[bytes]", Pat
     assert process.wait(20) == 0
     (transcript,) = (folder / "out").glob("*.transcript.jsonl")
     assert len(transcript.read_bytes().splitlines()) == 6
+
+
+def test_many_that_only_connect_stop_nobody(tmp_path: Path) -> None:
+    """Every connection is a descriptor; where none was free the follower ended with a traceback."""
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    for n in range(60):  # more logs than descriptors
+        name = f"{n:08}-aaaa-bbbb-cccc-dddddddddddd"
+        (logs / f"{name}.jsonl").write_bytes(b"".join(r + b"\n" for r in claude_records(name, 1)))
+    command = [sys.executable, "-c", _FEW_DESCRIPTORS, "tail", str(logs), "--out", str(tmp_path / "out")]
+    command += ["--state", str(tmp_path / "state"), "--metrics", "0", "--settle", "0"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE)
+    assert process.stderr is not None
+    address = process.stderr.readline().decode().rpartition("http://")[2].partition("/")[0]
+    host, _, port = address.rpartition(":")
+    silent: list[socket.socket] = []
+    for _ in range(80):
+        one = socket.create_connection((host, int(port)), timeout=10)
+        silent.append(one)
+    for one in silent:
+        one.close()
+    try:
+        for _ in range(1000):
+            with contextlib.suppress(OSError):  # while the slots are taken
+                if metric(f"http://{address}", "sessions ") == 60:
+                    break
+        assert metric(f"http://{address}", "blocked_sessions") == 0
+    finally:
+        process.terminate()
+        assert process.wait(30) == 0
+        process.stderr.close()
+    assert len(list((tmp_path / "out").glob("*.transcript.jsonl"))) == 60
+
+
+_FEW_DESCRIPTORS = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, (48, 48))
+from agentv_stream.cli import main
+main()
+"""

@@ -30,7 +30,8 @@ from agentv_stream.following.folder_lock import lock_folder
 from agentv_stream.following.follow import Follower
 from agentv_stream.following.follow_plan import Plan
 from agentv_stream.following.keep import keep_rule
-from agentv_stream.following.tail import Running, make_say, standard_output, tail
+from agentv_stream.following.tail import Running, tail
+from agentv_stream.following.told import StandardOutput, make_say
 from agentv_stream.named_provider import named_provider
 from agentv_stream.naming import DEFAULT_ROOT
 from agentv_stream.opencode_store import STORE_SIGN
@@ -80,13 +81,14 @@ def run_tail(options: TailOptions) -> int:
             until_idle=duration_seconds(options.until_idle) if options.until_idle else None,
             metrics=address(options.metrics) if options.metrics else None,
             keep=keep_rule(options.keep) if options.keep else None,
+            output=StandardOutput() if options.events else None,
         )
         tell = make_say(options.log_json, options.quiet)
         if plan.files:
             held = lock_folder((settings.out or DEFAULT_ROOT).absolute())
         if not options.no_cursors:
             store = CursorStore(options.state or state_folder(), consumer(options, settings))
-        follower = Follower(plan, store, tell, standard_output() if options.events else None)
+        follower = Follower(plan, store, tell, running.output)
         tune_collector()
         anyio.run(tail, follower, running, tell)
         if running.broken_pipe:
@@ -172,7 +174,7 @@ def _plan(options: TailOptions, settings: Settings) -> Plan:
             if not options.every and not options.project:
                 plan.wanted = _latest(roots)
     if options.project:
-        plan.wanted = _of_project(options.project, plan.wanted)
+        plan.wanted, plan.meant = _of_project(options.project, plan.wanted), _of_project(options.project)
     return plan
 
 
@@ -184,7 +186,7 @@ def _latest(roots: list[Root]) -> Callable[[str], bool]:
     return lambda path: path == newest or path not in old
 
 
-def _of_project(project: str, also: Callable[[str], bool]) -> Callable[[str], bool]:
+def _of_project(project: str, also: Callable[[str], bool] = lambda path: True) -> Callable[[str], bool]:
     def wanted(path: str) -> bool:
         try:
             header = stored_header(path) if STORE_SIGN in path else read_header(path)

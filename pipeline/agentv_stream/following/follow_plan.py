@@ -13,6 +13,7 @@ from agentv_stages.trajectory import Case
 from agentv_stream.discovery.places import Found, Root, Signature, logical_name
 from agentv_stream.following.follow_chain import MakeCases
 from agentv_stream.naming import log_folder, safe_part, stand_in_id, stand_in_start, stem, stem_start
+from agentv_stream.opencode_store import STORE_SIGN
 from agentv_stream.settings import Settings
 from agentv_stream.transcript_file import log_of
 
@@ -35,6 +36,18 @@ class Plan:
     cases: MakeCases = list[Case]  # fresh ones for each session; their verdicts go into its result
     forget_ms: int | None = FORGET_MS  # after so long a session whose logs are gone is forgotten
     specs: str = ""  # what tells the cases from others: a session that began with others is read again
+    meant: Callable[[str], bool] = lambda path: True  # of the main file of a session in the cursors
+
+    def means(self, path: str, provider: str | None) -> bool:
+        """Whether a session of the cursors is one of these: they may tell of more than this follower is to follow."""
+        if self.only is not None and provider not in (None, self.only.name):
+            return False
+        return (self._holds(path) or self._holds(os.path.realpath(path), os.path.realpath)) and self.meant(path)
+
+    def _holds(self, path: str, place: Callable[[str], str] = str) -> bool:
+        if any(path.startswith((place(root.path) + "/", place(root.path) + STORE_SIGN)) for root in self.roots):
+            return True
+        return any(logical_name(path) == logical_name(place(one)) for one in self.paths)
 
 
 @dataclass(slots=True)

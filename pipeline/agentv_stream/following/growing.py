@@ -5,6 +5,7 @@ compared at every change. A rewrite that keeps the inode, the size and those 8 K
 """
 
 import os
+import resource
 from collections import OrderedDict
 from contextlib import suppress
 from hashlib import blake2b
@@ -48,9 +49,15 @@ def digest(data: bytes) -> bytes:
 
 
 class OpenFiles:
-    """Descriptors of the files that were read lately, at most `limit`; an open file outlives its deletion."""
+    """Descriptors of the files that were read lately, at most `limit`; an open file outlives its deletion.
 
-    def __init__(self, limit: int = 64) -> None:
+    Without a `limit`: 64, or a quarter of what the process may have open, where that is less.
+    """
+
+    def __init__(self, limit: int | None = None) -> None:
+        if limit is None:
+            most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+            limit = 64 if most == resource.RLIM_INFINITY else max(2, min(64, most // 4))
         self.limit = limit
         self._open: OrderedDict[int, tuple[GrowingFile, int]] = OrderedDict()
 

@@ -24,6 +24,7 @@ from agentv_stream.following.tail import Running
 PREFIX = "agentv_stream_"
 MOST_REQUEST = 8192
 STALE_SECONDS = 60.0
+MOST_ASKING = 16  # at once; each has five seconds
 
 
 async def serve(
@@ -36,15 +37,26 @@ async def serve(
         listener = await anyio.create_tcp_listener(local_host=host, local_port=port)
     except OSError as error:
         raise UsageError(f"--metrics {host}:{port}: {error.strerror or error}") from error
+    slots = anyio.Semaphore(MOST_ASKING)
     async with listener:
         address = listener.extra(anyio.abc.SocketAttribute.local_address)
-        say("metrics are served", address=f"http://{address[0]}:{address[1]}/metrics")
+        shown = f"[{address[0]}]" if ":" in address[0] else address[0]
+        say("metrics are served", address=f"http://{shown}:{address[1]}/metrics")
         task_status.started(int(address[1]))
-        await listener.serve(partial(_answer, follower, running))
+        while True:
+            try:
+                await listener.serve(partial(_answer, follower, running, slots))
+            except* OSError as errors:  # no descriptor is free: following goes on, and so does this
+                say("a question for metrics could not be taken", error=str(errors.exceptions[0]))
+                await anyio.sleep(1)
 
 
-async def _answer(follower: Follower, running: Running, stream: ByteStream) -> None:
+async def _answer(follower: Follower, running: Running, slots: anyio.Semaphore, stream: ByteStream) -> None:
     async with stream:
+        try:
+            slots.acquire_nowait()
+        except anyio.WouldBlock:
+            return  # the descriptors are for logs
         try:
             with anyio.fail_after(5):
                 head = b""
@@ -55,6 +67,8 @@ async def _answer(follower: Follower, running: Running, stream: ByteStream) -> N
                 await stream.send(reply.encode() + b"Connection: close\r\n\r\n" + body)
         except (anyio.EndOfStream, anyio.BrokenResourceError, TimeoutError):
             return  # whoever asked has gone
+        finally:
+            slots.release()
 
 
 async def _respond(follower: Follower, running: Running, head: bytes) -> tuple[str, str, bytes]:
@@ -64,7 +78,7 @@ async def _respond(follower: Follower, running: Running, head: bytes) -> tuple[s
         return "405 Method Not Allowed", "text/plain", b""
     if path == b"/metrics":
         text = await anyio.to_thread.run_sync(metrics_text, follower, running)
-        return "200 OK", "text/plain; version=0.0.4; charset=utf-8", text.encode()
+        return "200 OK", "text/plain; version=0.0.4; charset=utf-8", text.encode("utf-8", "backslashreplace")
     if path in (b"/health", b"/healthz"):
         good, facts = await anyio.to_thread.run_sync(health, follower, running)
         return ("200 OK" if good else "503 Service Unavailable"), "application/json", msgspec.json.encode(facts)
@@ -93,6 +107,7 @@ def health(follower: Follower, running: Running) -> tuple[bool, dict[str, object
     for root in follower.plan.roots:
         if is_there(root.path) and not os.access(root.path, os.R_OK | os.X_OK):
             problems.append(f"cannot read {root.path}")
+    problems = [text.encode("utf-8", "backslashreplace").decode() for text in problems]  # names of files are in them
     facts: dict[str, object] = {"status": "ok" if not problems else "failing", "problems": problems}
     return not problems, facts | {"watching": running.watching, "sessions": follower.sessions_known}
 

@@ -16,11 +16,13 @@ import anyio.to_thread
 
 from agentv_stream.following.follow import Follower
 from agentv_stream.following.register import Say
+from agentv_stream.following.told import StandardOutput
 
 POLL_SECONDS = 0.2  # between looks at files that grew lately
 SCAN_SECONDS = 2.0  # at least so long between looks at all files; longer where a scan takes long
 SCAN_SHARE = 50
 SLICE_SECONDS = 0.02  # of a scan, between looks at files that grew lately
+LAST_SECONDS = 5.0  # for whoever reads standard output, once we are to stop
 
 
 @dataclass
@@ -31,6 +33,7 @@ class Running:
     until_idle: float | None = None
     metrics: tuple[str, int] | None = None
     keep: Callable[[Follower], None] | None = None
+    output: StandardOutput | None = None  # what events are told to
     watching: str = "polling"  # or "watchfiles", or "degraded: …"
     last_round: float = 0.0
     scan_seconds: float = 0.0
@@ -42,25 +45,28 @@ async def tail(follower: Follower, running: Running, say: Say) -> None:
     """Until stopped, idle, or with `once` caught up. Raises: CursorError before anything is read."""
     running.last_round = time.monotonic()
     await anyio.to_thread.run_sync(follower.begin)
-    stop, wake = anyio.Event(), _Wake()
+    stop, wake, over = anyio.Event(), _Wake(), anyio.Event()
     async with anyio.create_task_group() as tasks:
-        await tasks.start(_signals, stop, wake, say)
+        await tasks.start(_signals, running, stop, wake, say)
         if running.metrics is not None:
             from agentv_stream.following.metrics_server import serve
 
             await tasks.start(serve, follower, running, say)
         if not running.once:
-            tasks.start_soon(_watch, follower, running, wake, say)
+            tasks.start_soon(_watch, follower, running, wake, say, over)
         try:
             await _rounds(follower, running, stop, wake)
-        except BrokenPipeError:
-            running.broken_pipe = True
-        running.stopping = True
-        if not running.broken_pipe:
+            running.stopping = True
             await anyio.to_thread.run_sync(follower.settle_all)
             while running.once and follower.backlog:  # what settling found: sub-agents of a document
                 await anyio.to_thread.run_sync(follower.round, False)
                 await anyio.to_thread.run_sync(follower.settle_all)
+        except BrokenPipeError:
+            running.stopping = running.broken_pipe = True
+            if running.output is not None and running.output.given_up:
+                say("standard output is not read; what it did not take is told next time")
+        finally:
+            over.set()  # the watcher's thread looks at nothing else for up to five seconds
         tasks.cancel_scope.cancel()
 
 
@@ -127,17 +133,25 @@ def _slice(follower: Follower) -> tuple[bool, float]:
     return done, time.monotonic() - begun
 
 
-async def _signals(stop: anyio.Event, wake: _Wake, say: Say, *, task_status: anyio.abc.TaskStatus[None]) -> None:
-    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
+async def _signals(
+    running: Running, stop: anyio.Event, wake: _Wake, say: Say, *, task_status: anyio.abc.TaskStatus[None]
+) -> None:
+    """The first signal ends the round; a second one does not wait for whoever reads standard output either."""
+    ends = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as `nohup` sets it
+        ends.append(signal.SIGHUP)
+    with anyio.open_signal_receiver(*ends) as received:
         task_status.started()
         async for number in received:
             say("stopping", signal=signal.Signals(number).name)
+            if running.output is not None:
+                running.output.end(0.0 if stop.is_set() else LAST_SECONDS)
             stop.set()
             wake.set()
 
 
-async def _watch(follower: Follower, running: Running, wake: _Wake, say: Say) -> None:
-    """Wakes the poller when something happens below the roots; at most ten times a second."""
+async def _watch(follower: Follower, running: Running, wake: _Wake, say: Say, over: anyio.Event) -> None:
+    """Wakes the poller when something happens below the roots, at most ten times a second, until it is `over`."""
     try:
         import watchfiles
     except ImportError:
@@ -149,52 +163,10 @@ async def _watch(follower: Follower, running: Running, wake: _Wake, say: Say) ->
     running.watching = "watchfiles"
     try:
         watching: Any = watchfiles.awatch  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - incomplete stubs
-        async for changes in watching(*folders, debounce=100, step=20, ignore_permission_denied=True):
+        changed = watching(*folders, debounce=100, step=20, ignore_permission_denied=True, stop_event=over)
+        async for changes in changed:
             wake.paths.update(path for _, path in changes)
             wake.set()
     except (OSError, RuntimeError) as error:  # no inotify watches left, a file system without them
         running.watching = f"degraded: {error}"
         say("watching failed, polling goes on", error=str(error))
-
-
-def standard_output() -> Callable[[bytes], None]:
-    """Writes lines to standard output, to the kernel before it returns. Raises: BrokenPipeError when nobody reads."""
-
-    def emit(data: bytes) -> None:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(1, view) :]
-
-    return emit
-
-
-def make_say(as_json: bool, quiet: bool = False) -> Say:
-    """Tells what happens, to standard error: a line for people, or JSON lines by structlog."""
-    import sys
-
-    from agentv_stages.visible import visible
-
-    if as_json:
-        import structlog
-
-        structlog.configure(
-            processors=[
-                structlog.processors.TimeStamper(fmt="iso", utc=True),
-                structlog.processors.JSONRenderer(),
-            ],
-            logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-        )
-        log: Any = structlog.get_logger()
-
-        def say_json(event: str, **facts: object) -> None:
-            log.info(event, **facts)
-
-        return say_json
-
-    def say_text(event: str, **facts: object) -> None:
-        if not quiet:
-            told = " ".join(f"{name}={visible(str(value), 200)}" for name, value in facts.items())
-            sys.stderr.write(f"agentv-stream: {visible(event, 200)} {told}\n")
-            sys.stderr.flush()
-
-    return say_text

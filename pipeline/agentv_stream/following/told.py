@@ -1,0 +1,92 @@
+"""What a follower tells: events to standard output, what happens to standard error. Neither can hold it up for ever."""
+
+import os
+import select
+import stat
+import sys
+import time
+from contextlib import suppress
+from typing import Any
+
+from agentv_stages.visible import visible
+from agentv_stream.following.register import Say
+
+LOOK_SECONDS = 0.2  # between two looks, while nothing is taken, at whether we are to stop
+
+
+class StandardOutput:
+    """Takes lines of events; they are with the kernel when the call returns. Whoever reads slowly is waited for.
+
+    `given_up`: we were to stop, and nothing was taken any more.
+    """
+
+    def __init__(self, descriptor: int = 1) -> None:
+        self._descriptor = descriptor
+        # A pipe that is ready takes PIPE_BUF without waiting; a file takes anything.
+        self._piece = 1 << 30 if stat.S_ISREG(os.fstat(descriptor).st_mode) else select.PIPE_BUF
+        self._ready = select.poll()
+        self._ready.register(descriptor, select.POLLOUT)
+        self._deadline: float | None = None
+        self.given_up = False
+
+    def __call__(self, data: bytes) -> None:
+        """Raises: BrokenPipeError when nobody reads, or nothing was taken until the end that was set."""
+        view = memoryview(data)
+        while view:
+            while not self._ready.poll(LOOK_SECONDS * 1000):
+                self._wait()
+            view = view[os.write(self._descriptor, view[: self._piece]) :]
+
+    def end(self, seconds: float) -> None:
+        """From now on nobody is waited for longer than so."""
+        self._deadline = time.monotonic() + seconds
+
+    def _wait(self) -> None:
+        if self._deadline is not None and time.monotonic() >= self._deadline:
+            self.given_up = True
+            raise BrokenPipeError("standard output is not read")
+
+
+def make_say(as_json: bool, quiet: bool = False) -> Say:
+    """Tells what happens, to standard error: a line for people, or JSON lines by structlog.
+
+    A standard error that takes nothing (its reader left, the disk is full) stops no follower: the line is lost.
+    """
+    if as_json:
+        import structlog
+
+        structlog.configure(
+            processors=[
+                structlog.processors.TimeStamper(fmt="iso", utc=True),
+                structlog.processors.JSONRenderer(),
+            ],
+            logger_factory=structlog.WriteLoggerFactory(_StandardError()),  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] - what it needs of a file
+        )
+        log: Any = structlog.get_logger()
+
+        def say_json(event: str, **facts: object) -> None:
+            log.info(event, **facts)
+
+        return say_json
+
+    out = _StandardError()
+
+    def say_text(event: str, **facts: object) -> None:
+        if not quiet:
+            told = " ".join(f"{name}={visible(str(value), 200)}" for name, value in facts.items())
+            out.write(f"agentv-stream: {visible(event, 200)} {told}\n")
+
+    return say_text
+
+
+class _StandardError:
+    """Standard error without a buffer: a line that fails is gone, and does not fail once more at exit."""
+
+    def write(self, text: str) -> int:
+        data = text.encode(getattr(sys.stderr, "encoding", None) or "utf-8", "backslashreplace")
+        with suppress(OSError):
+            os.write(sys.stderr.fileno(), data)
+        return len(text)
+
+    def flush(self) -> None:
+        """Nothing is held."""
