@@ -49,7 +49,7 @@ class Finding:
         self._rotation.scanned(found)
         self.missing = [root.path for root in self._plan.roots if not is_there(root.path)]
         new = [one for one in found.values() if one.path not in self._entries and one.main and one.signature.size]
-        new = self.listing.fresh(new)
+        new = self.listing.fresh([one for one in new if one.path not in self._register.apart])
         if new:
             self._rotation.index()
         # Names tell the time for most agents: so parents come before the sub-agents that they start.

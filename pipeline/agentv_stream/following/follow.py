@@ -64,6 +64,11 @@ class Follower:
             return
         for row in self.store.sessions():
             whole = row.settled
+            if not self.plan.means(row.main, row.provider):
+                self._register.apart.update((one.path, row.id) for one in row.inputs)
+                if row.outputs is not None:
+                    self.taken[str(row.outputs.path(TRANSCRIPT))] = row.id
+                continue
             self._register.name(row.main, row.dialect, row.native, row.id)
             if row.outputs is not None:
                 path = row.outputs.path(TRANSCRIPT)

@@ -73,7 +73,9 @@ class Forgetting:
         )
         for number, path in rows:
             known.add(number)
-            if number not in here and (path.startswith(missing) or self._is_there(path)):
+            if path in self._register.apart:
+                here.add(number)  # its root may be another one, not mounted now
+            elif number not in here and (path.startswith(missing) or self._is_there(path)):
                 here.add(number)
         query = "SELECT session,since_ms FROM gone WHERE session IN (SELECT id FROM session WHERE consumer=?)"
         since = dict(ask(query, store.consumer))

@@ -57,6 +57,7 @@ class Register:
         self.taken: dict[str, int] = {}  # transcript path: session, or KEPT
         self.found: dict[str, Found] = {}  # the last listing of all files
         self.natives: dict[tuple[str, str, str], int] = {}  # folder, dialect, session id: session
+        self.apart: dict[str, int] = {}  # files of sessions in the cursors that are not to be followed now
         self.counts = Counts()
         self.files = OpenFiles()
         self.stores = Stores(say)

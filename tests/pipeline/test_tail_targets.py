@@ -1,0 +1,58 @@
+"""What a tail follows is what it was told to, whatever else its cursors know of from before."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.growing_logs import claude_records
+
+ONE, TWO = (f"{n}0000000-aaaa-bbbb-cccc-dddddddddddd" for n in (1, 2))
+
+
+def grow(folder: Path, name: str, begin: int, end: int) -> Path:
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{name}.jsonl"
+    with path.open("ab") as file:
+        file.write(b"".join(record + b"\n" for record in claude_records(name, 8)[begin:end]))
+    return path
+
+
+def told(tmp_path: Path, *options: str) -> set[str]:
+    """The sessions that events were told of."""
+    command = [sys.executable, "-m", "agentv_stream", "tail", "--events", "--once", "--state", str(tmp_path / "state")]
+    done = subprocess.run([*command, *options], cwd=tmp_path, capture_output=True, check=True)
+    return {json.loads(line)["source"]["file"] for line in done.stdout.splitlines()}
+
+
+@pytest.mark.parametrize("how", ["file", "folder", "relative", "link", "project"])
+def test_who_names_a_session_is_told_of_no_other(tmp_path: Path, how: str) -> None:
+    one, two = grow(tmp_path / "a", ONE, 0, 9), grow(tmp_path / "b", TWO, 0, 9)
+    assert told(tmp_path, str(one.parent), str(two.parent)) == {str(one), str(two)}
+    grow(one.parent, ONE, 9, 17)
+    grow(two.parent, TWO, 9, 17)
+    (tmp_path / "link").symlink_to(two.parent)
+    options = {"file": [str(two)], "folder": [str(two.parent)], "relative": ["b"], "link": ["link"]}
+    if how == "project":
+        assert told(tmp_path, "a", "b", "--project", "nowhere") == set()
+        return
+    assert {Path(path).resolve() for path in told(tmp_path, *options[how])} == {two}
+    assert told(tmp_path, str(one.parent), str(two.parent)) == {str(one)}, "what waited for the other one is told now"
+
+
+def test_of_another_agent_nothing_is_told(tmp_path: Path) -> None:
+    one = grow(tmp_path / "a", ONE, 0, 9)
+    assert told(tmp_path, str(one.parent)) == {str(one)}
+    grow(one.parent, ONE, 9, 17)
+    assert told(tmp_path, str(one.parent), "--provider", "codex") == set()
+    assert told(tmp_path, str(one.parent), "--provider", "claude") == {str(one)}
+
+
+def test_a_log_that_was_rotated_is_still_the_one_that_was_named(tmp_path: Path) -> None:
+    one = grow(tmp_path / "a", ONE, 0, 9)
+    assert told(tmp_path, str(one)) == {str(one)}
+    one.rename(f"{one}.1")
+    one.write_bytes(b"".join(record + b"\n" for record in claude_records(ONE, 8)[9:17]))
+    assert str(one) in told(tmp_path, str(one))
