@@ -97,6 +97,14 @@ def main() -> None:
     from agentv_stream.errors import SinkError
 
     open_standard_streams()
+    try:
+        os.getcwd()  # noqa: PTH109 - every relative path hangs on it; pathlib costs start-up time
+    except OSError as error:
+        from agentv_stream.cli.telling import say
+        from agentv_stream.errors import EXIT_IO
+
+        say(f"the current folder cannot be used: {error.strerror}")
+        sys.exit(EXIT_IO)
     first = sys.argv[1] if len(sys.argv) > 1 else ""
     if first not in COMMANDS:
         tell_what_is_missing(first)

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from agentv_stages.payload import told_path
 from agentv_stages.times import iso
 from agentv_stages.visible import padded, visible
 from agentv_stream.errors import UsageError
@@ -68,16 +69,16 @@ def cursor_lines(state: Path | None, as_json: bool) -> str:
 def _facts(row: SessionRow, consumers: dict[int, str]) -> dict[str, Any]:
     return {
         "id": row.id,
-        "consumer": consumers.get(row.id, ""),
+        "consumer": told_path(consumers.get(row.id, "")),
         "session_id": row.native,
         "provider": row.provider,
         "dialect": row.dialect,
-        "path": row.main,
+        "path": told_path(row.main),
         "settled": row.settled,
         "committed_at": iso(row.committed_ms),
         "inputs": [
             {
-                "path": one.path,
+                "path": told_path(one.path),
                 "state": one.state,
                 "generation": one.generation,
                 "offset": one.mark.offset,
@@ -101,6 +102,8 @@ def cursor_details(state: Path | None, name: str) -> str:
         for row in _find(store, name):
             whole = store.load(row.id) or row
             facts = _facts(whole, store.consumers())
+            if whole.outputs is not None:
+                whole.outputs.folder = told_path(whole.outputs.folder)
             facts["outputs"] = msgspec.to_builtins(whole.outputs)
             facts["state_bytes"] = len(whole.state or b"")
             facts["state"] = msgspec.json.decode(whole.state) if whole.state else None

@@ -4,15 +4,15 @@ A sub-agent's file belongs to the session that started it, at any depth. A log t
 plain and compressed) is one session. Of every file only the header is read, and of an unchanged one not even that.
 """
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agentv_stages.payload import told_path
 from agentv_stages.providers import get_provider
 from agentv_stages.times import iso
 from agentv_stream.discovery.header import Header, HeaderCache, header_json, read_header
-from agentv_stream.discovery.places import Found, Root, logical_name, stores, walk
+from agentv_stream.discovery.places import Found, Root, expanded, logical_name, own_folder, stores, walk
 from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.files import is_folder
 from agentv_stream.folder import LocalFolder
@@ -43,12 +43,12 @@ class Session:
     def to_json(self) -> dict[str, object]:
         return {
             **header_json(self.header),
-            "session_id": self.id,
+            "session_id": told_path(self.id),
             "updated_at": iso(self.updated_ms),
             "size_bytes": self.size,
-            "path": self.path,
-            "subagents": self.subagents,
-            "copies": self.copies,
+            "path": told_path(self.path),
+            "subagents": [told_path(path) for path in self.subagents],
+            "copies": [told_path(path) for path in self.copies],
         }
 
 
@@ -76,10 +76,10 @@ class RememberingFolder(LocalFolder):
         return known
 
 
-def cache_file() -> Path:
-    """Where headers are kept between runs."""
-    home = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
-    return Path(home) / "agentv-stream" / "headers.json"
+def cache_file() -> Path | None:
+    """Where headers are kept between runs; None where there is no home folder."""
+    home = own_folder("XDG_CACHE_HOME", "~/.cache")
+    return home / "agentv-stream" / "headers.json" if home is not None else None
 
 
 def find_sessions(
@@ -223,7 +223,7 @@ def in_project(session: Session, project: str) -> bool:
         return False
     if "/" not in project and project not in (".", "..", "~"):
         return Path(cwd).name == project
-    wanted = str(Path(project).expanduser().absolute().resolve())
+    wanted = str(expanded(project).absolute().resolve())
     return cwd == wanted or cwd.startswith(wanted.rstrip("/") + "/")
 
 

@@ -18,6 +18,7 @@ from agentv_stages.decode import Decode
 from agentv_stages.detect import Detector, UnknownFormat
 from agentv_stages.event import MAIN, SessionInfo, Summary, UserText
 from agentv_stages.lines import LineReader
+from agentv_stages.payload import told_path
 from agentv_stages.provider import DecodeContext, Provider
 from agentv_stages.times import iso
 from agentv_stream.errors import AgentvStreamError
@@ -190,7 +191,7 @@ class HeaderCache:
 
         if self._file is None or not self._changed:
             return
-        entries = {path: entry for path, entry in self._entries.items() if path in paths}
+        entries = {p: e for p, e in self._entries.items() if p in paths and told_path(p) == p}  # JSON holds UTF-8
         try:
             publish_now(self._file, msgspec.json.encode(entries))
         except AgentvStreamError:

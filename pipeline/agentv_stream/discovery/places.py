@@ -110,7 +110,7 @@ def _parts(text: str) -> tuple[str | None, str]:
 def _named(text: str, provider: str | None) -> list[Root]:
     """What `PATH` or `PROVIDER=PATH` means: a folder's logs, and the stores that lie in it; or one store."""
     name, path = _parts(text)
-    at = Path(path).expanduser().absolute()
+    at = expanded(path).absolute()
     place = str(at)
     if is_database(place):
         return [Root(str(at.parent), get_provider("opencode"), (at.name,), database=True)]
@@ -124,7 +124,7 @@ def _named(text: str, provider: str | None) -> list[Root]:
 
 
 def _places(root: LogRoot, environment: Mapping[str, str]) -> list[str]:
-    home = environment.get("HOME") or str(Path("~").expanduser())
+    home = environment.get("HOME") or str(expanded("~"))
     value = environment.get(root.variable) if root.variable else None
     if value:
         return [str(Path(_home(part.strip(), home)) / root.below) for part in value.split(",") if part.strip()]
@@ -132,6 +132,22 @@ def _places(root: LogRoot, environment: Mapping[str, str]) -> list[str]:
     # Some providers write the default with what lies below it, some without, some with a part of it.
     shared = next(n for n in range(len(below), -1, -1) if not n or place.parts[-n:] == below[:n])
     return [str(place.joinpath(*below[shared:]))]
+
+
+def expanded(path: str) -> Path:
+    """The path with `~` replaced; as it is where nobody knows a home folder (a user that no system knows, no HOME)."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)
+
+
+def own_folder(variable: str, default: str) -> Path | None:
+    """A folder for files of our own; None where no home folder is known. A relative one counts not (XDG's rule)."""
+    place = expanded(os.environ.get(variable) or default)
+    if not place.is_absolute():
+        place = expanded(default)
+    return place if place.is_absolute() else None
 
 
 def _home(path: str, home: str) -> str:

@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from agentv_stream.discovery.places import own_folder
 from agentv_stream.errors import AgentvStreamError
 from agentv_stream.naming import prepare_folder
 
@@ -39,6 +40,7 @@ CREATE TABLE IF NOT EXISTS gone(session INTEGER PRIMARY KEY, since_ms INTEGER NO
 CREATE TABLE IF NOT EXISTS kept(
   path TEXT PRIMARY KEY, consumer TEXT NOT NULL, device TEXT NOT NULL, inode TEXT NOT NULL) WITHOUT ROWID;
 """
+_BYTES = "\x01bytes:"
 _FROM_1 = "ALTER TABLE input ADD COLUMN repeating INTEGER NOT NULL DEFAULT 0"
 
 
@@ -47,12 +49,14 @@ class CursorError(AgentvStreamError):
 
 
 def state_folder() -> Path:
-    """Where cursors lie if nobody says otherwise."""
+    """Where cursors lie if nobody says otherwise. Raises: CursorError where no home folder is known."""
     own = os.environ.get("AGENTV_STREAM_STATE")
     if own:
         return Path(own)
-    home = os.environ.get("XDG_STATE_HOME") or str(Path("~/.local/state").expanduser())
-    return Path(home) / "agentv-stream"
+    home = own_folder("XDG_STATE_HOME", "~/.local/state")
+    if home is None:
+        raise CursorError("no home folder is known for the cursors; --state says where they lie")
+    return home / "agentv-stream"
 
 
 class CursorDatabase:
@@ -111,14 +115,16 @@ class CursorDatabase:
     def ask(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """The rows that a statement gives; none for one that writes."""
         try:
-            return self._db.execute(query, values).fetchall()
+            written = [written_text(value) if isinstance(value, str) else value for value in values]
+            return [tuple(map(_read, row)) for row in self._db.execute(query, written)]
         except sqlite3.Error as error:
             raise self._error(error) from error
 
     def each(self, statement: str, rows: Iterable[tuple[object, ...]]) -> None:
         """One statement for many rows of values."""
         try:
-            self._db.executemany(statement, rows)
+            written = (tuple(written_text(one) if isinstance(one, str) else one for one in row) for row in rows)
+            self._db.executemany(statement, written)
         except sqlite3.Error as error:
             raise self._error(error) from error
 
@@ -133,12 +139,30 @@ class CursorDatabase:
         return CursorError(f"cannot use the cursors in {self.path}: {error}")
 
 
+def written_text(text: str) -> str:
+    """A text as it stands in the database: a name that is no UTF-8, which SQLite cannot hold, by its bytes."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return _BYTES + os.fsencode(text).hex()
+    return text
+
+
+def read_text(text: str) -> str:
+    """What `written_text` was given."""
+    return os.fsdecode(bytes.fromhex(text.removeprefix(_BYTES))) if text.startswith(_BYTES) else text
+
+
+def _read(value: Any) -> Any:
+    return read_text(value) if isinstance(value, str) else value
+
+
 def _take_lock(folder: Path, consumer: str) -> int:
     """Its descriptor. Two followers of one consumer would write into each other's outputs. Raises: CursorError."""
     import fcntl
     from hashlib import sha256
 
-    name = sha256(consumer.encode()).hexdigest()[:16]
+    name = sha256(consumer.encode(errors="surrogateescape")).hexdigest()[:16]
     lock = os.open(folder / f"{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

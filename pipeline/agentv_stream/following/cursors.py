@@ -13,10 +13,11 @@ import msgspec
 import zstandard
 from msgspec import Struct, field
 
+from agentv_stages.payload import told_path
 from agentv_stages.provider import DecodeContext
 from agentv_stream.discovery.places import Signature
 from agentv_stream.following.claims import Claims
-from agentv_stream.following.cursor_database import CursorDatabase, CursorError
+from agentv_stream.following.cursor_database import CursorDatabase, CursorError, read_text, written_text
 from agentv_stream.following.follow_outputs import OutputState
 from agentv_stream.following.growing import Mark
 from agentv_stream.following.merged import MergedState
@@ -103,7 +104,7 @@ class CursorStore:
         """
         ask = self.database.ask
         state = None if row.state is None else _compress.compress(row.state)
-        outputs = None if row.outputs is None else msgspec.json.encode(row.outputs)
+        outputs = None if row.outputs is None else _outputs_json(row.outputs)
         merged = None if row.merged is None else msgspec.json.encode(row.merged)
         ask(
             "INSERT OR REPLACE INTO session VALUES(?,?,?,?,?,?,?,?,?,?,?,?)",
@@ -182,8 +183,15 @@ class CursorStore:
         return CursorError(f"cannot read the cursors in {self.database.path}: {error}")
 
 
+def _outputs_json(outputs: OutputState) -> bytes:
+    folder = written_text(outputs.folder)
+    return msgspec.json.encode(outputs if folder == outputs.folder else msgspec.structs.replace(outputs, folder=folder))
+
+
 def _session_row(r: Sequence[Any]) -> SessionRow:
     outputs = None if r[8] is None else msgspec.json.decode(r[8], type=OutputState)
+    if outputs is not None:
+        outputs.folder = read_text(outputs.folder)
     return SessionRow(r[0], r[1], r[2], r[3], r[4], bool(r[5]), r[6], r[7] or 0, None, outputs)
 
 
@@ -207,7 +215,7 @@ def _input_row(r: tuple[object, ...]) -> InputRow:
     sign = None if r[5] is None else Signature(int(str(r[5])), int(str(r[6])), _int(r[7]), _int(r[8]), _int(r[9]))
     mark = Mark(_int(r[10]), _int(r[11]), _bytes(r[13]), _int(r[14]), _bytes(r[15]), _int(r[16]))
     path = str(r[2])
-    context = DecodeContext(path, str(r[17]), _text(r[18]), _text(r[19]))
+    context = DecodeContext(told_path(path), str(r[17]), _text(r[18]), _text(r[19]))
     return InputRow(path, str(r[3]), _int(r[4]), sign, mark, _int(r[12]), context, bool(r[20]))
 
 

@@ -13,6 +13,7 @@ from msgspec import Struct, field
 from agentv_stages.batch import Batch
 from agentv_stages.fault import Fault
 from agentv_stages.message import Message
+from agentv_stages.payload import told_path
 from agentv_stages.result import Observer, Outputs
 from agentv_stages.sinks import dead_letters, raw_log
 from agentv_stages.sinks.summary_log import SummaryLog, SummaryState
@@ -182,11 +183,11 @@ class FollowOutputs:
             patched = patch(members)
             if patched is not None and self._rows.rows:
                 self._transcript.write_at(*patched)
-            outputs = Outputs(transcript=str(self._transcript.path))
+            outputs = Outputs(transcript=told_path(str(self._transcript.path)))
             if self._stream_log != "false":
-                outputs.stream_log = str(self._log.path)
+                outputs.stream_log = told_path(str(self._log.path))
             if self._letters.path.exists():
-                outputs.dead_letters = str(self._letters.path)
+                outputs.dead_letters = told_path(str(self._letters.path))
             if self._result:
                 result = observer.result(left, outputs)
                 if verdicts:

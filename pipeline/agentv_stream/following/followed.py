@@ -8,10 +8,11 @@ is rewritten whole) is read anew from its beginning, its outputs made again.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agentv_stages.batch import Batch
 from agentv_stages.detect import Detector, UnknownFormat
+from agentv_stages.payload import told_path
 from agentv_stages.provider import DecodeContext, Dialect, Folder, Provider
 from agentv_stages.trajectory import Case
 from agentv_stream.files import CHUNK_BYTES
@@ -38,6 +39,11 @@ class Input:
     @property
     def path(self) -> str:
         return self.file.path
+
+    @property
+    def told(self) -> str:
+        """Its path as the stages and the outputs know it."""
+        return told_path(self.file.path)
 
 
 @dataclass
@@ -99,10 +105,13 @@ class Followed:
 
     def add(self, path: str, context: DecodeContext | None = None) -> Input:
         """Takes a file along."""
-        one = Input(self.log(path), context or DecodeContext(path))
+        context = context or DecodeContext(path)
+        if not path.isascii():  # the name may be no UTF-8, which no JSON can hold
+            context = replace(context, file=told_path(path), stream=told_path(context.stream))
+        one = Input(self.log(path), context)
         self.inputs.append(one)
         if self.chain is not None:
-            self.chain.open(path, one.context)
+            self.chain.open(one.told, one.context)
         return one
 
     def log(self, path: str, mark: Mark | None = None) -> GrowingFile:
@@ -117,9 +126,9 @@ class Followed:
         one.generation = 1
         if self.chain is not None:  # it continues what another file began
             before = next((i for i in reversed(self.inputs[:-1]) if i.context.stream == one.context.stream), None)
-            decoder = self.chain.decoders.get(before.path) if before is not None else None
+            decoder = self.chain.decoders.get(before.told) if before is not None else None
             if decoder is not None:
-                self.chain.decoders[path] = decoder
+                self.chain.decoders[one.told] = decoder
         self.dirty = True
         return one
 
@@ -179,7 +188,7 @@ class Followed:
 
     def take(self, one: Input, batch: Batch) -> None:
         """Works off the records of one file. Raises: SinkError, OSError."""
-        batch.file = one.path
+        batch.file = one.told
         others = [other.repeated for other in self.inputs if other is not one]
         self.seen.keep_new(batch, one.repeated, others)
         self._hand_on(one, batch)
@@ -212,14 +221,14 @@ class Followed:
         """The dialect is known."""
         chain = self.chain = FollowChain(provider, dialect, self.makes.watch, self.makes.cases, self.makes.specs)
         for one in self.inputs:
-            chain.open(one.path, one.context)
+            chain.open(one.told, one.context)
         return chain
 
     def _push(self, batch: Batch) -> None:
         chain = self.chain
         assert chain is not None
         chain.push(batch)
-        one = next((i for i in self.inputs if i.path == batch.file), None)
+        one = next((i for i in self.inputs if i.told == batch.file), None)
         if one is not None and batch.end <= one.mute_until:
             if self.merged is not None:
                 self.merged.pass_over(batch, chain.observer)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+from agentv_stages.payload import told_path
 from agentv_stream.discovery.header import first_bytes, read_header
 from agentv_stream.discovery.places import Found, logical_name, signature_of
 from agentv_stream.errors import AgentvStreamError
@@ -189,8 +190,8 @@ class Rotation:
         entry = self._entries.pop(old, None)
         self._files.close(one.file)
         if session.chain is not None:
-            session.chain.rename(old, path)
-        one.file.path = one.file.reader.file = path
+            session.chain.rename(told_path(old), told_path(path))
+        one.file.path, one.file.reader.file = path, told_path(path)
         if session.main == old:
             session.main = path
         if entry is not None:

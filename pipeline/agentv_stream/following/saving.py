@@ -95,6 +95,6 @@ def restore(session: Followed, row: SessionRow) -> None:
     session.detector = None
     if row.state is not None:
         chain.decoders.clear()
-        chain.restore(row.state, {one.path: one.context for one in session.inputs})
+        chain.restore(row.state, {one.told: one.context for one in session.inputs})
         for one in session.inputs:
-            chain.open(one.path, one.context)
+            chain.open(one.told, one.context)

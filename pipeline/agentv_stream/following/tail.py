@@ -167,6 +167,12 @@ async def _watch(follower: Follower, running: Running, wake: _Wake, say: Say, ov
         async for changes in changed:
             wake.paths.update(path for _, path in changes)
             wake.set()
-    except (OSError, RuntimeError) as error:  # no inotify watches left, a file system without them
+    except* (OSError, RuntimeError, UnicodeError) as errors:  # no inotify watches left, a file system without them
+        error = _first(errors)  # pyright: ignore[reportUnknownArgumentType] - as it narrows a group
         running.watching = f"degraded: {error}"
         say("watching failed, polling goes on", error=str(error))
+
+
+def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    one = errors.exceptions[0]
+    return _first(one) if isinstance(one, BaseExceptionGroup) else one
