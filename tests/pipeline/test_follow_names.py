@@ -62,7 +62,7 @@ def test_it_is_shown_by_every_command_and_outputs_may_lie_in_such_a_folder(tmp_p
         )
         assert done.returncode == 0, done.stderr
     (result,) = (tmp_path / out).glob("*.result.json")
-    assert json.loads(result.read_bytes())["session_id"] == NAME
+    assert "\\udcff" in json.loads(result.read_bytes())["outputs"]["transcript"]
     listed = agentv(tmp_path, "cursors", "list", "--state", state)
     assert (listed.returncode, listed.stdout.count(b"\n")) == (0, 1)
     for arguments in (

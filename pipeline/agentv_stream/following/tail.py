@@ -168,11 +168,13 @@ async def _watch(follower: Follower, running: Running, wake: _Wake, say: Say, ov
             wake.paths.update(path for _, path in changes)
             wake.set()
     except* (OSError, RuntimeError, UnicodeError) as errors:  # no inotify watches left, a file system without them
-        error = _first(errors)  # pyright: ignore[reportUnknownArgumentType] - as it narrows a group
+        error = _first(errors)
         running.watching = f"degraded: {error}"
         say("watching failed, polling goes on", error=str(error))
 
 
-def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    one = errors.exceptions[0]
-    return _first(one) if isinstance(one, BaseExceptionGroup) else one
+def _first(error: Any) -> Any:
+    """What is in a group of groups."""
+    while hasattr(error, "exceptions"):
+        error = error.exceptions[0]
+    return error
