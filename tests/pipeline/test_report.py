@@ -308,3 +308,47 @@ def test_a_log_in_the_place_of_a_result_is_told_with_what_makes_one() -> None:
     log = Path(__file__).parents[2] / "examples" / "claude.jsonl"
     with pytest.raises(SourceError, match=r"is a log, no result; `agentv-stream consume .* --stats FILE` makes one"):
         compare([log])
+
+
+@pytest.mark.parametrize("figure", [10**400, 1e300, -5, True, "7"])
+def test_a_figure_that_no_run_can_come_to_is_none(tmp_path: Path, figure: Any) -> None:
+    own(tmp_path, "t", "a", 1, cost_usd=figure, tokens={"input": figure})
+    own(tmp_path, "t", "a", 2)
+    comparison = compare([tmp_path])
+    assert (comparison.runs[0].cost_usd, comparison.runs[0].input) == (None, None)
+    assert "0.5000" in markdown(comparison) and "nan" not in html(comparison)
+
+
+@pytest.mark.parametrize("tools", [None, [1], "x", {"Read": "many"}])
+def test_calls_that_nobody_counted_are_not_0(tmp_path: Path, tools: Any) -> None:
+    assert one(own(tmp_path, "t", "a", 1, tool_use_summary={"by_tool": tools})).tool_calls is None
+    assert one(old(tmp_path, "t", "b", 1, tool_use_summary={"by_tool": tools})).tool_calls is None
+    assert one(own(tmp_path, "t", "a", 2, tool_use_summary={"by_tool": {}})).tool_calls == 0
+
+
+def test_what_is_no_verdict_fails_no_run(tmp_path: Path) -> None:
+    assert one(own(tmp_path, "t", "a", 1, verdicts=[None, {"verdict": None}, {"verdict": ["pass"]}])).passed is None
+    assert one(own(tmp_path, "t", "a", 2, verdicts=[None, {"verdict": "pass"}])).passed is True
+
+
+def test_a_task_or_approach_that_is_no_name_makes_no_result(tmp_path: Path) -> None:
+    path = old(tmp_path, "t", "a", 1)
+    for key in ("task_id", "approach"):
+        value = {**json.loads(path.read_bytes()), key: {"a": 1}}
+        path.write_text(json.dumps(value), encoding="utf-8")
+        assert read_run(path) is None
+
+
+def test_the_page_names_rows_and_columns_and_tells_the_tools(tmp_path: Path) -> None:
+    own(tmp_path, "a task with a name of its own", "base", 1)
+    page = html(compare([tmp_path]))
+    assert '<th scope="col">base</th>' in page
+    assert '<th scope="row">Avg Tool Calls</th>' in page
+    assert '<th scope="row" class="long">a task with a name of its own</th>' in page
+    assert 'aria-label="Tasks"' in page and "5.0 (Read 5.0)" in page
+
+
+def one(path: Path) -> Run:
+    run = read_run(path)
+    assert run is not None
+    return run

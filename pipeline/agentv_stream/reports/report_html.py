@@ -9,19 +9,25 @@ from html import escape as html_escape
 from agentv_stages.visible import visible
 from agentv_stream.reports.report import Comparison, Difference, Metric, mean
 from agentv_stream.reports.report_runs import Run
-from agentv_stream.reports.report_text import ABOUT_DIFFERENCES, HISTORICAL, interval, shown
+from agentv_stream.reports.report_text import ABOUT_DIFFERENCES, HISTORICAL, interval, shown, tools_used
 
 STYLE = """
+:root{color-scheme:light dark}
 body{font:15px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem;color:#1c2733;background:#fff}
 table{border-collapse:collapse;margin:.5rem 0 1.5rem;font-variant-numeric:tabular-nums}
 th,td{padding:.25rem .7rem;border-bottom:1px solid #d5dce3;text-align:right;vertical-align:top}
-th:first-child,td:first-child{text-align:left}thead th{border-bottom:2px solid #8895a3}
-figure{display:inline-block;margin:0 1.5rem 1rem 0}figcaption{font-size:.85rem;color:#46525e}
+th:first-child{text-align:left}tbody th{font-weight:400}thead th,thead td{border-bottom:2px solid #8895a3}
+td,tbody th{white-space:nowrap}.long{white-space:normal;overflow-wrap:anywhere;min-width:10rem;max-width:18rem}
+tr>:first-child{position:sticky;left:0;background:#fff}
+figure{display:inline-block;margin:0 1.5rem 1rem 0;max-width:100%}svg{max-width:100%;height:auto}
+h1,h2,p,li{overflow-wrap:anywhere}figcaption{font-size:.85rem;color:#46525e}
 svg text{font:11px system-ui,sans-serif;fill:#46525e}.scroll{overflow-x:auto}
 @media(prefers-color-scheme:dark){body{background:#14191f;color:#dfe6ec}th,td{border-color:#33404c}
+tr>:first-child{background:#14191f}svg circle,svg path{filter:brightness(1.5)}
 svg text,figcaption{fill:#aab6c1;color:#aab6c1}}
 """
 COLOURS = ("#3268a8", "#c2571a", "#2f7d4f", "#8a3f8f", "#8a6d1a", "#a33a4a")
+LONG_CELL = 24
 WIDTH = 420
 LEFT = 150
 ROW = 26
@@ -44,7 +50,7 @@ def html(comparison: Comparison, generated: str | None = None) -> str:
     about = f"{len(comparison.runs)} runs, {len(comparison.approaches)} approaches, {len(comparison.tasks)} tasks"
     parts.append(f"<p>{about}{f', generated {esc(generated)}' if generated else ''}.</p>")
     parts.append("<h2>Approaches</h2>")
-    parts.append(_table(_summary(comparison)))
+    parts.append(_table(_summary(comparison), "Approaches"))
     parts.append("<h2>Runs</h2><div>")
     parts += [plot for metric in comparison.metrics if (plot := strip_plot(comparison, metric))]
     parts.append("</div>")
@@ -56,12 +62,12 @@ def html(comparison: Comparison, generated: str | None = None) -> str:
             if found:
                 parts.append(difference_plot(metric, found))
         parts.append("</div>")
-        parts.append(_table(_differences(comparison)))
+        parts.append(_table(_differences(comparison), "Differences"))
     parts.append("<h2>Tasks</h2>")
-    parts.append(_table(_tasks(comparison)))
+    parts.append(_table(_tasks(comparison), "Tasks"))
     old = _historical(comparison.runs)
     if len(old) > 1:
-        parts += ["<h2>Historical figures</h2>", f"<p>{esc(HISTORICAL, 2000)}</p>", _table(old)]
+        parts += ["<h2>Historical figures</h2>", f"<p>{esc(HISTORICAL, 2000)}</p>", _table(old, "Historical figures")]
     for title, lines in (
         ("Set apart", [f"{path}: {reason}" for path, reason in comparison.apart]),
         ("Warnings", comparison.warnings),
@@ -73,11 +79,20 @@ def html(comparison: Comparison, generated: str | None = None) -> str:
     return "\n".join(parts)
 
 
-def _table(rows: Sequence[Sequence[str]]) -> str:
-    """Rows of plain texts, the first one the head."""
-    head = "".join(f"<th>{esc(cell)}</th>" for cell in rows[0])
-    body = "".join("<tr>" + "".join(f"<td>{esc(cell)}</td>" for cell in row) + "</tr>" for row in rows[1:])
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+def _table(rows: Sequence[Sequence[str]], label: str) -> str:
+    """Rows of plain texts, the first one the head; each row is named by its first cell, the table by `label`."""
+    head = "".join(_cell(cell, "col") if cell else "<td></td>" for cell in rows[0])
+    body = "".join("<tr>" + _cell(row[0], "row") + "".join(map(_cell, row[1:])) + "</tr>" for row in rows[1:])
+    # A part that scrolls is reached by the keyboard, too, and tells what it is.
+    around = f'<div class="scroll" role="region" tabindex="0" aria-label="{esc(label)}">'
+    return f"{around}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+
+
+def _cell(text: str, names: str = "") -> str:
+    """One cell; with `names` the head of its `row` or `col`. Long texts may break anywhere, figures never do."""
+    tag, scope = ("th", f' scope="{names}"') if names else ("td", "")
+    long = ' class="long"' if len(text) > LONG_CELL else ""
+    return f"<{tag}{scope}{long}>{esc(text)}</{tag}>"
 
 
 def _summary(comparison: Comparison) -> list[list[str]]:
@@ -106,8 +121,7 @@ def _tasks(comparison: Comparison) -> list[list[str]]:
             runs = comparison.of(approach, task)
             if runs:
                 figures = [shown(m, mean(map(m.value, runs))) for m in metrics]
-                calls = mean(run.tool_calls for run in runs)
-                rows.append([task, approach, str(len(runs)), *figures, "" if calls is None else f"{calls:.1f}"])
+                rows.append([task, approach, str(len(runs)), *figures, tools_used(runs)])
     return rows
 
 
@@ -183,5 +197,5 @@ def _figure(metric: Metric, marks: Sequence[str], height: int, low: float, high:
     label = esc(metric.title)
     inner = "".join((*marks, *axis))
     size = f'width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}"'
-    drawn = f'<svg {size} role="img" aria-label="{label}">{inner}</svg>'
+    drawn = f'<svg {size} role="img" aria-label="{label}; the figures stand in the tables">{inner}</svg>'
     return f"<figure><figcaption>{label}</figcaption>{drawn}</figure>"

@@ -12,6 +12,7 @@ from agentv_stream.files import is_file, is_folder
 from agentv_stream.summary import summarize
 
 MOST_BYTES = 256 * 1024 * 1024
+MOST_FIGURE = 1e15
 OURS = ("agentv_stream.result.", "agentv_stream.output.")
 NO_RUN = frozenset(("workspace_error", "bobbin_setup_error"))
 
@@ -77,7 +78,7 @@ def read_run(path: Path, streams: bool = True) -> Run | None:
     schema = value.get("schema_version")
     if isinstance(schema, str) and schema.startswith(OURS):
         return _own(path, value)
-    if "approach" in value and "task_id" in value:
+    if _text(value.get("approach")) and _text(value.get("task_id")):
         return _bobbin(path, value, streams)
     return None
 
@@ -98,7 +99,7 @@ def _own(path: Path, value: Mapping[str, Any]) -> Run:
     run.duration_s = milliseconds / 1000 if milliseconds is not None else _number(ran.get("duration_seconds"))
     verdicts: Any = value.get("verdicts")
     if is_list(verdicts):
-        told = [v.get("verdict") for v in verdicts if is_object(v) and v.get("verdict") != "skipped"]
+        told = [v["verdict"] for v in verdicts if is_object(v) and v.get("verdict") in ("pass", "fail")]
         run.passed = all(v == "pass" for v in told) if told else None
     _summary(run, value.get("tool_use_summary"))
     if run.tool_calls is None:
@@ -114,7 +115,7 @@ def _summary(run: Run, summary: Any) -> None:
         return
     run.by_tool = {str(k): int(v) for k, v in _table(summary.get("by_tool")).items() if _number(v) is not None}
     total = _number(summary.get("total_tool_calls"))
-    run.tool_calls = total if total is not None else float(sum(run.by_tool.values()))
+    run.tool_calls = total if total is not None else _sum_of(summary)
     outcomes: Any = summary.get("by_outcome")
     if is_object(outcomes):
         run.tool_errors = sum(_number(outcomes.get(name)) or 0 for name in ("error", "denied", "cancelled"))
@@ -146,7 +147,7 @@ def _bobbin(path: Path, value: Mapping[str, Any], streams: bool) -> Run:
     stored: Any = value.get("tool_use_summary")
     if is_object(stored):
         run.by_tool = {str(k): int(v) for k, v in _table(stored.get("by_tool")).items() if _number(v) is not None}
-        run.tool_calls = float(sum(run.by_tool.values()))
+        run.tool_calls = _sum_of(stored)
         commands: Any = stored.get("bobbin_commands")
         run.historical = {
             "tool_calls": run.tool_calls,
@@ -193,13 +194,24 @@ def _serving_model(value: Mapping[str, Any], usage: Mapping[str, Any]) -> str | 
     return "+".join(names) or None
 
 
+def _sum_of(summary: Mapping[str, Any]) -> float | None:
+    """The calls of `by_tool`; None where it is not there or holds something else: that is no 0."""
+    table: Any = summary.get("by_tool")
+    if not is_object(table):
+        return None
+    figures = [_number(value) for value in table.values()]
+    known = [figure for figure in figures if figure is not None]
+    return float(sum(known)) if len(known) == len(figures) else None
+
+
 def _table(value: Any) -> Mapping[str, Any]:
     """A mapping, or an empty one in place of what is none (old results hold null there)."""
     return value if is_object(value) else {}
 
 
 def _number(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+    """A figure; None for what is none, and for what no run can come to: a damaged file must not spoil all means."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_FIGURE:
         return None
     return value
 

@@ -116,12 +116,12 @@ def task_rows(comparison: Comparison) -> list[list[str]]:
             runs = comparison.of(approach, task)
             if runs:
                 figures = [shown(m, mean(map(m.value, runs))) for m in metrics]
-                rows.append([escape(task), escape(approach), str(len(runs)), *figures, tools_cell(runs)])
+                rows.append([escape(task), escape(approach), str(len(runs)), *figures, escape(tools_used(runs))])
     return rows
 
 
-def tools_cell(runs: Sequence[Run]) -> str:
-    """The mean number of tool calls and the three most used tools."""
+def tools_used(runs: Sequence[Run]) -> str:
+    """The mean number of tool calls and the three most used tools, as plain text."""
     calls = mean(run.tool_calls for run in runs)
     if calls is None:
         return ""
@@ -131,7 +131,7 @@ def tools_cell(runs: Sequence[Run]) -> str:
             sums[name] = sums.get(name, 0) + number
     first = sorted(sums.items(), key=lambda item: (-item[1], item[0]))[:3]
     known = sum(run.tool_calls is not None for run in runs)
-    most = ", ".join(f"{escape(visible(name, 30))} {number / known:.1f}" for name, number in first)
+    most = ", ".join(f"{visible(name, 30)} {number / known:.1f}" for name, number in first)
     return f"{calls:.1f}" + (f" ({most})" if most else "")
 
 
