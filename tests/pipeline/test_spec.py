@@ -352,3 +352,19 @@ def test_a_log_in_the_place_of_the_spec_is_told_as_one(name: str) -> None:
     """`check LOG SPEC` complained about the fields of a case in the log's first line."""
     with pytest.raises(SpecError, match=rf"{name} is a log \({name.split('.')[0]}-.*no spec; the spec stands first"):
         load_spec(EXAMPLES / name)
+
+
+@pytest.mark.parametrize(
+    ("rule", "warning"),
+    [
+        ("{mode: exact}", "exact: it expects no call, so it always passes"),
+        ("{mode: any_order, minimums: {}}", "any_order: it expects no call, so it always passes"),
+        ("{mode: in_order, minimums: {Read: 1}}", "in_order: minimums are read in the mode any_order only"),
+        ("{mode: subset}", None),
+        ("{mode: any_order, expected: [Read]}", None),
+    ],
+)
+def test_a_trajectory_that_expects_nothing_is_a_warning(tmp_path: Path, rule: str, warning: str | None) -> None:
+    loaded = spec(tmp_path, HEAD + f"      - {rule.replace('{', '{type: tool-trajectory, ', 1)}\n")
+    told = [text.removeprefix(str(tmp_path) + "/") for text in loaded.warnings]
+    assert told == ([] if warning is None else [f"s.yaml:4: tool-trajectory {warning}"])

@@ -152,3 +152,11 @@ def test_a_used_skill_violates_not_skill_used_for_good() -> None:
 def test_bad_values_are_refused(value: Any) -> None:
     with pytest.raises(ConfigError):
         evaluator_of({"type": "skill-used", "value": value})
+
+
+@pytest.mark.parametrize("name", ["données", "my skill", "データ"])
+def test_a_skill_may_have_any_name_that_a_folder_can_have(name: str) -> None:
+    events = trace_of([("Read", {"file_path": f"/home/u/skills/{name}/SKILL.md"})])
+    assert score({"type": "skill-trigger", "skill": name}, events) == (1, True)
+    assert score({"type": "skill-used", "value": name}, events) == (1, True)
+    assert score({"type": "skill-used", "value": name[:2]}, events) == (0, False)

@@ -346,3 +346,14 @@ def test_a_long_trace_leaves_no_calls_in_the_state() -> None:
             evaluator.push(event)
         sizes.append(len(msgspec.json.encode(evaluator.snapshot())))
     assert sizes[1] < sizes[0] * 1.2
+
+
+def test_negating_what_is_broken_whatever_its_score_gives_1() -> None:
+    config = {**traj("exact", ["a"]), "negate": True}
+    assert score(config, trace_of(["a", "b"])) == (1, True)
+    assert score(config, trace_of(["a"])) == (0, False)
+    case = Case("c", [evaluator_of(config)])
+    for event in trace_of(["a", "b"]):
+        case.push(event)
+    case.flush()
+    assert case.result().verdict == "pass"

@@ -116,9 +116,28 @@ class _Loader:
                 raise SpecError(f"{place}: two cases are called {case.id!r}; the other one is {seen[case.id]}")
             seen[case.id] = place
             case.build()
+            self._warn_of_nothing(case)
         if not self.spec.cases:
             raise SpecError(f"{self.spec.path}:1: the spec has no cases")
         return self.spec
+
+    def _warn_of_nothing(self, case: SpecCase) -> None:
+        """Warns of trajectories that expect nothing, and of fields that their mode does not read."""
+        for item in case.items:
+            config, mode = item.config, item.config.get("mode")
+            if config["type"] != "tool-trajectory":
+                continue
+            wishes = config.get("expected") or (mode == "any_order" and config.get("minimums"))
+            text = None
+            if mode != "any_order" and config.get("minimums"):
+                text = "minimums are read in the mode any_order only"
+            elif not wishes and mode != "subset":
+                text = "it expects no call, so it always passes"
+            if text is not None:
+                place = f"{item.document.path}:{item.document.line(item.at)}"
+                warning = f"{place}: tool-trajectory {mode}: {text}"
+                if warning not in self.spec.warnings:
+                    self.spec.warnings.append(warning)
 
     # --- cases
 

@@ -135,9 +135,14 @@ class Evaluator:
         return (self.decided,)
 
     def score_bounds(self) -> Bounds:
-        """Between which scores it can still end, `negate` applied."""
+        """Between which scores it can still end, `negate` applied.
+
+        What is broken whatever its score is 1 when negated: else the case would fail by an evaluator that passes.
+        """
         low, high = self.rule.bounds()
-        return Bounds(1.0 - high, 1.0 - low) if self.terms.negate else Bounds(low, high)
+        if not self.terms.negate:
+            return Bounds(low, high)
+        return Bounds(1.0, 1.0) if self.rule.broken() else Bounds(1.0 - high, 1.0 - low)
 
     def result(self) -> Result:
         """The outcome; before the flush it tells how things stand, with what is open as a failure."""

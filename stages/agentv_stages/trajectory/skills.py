@@ -22,7 +22,8 @@ from agentv_stages.trajectory.verdict import MAX_EVIDENCE, Bounds, Evidence, Pro
 MOST_WAITING = 10_000
 MOST_NAMES = 1_000
 
-SKILL_PATH = re.compile(r"(?:^|[/\\\s\"'=:(])skills[/\\]+([A-Za-z0-9._:-]+)[/\\]")
+IN_PATH = re.compile(r"(?:^|[/\\])skills[/\\]+([^/\\]+)[/\\]")
+IN_COMMAND = re.compile(r"(?:^|[/\\\s\"'=:(])skills[/\\]+([^/\\\s\"'`$;&|<>(){}*?]+)[/\\]")
 SKILL_FILE = re.compile(r"skills/+([A-Za-z0-9._:-]+)/+SKILL\.md")
 READING = frozenset(("read", "search"))
 
@@ -41,9 +42,9 @@ def loads(call: ToolCall) -> list[str]:
     if call.tool == "Read" or (call.kind == "read" and call.command is None):
         texts.extend(call.files)
         texts.append(string_member(arguments_of(call), "file_path", "path", "filePath"))
+    found = [m.group(1) for text in texts for m in IN_PATH.finditer(text)]
     if call.command is not None and call.kind in READING:
-        texts.append(call.command)
-    found = (m.group(1) for text in texts for m in SKILL_PATH.finditer(text))
+        found += (m.group(1) for m in IN_COMMAND.finditer(call.command))
     return list(dict.fromkeys(found))
 
 
