@@ -6,7 +6,7 @@ import pytest
 
 from agentv_stages.event import AnyEvent
 from agentv_stages.trajectory import ConfigError
-from support.trajectories import Trace, evaluator_of, score
+from support.trajectories import Trace, evaluator_of, score, trace_of
 
 
 def orders() -> list[AnyEvent]:
@@ -108,3 +108,9 @@ def test_verdicts_fall_as_soon_as_they_can() -> None:
     for event in Trace().call("a").events:
         most.push(event)
     assert most.standing == "violated"
+
+
+def test_any_tool_at_all_may_be_counted_by_a_star() -> None:
+    config = {"type": "trajectory:tool-used", "value": {"name": "*", "min": 2}}
+    assert score(config, trace_of(["Read"])) == (0, False)
+    assert score(config, trace_of(["Read", "Edit"])) == (1, True)

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from agentv_stages.trajectory import Case
 from support.trajectories import Trace, evaluator_of, judge, score, standing, trace_of
 
 Q = {"query": "test"}

@@ -145,7 +145,7 @@ def tool_used(config: Config, scope: Scope, explicit: bool) -> Rule:
     for i, item in enumerate(items):
         path: tuple[str | int, ...] = ("value", i) if is_list(value) else ("value",)
         found = matcher_of(item, path)
-        if found.pattern == "*" and not isinstance(item, str):
+        if is_object(item) and not any(key in item for key in ("name", "pattern", "tool")):
             raise ConfigError("tool-used needs a name or a pattern", path)
         # "used" means a tool; a command counts as one but where AgentV keeps them apart.
         matchers.append(Matcher(found.pattern, found.type or "tool", found.least, found.most))
@@ -164,7 +164,7 @@ def args_match(config: Config, scope: Scope, explicit: bool) -> Rule:
     if mode not in ("partial", "exact"):
         raise ConfigError(f"tool-args-match knows no mode {mode!r}", ("value", "mode"), ("partial", "exact"))
     found = matcher_of(item, ("value",), ("args", "arguments", "mode", "ignore", "defaults"))
-    if found.pattern == "*" and "name" not in item and "pattern" not in item:
+    if not any(key in item for key in ("name", "pattern", "tool")):
         raise ConfigError("tool-args-match needs a name or a pattern", ("value",))
     defaults: Any = item.get("defaults", {})
     if not is_object(defaults):
