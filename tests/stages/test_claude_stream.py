@@ -353,6 +353,14 @@ def test_without_model_usage_the_results_usage_is_a_segment() -> None:
     assert (total.scope, total.input, total.output) == ("segment", 130, 250)
 
 
+def test_a_result_that_comes_twice_counts_once() -> None:
+    usage = {**USAGE, "output_tokens": 250}
+    one = line("result", subtype="success", usage=usage, duration_ms=700, num_turns=3)
+    assert tell(one, one).events == tell(one).events
+    ends = [e for e in tell(one, {**one, "uuid": "other"}).events if isinstance(e, SessionEnd)]
+    assert len(ends) == 2
+
+
 def test_a_result_that_stands_alone_tells_session_and_window_under_ids_of_their_own() -> None:
     window = {"claude-x": {**USED, "contextWindow": 200_000}}
     check_laws(STREAM, lines(line("result", subtype="success", modelUsage=window)))

@@ -73,8 +73,8 @@ def failed(error: str, **metadata: Any) -> dict[str, Any]:
     return {"status": "error", "input": {}, "error": error, "metadata": metadata, "time": time}
 
 
-def finish(reason: str, message: str = "msg_1") -> dict[str, Any]:
-    part = {"type": "step-finish", "id": f"prt_z{message}", "reason": reason, "tokens": TOKENS, "cost": 0.5}
+def finish(reason: str, message: str = "msg_1", part_id: str = "") -> dict[str, Any]:
+    part = {"type": "step-finish", "id": part_id or f"prt_z{message}", "reason": reason, "tokens": TOKENS, "cost": 0.5}
     return line("step_finish", part, message)
 
 
@@ -174,8 +174,14 @@ def test_tokens_gain_what_opencode_counts_apart() -> None:
 
 
 def test_two_steps_in_one_message_are_two_model_calls() -> None:
-    first, second = usages(events_of(STREAM, lines(text("prt_1", "a"), finish("tool-calls"), finish("stop"))))
+    again = finish("stop", part_id="prt_z2")
+    first, second = usages(events_of(STREAM, lines(text("prt_1", "a"), finish("tool-calls"), again)))
     assert first.key != second.key
+
+
+def test_the_end_of_a_step_that_comes_twice_counts_once() -> None:
+    given = [text("prt_1", "a"), finish("tool-calls")]
+    assert events_of(STREAM, lines(*given, given[-1])) == events_of(STREAM, lines(*given))
 
 
 @pytest.mark.parametrize(("reason", "status"), [("stop", "complete"), ("length", "complete"), ("error", "error")])

@@ -115,6 +115,11 @@ def test_groups_of_blocks_are_one_answer_until_a_result() -> None:
     assert main == ["a1", "a1", "a1", "a1", "a4"]
 
 
+def test_a_line_that_comes_twice_is_told_once() -> None:
+    given = [INIT, group("a1", text("x")), group("a2", use("c1"), usage=SPENT)]
+    assert events_of(STREAM, lines(*given, given[-1])) == events_of(STREAM, lines(*given))
+
+
 def test_usage_ends_an_answer() -> None:
     given = lines(INIT, group("a1", text("one"), usage=SPENT), group("a2", text("two"), usage=SPENT))
     assert [key for key, _ in answers(events_of(STREAM, given))] == ["a1", "a2"]

@@ -73,12 +73,13 @@ ABORTED = ("aborted_streaming", "aborted_tools")
 
 class StreamState(Struct):
     """What is remembered between lines. `reset`: the next session is this one, begun anew. `earlier`: what runs
-    before this one spent, where the totals go on counting in a resumed session."""
+    before this one spent, where the totals go on counting in a resumed session. `result`: the id of the last result."""
 
     session_id: str | None = None
     reset: bool = False
     partial_id: str = ""
     earlier: TokenUsage | None = None
+    result: str | None = None
     main: Seen = field(default_factory=Seen)
     others: Seen = field(default_factory=Seen)
 
@@ -237,6 +238,10 @@ class StreamDecoder:
 
     def _result(self, record: Record, batch: Batch) -> None:
         line = decode_result(record.data)
+        if line.uuid is not None and line.uuid == self.state.result:
+            batch.ignore("result/again")
+            return
+        self.state.result = line.uuid
         source = self._source(record, line.uuid, None)
         if self.state.session_id is None:
             self._session(source, line.session_id, batch, "-session")

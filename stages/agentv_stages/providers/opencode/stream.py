@@ -31,11 +31,15 @@ class Held(Struct, gc=False):
 
 
 class State(Struct):
-    """`finishes` counts the finished steps of `message_id`: old versions put several steps into one message."""
+    """`finishes` counts the finished steps of `message_id`: old versions put several steps into one message.
+
+    `finished` is the id of the part that said so last.
+    """
 
     session_id: str | None = None
     message_id: str = ""
     finishes: int = 0
+    finished: str | None = None
     held: list[Held] = field(default_factory=list[Held])
 
 
@@ -121,6 +125,10 @@ class StreamDecoder:
 
     def _finish(self, part: Part, line: Line, record: Record, batch: Batch) -> None:
         state = self.state
+        if part.id is not None and part.id == state.finished:
+            batch.ignore("step_finish/again")
+            return
+        state.finished = part.id
         source = self._source(line, record)
         message_id = part.messageID or f"m{record.row}"
         if part.tokens is not None:

@@ -84,6 +84,7 @@ class StreamState(Struct):
     answers: dict[str, str] = field(default_factory=dict[str, str])
     shells: list[str] = field(default_factory=list[str])
     partial: list[str] = field(default_factory=list[str])
+    last: str | None = None  # the id of the last line of an answer
     partial_row: int = 0
     partial_offset: int = 0
 
@@ -142,8 +143,12 @@ class StreamDecoder:
     def _assistant(self, line: StreamLine, record: Record, batch: Batch) -> None:
         message = line.message
         assert message is not None
-        source = self._source(line, record)
         state = self.state
+        if line.uuid is not None and line.uuid == state.last:
+            batch.ignore("assistant/again")
+            return
+        state.last = line.uuid
+        source = self._source(line, record)
         if state.session_id is None:
             self._session(line, source, batch)
         if state.partial and not line.parent_tool_use_id:
