@@ -365,6 +365,31 @@ def test_qwens_usage_chunk_ends_an_answer_and_names_its_sub_agent() -> None:
     assert [e.source.stream for e in events if isinstance(e, AssistantText)] == ["main", "subagent:c1"]
 
 
+def test_a_call_that_qwen_announces_behind_the_last_usage_is_the_next_answers() -> None:
+    """From 0.24 a call is announced while the model writes it; answers that only call have no text before it."""
+
+    def usage(tokens: int) -> dict[str, Any]:
+        return chunk("", _meta={"usage": {"inputTokens": tokens, "outputTokens": 1, "totalTokens": tokens + 1}})
+
+    def announced(call_id: str) -> dict[str, Any]:
+        return update("tool_call", toolCallId=call_id, status="pending", title="ReadFile", kind="read", rawInput={})
+
+    def run(call_id: str) -> list[dict[str, Any]]:
+        given = {"file_path": call_id}
+        return [change(call_id, status="in_progress", rawInput=given), change(call_id, content=shown("x"))]
+
+    events = events_of(
+        agent("qwen-code"),
+        *(chunk("Looking."), announced("c1"), usage(100), *run("c1")),
+        *(announced("c2"), announced("c3"), usage(200), *run("c2"), *run("c3")),
+        *(announced("c4"), usage(300), *run("c4"), chunk("Done."), usage(400), end()),
+    )
+    asked = {c.call_id: c.message_id for c in calls(events)}
+    keys = [u.key for u in usages(events)]
+    assert [asked[c] for c in ("c1", "c2", "c3", "c4")] == [keys[0], keys[1], keys[1], keys[2]]
+    assert len(set(keys)) == 4
+
+
 @pytest.mark.parametrize(
     ("who", "result", "wanted"),
     [

@@ -92,7 +92,8 @@ def _begin(at: Connection, update: wire.Update | wire.CallUpdate, source: Source
         release(at, batch, stream)
     if source.stream != stream:
         source = structs.replace(source, stream=stream)
-    answer = _answer(at, stream, update.toolCallId, source)
+    announced = update.status == "pending" and bytes(update.rawInput) == b"{}"
+    answer = _answer(at, stream, update.toolCallId, source, announced)
     answer.open += 1
     state.called = True
     if len(state.calls) >= MOST_OPEN:
@@ -102,11 +103,17 @@ def _begin(at: Connection, update: wire.Update | wire.CallUpdate, source: Source
     return call
 
 
-def _answer(at: Connection, stream: str, call_id: str, source: Source) -> Answer:
-    """A call begins a new answer after a result, unless others are open or the agent marks its answers otherwise."""
+def _answer(at: Connection, stream: str, call_id: str, source: Source, announced: bool = False) -> Answer:
+    """A call begins a new answer after a result, unless others are open or the agent marks its answers otherwise.
+
+    Qwen from 0.24 announces a call while the model still writes it, so before the tokens that end the answer; before,
+    a call came with its arguments, behind them.
+    """
     known = at.state.answers.get(stream)
     if known is None:
         return answer_of(at, stream, source, False)
+    if announced and known.marked:
+        return answer_of(at, stream, source, True)
     fresh = known.ended > 0 and known.open <= 0
     if fresh and not at.state.usage_marks and naming.part_of_answer(call_id) <= 0:
         return answer_of(at, stream, source, True)
