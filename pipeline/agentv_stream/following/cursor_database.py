@@ -73,6 +73,8 @@ class CursorDatabase:
                 self._db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=10)
                 opened.callback(self._db.close)
                 os.chmod(self.path, 0o600)  # noqa: PTH101 - states hold what agents wrote
+                stat = self.path.stat()
+                self._file = stat.st_dev, stat.st_ino
                 self._prepare()
             except (sqlite3.Error, OSError) as error:
                 raise CursorError(f"cannot use the cursors in {self.path}: {error}") from error
@@ -100,6 +102,7 @@ class CursorDatabase:
     @contextmanager
     def transaction(self) -> Generator[None]:
         """All or nothing."""
+        self._look()
         try:
             self._db.execute("BEGIN IMMEDIATE")
             try:
@@ -111,6 +114,15 @@ class CursorDatabase:
                 raise
         except sqlite3.Error as error:
             raise self._error(error) from error
+
+    def _look(self) -> None:
+        """A database that was removed takes everything, and nobody will ever read it."""
+        try:
+            stat = os.stat(self.path)  # noqa: PTH116 - at each commit
+        except OSError as error:
+            raise CursorError(f"the cursors in {self.path} are gone ({error.strerror}); start again") from error
+        if (stat.st_dev, stat.st_ino) != self._file:
+            raise CursorError(f"another file took the place of the cursors in {self.path}; start again")
 
     def ask(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """The rows that a statement gives; none for one that writes."""

@@ -19,12 +19,13 @@ from agentv_stages.sinks import dead_letters, raw_log
 from agentv_stages.sinks.summary_log import SummaryLog, SummaryState
 from agentv_stages.sinks.transcript import Identity, TranscriptRows, patch, totals_members
 from agentv_stages.trajectory import CaseResult
+from agentv_stream.discovery.places import logical_name
 from agentv_stream.errors import SinkError
 from agentv_stream.following.growing_output import GrowingOutput
 from agentv_stream.naming import LETTERS, RAW_LOG, RESULT, SUMMARY_LOG, TRANSCRIPT
 from agentv_stream.publish import publish_now
 from agentv_stream.settings import StreamLog
-from agentv_stream.transcript_file import is_of_session
+from agentv_stream.transcript_file import log_of
 from agentv_stream.transcript_sink import FINISHED_PATIENCE
 
 SUFFIXES = (TRANSCRIPT, LETTERS, RESULT, SUMMARY_LOG, RAW_LOG)
@@ -224,7 +225,7 @@ class FollowOutputs:
         path = folder / f"{stem}{TRANSCRIPT}"
         n = 2
         try:
-            while self._taken(path) or self._foreign(path, identity.session_id):
+            while self._taken(path) or self._foreign(path, identity):
                 path = folder / f"{stem}-{n}{TRANSCRIPT}"
                 n += 1
             self._use(OutputState(str(folder), path.name.removesuffix(TRANSCRIPT), identity))
@@ -235,9 +236,13 @@ class FollowOutputs:
         except OSError as error:
             raise SinkError(str(path), error) from error
 
-    def _foreign(self, path: Path, session_id: str) -> bool:
-        """Whether somebody else wrote the file; takes the path if not. Raises: OSError when it cannot be seen."""
-        if not path.exists() or is_of_session(path, session_id):
+    def _foreign(self, path: Path, identity: Identity) -> bool:
+        """Whether somebody else wrote the file; takes the path if not. Raises: OSError when it cannot be seen.
+
+        What `consume` made of the same log is made again; not what it made of the agent's stream: that tells more.
+        """
+        log = logical_name(Path(log_of(path, identity.session_id)).name)
+        if not path.exists() or log == logical_name(Path(identity.path or "").name):
             self._claim(path, True)
             return False
         return not self._claim(path, False)

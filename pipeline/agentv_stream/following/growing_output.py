@@ -21,6 +21,7 @@ class GrowingOutput:
         self.length = length
         self._made = made  # told of a new file before anything is written to it
         self._end: int | None = None  # where the file ends; None while nobody looked
+        self._file: tuple[int, int] | None = None  # device and inode of what was written to
 
     def append(self, data: bytes, *, keep: bool = True) -> None:
         """Writes behind what is kept; with `keep` False the next append writes over it.
@@ -33,6 +34,7 @@ class GrowingOutput:
             descriptor = self._open()
             try:
                 at = self._end
+                self._look_at(descriptor, self.length if at is None else at)
                 if at is None or (keep and at != self.length):
                     os.ftruncate(descriptor, self.length)
                     at = self.length
@@ -76,11 +78,21 @@ class GrowingOutput:
         try:
             descriptor = self._open()
             try:
+                self._look_at(descriptor, self.length)
                 os.pwrite(descriptor, data, offset)
             finally:
                 os.close(descriptor)
         except OSError as error:
             raise SinkError(str(self.path), error) from error
+
+    def _look_at(self, descriptor: int, length: int) -> None:
+        """What is written behind bytes that are gone would stand behind a hole. Raises: ShortOutput."""
+        now = os.fstat(descriptor)
+        if now.st_size < length:
+            raise ShortOutput(str(self.path), OSError(f"{now.st_size} of {length} bytes are left"))
+        if self._file not in (None, (now.st_dev, now.st_ino)):
+            raise ShortOutput(str(self.path), OSError("another file stands there"))
+        self._file = now.st_dev, now.st_ino
 
     def _open(self) -> int:
         flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW

@@ -21,6 +21,7 @@ from agentv_stream.following.told import StandardOutput
 POLL_SECONDS = 0.2  # between looks at files that grew lately
 SCAN_SECONDS = 2.0  # at least so long between looks at all files; longer where a scan takes long
 SCAN_SHARE = 50
+KEEP_SECONDS = 5.0  # at least so long between two looks at what --keep bounds; longer where that takes long
 SLICE_SECONDS = 0.02  # of a scan, between looks at files that grew lately
 LAST_SECONDS = 5.0  # for whoever reads standard output, once we are to stop
 
@@ -89,7 +90,7 @@ class _Wake:
 
 
 async def _rounds(follower: Follower, running: Running, stop: anyio.Event, wake: _Wake) -> None:
-    next_scan, spent = 0.0, 0.0
+    next_scan, spent, next_keep = 0.0, 0.0, 0.0
     while not stop.is_set():
         begun = time.monotonic()
         scan = begun >= next_scan or running.once
@@ -106,8 +107,10 @@ async def _rounds(follower: Follower, running: Running, stop: anyio.Event, wake:
         if scan:
             running.scan_seconds, spent = listing + running.last_round - begun, 0.0
             next_scan = begun + max(SCAN_SECONDS, 0 if read else running.scan_seconds * SCAN_SHARE)
-            if running.keep is not None:
+            if running.keep is not None and (running.once or begun >= next_keep):
+                looked = time.monotonic()
                 await anyio.to_thread.run_sync(running.keep, follower)
+                next_keep = looked + max(KEEP_SECONDS, (time.monotonic() - looked) * SCAN_SHARE)
         if follower.backlog:
             continue
         if running.once and not read:
