@@ -65,3 +65,13 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
     with pytest.raises(SinkError):
         GrowingOutput(tmp_path / "out").append(b"one\n")
     assert (tmp_path / "target").read_bytes() == b"somebody's\n"
+
+
+@pytest.mark.parametrize("patch", [False, True])
+def test_what_was_cut_by_others_is_not_written_on_behind_a_hole(tmp_path: Path, patch: bool) -> None:
+    output = GrowingOutput(tmp_path / "out")
+    output.append(b"one\ntwo\n")
+    output.path.write_bytes(b"")
+    with pytest.raises(ShortOutput):
+        output.write_at(4, b"TWO") if patch else output.append(b"three\n")
+    assert output.path.read_bytes() == b""
