@@ -230,8 +230,9 @@ class Consolidate:
                 del self._early[next(iter(self._early))]
             self._early[source.stream] = event
         elif message is not None and message.role == "assistant":
-            if message.usage is None or event.input is not None:
-                message.usage = event
+            known = message.usage
+            if known is None or known.input is None or (event.input is not None and event.key == known.key):
+                message.usage = event  # that of another call, whose answer never came, is in the totals alone
 
     def _retract(self, event: Retract) -> None:
         void = set(event.message_ids)

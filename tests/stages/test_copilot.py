@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from agentv_stages.batch import Batch, Record
+from agentv_stages.consolidate import Consolidate
 from agentv_stages.decode import Decode
 from agentv_stages.event import (
     AnyEvent,
@@ -246,6 +247,25 @@ def test_usage_records_count_each_model_call_with_the_cached_part() -> None:
     (found,) = usages(events_of(SESSION, lines(record, message(outputTokens=10, apiCallId="api-1"))))
     assert (found.key, found.input, found.cached, found.cache_write) == ("api-1", 100, 60, 5)
     assert (found.output, found.reasoning, found.scope) == (10, 3, "call")
+
+
+def test_tokens_recorded_before_their_answer_stand_in_its_row() -> None:
+    def record(call: str, tokens: int) -> dict[str, Any]:
+        used = {"apiCallId": call, "model": "model-1", "inputTokens": tokens, "outputTokens": 1}
+        return event("session.usage_record", {"usage": used}, id=f"u-{call}")
+
+    def answer(own: str, call: str) -> dict[str, Any]:
+        return message(own, messageId=own, apiCallId=call) | {"id": own}
+
+    given = lines(
+        record("r1", 10), answer("a1", "r1"), record("r2", 20), answer("a2", "r2"), record("r3", 30), event("abort")
+    )
+    check_laws(SESSION, given)
+    stage, batch = Consolidate(), Batch("log", events=events_of(SESSION, given))
+    rows = [m for b in (*stage.push(batch), *stage.flush()) for m in b.messages if m.role == "assistant"]
+    assert [(m.message_id, m.usage.input if m.usage else None) for m in rows] == [("a1", 10), ("a2", 20)]
+    assert [u.key for u in usages(events_of(SESSION, given))] == ["r1", "r2", "r3"]
+    assert [u.key for u in usages(events_of(SESSION, given[:-1]))] == ["r1", "r2", "r3"]
 
 
 def test_output_tokens_beside_a_message_are_kept_where_nothing_else_tells() -> None:

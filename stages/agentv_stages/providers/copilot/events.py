@@ -100,6 +100,7 @@ class EventsDecoder:
             self._hot.get(of, self._other)(line, record, batch)
 
     def _other(self, line: wire.Rare, record: Record, batch: Batch) -> None:
+        self.state.release_usage(batch)
         source = self.source(line, record)
         handler = RARE.get(line.kind, notices.notice)
         try:
@@ -140,6 +141,7 @@ class EventsDecoder:
 
     def flush(self, batch: Batch) -> None:
         """Answers that were never printed whole end as their deltas left them."""
+        self.state.release_usage(batch)
         for agent in list(self.state.pending):
             give_up(self, agent, batch)
 
@@ -154,6 +156,8 @@ class EventsDecoder:
         message_id = data.messageId or data.apiCallId or source.base_id or f"m{source.row}"
         model, events, part = data.model, batch.events, 0
         pending.answer_id = message_id
+        if state.usage is not None and state.usage.source.stream != source.stream:
+            state.release_usage(batch)
         state.failure, state.aborted = None, False
         if model and state.model is None and parent is None:
             state.model = model
@@ -189,6 +193,7 @@ class EventsDecoder:
                 opened[call_id] = None
         if part == 0:
             batch.ignore("assistant.message/empty")
+        state.release_usage(batch)
         if data.outputTokens and data.apiCallId not in state.usage_keys:
             key = data.apiCallId or message_id
             events.append(TokenUsage(source, "", key, "call", model, output=data.outputTokens))

@@ -2,7 +2,8 @@
 
 from msgspec import Struct, field
 
-from agentv_stages.batch import Record
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import TokenUsage
 
 
 class Pending(Struct):
@@ -35,5 +36,13 @@ class EventsState(Struct):
     parents: dict[str, str] = field(default_factory=dict[str, str])
     agents: dict[str, str] = field(default_factory=dict[str, str])
     usage_keys: list[str] = field(default_factory=list[str])
+    usage: TokenUsage | None = None
+    """Of a model call whose answer is about to come."""
     failure: str | None = None
     aborted: bool = False
+
+    def release_usage(self, batch: Batch) -> None:
+        """Tells the tokens that were held back: their answer did not come."""
+        if self.usage is not None:
+            batch.events.append(self.usage)
+            self.usage = None

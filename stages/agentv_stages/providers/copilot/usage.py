@@ -25,6 +25,7 @@ def called(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
 
 
 def _tokens(at: Events, line: wire.Rare, source: Source, usage: wire.Usage | None, batch: Batch) -> None:
+    """On disk a call's record stands before its answer: it is held back, to be told as that answer's."""
     if usage is None:
         batch.ignore(line.kind + "/empty")
         return
@@ -34,7 +35,7 @@ def _tokens(at: Events, line: wire.Rare, source: Source, usage: wire.Usage | Non
     key = usage.apiCallId or source.base_id or f"u{source.row}"
     at.state.usage_keys.append(key)
     del at.state.usage_keys[:-MOST_KEYS]
-    batch.events.append(_token_usage(source, key, "call", usage.model, usage))
+    at.state.usage = _token_usage(source, key, "call", usage.model, usage)
 
 
 def of_run(data: wire.Shutdown, source: Source, batch: Batch) -> None:
