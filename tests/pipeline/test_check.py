@@ -151,6 +151,15 @@ def test_an_empty_source_and_one_that_ended_too_early_are_runs_that_failed(tmp_p
     assert run_cli(tmp_path, sources=[str(cut)]) == EXIT_RUN
 
 
+def test_how_a_failed_run_ended_is_told_for_people_and_build_servers(tmp_path: Path) -> None:
+    check = check_source(log(tmp_path, stream(READ_EDIT, whole=False), "c.jsonl"), [spec(tmp_path)], "good")
+    assert table([check]).splitlines()[0].endswith("[claude]  the run ended: incomplete")
+    errors = ElementTree.fromstring(junit([check])).findall(".//testcase[@name='run']/error")
+    assert [error.get("message") for error in errors] == ["the run ended: incomplete"]
+    whole = check_source(log(tmp_path), [spec(tmp_path)], "good")
+    assert "the run ended" not in table([whole]) and b'name="run"' not in junit([whole])
+
+
 def test_folders_stand_for_the_logs_below_them(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     log(tmp_path / "a", name="x.jsonl")

@@ -368,3 +368,9 @@ def test_a_trajectory_that_expects_nothing_is_a_warning(tmp_path: Path, rule: st
     loaded = spec(tmp_path, HEAD + f"      - {rule.replace('{', '{type: tool-trajectory, ', 1)}\n")
     told = [text.removeprefix(str(tmp_path) + "/") for text in loaded.warnings]
     assert told == ([] if warning is None else [f"s.yaml:4: tool-trajectory {warning}"])
+
+
+def test_an_output_of_ours_in_the_place_of_a_spec_is_told_by_its_name(tmp_path: Path) -> None:
+    for name in ("r.json", "l.jsonl"):
+        text = '{"schema_version": "agentv_stream.result.v1", "session": {}}\n'
+        assert refused(tmp_path, text, name) == f"{name} is an output of ours (agentv_stream.result.v1), no spec"

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 from agentv_stages.trajectory import Assertion, CaseResult, Decision, Evidence, Result
 from agentv_stages.visible import visible
-from agentv_stream.checks.check import SourceCheck, summary_of
+from agentv_stream.checks.check import FAILED, SourceCheck, summary_of
 
 NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 MARKS = {"pass": "PASS", "fail": "FAIL", "skipped": "skip"}
@@ -17,6 +17,8 @@ def table(checks: Sequence[SourceCheck], width: int = 120, details: bool = True)
     lines: list[str] = []
     for check in checks:
         who = f"  [{check.provider}]" if check.provider else ""
+        if check.status in FAILED:
+            who += f"  the run ended: {check.status}"  # it, too, is in the exit code
         lines.append(visible(check.source, width - 20) + who)
         if check.error is not None:
             lines.append(f"  ERROR {visible(str(check.error), width - 8)}")
@@ -86,6 +88,11 @@ def junit(checks: Sequence[SourceCheck]) -> bytes:
         if check.error is not None:
             test = ElementTree.SubElement(suite, "testcase", classname=clean(check.source), name="read")
             ElementTree.SubElement(test, "error", message=clean(str(check.error)))
+            numbers["tests"] += 1
+            numbers["errors"] += 1
+        if check.status in FAILED:
+            test = ElementTree.SubElement(suite, "testcase", classname=clean(check.source), name="run")
+            ElementTree.SubElement(test, "error", message=f"the run ended: {check.status}")
             numbers["tests"] += 1
             numbers["errors"] += 1
         for case in check.cases:

@@ -5,6 +5,7 @@
 line.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +23,7 @@ CASE_LISTS = ("tests", "evalcases", "eval_cases", "cases")
 FILE = "file://"
 STREAMS = ("all", "main")
 COMPAT = ("agentv",)
+OWN_SCHEMA = re.compile(rb'\s*\{\s*"schema_version":\s*"(agentv_stream\.[a-z_.0-9]+)"')
 
 
 @dataclass
@@ -68,10 +70,23 @@ def load_spec(path: Path, threshold: float | None = None) -> Spec:
     try:
         return _Loader(path, threshold).load()
     except SpecError as error:
+        own = _own_schema(path)
+        if own is not None:
+            raise SpecError(f"{path} is an output of ours ({own}), no spec") from error
         log = dialect_of(path)
         if log is None:
             raise
         raise SpecError(f"{path} is a log ({log}), no spec; the spec stands first: check SPEC.yaml LOG…") from error
+
+
+def _own_schema(path: Path) -> str | None:
+    """The schema that one of our own outputs names at its beginning."""
+    try:
+        with path.open("rb") as file:
+            found = OWN_SCHEMA.match(file.read(200))
+    except OSError:
+        return None
+    return found.group(1).decode("ascii") if found is not None else None
 
 
 class _Loader:
