@@ -166,7 +166,7 @@ def test_use_target_leads_to_another_one(tmp_path: Path) -> None:
     loaded = load(tmp_path, text)
     assert loaded.targets["a"] is loaded.targets["b"] is loaded.targets["c"]
     loop = "targets:\n  - {name: a, use_target: b}\n  - {name: b, use_target: a}\n"
-    assert "no target is called" in refused(tmp_path, loop)
+    assert "leads round in a circle" in refused(tmp_path, loop)
 
 
 def test_the_targets_file_is_found_here_or_above(tmp_path: Path) -> None:
@@ -176,3 +176,23 @@ def test_the_targets_file_is_found_here_or_above(tmp_path: Path) -> None:
     (tmp_path / ".agentv").mkdir()
     (tmp_path / ".agentv" / "targets.yaml").write_text("targets: []\n", encoding="utf-8")
     assert find_targets(below) == tmp_path / ".agentv" / "targets.yaml"
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ("{name: a, use_target: a}", "targets.yaml:2: use_target: 'a' leads round in a circle, by 'a'"),
+        ("{name: a, provider: pi, model: 5}", "targets.yaml:2: a: model is a text"),
+        ("{name: a, provider: pi, cwd: [x]}", "targets.yaml:2: a: cwd is a text"),
+        ("{name: a, provider: pi, log_dir: 7}", "targets.yaml:2: a: log_dir is a text"),
+        ("{name: a, provider: pi, timeout_seconds: .inf}", "targets.yaml:2: timeout_seconds is a number above 0"),
+        ('{name: a, provider: pi, args: "x \'y"}', "targets.yaml:2: args: No closing quotation"),
+    ],
+)
+def test_settings_of_a_wrong_kind_are_refused(tmp_path: Path, entry: str, message: str) -> None:
+    assert refused(tmp_path, f"targets:\n  - {entry}\n") == message
+
+
+def test_arguments_in_one_text_are_split_as_a_command_is(tmp_path: Path) -> None:
+    made = one(tmp_path, "{name: t, provider: pi, args: \"--say 'two words'\"}")
+    assert "two words" in made.command

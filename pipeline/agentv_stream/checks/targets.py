@@ -4,6 +4,7 @@
 old names: taken with one warning until the release named in `REMOVED_IN`, refused from it on.
 """
 
+import math
 import os
 import re
 from collections.abc import Mapping
@@ -219,6 +220,9 @@ class _Reader:
 
     def make(self, at: At, name: str, kind: str, target: dict[str, Any]) -> Target:
         agent = AGENT_KINDS.get(kind)
+        for key in ("model", "cwd", "log_dir", "log_directory"):
+            if not isinstance(target.get(key), str | None):
+                raise self.document.error((*at, key), f"{name}: {key} is a text")
         model = target.get("model")
         shown = self.text(model) if isinstance(model, str) else None
         made = Target(name, kind, agent.provider if agent is not None else "", (), shown or None)
@@ -230,7 +234,7 @@ class _Reader:
             made.cwd = self.document.path.parent / self.text(target["cwd"])
         seconds = target.get("timeout_seconds")
         if seconds is not None:
-            if isinstance(seconds, bool) or not isinstance(seconds, int | float) or seconds <= 0:
+            if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < math.inf:
                 raise self.document.error((*at, "timeout_seconds"), "timeout_seconds is a number above 0")
             made.timeout_seconds = float(seconds)
         if agent is None:
@@ -250,7 +254,7 @@ class _Reader:
         program: Any = next((target[key] for key in keys if key in target), None)
         extra: Any = target.get("args", target.get("arguments", []))
         if isinstance(extra, str):
-            extra = extra.split()
+            extra = self.split(at, self.text(extra), "args")
         if not is_list(extra):
             raise self.document.error((*at, "args"), "args is a list of texts")
         words = [self.text(str(word)) for word in extra]
@@ -270,13 +274,13 @@ class _Reader:
             return (*head, *agent.command[1:-1], *chosen, *words, PROMPT)
         return (*head, *agent.command[1:], *chosen, *words)
 
-    def split(self, at: At, text: str) -> list[str]:
+    def split(self, at: At, text: str, key: str = "command") -> list[str]:
         import shlex
 
         try:
             return shlex.split(text)
         except ValueError as error:
-            raise self.document.error((*at, "command"), f"command: {error}") from error
+            raise self.document.error((*at, key), f"{key}: {error}") from error
 
     def log(self, at: At, name: str, target: dict[str, Any]) -> StreamLog:
         """`stream_log`, or what an old name means; the old names are noted for the warning."""
@@ -306,6 +310,8 @@ class _Reader:
                 seen.add(other)
                 other = self.uses[other][0]
             target = self.found.targets.get(other)
+            if other in self.uses:
+                raise self.document.error(at, f"use_target: {name!r} leads round in a circle, by {other!r}")
             if target is None:
                 if VARIABLE.search(other):
                     continue  # chosen by the environment, where it is set
