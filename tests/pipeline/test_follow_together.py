@@ -5,7 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from agentv_stream.following.folder_lock import lock_folder
+import pytest
+
+from agentv_stream.following.folder_lock import FolderInUse, HeldFolders, lock_folder
 from support.following import Desk, catch_up
 from support.growing_logs import claude_records
 
@@ -66,3 +68,44 @@ def test_a_folder_of_outputs_has_one_follower_whatever_its_name_and_cursors(tmp_
     os.close(held)
     assert tail("--out", str(out), "--name", "b")[0] == 0
     assert len(list(out.glob("*.transcript.jsonl"))) == len(NAMES)
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_folder_below_the_one_that_was_named_or_of_old_cursors_is_held_too(tmp_path: Path, named: bool) -> None:
+    """`tail` writes into .agentv/logs/claude; `--name x --out B` goes on in A, where its sessions began."""
+    logs, state = tmp_path / "logs", str(tmp_path / "state")
+    logs.mkdir()
+    grow(logs, 0, 9)
+    options = ["--name", "x", "--out", "B"] if named else []
+    inner = tmp_path / ("A" if named else ".agentv/logs/claude")
+    command = [sys.executable, "-m", "agentv_stream", "tail", str(logs), "--once", "--state", state]
+    if named:
+        subprocess.run([*command, "--name", "x", "--out", "A"], cwd=tmp_path, check=True)
+        grow(logs, 9, 17)
+    held = lock_folder(inner)
+    assert held is not None
+    before = {path.name: path.read_bytes() for path in inner.iterdir()}
+    done = subprocess.run([*command, *options], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 4
+    assert "another follower writes into" in done.stderr
+    assert {path.name: path.read_bytes() for path in inner.iterdir()} == before
+    os.close(held)
+    assert subprocess.run([*command, *options], cwd=tmp_path, check=False).returncode == 0
+    transcripts = list(inner.glob("*.transcript.jsonl"))
+    assert len(transcripts) == len(NAMES)
+    assert all(len(path.read_bytes().splitlines()) == (7 if named else 4) for path in transcripts)
+
+
+def test_a_folder_that_was_made_anew_is_held_again(tmp_path: Path) -> None:
+    folders = HeldFolders()
+    folders.hold(tmp_path / "out")
+    folders.hold(tmp_path / "out")
+    (tmp_path / "out").rename(tmp_path / "moved")
+    folders.hold(tmp_path / "out")
+    for name in ("out", "moved"):
+        with pytest.raises(FolderInUse):
+            lock_folder(tmp_path / name)
+    folders.close()
+    held = lock_folder(tmp_path / "out")
+    assert held is not None
+    os.close(held)

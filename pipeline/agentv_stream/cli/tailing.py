@@ -1,6 +1,5 @@
 """What `tail` does: finds out what is meant, builds the follower, runs it, gives the exit code."""
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -26,7 +25,7 @@ from agentv_stream.errors import EXIT_FINE, EXIT_IO, AgentvStreamError, SourceEr
 from agentv_stream.files import is_folder, is_there
 from agentv_stream.following.cursor_database import state_folder
 from agentv_stream.following.cursors import CursorStore
-from agentv_stream.following.folder_lock import lock_folder
+from agentv_stream.following.folder_lock import HeldFolders
 from agentv_stream.following.follow import Follower
 from agentv_stream.following.follow_plan import Plan
 from agentv_stream.following.keep import keep_rule
@@ -72,7 +71,7 @@ def run_tail(options: TailOptions) -> int:
     """Follows; gives the exit code."""
     store: CursorStore | None = None
     follower: Follower | None = None
-    held: int | None = None
+    folders = HeldFolders()
     try:
         settings = _settings(options)
         plan = _plan(options, settings)
@@ -85,7 +84,8 @@ def run_tail(options: TailOptions) -> int:
         )
         tell = make_say(options.log_json, options.quiet)
         if plan.files:
-            held = lock_folder((settings.out or DEFAULT_ROOT).absolute())
+            folders.hold((settings.out or DEFAULT_ROOT).absolute())
+            plan.folders = folders
         if not options.no_cursors:
             store = CursorStore(options.state or state_folder(), consumer(options, settings))
         follower = Follower(plan, store, tell, running.output)
@@ -103,8 +103,7 @@ def run_tail(options: TailOptions) -> int:
             follower.close()
         if store is not None:
             store.close()
-        if held is not None:
-            os.close(held)
+        folders.close()
 
 
 def _settings(options: TailOptions) -> Settings:

@@ -34,3 +34,27 @@ def lock_folder(folder: Path) -> int | None:
         os.close(descriptor)
         return None
     return descriptor
+
+
+class HeldFolders:
+    """The folders that this follower writes into; each is held from its first use until `close`."""
+
+    def __init__(self) -> None:
+        self._held: dict[tuple[int, int], int] = {}  # device and inode: descriptor
+
+    def hold(self, folder: Path) -> None:
+        """Raises: FolderInUse."""
+        try:
+            stat = folder.stat()
+        except OSError:
+            stat = None  # it is made, or waited for
+        if stat is not None and (stat.st_dev, stat.st_ino) in self._held:
+            return
+        descriptor = lock_folder(folder)
+        if descriptor is not None:
+            stat = os.fstat(descriptor)
+            self._held[stat.st_dev, stat.st_ino] = descriptor
+
+    def close(self) -> None:
+        while self._held:
+            os.close(self._held.popitem()[1])

@@ -59,6 +59,7 @@ class FollowOutputs:
     `place` says where they go once the session is known; it is told the start (UTC ms) that their name bore before.
     `taken` says whether a transcript is another session's, `claim` whether it was ours before; if told to, it takes it.
     `made` is told of a transcript that is ours from now on (True), or was removed (False).
+    `hold` keeps others out of a folder; raises FolderInUse where one is in it.
     """
 
     def __init__(
@@ -68,9 +69,11 @@ class FollowOutputs:
         taken: Callable[[Path], bool],
         claim: Callable[[Path, bool], bool],
         made: Callable[[Path, bool], None],
+        hold: Callable[[Path], None] = lambda folder: None,
         result: bool = True,
     ) -> None:
         self._made = made
+        self._hold = hold
         self._place = place
         self._claim = claim
         self._stream_log = stream_log
@@ -248,6 +251,7 @@ class FollowOutputs:
         return not self._claim(path, False)
 
     def _use(self, state: OutputState) -> None:
+        self._hold(Path(state.folder))
         self.state = state
         self._transcript = GrowingOutput(state.path(TRANSCRIPT), state.transcript, lambda path: self._made(path, True))
         self._letters = GrowingOutput(state.path(LETTERS), state.letters)

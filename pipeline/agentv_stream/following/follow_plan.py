@@ -11,6 +11,7 @@ from agentv_stages.result import Observer
 from agentv_stages.sinks.transcript import Identity
 from agentv_stages.trajectory import Case
 from agentv_stream.discovery.places import Found, Root, Signature, logical_name
+from agentv_stream.following.folder_lock import HeldFolders
 from agentv_stream.following.follow_chain import MakeCases
 from agentv_stream.naming import log_folder, safe_part, stand_in_id, stand_in_start, stem, stem_start
 from agentv_stream.opencode_store import STORE_SIGN
@@ -37,6 +38,7 @@ class Plan:
     forget_ms: int | None = FORGET_MS  # after so long a session whose logs are gone is forgotten
     specs: str = ""  # what tells the cases from others: a session that began with others is read again
     meant: Callable[[str], bool] = lambda path: True  # of the main file of a session in the cursors
+    folders: HeldFolders | None = None  # what is written into, for nobody else to do so
 
     def means(self, path: str, provider: str | None) -> bool:
         """Whether a session of the cursors is one of these: they may tell of more than this follower is to follow."""

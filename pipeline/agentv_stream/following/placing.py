@@ -45,4 +45,8 @@ def make_outputs(register: "Register", session: Followed) -> FollowOutputs | Non
         if register.store is not None:
             register.store.claims.made(path) if there else register.store.claims.unmade(path)
 
-    return FollowOutputs(place, register.plan.settings.stream_log, taken, claim, made)
+    def hold(folder: Path) -> None:
+        if register.plan.folders is not None:
+            register.plan.folders.hold(folder.absolute())
+
+    return FollowOutputs(place, register.plan.settings.stream_log, taken, claim, made, hold)

@@ -15,6 +15,7 @@ from agentv_stream.discovery.places import Found
 from agentv_stream.errors import SinkError
 from agentv_stream.following.cursor_database import CursorError
 from agentv_stream.following.cursors import CursorStore, SessionRow
+from agentv_stream.following.folder_lock import FolderInUse
 from agentv_stream.following.follow_plan import Counts, Entry, Plan
 from agentv_stream.following.followed import Followed, Makes
 from agentv_stream.following.growing import OpenFiles, holds
@@ -94,7 +95,7 @@ class Register:
                     self._forget(session)
                     return None
                 self._begin_again(session, row)
-        except (CursorError, SinkError) as error:
+        except (CursorError, SinkError, FolderInUse) as error:
             self.trouble(number, error)
             return None
         except (msgspec.MsgspecError, KeyError, StopIteration) as error:
