@@ -23,6 +23,7 @@ from agentv_stages.event import (
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.claude import PROVIDER
 from agentv_stages.providers.claude.stream import QUIET_SUBTYPES, QUIET_TYPES
+from agentv_stages.totals import Totals
 from support.decoding import (
     FIXTURES,
     best,
@@ -356,9 +357,12 @@ def test_without_model_usage_the_results_usage_is_a_segment() -> None:
 def test_a_result_that_comes_twice_counts_once() -> None:
     usage = {**USAGE, "output_tokens": 250}
     one = line("result", subtype="success", usage=usage, duration_ms=700, num_turns=3)
-    assert tell(one, one).events == tell(one).events
-    ends = [e for e in tell(one, {**one, "uuid": "other"}).events if isinstance(e, SessionEnd)]
-    assert len(ends) == 2
+    totals = Totals()
+    totals.observe(tell(one, one))
+    assert (totals.duration_ms, totals.state.agent_num_turns, totals.tokens().output) == (700, 3, 250)
+    totals.observe(tell({**one, "uuid": "other"}))
+    assert (totals.duration_ms, totals.state.agent_num_turns, totals.tokens().output) == (1_400, 6, 500)
+    assert [e.status for e in tell(one, one).events if isinstance(e, SessionEnd)] == ["complete", "complete"]
 
 
 def test_a_result_that_stands_alone_tells_session_and_window_under_ids_of_their_own() -> None:

@@ -182,6 +182,8 @@ def test_two_steps_in_one_message_are_two_model_calls() -> None:
 def test_the_end_of_a_step_that_comes_twice_counts_once() -> None:
     given = [text("prt_1", "a"), finish("tool-calls")]
     assert events_of(STREAM, lines(*given, given[-1])) == events_of(STREAM, lines(*given))
+    done = [text("prt_1", "a"), finish("stop")]
+    assert isinstance(events_of(STREAM, lines(*done, *done))[-1], SessionEnd)  # a log that stands twice has an end
 
 
 @pytest.mark.parametrize(("reason", "status"), [("stop", "complete"), ("length", "complete"), ("error", "error")])

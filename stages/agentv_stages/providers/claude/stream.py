@@ -238,9 +238,7 @@ class StreamDecoder:
 
     def _result(self, record: Record, batch: Batch) -> None:
         line = decode_result(record.data)
-        if line.uuid is not None and line.uuid == self.state.result:
-            batch.ignore("result/again")
-            return
+        again = line.uuid is not None and line.uuid == self.state.result  # an end all the same, maybe of a repeated log
         self.state.result = line.uuid
         source = self._source(record, line.uuid, None)
         if self.state.session_id is None:
@@ -259,7 +257,7 @@ class StreamDecoder:
                 spent = less(spent, self.state.earlier)
                 cost = spent.cost_usd
             batch.events.append(spent)
-        elif line.usage is not None and (line.usage.input_tokens or line.usage.output_tokens):
+        elif not again and line.usage is not None and (line.usage.input_tokens or line.usage.output_tokens):
             key = line.uuid or f"result{record.row}"
             usage = token_usage(source, key, line.usage, None, True)
             batch.events.append(
@@ -278,8 +276,9 @@ class StreamDecoder:
         reason = line.terminal_reason or line.subtype or None
         if status == "error" and (line.result or line.errors):
             reason = f"{reason}: {_short(line.result or line.errors)}"
-        duration = None if line.duration_ms is None else round(line.duration_ms)
-        batch.events.append(SessionEnd(source, "", status, reason, cost, duration, line.num_turns, Raw(record.data)))
+        duration = None if line.duration_ms is None or again else round(line.duration_ms)
+        turns = None if again else line.num_turns
+        batch.events.append(SessionEnd(source, "", status, reason, cost, duration, turns, Raw(record.data)))
 
     def _other(self, kind: str, record: Record, batch: Batch) -> None:
         line = decode_other(record.data)

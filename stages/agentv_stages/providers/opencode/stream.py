@@ -69,6 +69,7 @@ class StreamDecoder:
             state.finishes = 0
         kind = part.type
         if kind in CONTENT:
+            state.finished = None
             self._lines[len(state.held)] = line  # by its place: records that were welded share their row
             state.held.append(Held(record.data, record.row, record.offset))
             if len(state.held) >= _MOST_HELD:
