@@ -128,3 +128,12 @@ resource.setrlimit(resource.RLIMIT_NOFILE, (48, 48))
 from agentv_stream.cli import main
 main()
 """
+
+
+def test_a_port_that_is_in_use_is_one_line(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        command = [sys.executable, "-m", "agentv_stream", "tail", str(tmp_path), "--state", str(tmp_path / "state")]
+        done = subprocess.run([*command, "--metrics", str(port)], cwd=tmp_path, capture_output=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.decode() == f"agentv-stream: --metrics 127.0.0.1:{port}: Address already in use\n"

@@ -147,3 +147,20 @@ async def test_hostile_text_does_not_act(tmp_path: Path) -> None:
         shown = app.export_screenshot()
         assert "\x1b" not in shown
         assert "[red]" in shown.replace("&#160;", " ")
+
+
+@pytest.mark.parametrize("inside", [False, True])
+async def test_ctrl_c_ends_it_wherever_one_is(tmp_path: Path, inside: bool) -> None:
+    pytest.importorskip("textual")
+    from agentv_stream.watch.app import WatchApp
+
+    write(tmp_path, "aaaa-1", 2)
+    app = WatchApp(feed_of(tmp_path))
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.refresh_rows()
+        await pilot.pause()
+        if inside:
+            await pilot.press("enter")
+        await pilot.press("ctrl+c")
+        await pilot.pause()
+        assert not app.is_running

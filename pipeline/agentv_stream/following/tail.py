@@ -14,6 +14,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
+from agentv_stream.errors import AgentvStreamError
 from agentv_stream.following.follow import Follower
 from agentv_stream.following.register import Say
 from agentv_stream.following.told import StandardOutput
@@ -43,7 +44,17 @@ class Running:
 
 
 async def tail(follower: Follower, running: Running, say: Say) -> None:
-    """Until stopped, idle, or with `once` caught up. Raises: CursorError before anything is read."""
+    """Until stopped, idle, or with `once` caught up. Raises: CursorError, UsageError before anything is read."""
+    try:
+        await _tail(follower, running, say)
+    except BaseExceptionGroup as errors:  # what a task fails of comes in a group
+        error = _first(errors)
+        if isinstance(error, AgentvStreamError):
+            raise error from None
+        raise
+
+
+async def _tail(follower: Follower, running: Running, say: Say) -> None:
     running.last_round = time.monotonic()
     await anyio.to_thread.run_sync(follower.begin)
     stop, wake, over = anyio.Event(), _Wake(), anyio.Event()

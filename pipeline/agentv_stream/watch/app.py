@@ -105,7 +105,10 @@ class WatchApp(App[None]):
     """
     TITLE = "agentv-stream watch"
     ENABLE_COMMAND_PALETTE = False
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("q", "quit", "quit")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("q", "quit", "quit"),
+        Binding("ctrl+c", "quit", show=False, priority=True),  # Textual's own only tells of another key
+    ]
 
     def __init__(self, feed: Feed) -> None:
         super().__init__()
