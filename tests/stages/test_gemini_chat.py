@@ -166,7 +166,7 @@ def test_calls_that_stand_in_a_record_of_their_own_are_those_of_the_answer_befor
         answer("g1", "Looking."),
         container(call("c1")),
         answered("u2", "c1"),
-        answer("g3", ""),
+        answer("g3", "", timestamp=LATER),
         container(call("c1"), call("c2", "replace")),
         answered("u3", "c2"),
         answer("g4", "Done."),
@@ -177,6 +177,8 @@ def test_calls_that_stand_in_a_record_of_their_own_are_those_of_the_answer_befor
     events = events_of(LOG, given)
     assert [(c.call_id, c.message_id) for c in calls(events)] == [("c1", "g1"), ("c2", "g3"), ("c3", "g2")]
     assert [(r.call_id, r.outcome) for r in results(events)] == [("c1", "ok"), ("c2", "ok"), ("c3", "ok")]
+    first, second, third = (c.source.time_ms for c in calls(events))
+    assert first == third and first is not None and second == first + 2_500
     turns = Turns()
     told = (e for e in events if isinstance(e, (AssistantText, Reasoning, ToolCall)))
     assert [turns.turn_of(e) for e in told] == [1, 1, 2, 3, 4]

@@ -2,7 +2,7 @@
 
 from zlib import crc32
 
-from msgspec import Raw
+from msgspec import Raw, structs
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import (
@@ -59,6 +59,7 @@ def tell(
             _call(at, call, i, source, asked_by, model, record, batch)
     if tokens is not None or says or thoughts:
         at.state.asking = "" if message.toolCalls else message_id
+        at.state.asking_ms = source.time_ms
     if says:
         _say(message_text(message, source, batch), told, source, model, batch)
     if tokens is not None:
@@ -104,7 +105,8 @@ def _call(
         remember(calls, call_id, False)
         asked = tool_name(name, call.displayName)
         given = call.args or EMPTY_OBJECT
-        batch.events.append(ToolCall(source, suffix, asked_by, call_id, asked, given, at.parent_call, model))
+        begun = source if asked_by == source.base_id else structs.replace(source, time_ms=at.state.asking_ms)
+        batch.events.append(ToolCall(begun, suffix, asked_by, call_id, asked, given, at.parent_call, model))
         if call.status == "awaiting_approval":
             text = f"{name} waits for approval"
             batch.events.append(Notification(source, suffix, "permission_request", text, "info", call_id))

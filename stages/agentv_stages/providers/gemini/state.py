@@ -34,6 +34,7 @@ class ChatState(Struct):
     started: bool = False
     copying: bool = False
     asking: str = ""
+    asking_ms: int | None = None
     messages: dict[str, Told] = field(default_factory=dict[str, Told])
     calls: dict[str, bool] = field(default_factory=dict[str, bool])
 
