@@ -178,6 +178,41 @@ def test_from_the_end_old_records_are_counted_but_not_told(tmp_path: Path) -> No
     assert told < set(whole.event_ids())
 
 
+def test_another_start_from_the_end_tells_what_came_while_no_follower_ran(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    names = [f"{n}1111111-2222-3333-4444-555555555555" for n in range(4)]
+    old, grown, followed, begun = (desk.logs / f"{name}.jsonl" for name in names)
+    records = {path: claude_records(name, 8) for path, name in zip((old, grown, followed, begun), names, strict=True)}
+
+    def write(path: Path, begin: int, end: int) -> None:
+        with path.open("ab") as file:
+            file.write(b"".join(record + b"\n" for record in records[path][begin:end]))
+
+    for path in (old, grown, followed):
+        write(path, 0, 9)
+    follower = desk.follower(begin="end")
+    follower.round()
+    assert not desk.emitted
+    write(followed, 9, 13)
+    catch_up(follower)
+    follower.close()
+    write(grown, 9, 17)
+    write(followed, 13, 17)
+    write(begun, 0, 17)
+    for _ in range(2):  # the second one tells nothing twice
+        follower = desk.follower(begin="end")
+        catch_up(follower)
+        follower.settle_all()
+        follower.close()
+    desk.close()
+    assert set(desk.event_ids().values()) == {1}
+    told = [json.loads(line)["source"] for data in desk.emitted for line in data.splitlines()]
+    first = {path: min((one["row"] for one in told if one["file"] == str(path)), default=None) for path in records}
+    assert first == {old: None, grown: 9, followed: 9, begun: 0}
+    assert {one["row"] for one in told if one["file"] == str(followed)} == set(range(9, 17))
+    assert {one["row"] for one in told if one["file"] == str(grown)} == set(range(9, 17))
+
+
 def test_a_document_that_is_rewritten_gives_the_transcript_of_its_last_form(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     log = desk.logs / "session-2026-01-01T00-00-abcdef01.json"

@@ -170,6 +170,17 @@ class CursorStore:
                 counts[one] = counts.get(one, 0) + 1
         return counts
 
+    def passed(self) -> dict[str, int]:
+        """Logs that `--from end` passed over, with their sizes then; places that it looked at, with -1."""
+        return dict(self.database.ask("SELECT path,size FROM passed WHERE consumer=?", self.consumer))
+
+    def pass_over(self, sizes: dict[str, int]) -> None:
+        """Notes what is passed over, in place of what was."""
+        with self.database.transaction():
+            self.database.ask("DELETE FROM passed WHERE consumer=?", self.consumer)
+            rows = [(self.consumer, path, size) for path, size in sizes.items()]
+            self.database.each("INSERT INTO passed VALUES(?,?,?)", rows)
+
     def consumers(self) -> dict[int, str]:
         """Whose each session is, of all consumers."""
         return dict(self.database.ask("SELECT id,consumer FROM session"))

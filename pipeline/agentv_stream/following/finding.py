@@ -9,6 +9,7 @@ from agentv_stream.discovery.discover import RememberingFolder
 from agentv_stream.discovery.places import Found
 from agentv_stream.errors import AgentvStreamError
 from agentv_stream.files import is_there
+from agentv_stream.following.ends import Ends
 from agentv_stream.following.follow_plan import Entry, oldest_first, parents_first
 from agentv_stream.following.followed import Followed
 from agentv_stream.following.register import Register
@@ -37,6 +38,7 @@ class Finding:
         self._folder = RememberingFolder()
         self.listing = Scan(register.plan, register.stores)
         self._began = False
+        self._ends = Ends(register)
         self.missing: list[str] = []  # roots that are not there: their files are not deleted one by one
 
     def begin_round(self) -> None:
@@ -69,6 +71,7 @@ class Finding:
             for session in list(self._hot.values()):
                 if session.number in self._hot:  # the one before may have taken it over
                     self.companions(session)
+        self._ends.note(found.values())
         self._began = True
 
     def _new(self, one: Found) -> int:
@@ -85,12 +88,18 @@ class Finding:
         if not self._plan.wanted(one.path):
             self._entries[one.path] = Entry(one.signature, 0, "ignored")
             return 0
-        if not self._began and self._plan.begin == "end" and is_stored(one.path):
-            return self._register.open(one.path, MUTE_ALL).number  # which of its rows are old, only reading them tells
         if not self._began and self._plan.begin == "end":
-            self._entries[one.path] = Entry(one.signature, 0, "end")
-            return 0
+            return self._from_end(one, self._ends.of(one))
         return self._register.open(one.path).number
+
+    def _from_end(self, one: Found, size: int) -> int:
+        """A log that is told from an offset on, once it goes on behind it."""
+        if is_stored(one.path) and size:
+            return self._register.open(one.path, MUTE_ALL).number  # which of its rows are old, only reading them tells
+        if size < one.signature.size:
+            return self._register.open(one.path, size).number
+        self._entries[one.path] = Entry(one.signature, 0, "end")
+        return 0
 
     def _near(self, path: str) -> list[Followed]:
         """Sessions that a new file may be a sub-agent's of: those at work beside it, and those its folders name."""

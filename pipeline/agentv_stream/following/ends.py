@@ -1,0 +1,61 @@
+"""Where logs end for a start `--from end`: behind what they held when a follower of this consumer first saw them.
+
+A later start goes on behind what the first one passed over: what was written, or begun, while no follower ran is told.
+"""
+
+from collections.abc import Iterable
+
+from agentv_stream.discovery.places import Found
+from agentv_stream.following.cursor_database import CursorError
+from agentv_stream.following.register import Register
+
+_LOOKED_AT = -1
+
+
+class Ends:
+    """Of one start. Without cursors each start is the first one."""
+
+    def __init__(self, register: Register) -> None:
+        self._register = register
+        self._known: dict[str, int] | None = None
+        self._places = (*(root.path for root in register.plan.roots), *register.plan.paths)
+        self._noted = False
+
+    def of(self, one: Found) -> int:
+        """The size that a log is passed over with; 0 for one that began since a follower first looked there."""
+        size = self._before().get(one.path)
+        if size is None:
+            before = any(mark == _LOOKED_AT and _below(one.path, place) for place, mark in self._before().items())
+            return 0 if before else one.signature.size
+        return size if size <= one.signature.size else 0
+
+    def note(self, found: Iterable[Found]) -> None:
+        """Keeps the ends of all logs that have no cursor, and where was looked; of the first listing."""
+        register = self._register
+        if self._noted or register.plan.begin != "end" or register.store is None:
+            return
+        self._noted = True
+        sizes = {one.path: self.of(one) for one in found if one.main and one.path not in register.apart}
+        elsewhere = {
+            path: size
+            for path, size in self._before().items()
+            if size == _LOOKED_AT or not any(_below(path, place) for place in self._places)
+        }
+        try:
+            register.store.pass_over(elsewhere | sizes | dict.fromkeys(self._places, _LOOKED_AT))
+        except CursorError as error:
+            register.say("cannot note where the logs end", error=str(error))
+
+    def _before(self) -> dict[str, int]:
+        if self._known is None:
+            self._known = {}
+            if self._register.store is not None:
+                try:
+                    self._known = self._register.store.passed()
+                except CursorError as error:
+                    self._register.say("cannot read where the logs ended", error=str(error))
+        return self._known
+
+
+def _below(path: str, place: str) -> bool:
+    return path == place or path.startswith(place.rstrip("/") + "/")
