@@ -21,8 +21,9 @@ from agentv_stages.event import (
     UserText,
 )
 from agentv_stages.payload import EMPTY_STRING, decode_json, text_of, to_raw
-from agentv_stages.providers.pi.scripts import TOOL, Script, hold
+from agentv_stages.providers.pi.scripts import TOOL
 from agentv_stages.providers.pi.wire import Answer, Block, PiMessage, Prompt, Usage, decode_blocks, first_byte, given
+from agentv_stages.scripts import Script, hold
 
 PARTS = tuple(f"-{i}" for i in range(64))
 STATUS_OF_STOP: dict[str, Status] = {

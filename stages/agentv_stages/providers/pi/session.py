@@ -24,8 +24,9 @@ from agentv_stages.providers.pi.messages import (
     usage_key,
     user,
 )
-from agentv_stages.providers.pi.scripts import TOOL, Script, let_all_go, let_go, listed, told
+from agentv_stages.providers.pi.scripts import TOOL, listed
 from agentv_stages.providers.pi.wire import Block, Entry, PiMessage, decode_entry, decode_row, given
+from agentv_stages.scripts import Script, let_all_go, let_go, told
 from agentv_stages.times import from_epoch, parse_iso
 
 IGNORED = frozenset({"context_edit", "custom", "label", "leaf", "thinking_level_change"})
@@ -201,7 +202,8 @@ def _result(message: PiMessage, source: Source, state: State, batch: Batch) -> N
     if script is not None and nested:
         listed(script, call_id, nested, source, batch)
     if script is not None and not let_go(state.scripts, call_id, batch):
-        told(TOOL, source, call_id, message.content, message.is_error, batch)
+        content = message.content if given(message.content) else None
+        told(TOOL, source, call_id, content, message.is_error, batch)
     else:
         batch.events.append(tool_result(source, call_id, message.content, message.is_error, message.duration_ms))
     if message.usage is not None and spent(message.usage):

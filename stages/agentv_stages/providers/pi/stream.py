@@ -35,7 +35,7 @@ from agentv_stages.providers.pi.messages import (
     user,
 )
 from agentv_stages.providers.pi.notices import beside, notice
-from agentv_stages.providers.pi.scripts import TOOL, Script, let_all_go, let_go, told
+from agentv_stages.providers.pi.scripts import TOOL
 from agentv_stages.providers.pi.wire import (
     NAMES,
     QUIET,
@@ -60,6 +60,7 @@ from agentv_stages.providers.pi.wire import (
     first_byte,
     given,
 )
+from agentv_stages.scripts import Script, let_all_go, let_go, told
 from agentv_stages.times import from_epoch
 
 _UPDATE = b'{"type":"message_update"'
@@ -306,7 +307,7 @@ class StreamDecoder:
         state.open.pop(call_id, None)
         source = self._source(record, None)
         if call_id in state.scripts and not let_go(state.scripts, call_id, batch):
-            told(TOOL, source, call_id, content, is_error, batch)
+            told(TOOL, source, call_id, content if given(content) else None, is_error, batch)
         else:
             batch.events.append(tool_result(source, call_id, content, is_error, lasted))
 

@@ -21,18 +21,16 @@ from agentv_stages.event import (
     Retract,
     SessionEnd,
     SessionInfo,
-    SlashCommand,
     Source,
     ToolCall,
     ToolResult,
     UserText,
 )
 from agentv_stages.foreign import other_session
-from agentv_stages.payload import EMPTY_STRING
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.gemini.outcome import SHELL_TOOLS, failure_outcome, shell_outcome, success_outcome
-from agentv_stages.providers.pi.scripts import Script, hold, let_all_go, let_go, told
 from agentv_stages.providers.qwen.bridge import asked
+from agentv_stages.providers.qwen.notices import QUIET, notice
 from agentv_stages.providers.qwen.parts import EMPTY, body_of, model_call, read_output
 from agentv_stages.providers.qwen.stream import API_ERROR
 from agentv_stages.providers.qwen.telemetry import Ended, agent_answer, agent_call, agent_of, in_stream, script_call
@@ -44,6 +42,7 @@ from agentv_stages.providers.qwen.wire import (
     decode_payload,
     decode_session,
 )
+from agentv_stages.scripts import Script, hold, let_all_go, let_go, told
 from agentv_stages.times import parse_iso
 
 LOSSES = (
@@ -55,12 +54,6 @@ LOSSES = (
 )
 T = TypeVar("T")
 KEEP = 4096
-QUIET = frozenset(
-    ("attribution_snapshot", "at_command", "session_artifact_snapshot", "file_history_snapshot", "agent_color",
-     "session_summary", "turn_boundary", "branch_checkpoint", "turn_result", "session_source", "session_model",
-     "user_text_elements", "session_sources_snapshot", "session_artifact_event", "omni_recall", "goal_state",
-     "goal_turn_end")
-)  # fmt: skip
 EXEC, CODE_MODE = "exec", "code_mode"
 INJECTED = frozenset(("notification", "goal_runtime"))
 _NO_PAYLOAD = Payload()
@@ -276,7 +269,7 @@ class SessionDecoder:
         if duration is None and line.toolCallResult is not None and line.toolCallResult.durationMs is not None:
             duration = round(line.toolCallResult.durationMs)
         if call_id in self.state.scripts and not let_go(self.state.scripts, call_id, batch):
-            told(EXEC, source, call_id, output or EMPTY_STRING, outcome != "ok", batch)
+            told(EXEC, source, call_id, output, outcome != "ok", batch)
         else:
             batch.events.append(ToolResult(source, at, call_id, output, outcome, exit_code, duration))
 
@@ -295,29 +288,10 @@ class SessionDecoder:
             return
         if name == "ui_telemetry" and payload.uiEvent is not None:
             self._telemetry(payload.uiEvent, source, batch)
-        elif name == "chat_compression":
-            info = payload.info
-            text = "the context was compressed"
-            if info is not None and info.originalTokenCount is not None:
-                text += f" from {info.originalTokenCount} to {info.newTokenCount} tokens"
-            batch.events.append(Notification(source, "", "compact_boundary", text))
-        elif name == "slash_command":
-            if payload.phase == "result" or not payload.rawCommand:
-                batch.ignore("slash_command/result")
-            else:
-                command, _, args = payload.rawCommand.strip().partition(" ")
-                command = command if command.startswith("/") else f"/{command}"
-                batch.events.append(SlashCommand(source, "", command, args.strip() or None))
-        elif name == "custom_title":
-            batch.events.append(SessionInfo(source, "-title", title=payload.customTitle))
-        elif name == "parent_session":
-            batch.events.append(SessionInfo(source, "", parent_session_id=payload.parentSessionId))
-        elif name == "background_task_completed":
-            batch.events.append(Notification(source, "", name, payload.displayText or ""))
         elif name == "rewind":
             self._rewind(payload.targetUuid, source, batch)
         else:
-            batch.unknown_type(f"system/{name}", record)
+            notice(name, payload, source, record, batch)
 
     def _is_quiet(self, name: str, payload: Payload, batch: Batch) -> bool:
         """Counts a record that tells nothing: most telemetry repeats the main thread, and adds times to its calls."""

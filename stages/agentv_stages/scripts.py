@@ -1,0 +1,64 @@
+"""Code mode: the calls that a script makes count; the script itself does if it made none. Pi's and Qwen's.
+
+A script is held when the answer asks for it, and is handed on as a call when it has ended without calling a tool. What
+it printed is told beside its calls, for no call has it.
+"""
+
+from msgspec import Raw, Struct
+
+from agentv_stages.batch import Batch
+from agentv_stages.event import Notification, Source, ToolCall
+from agentv_stages.payload import text_of
+
+_MOST = 1000
+
+
+class Script(Struct, gc=False):
+    """A script that may still make calls, and the tool that runs it. `made`: it made one, so it is no call itself."""
+
+    name: str
+    source: Source
+    part: str
+    message_id: str
+    input: Raw
+    parent_call: str | None
+    model: str | None
+    made: bool = False
+
+
+def hold(scripts: dict[str, Script], call_id: str, script: Script, batch: Batch) -> None:
+    """Keeps a script until it has ended; past 1,000 the oldest is let go."""
+    if len(scripts) >= _MOST:
+        let_go(scripts, next(iter(scripts)), batch)
+    scripts[call_id] = script
+
+
+def let_go(scripts: dict[str, Script], call_id: str, batch: Batch) -> bool:
+    """Forgets a script; one that made no call is handed on as one. Gives whether it was."""
+    script = scripts.pop(call_id)
+    if not script.made:
+        batch.events.append(
+            ToolCall(
+                script.source,
+                script.part,
+                script.message_id,
+                call_id,
+                script.name,
+                script.input,
+                script.parent_call,
+                script.model,
+            )
+        )
+    return not script.made
+
+
+def let_all_go(scripts: dict[str, Script], batch: Batch) -> None:
+    """The input or the run has ended."""
+    for call_id in list(scripts):
+        let_go(scripts, call_id, batch)
+
+
+def told(name: str, source: Source, call_id: str, content: Raw | None, is_error: bool | None, batch: Batch) -> None:
+    """What a script that made calls has printed."""
+    text = text_of(content) if content is not None else ""
+    batch.events.append(Notification(source, "-script", name, text, "warning" if is_error else "info", call_id))
