@@ -59,7 +59,12 @@ class OutputNames:
         return folder / f"{name}{suffix}"
 
     def another(self, suffix: str) -> Path:
-        """As `file`, under another name: somebody else took this one at the same moment."""
+        """As `file`, under another name: somebody else took this one at the same moment.
+
+        What comes after it bears that name, too, unless the transcript has one already.
+        """
+        if self.sure and self._settled is not None:
+            return free_name(*self._settled, suffix)
         self._settled = None
         return self.file(suffix)
 
