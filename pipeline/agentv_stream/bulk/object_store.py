@@ -18,7 +18,7 @@ from agentv_stream.bulk import leaving
 from agentv_stream.errors import SinkError, SourceError, UsageError
 from agentv_stream.extras import extra
 from agentv_stream.files import is_file, unpacked
-from agentv_stream.naming import prepare_folder
+from agentv_stream.naming import prepare_folder, temporary_name
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
@@ -126,7 +126,7 @@ def put(place: str, data: bytes) -> None:
             return
         path = Path(place)
         prepare_folder(path.parent)
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        temporary = temporary_name(path)
         leaving.temporary(temporary)
         try:
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

@@ -18,6 +18,7 @@ from agentv_stream.bulk import object_store
 from agentv_stream.bulk.unit import Rows, Seen, Unit, Work
 from agentv_stream.bulk.worker import tail_of
 from agentv_stream.errors import AgentvStreamError, SinkError
+from agentv_stream.locks import Taken, take_lock
 from agentv_stream.naming import prepare_folder
 
 FORMAT = "agentv_stream.import_state.v1"
@@ -189,23 +190,12 @@ class State:
 def _lock(place: Path) -> int | None:
     """The descriptor that holds the lock; None where the system has none. Raises: SinkError."""
     try:
-        import fcntl
-    except ImportError:  # not here
-        return None
-    try:
         prepare_folder(place)
-        lock = os.open(place / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        return take_lock(place / "lock")
+    except Taken as error:
+        raise SinkError(str(place), OSError("another import is at work there")) from error
     except OSError as error:
         raise SinkError(str(place), error) from error
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        os.close(lock)
-        raise SinkError(str(place), OSError("another import is at work there")) from error
-    except OSError:  # a file system without locks
-        os.close(lock)
-        return None
-    return lock
 
 
 def unchanged(unit: Unit, entry: Entry) -> bool:

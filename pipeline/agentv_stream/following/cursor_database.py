@@ -8,11 +8,13 @@ import os
 import sqlite3
 from collections.abc import Generator, Iterable
 from contextlib import ExitStack, contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from agentv_stream.discovery.places import own_folder
 from agentv_stream.errors import AgentvStreamError
+from agentv_stream.locks import Taken, take_lock
 from agentv_stream.naming import prepare_folder
 
 VERSION = 2
@@ -173,14 +175,11 @@ def _read(value: Any) -> Any:
 
 def _take_lock(folder: Path, consumer: str) -> int:
     """Its descriptor. Two followers of one consumer would write into each other's outputs. Raises: CursorError."""
-    import fcntl
-    from hashlib import sha256
-
     name = sha256(consumer.encode(errors="surrogateescape")).hexdigest()[:16]
-    lock = os.open(folder / f"{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(lock)
-        raise CursorError(f"another follower is at work for {consumer} (lock in {folder})") from error
+        lock = take_lock(folder / f"{name}.lock")
+    except Taken:
+        lock = None
+    if lock is None:  # SQLite needs locks, too: a file system without them is told as well
+        raise CursorError(f"another follower is at work for {consumer} (lock in {folder})")
     return lock

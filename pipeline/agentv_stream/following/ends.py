@@ -19,22 +19,20 @@ class Ends:
         self._register = register
         self._known: dict[str, int] | None = None
         self._places = (*(root.path for root in register.plan.roots), *register.plan.paths)
-        self._noted = False
+        self._looked_at: list[str] = []  # the places of earlier starts
 
     def of(self, one: Found) -> int:
         """The size that a log is passed over with; 0 for one that began since a follower first looked there."""
         size = self._before().get(one.path)
         if size is None:
-            before = any(mark == _LOOKED_AT and _below(one.path, place) for place, mark in self._before().items())
-            return 0 if before else one.signature.size
+            return 0 if any(_below(one.path, place) for place in self._looked_at) else one.signature.size
         return size if size <= one.signature.size else 0
 
     def note(self, found: Iterable[Found]) -> None:
         """Keeps the ends of all logs that have no cursor, and where was looked; of the first listing."""
         register = self._register
-        if self._noted or register.plan.begin != "end" or register.store is None:
+        if register.plan.begin != "end" or register.store is None:
             return
-        self._noted = True
         sizes = {one.path: self.of(one) for one in found if one.main and one.path not in register.apart}
         elsewhere = {
             path: size
@@ -54,6 +52,7 @@ class Ends:
                     self._known = self._register.store.passed()
                 except CursorError as error:
                     self._register.say("cannot read where the logs ended", error=str(error))
+            self._looked_at = [place for place, mark in self._known.items() if mark == _LOOKED_AT]
         return self._known
 
 

@@ -71,7 +71,8 @@ class Finding:
             for session in list(self._hot.values()):
                 if session.number in self._hot:  # the one before may have taken it over
                     self.companions(session)
-        self._ends.note(found.values())
+        if not self._began:
+            self._ends.note(found.values())
         self._began = True
 
     def _new(self, one: Found) -> int:

@@ -1,10 +1,10 @@
 """One follower at a time writes into a folder of outputs, whatever its name and wherever its cursors lie."""
 
-import fcntl
 import os
 from pathlib import Path
 
 from agentv_stream.errors import AgentvStreamError
+from agentv_stream.locks import Taken, take_lock
 from agentv_stream.naming import prepare_folder
 
 
@@ -22,18 +22,11 @@ def lock_folder(folder: Path) -> int | None:
     """
     try:
         prepare_folder(folder)
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        return take_lock(folder, folder=True)
+    except Taken as error:
+        raise FolderInUse(f"another follower writes into {folder}") from error
     except OSError:
         return None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        os.close(descriptor)
-        raise FolderInUse(f"another follower writes into {folder}") from error
-    except OSError:  # a file system without locks
-        os.close(descriptor)
-        return None
-    return descriptor
 
 
 class HeldFolders:

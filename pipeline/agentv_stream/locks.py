@@ -1,0 +1,32 @@
+"""Locks between processes: held as long as a descriptor is open, gone with its process."""
+
+import os
+from pathlib import Path
+
+from agentv_stream.publish import PRIVATE
+
+
+class Taken(Exception):
+    """Another process holds the lock."""
+
+
+def take_lock(path: Path, *, folder: bool = False) -> int | None:
+    """The descriptor that holds a lock on a file, which is made, or with `folder` on a folder that is there.
+
+    None where the system or the file system has no locks. Raises: Taken, OSError where the path cannot be opened.
+    """
+    try:
+        import fcntl
+    except ImportError:  # not here
+        return None
+    flags = os.O_RDONLY | os.O_DIRECTORY if folder else os.O_RDWR | os.O_CREAT
+    descriptor = os.open(path, flags | os.O_CLOEXEC, PRIVATE)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(descriptor)
+        raise Taken(str(path)) from error
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
