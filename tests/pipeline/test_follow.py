@@ -213,6 +213,28 @@ def test_another_start_from_the_end_tells_what_came_while_no_follower_ran(tmp_pa
     assert {one["row"] for one in told if one["file"] == str(grown)} == set(range(9, 17))
 
 
+def test_a_log_that_is_named_itself_is_told_from_its_end_at_every_start(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    names = ("11111111-2222-3333-4444-555555555555", "21111111-2222-3333-4444-555555555555")
+    old, later = (desk.logs / f"{name}.jsonl" for name in names)
+    old.write_bytes(b"\n".join(claude_records(names[0], 8)[:9]) + b"\n")
+    for _ in range(3):
+        follower = desk.follower(begin="end", paths=[str(old), str(later)])
+        catch_up(follower)
+        follower.close()
+        assert not desk.emitted
+    with old.open("ab") as file:
+        file.write(b"\n".join(claude_records(names[0], 8)[9:]) + b"\n")
+    later.write_bytes(b"\n".join(claude_records(names[1], 8)) + b"\n")
+    follower = desk.follower(begin="end", paths=[str(old), str(later)])
+    catch_up(follower)
+    follower.settle_all()
+    follower.close()
+    desk.close()
+    told = [json.loads(line)["source"] for data in desk.emitted for line in data.splitlines()]
+    assert [min(one["row"] for one in told if one["file"] == str(path)) for path in (old, later)] == [9, 0]
+
+
 def test_a_document_that_is_rewritten_gives_the_transcript_of_its_last_form(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     log = desk.logs / "session-2026-01-01T00-00-abcdef01.json"

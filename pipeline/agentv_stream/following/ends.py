@@ -23,8 +23,8 @@ class Ends:
 
     def of(self, one: Found) -> int:
         """The size that a log is passed over with; 0 for one that began since a follower first looked there."""
-        size = self._before().get(one.path)
-        if size is None:
+        size = self._before().get(one.path, _LOOKED_AT)
+        if size == _LOOKED_AT:  # not seen; a log that is named itself is a place, too
             return 0 if any(_below(one.path, place) for place in self._looked_at) else one.signature.size
         return size if size <= one.signature.size else 0
 
@@ -40,7 +40,7 @@ class Ends:
             if size == _LOOKED_AT or not any(_below(path, place) for place in self._places)
         }
         try:
-            register.store.pass_over(elsewhere | sizes | dict.fromkeys(self._places, _LOOKED_AT))
+            register.store.pass_over(elsewhere | dict.fromkeys(self._places, _LOOKED_AT) | sizes)
         except CursorError as error:
             register.say("cannot note where the logs end", error=str(error))
 
