@@ -4,6 +4,7 @@ import json
 import multiprocessing
 import random
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import pytest
@@ -109,6 +110,29 @@ def test_a_process_that_fails_leaves_the_log_to_the_ordinary_way(
     _, many = _both(log, tmp_path, 3_000)
     assert many is None
     assert not list((tmp_path / "many").glob("*"))
+
+
+def test_a_process_that_ends_while_its_exit_code_is_asked_for_is_noticed() -> None:
+    class Ending:
+        """Its pipe is closed, the kernel has not told its exit code yet: so a process ends."""
+
+        def __init__(self) -> None:
+            hold, sentinel = multiprocessing.Pipe()
+            hold.close()
+            self.sentinel = sentinel
+            self.asked = 0
+
+        @property
+        def exitcode(self) -> int | None:
+            self.asked += 1
+            return 1 if self.asked > 1 else None
+
+    reports, report_to = multiprocessing.Pipe(duplex=False)
+    idle, held = multiprocessing.Pipe()  # another one, that waits for what the ended one would have sent
+    other: Any = SimpleNamespace(sentinel=idle, exitcode=None)
+    ending: Any = Ending()
+    with reports, report_to, idle, held, ending.sentinel:
+        assert relays._report_of(reports, [ending, other]) is None  # pyright: ignore[reportPrivateUsage]
 
 
 def test_a_log_with_a_line_that_is_too_long_is_not_cut(

@@ -92,9 +92,10 @@ def _report_of(reports: Connection, runners: Sequence[BaseProcess]) -> Report | 
         wait([reports, *(runner.sentinel for runner in waiting)])
         if reports.poll():
             return read_report(reports.recv_bytes())
-        if any(runner.exitcode for runner in waiting):
+        codes = [runner.exitcode for runner in waiting]  # asked once: one may end between two questions
+        if any(codes):
             return None
-        waiting = [runner for runner in waiting if runner.exitcode is None]
+        waiting = [runner for runner, code in zip(waiting, codes, strict=True) if code is None]
         if not waiting:
             return None
 
