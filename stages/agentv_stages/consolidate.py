@@ -6,6 +6,8 @@ run, and leaves when all its calls have a result. Past 10,000 waiting messages t
 for it later makes a message of role `tool`.
 """
 
+from itertools import islice
+
 from msgspec import Struct, convert, field
 
 from agentv_stages.batch import Batch
@@ -28,6 +30,7 @@ from agentv_stages.stage import Flushed
 from agentv_stages.turns import Turns, TurnState
 
 MOST_WAITING = 10_000
+MOST_SEARCHED = 64  # of waiting messages, the latest: where no call gets a result, thousands wait
 MOST_LAST = 256
 MOST_STREAMS = 64  # with a running message; of more, the sub-agent that began its message first has ended
 
@@ -157,14 +160,12 @@ class Consolidate:
 
     def _reopen(self, message_id: str, stream: str, out: list[Message]) -> Message | None:
         """A message that was closed too early goes on, if its row has not left yet."""
-        for index, message in self._waiting.items():
+        for index, message in islice(reversed(self._waiting.items()), MOST_SEARCHED):
             if message.message_id == message_id and message.source.stream == stream:
                 self._close(stream, out)
                 self._waiting.pop(index, None)
                 self._current[stream] = message
                 return message
-            if index + 64 < self._next and len(self._waiting) > 64:
-                break  # only the neighbourhood is worth the search
         return None
 
     def _user(self, event: UserText, out: list[Message]) -> None:

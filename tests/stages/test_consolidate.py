@@ -63,6 +63,16 @@ def test_deltas_make_one_text() -> None:
     assert said(message) == ['Hel"lo\n😀']
 
 
+def test_a_whole_block_after_deltas_stands_behind_them() -> None:
+    (message,) = all_of(text(0, "a", delta=True), text(1, "b", delta=True), text(2, "c"), text(3, "d"))
+    assert said(message) == ["ab", "c", "d"]
+
+
+def test_a_text_that_no_model_made_makes_its_message_synthetic() -> None:
+    first, second = all_of(text(0, "a", "m1", synthetic=True), thought(1, "x", "m1"), text(2, "b", "m2"))
+    assert (first.synthetic, second.synthetic) == (True, False)
+
+
 def test_deltas_of_text_and_thought_in_turn_are_kept_apart() -> None:
     (message,) = all_of(
         thought(0, "a", delta=True), text(1, "x", delta=True), thought(2, "b", delta=True), text(3, "y", delta=True)
@@ -109,6 +119,34 @@ def test_turns_count_answers_of_the_main_stream() -> None:
 def test_an_answer_that_goes_on_after_anothers_lines_is_the_same_message() -> None:
     messages = all_of(call(0, "a", message="m1"), text(1, "x", "m2"), text(2, "more", "m1"), result(3, "a"))
     assert [(m.message_id, said(m)) for m in messages] == [("m1", ["more"]), ("m2", ["x"])]
+
+
+def test_an_answer_that_goes_on_is_found_however_many_wait_for_results() -> None:
+    """Where no call gets a result, all wait: only the oldest one was looked at."""
+    many: list[AnyEvent] = [call(n, f"t{n}", message=f"m{n}") for n in range(90)]
+    messages = all_of(*many, text(90, "more", "m88", time_ms=7_000))
+    assert len(messages) == 90
+    assert (said(messages[88]), messages[88].end_ms) == (["more"], 7_000)
+
+
+def test_what_comes_for_a_row_that_has_left_is_late() -> None:
+    messages = all_of(text(0, "a", "m1"), user(1, "u"), text(2, "b", "m1"), text(3, "c", "m2"), text(4, "d", "m1"))
+    assert [m.late for m in messages] == [False, False, True, False, False]
+
+
+def test_the_streams_whose_last_row_is_known_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consolidate, "MOST_LAST", 2)
+    stage = Consolidate()
+    for n in range(5):
+        stage.push(batch(text(n, "a", f"m{n}", stream=f"sidechain:{n}"), end(n, stream=f"sidechain:{n}")))
+    assert stage.snapshot().last_ids == {"sidechain:3": "m3", "sidechain:4": "m4"}
+
+
+def test_the_streams_whose_tokens_came_before_their_message_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consolidate, "MOST_STREAMS", 2)
+    stage = Consolidate()
+    stage.push(batch(*(usage(n, f"b{n}", stream=f"sidechain:{n}") for n in range(5))))
+    assert list(stage.snapshot().early) == ["sidechain:3", "sidechain:4"]
 
 
 def test_a_slash_command_is_an_injected_user_message() -> None:

@@ -58,8 +58,8 @@ def usage(row: int, key: str, *, stream: str = "main", **more: Any) -> TokenUsag
     return TokenUsage(at(row, None, stream), "", key, **more)
 
 
-def end(row: int, status: Status = "complete", **more: Any) -> AnyEvent:
-    return SessionEnd(at(row), "", status, **more)
+def end(row: int, status: Status = "complete", *, stream: str = "main", **more: Any) -> AnyEvent:
+    return SessionEnd(at(row, None, stream), "", status, **more)
 
 
 def batch(*events: AnyEvent) -> Batch:
