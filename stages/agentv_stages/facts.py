@@ -28,7 +28,7 @@ class Opening(Struct, frozen=True):
 class Facts(Struct):
     """Facts of one session; None where the log does not say. `started_ms` is the time of its first event.
 
-    `model` and `version` are the last ones that were told, `opening` holds the first ones.
+    `model` and `version` are the last ones that were told, `first` holds the first ones.
     """
 
     session_id: str | None = None

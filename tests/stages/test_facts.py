@@ -8,7 +8,7 @@ from msgspec import json
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import AnyEvent, SessionInfo, Status, Summary
-from agentv_stages.facts import Facts, FactsObserver
+from agentv_stages.facts import Facts, FactsObserver, Opening
 from support.events import at, batch, call, end, text, thought, user
 
 
@@ -25,11 +25,18 @@ def info(row: int, stream: str = "main", **facts: Any) -> AnyEvent:
 
 def test_the_first_word_on_who_it_is_counts_and_the_last_on_model_and_version() -> None:
     facts = observed(
-        batch(info(0, session_id="a", model="m1", cwd="/one", git_branch="main", version="1")),
-        batch(info(1, session_id="b", model="m2", cwd="/two", git_branch="other", version="2")),
+        batch(info(0, session_id="a", model="m1", cwd="/one", git_branch="main", version="1", parent_session_id="p")),
+        batch(info(1, session_id="b", model="m2", cwd="/two", git_branch="other", version="2", parent_session_id="q")),
     ).facts
-    assert (facts.session_id, facts.cwd, facts.git_branch) == ("a", "/one", "main")
+    assert (facts.session_id, facts.cwd, facts.git_branch, facts.parent_session_id) == ("a", "/one", "main", "p")
     assert (facts.model, facts.version) == ("m2", "2")
+
+
+def test_what_stood_there_when_session_and_model_were_first_known_stays_so() -> None:
+    observer = observed(batch(info(0, model="m0", cwd="/one")))
+    assert observer.facts.first is None
+    observer.observe(batch(info(1, session_id="a", version="1"), info(2, model="m2", version="2", git_branch="b")))
+    assert observer.facts.first == Opening("m0", "1", "/one", None)
 
 
 def test_sub_agents_say_nothing_about_the_session() -> None:

@@ -49,10 +49,15 @@ EVERY: list[tuple[str, str, Any, str, str, tuple[str, ...], bool]] = [
     ("copilot", "str_replace_editor", {"command": "view", "path": "/a"}, "Read", "read", ("/a",), False),
     ("copilot", "str_replace_editor", {"command": "create", "path": "/a"}, "Write", "write", ("/a",), True),
     ("copilot", "str_replace_editor", {"command": "odd", "path": "/a"}, "Edit", "write", ("/a",), True),
+    ("copilot", "str_replace_editor", {"command": "view"}, "Read", "read", (), False),
+    ("copilot", "Viewing /a b.ts", {}, "Read", "read", ("/a b.ts",), False),
+    ("copilot", "Viewing /a b.ts", None, "Read", "read", ("/a b.ts",), False),
+    ("copilot", "Using skill: fix", {}, "Skill", "execute", (), False),
     ("copilot", "apply_patch", PATCH, "Edit", "write", ("a.txt", "b.txt", "c.txt"), True),
     ("gemini", "replace", {"file_path": "/a", "old_string": "x"}, "Edit", "write", ("/a",), True),
     ("gemini", "read_file", {"absolute_path": "/a"}, "Read", "read", ("/a",), False),
     ("gemini", "read_many_files", {"include": ["a", "b"]}, "Read", "read", ("a", "b"), False),
+    ("gemini", "read_many_files", {"include": ["a", 5, {"x": 1}]}, "Read", "read", ("a",), False),
     ("gemini", "invoke_agent", {"agent_name": "x"}, "Task", "plan", (), False),
     ("qwen", "agent", {"prompt": "x"}, "Task", "plan", (), False),
     ("pi", "write", {"path": "/a", "content": "x"}, "Write", "write", ("/a",), True),
@@ -73,6 +78,7 @@ EVERY: list[tuple[str, str, Any, str, str, tuple[str, ...], bool]] = [
     ),
     ("codex", "apply_patch", PATCH, "Edit", "write", ("a.txt", "b.txt", "c.txt"), True),
     ("codex", "apply_patch", {"input": ADD}, "Write", "write", ("a.txt",), True),
+    ("codex", "apply_patch", {"command": ["apply_patch", ADD]}, "Write", "write", ("a.txt",), True),
     ("codex", "file_change", {"changes": [{"path": "a", "kind": "add"}]}, "Write", "write", ("a",), True),
     ("codex", "file_change", [{"path": "a", "kind": "add"}, {"path": "b"}], "Edit", "write", ("a", "b"), True),
     ("codex", "file_change", {"changes": {"a": {"type": "add", "content": ""}}}, "Write", "write", ("a",), True),
@@ -154,6 +160,7 @@ def test_input_keys_are_only_added(provider: str, name: str, arguments: dict[str
 def test_a_prefix_without_input_brings_its_own() -> None:
     call = normal("copilot", "Using skill: fix", None)
     assert (call.input, call.tool) == ({"skill": "fix"}, "Skill")
+    assert bytes(normal("copilot", "Using skill: fix", [1]).input_json) == b"[1]"
 
 
 @pytest.mark.parametrize(
@@ -164,6 +171,7 @@ def test_a_prefix_without_input_brings_its_own() -> None:
         ({"command": "python a.py"}, "python a.py", False),
         ({"command": f"apply_patch <<X\n{ADD}\nX"}, f"apply_patch <<X\n{ADD}\nX", False),
         ({"command": 5}, None, False),
+        ({"command": []}, None, False),
         ({}, None, False),
         ("ls", "ls", False),
         (["cat", "a b"], "cat a b", False),
@@ -179,6 +187,7 @@ def test_shell_calls_keep_their_command_and_say_whether_it_writes(
 def test_a_decoder_that_knows_a_kind_is_believed_for_names_in_no_table() -> None:
     call = STAGES["acp"].call(replace(call_of("strange", {}), kind="write"))
     assert (call.tool, call.kind) == ("strange", "write")
+    assert STAGES["acp"].call(replace(call_of("mcp__srv__strange", {}), kind="write")).kind == "other"
 
 
 def test_other_events_and_the_batch_stay() -> None:

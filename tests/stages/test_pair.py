@@ -2,10 +2,11 @@
 
 from random import Random
 
+import msgspec
 import pytest
 
 from agentv_stages import pair
-from agentv_stages.batch import Batch
+from agentv_stages.batch import Batch, Record
 from agentv_stages.event import AnyEvent, ToolCall, ToolResult
 from agentv_stages.pair import Pair
 from support.events import batch, call, result, text
@@ -43,7 +44,14 @@ def test_an_outcome_that_the_log_does_not_say_is_ok() -> None:
 
 @pytest.mark.parametrize(
     ("begun", "ended", "given", "duration"),
-    [(1000, 1500, None, 500), (1000, 1500, 7, 7), (None, 5, None, None), (5, None, None, None), (900, 100, None, None)],
+    [
+        (1000, 1500, None, 500),
+        (1000, 1500, 7, 7),
+        (900, 900, None, 0),
+        (None, 5, None, None),
+        (5, None, None, None),
+        (900, 100, None, None),
+    ],
 )
 def test_a_duration_is_the_logs_or_the_time_between(
     begun: int | None, ended: int | None, given: int | None, duration: int | None
@@ -74,11 +82,32 @@ def test_a_result_before_its_call_waits_for_it() -> None:
     assert faults == []
 
 
+def test_a_result_waits_for_its_call_from_one_batch_to_the_next() -> None:
+    stage = Pair()
+    stage.push(batch(result(0, "late"), result(1, "t")))
+    whole = batch(text(2, "x"), call(3, "other"), call(4, "t"), text(5, "y"))
+    stage.push(whole)
+    assert [e.source.row for e in whole.events] == [2, 3, 4, 1, 5]
+    assert [r.call.source.row for r in results(whole.events) if r.call] == [4]
+    assert list(stage.open_calls) == ["other"]
+
+
 def test_repetitions_are_dropped_and_counted() -> None:
     out, faults, whole = run(call(0, "t"), call(1, "t"), result(2, "t"), result(3, "t"), call(4, "t"), result(5, "t"))
     assert [type(e) for e in out] == [ToolCall, ToolResult]
     assert whole.ignored == {"repeated-call": 2, "repeated-result": 2}
     assert faults == []
+
+
+def test_repetitions_are_known_after_a_restart() -> None:
+    stage = Pair()
+    stage.push(batch(call(0, "t"), result(1, "t")))
+    again = Pair()
+    again.restore(msgspec.json.decode(msgspec.json.encode(stage.snapshot())))
+    whole = batch(call(2, "t"), result(3, "t"))
+    again.push(whole)
+    assert whole.events == []
+    assert whole.ignored == {"repeated-call": 1, "repeated-result": 1}
 
 
 def test_a_partial_result_leaves_its_call_open() -> None:
@@ -94,6 +123,12 @@ def test_a_reused_id_with_another_input_is_another_call() -> None:
     assert faults == []
 
 
+def test_another_tool_under_an_open_id_is_another_call() -> None:
+    out, _, whole = run(call(0, "t", "Read"), call(1, "t", "Write"), result(2, "t"))
+    assert [r.call.name for r in results(out) if r.call] == ["Write"]
+    assert whole.ignored == {}
+
+
 def test_open_calls_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pair, "MOST_OPEN", 10)
     stage = Pair()
@@ -103,8 +138,14 @@ def test_open_calls_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_early_results_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pair, "MOST_EARLY", 4)
-    _, faults, _ = run(*(result(n, f"t{n}") for n in range(9)))
-    assert faults == ["orphan-result"] * 9
+    whole = batch(*(result(n, f"t{n}") for n in range(9)))
+    whole.records = [Record(b"%d" % n, n, n) for n in range(9)]
+    stage = Pair()
+    stage.push(whole)
+    assert [(f.reason, f.row, f.data) for f in whole.faults] == [("orphan-result", n, b"%d" % n) for n in range(5)]
+    assert [r.call_id for r in results(whole.events)] == [f"t{n}" for n in range(5)]
+    (last,) = stage.flush()
+    assert [r.call_id for r in results(last.events)] == [f"t{n}" for n in range(5, 9)]
 
 
 def test_other_events_keep_their_order() -> None:

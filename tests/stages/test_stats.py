@@ -2,13 +2,14 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from agentv_stages import stats as module
 from agentv_stages.batch import Batch
 from agentv_stages.event import AnyEvent, Outcome
 from agentv_stages.pair import Pair
-from agentv_stages.stats import Stats
+from agentv_stages.stats import Statistics, Stats
 from support.events import batch, call, result, text, user
 
 
@@ -67,6 +68,53 @@ def test_edits_of_sub_agents_are_not_the_first_edit() -> None:
     assert seen["by_stream"]["sidechain:a"] == {"turns": 1, "tool_calls": 1, "edits": 1}
 
 
+def test_nothing_is_kept_of_edits_that_can_be_the_first_successful_one_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_ENTRIES", 3)
+    stats, pairs = Stats(), Pair()
+
+    def observe(*events: AnyEvent) -> None:
+        whole = batch(*events)
+        pairs.push(whole)
+        stats.observe(whole)
+
+    observe(*(call(n, f"e{n}", "Edit", f"m{n}", edit=True) for n in range(5)))
+    assert stats.snapshot().edit_turns == {"e0": 1, "e1": 2, "e2": 3}
+    observe(result(5, "e1"), call(6, "e6", "Edit", "m6", edit=True))
+    assert stats.summary()["first_successful_edit_turn"] == 2
+    assert stats.snapshot().edit_turns == {}
+
+
+def test_a_restart_changes_nothing() -> None:
+    events = [
+        text(0, "a", "m1", time_ms=1_000),
+        call(1, "r", "Read", "m1", kind="read"),
+        text(2, "b", "s1", stream="sidechain:a"),
+        call(3, "s", "Bash", "s1", stream="sidechain:a", command="bobbin search x"),
+        result(4, "r"),
+        call(5, "e", "Edit", "m2", time_ms=2_000, edit=True),
+        call(6, "f", "Edit", "s1", stream="sidechain:a", edit=True),
+        result(7, "e", "error"),
+        text(8, "c", "m2"),
+        call(9, "g", "Edit", "m3", edit=True),
+        result(10, "g", duration_ms=70),
+        text(11, "d", "s2", stream="sidechain:a"),
+    ]
+    (whole,) = Pair().push(batch(*events))
+
+    def told(cut: int) -> dict[str, Any]:
+        stats = Stats(lines=True)
+        stats.observe(Batch(events=whole.events[:cut]))
+        again = Stats(lines=True)
+        again.restore(msgspec.msgpack.decode(msgspec.msgpack.encode(stats.snapshot()), type=Statistics))
+        again.observe(Batch(events=whole.events[cut:]))
+        return again.summary()
+
+    expected = told(0)
+    assert (expected["turns"], expected["by_stream"]["sidechain:a"]["turns"]) == (3, 2)
+    for cut in range(1, len(events) + 1):
+        assert told(cut) == expected, cut
+
+
 def test_a_shell_edit_is_labelled_and_is_no_edit() -> None:
     seen = summary(call(0, "t", "Bash", kind="write", shell_edit=True, command="sed -i s/a/b/ x"))
     assert (seen["shell_edits"], seen["first_edit_turn"], seen["by_kind"]["write"]) == (1, None, 1)
@@ -79,8 +127,7 @@ def test_watched_programs_are_runs_with_turn_and_stream() -> None:
         watch=("pytest",),
     )
     (run,) = seen["bobbin_commands"]
-    assert run["turn"] == 1
-    assert run["command"].startswith("bobbin search foo") or "bobbin search foo" in run["command"]
+    assert run == {"command": "bobbin search foo", "turn": 1}
     assert seen["watched_commands"]["pytest"] == [{"command": "pytest -q", "turn": None, "stream": "sidechain:a"}]
 
 
@@ -115,6 +162,15 @@ def test_lists_are_capped_and_totals_stay_exact(monkeypatch: pytest.MonkeyPatch)
     assert seen["total_tool_calls"] == sum(seen["by_tool"].values()) == 50
     assert seen["tool_sequence_truncated"]
     assert seen["by_tool_truncated"]
+    assert "by_stream_truncated" not in seen
+
+
+def test_streams_over_the_cap_are_left_out_and_their_calls_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_ENTRIES", 3)
+    seen = summary(*(call(n, f"t{n}", message=f"m{n // 2}", stream=f"sidechain:{n // 2}") for n in range(10)))
+    assert list(seen["by_stream"]) == ["main", "sidechain:0", "sidechain:1"]
+    assert seen["by_stream"]["sidechain:1"] == {"turns": 1, "tool_calls": 2, "edits": 0}
+    assert (seen["total_tool_calls"], seen["by_stream_truncated"]) == (10, True)
 
 
 def test_the_historical_count_of_lines_is_kept_for_comparison() -> None:

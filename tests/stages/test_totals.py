@@ -2,6 +2,10 @@
 
 from typing import Any
 
+import msgspec
+import pytest
+
+from agentv_stages import totals as module
 from agentv_stages.batch import Batch
 from agentv_stages.event import AnyEvent
 from agentv_stages.totals import Totals, tokens_json
@@ -29,6 +33,17 @@ def test_one_call_is_counted_once_with_its_largest_output() -> None:
     assert (seen["input"], seen["cached"], seen["output"]) == (100, 90, 436)
 
 
+def test_of_two_records_with_the_same_output_the_later_one_holds() -> None:
+    seen = tokens(usage(0, "m", input=1, output=5), usage(1, "m", input=3, output=5))
+    assert (seen["input"], seen["output"]) == (3, 5)
+
+
+def test_a_record_without_an_output_takes_none_away() -> None:
+    for first, second in ((5, None), (None, 5)):
+        seen = tokens(usage(0, "m", input=1, output=first), usage(1, "m", cached=1, output=second))
+        assert (seen["input"], seen["cached"], seen["output"]) == (1, 1, 5)
+
+
 def test_a_final_output_wins_over_a_larger_placeholder() -> None:
     seen = tokens(usage(0, "m", input=1, output=9, output_final=False), usage(1, "m", output=5))
     assert (seen["input"], seen["output"], "output_at_least" in seen) == (1, 5, False)
@@ -49,6 +64,10 @@ def test_a_total_of_the_agent_covers_the_calls_of_its_streams() -> None:
 def test_segments_add_up_and_the_last_session_total_holds() -> None:
     parts = [usage(n, f"s{n}", scope="segment", input=10, output=2) for n in range(3)]
     assert tokens(*parts)["input"] == 30
+    both = [usage(n, f"s{n}", scope="segment", input=10, output=2, covers_streams=True) for n in range(3)]
+    calls = usage(9, "a", stream="sidechain:x", input=5, output=1)
+    assert tokens(*parts, calls)["input"] == 35
+    assert tokens(*both, calls)["input"] == 30
     sums = [usage(n, "s", scope="session", input=10 * n, output=n) for n in (1, 2, 3)]
     assert tokens(*sums)["input"] == 30
 
@@ -82,3 +101,52 @@ def test_models_and_streams_are_told_apart() -> None:
     )
     assert {name: row["input"] for name, row in totals.by_model().items()} == {"big": 10, "small": 2}
     assert {name: row["input"] for name, row in totals.by_stream().items()} == {"main": 10, "sidechain:x": 2}
+
+
+def test_streams_over_the_cap_are_summed_up_under_one_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_SUMS", 2)
+    calls = [usage(n, f"m{n}", stream=f"sidechain:{n % 4}", input=1, output=1) for n in range(8)]
+    found = told(*calls).by_stream()
+    assert {name: row["input"] for name, row in found.items()} == {"sidechain:0": 2, "sidechain:1": 2, "(other)": 4}
+
+
+def test_what_the_last_model_call_of_the_main_stream_was_given_is_known() -> None:
+    calls = [usage(0, "a", input=10), usage(1, "b", input=30), usage(2, "b", output=1), usage(3, "c", cost_usd=0.1)]
+    state = told(*calls, usage(4, "d", input=5, stream="sidechain:x")).state
+    assert (state.last_input, state.model_calls) == (30, 4)
+
+
+def test_a_restart_changes_nothing() -> None:
+    events = [
+        text(0, "a", time_ms=9_000),
+        usage(1, "m", model="big", input=10, output=1, output_final=False),
+        usage(2, "m", model="big", output=7, cost_usd=0.5),
+        usage(3, "x", model="big", stream="sidechain:x", input=2, output=2),
+        usage(4, "m", output=6),
+        usage(5, "s", scope="segment", stream="sidechain:y", input=4, output=4),
+        usage(6, "s", scope="session", stream="sidechain:z", input=8, output=8),
+        text(7, "b", time_ms=12_000),
+        end(8, agent_num_turns=2),
+    ]
+
+    def whole(cut: int) -> tuple[object, ...]:
+        again = Totals()
+        again.restore(msgspec.json.decode(msgspec.json.encode(told(*events[:cut]).snapshot())))
+        again.observe(batch(*events[cut:]))
+        state = again.state
+        turns = (state.model_calls, state.last_input, state.agent_num_turns)
+        return (
+            tokens_json(again.tokens()),
+            again.by_stream(),
+            again.by_model(),
+            again.cost_usd,
+            again.duration_ms,
+            turns,
+        )
+
+    expected = whole(0)
+    unsaid = dict.fromkeys(("cached", "cache_write", "cache_write_1h", "reasoning"))
+    assert expected[0] == {**unsaid, "input": 24, "output": 21}
+    assert expected[3:] == (0.5, 3_000, (2, 10, 2))
+    for cut in range(1, len(events) + 1):
+        assert whole(cut) == expected, cut
