@@ -59,8 +59,8 @@ class Decode:
         for record in map(_one_line, batch.records) if batch.document else batch.records:
             try:
                 decode(record, batch)
-            except REFUSED as refusal:
-                self._repair(record, batch, refusal)
+            except REFUSED:
+                self._repair(record, batch)
         if batch.strangers:
             self._look_at_strangers(batch)
         return (batch,)
@@ -89,7 +89,7 @@ class Decode:
         self.decoder.state = msgspec.json.decode(state.decoder, type=type(running))
         self._looked_at, self._strangers = state.looked_at, state.strangers
 
-    def _repair(self, record: Record, batch: Batch, refusal: Exception) -> None:
+    def _repair(self, record: Record, batch: Batch) -> None:
         _take_back(record, batch)
         data = record.data
         if data.lstrip()[:1] == b"[" and self._explode(record, batch):
@@ -114,9 +114,9 @@ class Decode:
         except json.JSONDecodeError as error:
             self._salvage(text, record, batch, error)
             return
-        self._typed(value, record, batch, refusal)
+        self._typed(value, record, batch)
 
-    def _typed(self, value: Any, record: Record, batch: Batch, refusal: Exception) -> None:
+    def _typed(self, value: Any, record: Record, batch: Batch) -> None:
         """Decodes an untyped value again, without the members that the dialect cannot take."""
         if not isinstance(value, dict):
             batch.fault("not-object", record, f"a JSON {type(value).__name__}")
@@ -144,10 +144,8 @@ class Decode:
             else:
                 if batch.strangers and batch.strangers[-1] is clean:
                     batch.strangers[-1] = record  # whose it is shows in what this dialect cannot take
-                if pruned:
+                if pruned:  # else the cleaned record fits: a duplicate key, or a number out of range
                     batch.fault("schema", record, "; ".join(pruned))
-                elif isinstance(refusal, msgspec.ValidationError):
-                    pass  # the cleaned record fits: a duplicate key, or a number out of range
                 return
 
     def _explode(self, record: Record, batch: Batch) -> bool:
@@ -163,8 +161,8 @@ class Decode:
                 continue
             try:
                 self.decoder.decode(one, batch)
-            except REFUSED as refusal:
-                self._repair(one, batch, refusal)
+            except REFUSED:
+                self._repair(one, batch)
         return True
 
     def _salvage(self, text: str, record: Record, batch: Batch, error: json.JSONDecodeError) -> None:
@@ -174,7 +172,7 @@ class Decode:
         found, rest = _cut(text)
         torn = batch.unterminated and record is batch.records[-1]
         for value in found:
-            self._typed(value, record, batch, error)
+            self._typed(value, record, batch)
         if not found:
             if _BEGUN.match(text):
                 batch.fault("torn" if torn else "torn-middle", record, str(error))
@@ -197,7 +195,7 @@ class Decode:
         if reason == "torn-middle" and len(values) > 1 and len(_cut(text)[0]) >= len(values):
             return False  # records stand behind the break too
         for i, value in enumerate(values):
-            self._typed(value, Record(bytes(to_raw(value)), record.offset, record.row + i), batch, error)
+            self._typed(value, Record(bytes(to_raw(value)), record.offset, record.row + i), batch)
         whole = text[:at].encode("utf-8", "replace")
         if not record.data.startswith(whole):
             whole = b""  # the text was repaired, so that its places are not those of the file

@@ -23,10 +23,9 @@ _PICO = 10**12
 
 
 class TokenSums(Struct):
-    """Sums of tokens; `told` counts the sessions that told a field, so that 0 and unknown stay apart."""
+    """Sums of tokens; a field that no session told is in none."""
 
     sums: dict[str, int] = field(default_factory=dict[str, int])
-    told: dict[str, int] = field(default_factory=dict[str, int])
     unsure: int = 0
 
     def add(self, tokens: Tokens) -> None:
@@ -34,12 +33,10 @@ class TokenSums(Struct):
             value = getattr(tokens, name)
             if value is not None:
                 self.sums[name] = self.sums.get(name, 0) + value
-                self.told[name] = self.told.get(name, 0) + 1
         self.unsure += tokens.unsure
 
     def merge(self, other: "TokenSums") -> None:
         _add(self.sums, other.sums)
-        _add(self.told, other.told)
         self.unsure += other.unsure
 
     def as_json(self) -> dict[str, int | None]:

@@ -3,14 +3,21 @@
 import copy
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest import MonkeyPatch
 
 from agentv_stages import merge
+from agentv_stages.event import SessionInfo
+from agentv_stages.fault import Fault
 from agentv_stages.histogram import Histogram
-from agentv_stages.merge import Figures, Sequence, Summary, TokenSums, ToolSums
+from agentv_stages.merge import By, Figures, Sequence, Summary, TokenSums, ToolSums, figures_of, summary_of
+from agentv_stages.pair import Pair
+from agentv_stages.providers import get_provider
+from agentv_stages.result import Observer
 from agentv_stages.totals import Tokens
+from support.events import at, batch, call, end, result, usage
 
 _names = st.sampled_from(["Read", "Bash", "Edit", "größer"])
 _counts = st.dictionaries(_names, st.integers(0, 10**9), max_size=4)
@@ -25,7 +32,7 @@ def histograms(draw: st.DrawFn) -> Histogram:
 
 
 _tools = st.builds(ToolSums, *[st.integers(0, 10**6)] * 4, durations=histograms())
-_tokens = st.builds(TokenSums, sums=_counts, told=_counts, unsure=st.integers(0, 9))
+_tokens = st.builds(TokenSums, sums=_counts, unsure=st.integers(0, 9))
 _figures = st.builds(
     Figures,
     sessions=st.integers(0, 5),
@@ -124,3 +131,92 @@ def test_a_summary_survives_json() -> None:
     tools.durations.add(250)
     one = Summary({"x": Figures(1, tools={"Read": tools})}, [Sequence("a", 0, ("Read",))])
     assert msgspec.json.decode(msgspec.json.encode(one), type=Summary) == one
+
+
+def _session(cost_usd: float | None = 0.25) -> Observer:
+    provider = get_provider("claude")
+    observer, pairs = Observer(provider, provider.dialects[0]), Pair()
+    whole = batch(
+        SessionInfo(at(0, 86_400_000), "", "s", cwd="/repo", model="big"),
+        call(1, "a", "Read", "m1", kind="read", time_ms=86_401_000),
+        result(2, "a", output="12345678", time_ms=86_401_500),
+        call(3, "b", "Read", "m2", kind="read"),
+        result(4, "b", "error"),
+        call(5, "c", "Edit", "m3", kind="write", edit=True, given={"a": 1}),
+        result(6, "c", "denied"),
+        call(7, "d", "Bash", "m3", kind="execute"),
+        usage(8, "m1", input=10, output=2, cached=4),
+        end(9, cost_usd=cost_usd, duration_ms=9_000),
+    )
+    whole.faults.append(Fault("torn", "log", 9, 9, 9, "", b""))
+    pairs.push(whole)
+    observer.observe(whole)
+    return observer
+
+
+def test_the_figures_of_a_session_are_those_of_its_result() -> None:
+    observer = _session()
+    seen = observer.result(["d"]).tool_use_summary
+    shown = figures_of(observer, 1, 0.5).as_json()
+    for name in ("by_kind", "by_outcome"):
+        assert shown[name] == {key: count for key, count in seen[name].items() if count}
+    assert (shown["tool_calls"], shown["turns"], shown["edits"], shown["sessions_with_edits"]) == (4, 3, 1, 1)
+    assert shown["tools"] == dict(sorted(seen["tools"].items()))
+    assert shown["tools"]["Bash"]["total_ms"] is None
+    assert (shown["cost_usd"], shown["sessions_with_cost"], shown["duration_ms"]) == (0.25, 1, 9_000)
+    assert (shown["estimated_cost_usd"], shown["sessions_with_estimate"]) == (0.5, 1)
+    assert (shown["by_status"], shown["faults"]) == ({"complete": 1}, {"torn": 1})
+    assert (shown["tokens"]["input"], shown["tokens"]["output"], shown["tokens"]["cached"]) == (10, 2, 4)
+    plain = figures_of(_session(None), 0).as_json()
+    assert (plain["cost_usd"], plain["sessions_with_cost"], "estimated_cost_usd" in plain) == (None, 0, False)
+
+
+def test_two_of_a_session_are_twice_its_figures() -> None:
+    one = figures_of(_session(), 0, 0.5).as_json()
+    both = Summary({"a": figures_of(_session(), 0, 0.5), "b": figures_of(_session(), 0, 0.5)}).total().as_json()
+
+    def doubled(value: object) -> object:
+        if isinstance(value, dict):
+            return {
+                name: inner if name in ("p50_ms", "p95_ms") else doubled(inner)
+                for name, inner in value.items()  # pyright: ignore[reportUnknownVariableType] - JSON
+            }
+        return 2 * value if isinstance(value, (int, float)) else value
+
+    assert both == doubled(one)
+
+
+@pytest.mark.parametrize(
+    ("by", "group"),
+    [
+        ("all", "all"),
+        ("tool", "all"),
+        ("provider", "claude"),
+        ("project", "/repo"),
+        ("model", "big"),
+        ("day", "1970-01-02"),
+    ],
+)
+def test_a_session_belongs_to_a_group(by: By, group: str) -> None:
+    told = summary_of(_session(), 1, "log", 3, by, sequences=True)
+    assert list(told.groups) == [group]
+    assert told.sequences == [Sequence("log", 3, ("Read", "Read", "Edit", "Bash"))]
+    assert not told.truncated
+    assert summary_of(_session(), 1, "log", by=by).sequences == []
+
+
+@pytest.mark.parametrize(
+    ("by", "group"), [("provider", "claude"), ("project", "unknown"), ("model", "unknown"), ("day", "unknown")]
+)
+def test_a_session_that_says_nothing_of_itself_has_a_group_too(by: By, group: str) -> None:
+    provider = get_provider("claude")
+    assert list(summary_of(Observer(provider, provider.dialects[0]), 0, "log", by=by).groups) == [group]
+
+
+def test_that_a_sequence_was_cut_is_not_forgotten() -> None:
+    cut, whole = Summary(truncated=True), Summary(sequences=[Sequence("a", 0, ("Read",))])
+    for first, second in ((cut, whole), (whole, cut)):
+        assert _merged([first, second]).truncated
+    with MonkeyPatch.context() as patch:
+        patch.setattr(merge, "MOST_SEQUENCE", 1)
+        assert _merged([whole, Summary(sequences=[Sequence("b", 0, ("Read",))])]).truncated

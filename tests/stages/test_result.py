@@ -7,10 +7,11 @@ import pytest
 
 from agentv_stages import result as results
 from agentv_stages.batch import Batch
-from agentv_stages.event import SessionInfo
+from agentv_stages.event import SessionInfo, Summary
+from agentv_stages.fault import Fault, Part
 from agentv_stages.providers import get_provider
 from agentv_stages.result import Observer, Result
-from support.events import at, call, text
+from support.events import at, call, end, text
 
 
 @pytest.fixture
@@ -59,3 +60,24 @@ def test_what_is_unset_does_not_appear(result: Result) -> None:
     assert "stream_log" not in told["outputs"]
     assert told["evidence"]["open_calls"] == ["toolu_1"]
     assert told["cost_usd"] is None
+
+
+def test_who_began_the_session_and_why_it_ended_are_told() -> None:
+    provider = get_provider("claude")
+    observer = Observer(provider, provider.dialects[0])
+    parent = SessionInfo(at(0), "", "s", parent_session_id="p")
+    observer.observe(Batch(events=[parent, Summary(at(1), "", "T"), end(2, "error", reason="refused")]))
+    told = observer.result([f"c{n}" for n in range(200)])
+    assert (told.session.parent, told.session.title) == ("p", "T")
+    assert (told.evidence.reason, told.evidence.open_calls) == ("refused", [f"c{n}" for n in range(100)])
+    observer.observe(Batch(events=[text(3, "it goes on")]))
+    assert observer.result([]).evidence.reason is None
+
+
+def test_a_record_over_the_cap_is_one_fault_in_however_many_pieces() -> None:
+    provider = get_provider("claude")
+    observer = Observer(provider, provider.dialects[0])
+    parts: tuple[Part, ...] = ("begin", "middle", "middle", "end", "whole")
+    for part in parts:
+        observer.observe(Batch(faults=[Fault("too-large", "log", 0, 0, 9, "", b"x", part)]))
+    assert observer.result([]).faults == {"too-large": 2}
