@@ -348,6 +348,15 @@ def test_the_page_names_rows_and_columns_and_tells_the_tools(tmp_path: Path) -> 
     assert 'aria-label="Tasks"' in page and "5.0 (Read 5.0)" in page
 
 
+def test_the_page_cuts_long_names_where_they_do_not_differ_and_breaks_them_at_their_joints(tmp_path: Path) -> None:
+    for flag in ("depth=0", "weight=3"):
+        own(tmp_path, "t", f"with-search+coupling_{flag}", 1)
+    page = html(compare([tmp_path]))
+    assert ">with-sea…pling_depth=0<" in page and ">with-sea…ling_weight=3<" in page
+    assert '<th scope="col" class="long">with-<wbr>search+<wbr>coupling_<wbr>depth=0</th>' in page
+    assert '<th scope="col" class="text">Approach</th>' in page
+
+
 def one(path: Path) -> Run:
     run = read_run(path)
     assert run is not None

@@ -3,20 +3,21 @@
 Every text of files and agents goes through `esc`; a content policy in the page refuses what might slip through.
 """
 
+import re
 from collections.abc import Sequence
 from html import escape as html_escape
 
 from agentv_stages.visible import visible
 from agentv_stream.reports.report import Comparison, Difference, Metric, mean
 from agentv_stream.reports.report_runs import Run
-from agentv_stream.reports.report_text import ABOUT_DIFFERENCES, HISTORICAL, interval, shown, tools_used
+from agentv_stream.reports.report_text import ABOUT_DIFFERENCES, HISTORICAL, WORDS, interval, shown, tools_used
 
 STYLE = """
 :root{color-scheme:light dark}
 body{font:15px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem;color:#1c2733;background:#fff}
 table{border-collapse:collapse;margin:.5rem 0 1.5rem;font-variant-numeric:tabular-nums}
-th,td{padding:.25rem .7rem;border-bottom:1px solid #d5dce3;text-align:right;vertical-align:top}
-th:first-child{text-align:left}tbody th{font-weight:400}thead th,thead td{border-bottom:2px solid #8895a3}
+th,td{padding:.25rem .55rem;border-bottom:1px solid #d5dce3;text-align:right;vertical-align:top}
+th:first-child,.text{text-align:left}tbody th{font-weight:400}thead th,thead td{border-bottom:2px solid #8895a3}
 td,tbody th{white-space:nowrap}.long{white-space:normal;overflow-wrap:anywhere;min-width:10rem;max-width:18rem}
 tr>:first-child{position:sticky;left:0;background:#fff}
 figure{display:inline-block;margin:0 1.5rem 1rem 0;max-width:100%}svg{max-width:100%;height:auto}
@@ -28,8 +29,10 @@ svg text,figcaption{fill:#aab6c1;color:#aab6c1}}
 """
 COLOURS = ("#3268a8", "#c2571a", "#2f7d4f", "#8a3f8f", "#8a6d1a", "#a33a4a")
 LONG_CELL = 24
-WIDTH = 420
-LEFT = 150
+JOINT = re.compile(r"(?<=[+=_/:-])(?=[^\W\d])")
+WIDTH = 430
+LEFT = 160
+LABEL = 22
 ROW = 26
 
 
@@ -81,18 +84,35 @@ def html(comparison: Comparison, generated: str | None = None) -> str:
 
 def _table(rows: Sequence[Sequence[str]], label: str) -> str:
     """Rows of plain texts, the first one the head; each row is named by its first cell, the table by `label`."""
-    head = "".join(_cell(cell, "col") if cell else "<td></td>" for cell in rows[0])
-    body = "".join("<tr>" + _cell(row[0], "row") + "".join(map(_cell, row[1:])) + "</tr>" for row in rows[1:])
+    words = [title in WORDS for title in rows[0]]
+    head = "".join(_cell(cell, "col", text) if cell else "<td></td>" for cell, text in zip(rows[0], words, strict=True))
+    body = "".join(
+        "<tr>"
+        + _cell(row[0], "row")
+        + "".join(_cell(c, text=w) for c, w in zip(row[1:], words[1:], strict=True))
+        + "</tr>"
+        for row in rows[1:]
+    )
     # A part that scrolls is reached by the keyboard, too, and tells what it is.
     around = f'<div class="scroll" role="region" tabindex="0" aria-label="{esc(label)}">'
     return f"{around}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
 
 
-def _cell(text: str, names: str = "") -> str:
-    """One cell; with `names` the head of its `row` or `col`. Long texts may break anywhere, figures never do."""
+def _cell(cell: str, names: str = "", text: bool = False) -> str:
+    """One cell; with `names` the head of its `row` or `col`. Long texts may break anywhere, at the joints of a name
+    rather than within a word; figures never do."""
     tag, scope = ("th", f' scope="{names}"') if names else ("td", "")
-    long = ' class="long"' if len(text) > LONG_CELL else ""
-    return f"<{tag}{scope}{long}>{esc(text)}</{tag}>"
+    long = len(cell) > LONG_CELL
+    classes = " ".join(["text"] * text + ["long"] * long)
+    said = "<wbr>".join(map(esc, JOINT.split(visible(cell, 300)))) if long else esc(cell)
+    marked = f' class="{classes}"' if classes else ""
+    return f"<{tag}{scope}{marked}>{said}</{tag}>"
+
+
+def _label(approach: str) -> str:
+    """A name beside a plot; of a long one the middle goes, because approaches differ at their ends."""
+    whole = visible(approach, 300)
+    return esc(whole if len(whole) <= LABEL else f"{whole[:8]}…{whole[9 - LABEL :]}", LABEL)
 
 
 def _summary(comparison: Comparison) -> list[list[str]]:
@@ -155,7 +175,7 @@ def strip_plot(comparison: Comparison, metric: Metric) -> str:
     for i, (approach, values) in enumerate(groups):
         y = ROW * i + ROW / 2 + 4
         colour = COLOURS[i % len(COLOURS)]
-        marks.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{esc(approach, 24)}</text>')
+        marks.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{_label(approach)}</text>')
         for value in values[:2_000]:
             x = _x(value, low, high)
             marks.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{colour}" fill-opacity=".45"/>')
@@ -177,7 +197,7 @@ def difference_plot(metric: Metric, differences: Sequence[Difference]) -> str:
     marks = [f'<path d="M{zero:.1f} 0v{height - 20}" stroke="#8895a3" stroke-dasharray="3 3"/>']
     for i, one in enumerate(differences):
         y = ROW * i + ROW / 2 + 4
-        marks.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{esc(one.approach, 24)}</text>')
+        marks.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{_label(one.approach)}</text>')
         if one.low is not None and one.high is not None:
             left, right = _x(one.low, low, high), _x(one.high, low, high)
             marks.append(f'<path d="M{left:.1f} {y:.1f}H{right:.1f}" stroke="{COLOURS[0]}" stroke-width="3"/>')

@@ -8,6 +8,8 @@ from agentv_stream.reports.report import Comparison, Difference, Metric, mean
 from agentv_stream.reports.report_runs import Run
 
 SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
+WORDS = frozenset(("Approach", "Over", "Tools"))
+"""Columns of words; all others but the first hold figures, and stand to the right."""
 ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
@@ -55,11 +57,11 @@ def escape(text: str) -> str:
 
 
 def table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows of cells that are escaped already, the first one the head; the first column to the left."""
+    """Rows of cells that are escaped already, the first one the head; the first column and words to the left."""
     if not rows:
         return []
     head = "| " + " | ".join(rows[0]) + " |"
-    line = "|" + "|".join(["---"] + ["---:"] * (len(rows[0]) - 1)) + "|"
+    line = "|" + "|".join(["---", *("---" if title in WORDS else "---:" for title in rows[0][1:])]) + "|"
     return [head, line, *("| " + " | ".join(row) + " |" for row in rows[1:])]
 
 
