@@ -93,7 +93,7 @@ def test_where_nobody_knows_a_home_folder_one_line_says_so(tmp_path: Path) -> No
     assert run("tail", "--all", "--once") == (
         4, b"agentv-stream: no home folder is known for the cursors; --state says where they lie\n"
     )  # fmt: skip
-    assert run("tail", "--all", "--once", "--state", "state") == (0, b"")
+    assert run("tail", "--all", "--once", "--state", "state", "-q") == (0, b"")
     assert run("sessions") == (0, b"")
     assert run("sessions", "--root", "~nobody-of-that-name/x") == (0, b"")
 

@@ -145,3 +145,17 @@ def test_addresses_are_loopback_unless_they_say_otherwise() -> None:
     assert address("0.0.0.0:1") == ("0.0.0.0", 1)
     with pytest.raises(UsageError):
         address("host")
+
+
+def test_it_tells_when_it_has_caught_up_and_each_session_that_begins_then(tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    write(logs, "aaaa-1")
+    command = [sys.executable, "-m", "agentv_stream", "tail", str(logs), "--out", str(tmp_path / "out"), "--no-cursors"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline() == f"agentv-stream: caught up sessions=1 outputs={tmp_path / 'out'}\n"
+        later = write(logs, "bbbb-2")
+        assert process.stderr.readline() == f"agentv-stream: a session begins dialect=claude-session path={later}\n"
+        process.terminate()
+        assert process.stderr.read() == "agentv-stream: stopping signal=SIGTERM\n"
+    assert process.returncode == 0

@@ -19,7 +19,7 @@ from agentv_stream.following.growing_output import ShortOutput
 from agentv_stream.following.register import Register, Say
 from agentv_stream.following.resting import SHARE, Resting
 from agentv_stream.following.rotation import Rotation
-from agentv_stream.naming import TRANSCRIPT
+from agentv_stream.naming import DEFAULT_ROOT, TRANSCRIPT
 
 BUDGET = 8 * 1024 * 1024  # bytes of one session per round, so that a huge one does not hold up the others
 
@@ -207,6 +207,12 @@ class Follower:
             if one.file.backlog:
                 self._register.due.add(session.number)
         return left < BUDGET
+
+    def caught_up(self) -> None:
+        """Tells that all that stood in the logs is read; from now on sessions are told that begin."""
+        self._register.fresh = set()
+        where = {"outputs": str(self.plan.settings.out or DEFAULT_ROOT / "logs")} if self.plan.files else {}
+        self.say("caught up", sessions=self.sessions_known, **where)
 
     def close(self) -> None:
         """Lets go of everything."""

@@ -66,6 +66,7 @@ class Register:
             self.files, self.stores, lambda session: make_outputs(self, session), self._merged, self._seen,
             plan.settings.watch, plan.settings.max_record, plan.only, plan.cases, plan.specs,
         )  # fmt: skip
+        self.fresh: set[int] | None = None  # sessions that began since all was caught up with, and were not told yet
         self._last = 1
 
     def open(self, path: str, mute_until: int = 0) -> Followed:
@@ -74,6 +75,8 @@ class Register:
         session.add(path).mute_until = mute_until
         self.entries[path] = Entry(None, session.number)
         self.hot[session.number] = session
+        if self.fresh is not None:
+            self.fresh.add(session.number)
         return session
 
     def wake(self, number: int) -> Followed | None:
@@ -202,6 +205,9 @@ class Register:
     def native(self, session: Followed) -> None:
         """The session's own id, once it is known: its further parts are told by it."""
         dialect = session.dialect
+        if self.fresh and dialect is not None and session.number in self.fresh:
+            self.fresh.discard(session.number)
+            self.say("a session begins", dialect=dialect.name, path=session.main)
         self.name(session.main, dialect.name if dialect is not None else None, session.native_id, session.number)
 
     def name(self, main: str, dialect: str | None, native: str | None, number: int) -> None:

@@ -101,7 +101,7 @@ class _Wake:
 
 
 async def _rounds(follower: Follower, running: Running, stop: anyio.Event, wake: _Wake) -> None:
-    next_scan, spent, next_keep = 0.0, 0.0, 0.0
+    next_scan, spent, next_keep, listed, behind = 0.0, 0.0, 0.0, False, True
     while not stop.is_set():
         begun = time.monotonic()
         scan = begun >= next_scan or running.once
@@ -122,8 +122,12 @@ async def _rounds(follower: Follower, running: Running, stop: anyio.Event, wake:
                 looked = time.monotonic()
                 await anyio.to_thread.run_sync(running.keep, follower)
                 next_keep = looked + max(KEEP_SECONDS, (time.monotonic() - looked) * SCAN_SHARE)
+        listed = listed or scan
         if follower.backlog:
             continue
+        if behind and listed:
+            behind = False
+            follower.caught_up()
         if running.once and not read:
             return
         if running.until_idle is not None and running.last_round - follower.last_growth >= running.until_idle:
