@@ -33,8 +33,12 @@ class LiveLine:
                 self._draw()
                 await anyio.sleep(REFRESH_SECONDS)
         finally:
-            self.stream.write("\r\x1b[K")
-            self.stream.flush()
+            self.clear()
+
+    def clear(self) -> None:
+        """Takes the line away until it is drawn again, for a message in its place."""
+        self.stream.write("\r\x1b[K")
+        self.stream.flush()
 
     def _draw(self) -> None:
         width = shutil.get_terminal_size().columns

@@ -79,3 +79,18 @@ def test_figures_of_nothing_are_no_table(tmp_path: Path) -> None:
     lines = in_terminal(tmp_path, 120, "stats", "plain.txt")
     assert lines[-1].startswith("agentv-stream: ")
     assert not [line for line in lines if "tokens in" in line]
+
+
+@pytest.mark.parametrize("how", ["run", "consume"])
+def test_a_verdict_that_falls_while_the_agent_works_takes_the_place_of_the_live_line(tmp_path: Path, how: str) -> None:
+    log = next(path for path in EXAMPLES if path.name == "codex.jsonl")
+    spec = tmp_path / "spec.yaml"
+    spec.write_text('assertions: [{type: forbid, calls: ["Read(*)"]}]\n')
+    source = [log] if how == "consume" else ["--", sys.executable, EXAMPLES[0].parent / "replay.py", log]
+    lines = in_terminal(tmp_path, 120, how, "--live", "--check", spec, *source)
+    assert [line for line in lines if line.startswith("agentv-stream: check spec: VIOLATED for good")]
+
+
+def test_the_live_line_of_run_is_gone_at_the_end(tmp_path: Path) -> None:
+    lines = in_terminal(tmp_path, 120, "run", "--", sys.executable, EXAMPLES[0].parent / "replay.py", EXAMPLES[0])
+    assert [line.split()[0] for line in lines] == ["status", "transcript", "turns", "agentv-stream:"]

@@ -30,12 +30,14 @@ class LiveCheck:
         self.stop: Callable[[], None] | None = None
         self.stopped: str | None = None
         self.quiet = False  # violations are told all the same
+        self.before_telling: Callable[[], None] = lambda: None  # while the stream runs: a live line may stand there
         self._cases = list(cases)
         self._say = say
 
     def _fell(self, case: Case, decision: Decision) -> None:
         word = "VIOLATED" if decision.standing == "violated" else "satisfied"
         if decision.standing == "violated" or not self.quiet:
+            self.before_telling()
             self._say(f"check {visible(case.name, 60)}: {word} for good, {decided(decision)}")
         if decision.standing == "violated" and self.fail_fast is not None and self.stopped is None:
             if self.stop is not None:

@@ -155,7 +155,10 @@ async def _run(source: ByteSource, settings: Settings, live: "LiveCheck | None",
     async with heeded(session.interrupt):
         async with anyio.create_task_group() as tasks:
             if wanted:
-                tasks.start_soon(LiveLine(session, sys.stderr).run)
+                line = LiveLine(session, sys.stderr)
+                tasks.start_soon(line.run)
+                if live is not None:
+                    live.before_telling = line.clear
             if settings.stats not in (None, "-"):
                 tasks.start_soon(_keep_stats, session, Path(str(settings.stats)))
             await session.run()

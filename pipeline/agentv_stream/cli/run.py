@@ -33,6 +33,7 @@ def run(
     fail_fast: Annotated[str | None, typer.Option(help="End the agent on the first violation for good.")] = None,
     dump_traces: Annotated[bool, typer.Option("--dump-traces", help="Write generic trace events, too.")] = False,
     include_trace: Annotated[bool, typer.Option("--include-trace", help="Put trace events into the result.")] = False,
+    live: Annotated[bool | None, typer.Option("--live/--no-live", help="A live line on standard error.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No closing lines.")] = False,
 ) -> None:
     """Run an agent and store what it did: agentv-stream run --task fix-1 -- codex exec --json "fix the bug"."""
@@ -45,6 +46,7 @@ def run(
             "prompt": prompt,
             "stream_log": stream_log,
             "watch": tuple(watch) if watch else None,
+            "live": live,
             "quiet": quiet or None,
         },
         task=task,

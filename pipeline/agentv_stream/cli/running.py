@@ -14,6 +14,7 @@ from agentv_stream.checks.live_check import open_checks
 from agentv_stream.checks.targets import Target, find_targets, load_targets
 from agentv_stream.cli.consuming import closing_lines, say, tune_collector
 from agentv_stream.errors import AgentvStreamError, EmptyInput, NotALog, UsageError
+from agentv_stream.live_line import can_redraw
 from agentv_stream.running.run import DEFAULT_FOLDER, RunOptions, RunReport, claim_attempt, run_agent
 from agentv_stream.settings import Settings, from_process, stream_log
 
@@ -89,6 +90,8 @@ def _settings(
         except ValueError as error:
             raise UsageError(f"--stream-log: {error}") from error
     settings = from_process(options)
+    if settings.live is None:
+        settings = replace(settings, live=can_redraw(sys.stderr) and not settings.quiet)
     path = targets if targets is not None else find_targets(Path.cwd()) if approach is not None else None
     if path is None:
         if not has_command:

@@ -8,6 +8,7 @@
 
 import os
 import signal
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -37,6 +38,7 @@ from agentv_stream.errors import (
     UsageError,
 )
 from agentv_stream.files import is_folder
+from agentv_stream.live_line import LiveLine
 from agentv_stream.naming import prepare_folder, safe_part
 from agentv_stream.output_file import publish
 from agentv_stream.running.child import Child, ChildEnd, Stopped
@@ -138,7 +140,7 @@ def claim_attempt(folder: Path, task: str, approach: str) -> int:
 
 
 async def run_agent(options: RunOptions, settings: Settings, attempt: int, live: LiveCheck | None = None) -> RunReport:
-    """Runs the command once.
+    """Runs the command once; with `settings.live` a live line stands on standard error.
 
     Raises: UsageError when it cannot be started, SinkError when the folder or the result cannot be written.
     """
@@ -172,6 +174,8 @@ async def run_agent(options: RunOptions, settings: Settings, attempt: int, live:
     watchers = [w for w in (live.checker if live is not None else None, traces) if w is not None]
     session = StreamSession(child, settings, sinks, watchers)
     overseer = _Overseer(child, session, options)
+    if live is not None and overseer.line is not None:
+        live.before_telling = overseer.line.clear
     if live is not None and live.fail_fast is not None:
         live.stop = lambda: overseer.end_it("fail-fast")
     # Signals are heeded until the result is written: one that comes late must not leave a run without it.
@@ -222,6 +226,7 @@ class _Overseer:
         self.session = session
         self.options = options
         self.signalled: int | None = None
+        self.line = LiveLine(session, sys.stderr) if session.settings.live else None
         self._ending = anyio.Event()
         self._interrupted = anyio.Event()
         self._done = anyio.Event()
@@ -245,6 +250,8 @@ class _Overseer:
             tasks.start_soon(self._watch_end)
             tasks.start_soon(self._watch_exit)
             tasks.start_soon(self._watch_patience)
+            if self.line is not None:
+                tasks.start_soon(self.line.run)
             if self.options.timeout is not None:
                 tasks.start_soon(self._watch_time, self.options.timeout)
             if self.options.stall is not None:
