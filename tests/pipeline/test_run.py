@@ -14,7 +14,9 @@ import pytest
 from agentv_stream.checks.live_check import open_checks
 from agentv_stream.errors import EXIT_FINE, EXIT_RUN, EXIT_VERDICT, UsageError
 from agentv_stream.reports.report_runs import read_run
-from agentv_stream.running.run import RunOptions, RunReport, claim_attempt, free_attempt, run_agent
+from agentv_stream.running.attempts import claim_attempt, free_attempt
+from agentv_stream.running.options import RunOptions
+from agentv_stream.running.run import RunReport, run_agent
 from agentv_stream.settings import Settings
 from support.fake_agents import READ_EDIT, agent, alive, init, stream
 

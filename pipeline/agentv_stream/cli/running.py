@@ -15,7 +15,9 @@ from agentv_stream.checks.targets import Target, find_targets, load_targets
 from agentv_stream.cli.consuming import closing_lines, say, tune_collector
 from agentv_stream.errors import AgentvStreamError, EmptyInput, NotALog, UsageError
 from agentv_stream.live_line import can_redraw
-from agentv_stream.running.run import DEFAULT_FOLDER, RunOptions, RunReport, claim_attempt, run_agent
+from agentv_stream.running.attempts import claim_attempt
+from agentv_stream.running.options import DEFAULT_FOLDER, RunOptions
+from agentv_stream.running.run import RunReport, run_agent
 from agentv_stream.settings import Settings, from_process, stream_log
 
 

@@ -1,0 +1,39 @@
+"""Which number a run gets: of runs into one folder, also at the same moment, each gets its own."""
+
+import os
+from pathlib import Path
+
+from agentv_stream.errors import SinkError
+from agentv_stream.files import is_folder
+from agentv_stream.naming import prepare_folder, safe_part
+
+
+def free_attempt(folder: Path, task: str, approach: str) -> int:
+    """The first number from 1 under which nothing is stored."""
+    stem = f"{safe_part(task)}_{safe_part(approach)}_"
+    taken: set[int] = set()
+    for path in folder.glob(f"{stem}*") if is_folder(folder) else ():
+        number = path.name[len(stem) :].split(".")[0]
+        if number.isascii() and number.isdigit():
+            taken.add(int(number))
+    return next(n for n in range(1, len(taken) + 2) if n not in taken)
+
+
+def claim_attempt(folder: Path, task: str, approach: str) -> int:
+    """Takes the next free number, so that of runs into one folder each gets its own; the claim is the file of standard
+    error, empty as yet. Raises: SinkError."""
+    try:
+        prepare_folder(folder)
+        while True:
+            number = free_attempt(folder, task, approach)
+            stem = f"{safe_part(task)}_{safe_part(approach)}_{number}"
+            claim = folder / f"{stem}.stderr.log"
+            try:
+                os.close(os.open(claim, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+            except FileExistsError:
+                continue
+            if not any(folder.glob(f"{stem}.*json*")):
+                return number
+            claim.unlink()  # another run took it, and ended, while we looked
+    except OSError as error:
+        raise SinkError(str(folder), error) from error

@@ -1,0 +1,132 @@
+"""Ends an agent when time, silence, a verdict or a signal asks for it, and sees to it that what it printed is read."""
+
+import signal
+import sys
+
+import anyio
+
+from agentv_stream.errors import UsageError
+from agentv_stream.live_line import LiveLine
+from agentv_stream.running.child import Child, Stopped
+from agentv_stream.running.options import RunOptions
+from agentv_stream.session import Report, StreamSession
+
+LONGEST_DRAIN = 20  # times `linger`: so long a flood from out of reach is read after the agent has gone
+
+
+class Overseer:
+    """Runs child and session side by side, and ends the child when time, silence, a verdict or a signal asks for it."""
+
+    def __init__(self, child: Child, session: StreamSession, options: RunOptions) -> None:
+        self.child = child
+        self.session = session
+        self.options = options
+        self.signalled: int | None = None
+        self.line = LiveLine(session, sys.stderr) if session.settings.live else None
+        self._ending = anyio.Event()
+        self._interrupted = anyio.Event()
+        self._done = anyio.Event()
+
+    def end_it(self, why: Stopped) -> None:
+        """Asks for the end; the first reason stays."""
+        if self.child.end.stopped is None and not self._done.is_set():
+            self.child.end.stopped = why
+            self._ending.set()
+
+    async def run(self) -> Report:
+        child = self.child
+        report = Report()
+        # Started before the tasks, so that a command that cannot be started is an error of its own, in no group.
+        try:
+            await child.start(self.options.environment)
+        except UsageError:
+            child.drop_empty_files()
+            raise
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._watch_end)
+            tasks.start_soon(self._watch_exit)
+            tasks.start_soon(self._watch_patience)
+            if self.line is not None:
+                tasks.start_soon(self.line.run)
+            if self.options.timeout is not None:
+                tasks.start_soon(self._watch_time, self.options.timeout)
+            if self.options.stall is not None:
+                tasks.start_soon(self._watch_silence, self.options.stall)
+            try:
+                report = await self.session.run()
+                with anyio.move_on_after(self.options.linger) as patience:
+                    await child.wait()
+                if patience.cancelled_caught:
+                    # It closed its output and goes on: there is nothing more to come.
+                    await child.terminate(self.options.grace)
+                    await child.wait()
+            finally:
+                self._done.set()
+                if child.running:
+                    await child.terminate(self.options.grace)
+                    with anyio.CancelScope(shield=True):
+                        await child.wait()
+                elif child.end.stopped is not None:
+                    child.send(signal.SIGKILL)
+                child.close()
+            tasks.cancel_scope.cancel()
+        return report
+
+    async def _watch_end(self) -> None:
+        await self._ending.wait()
+        await self.child.terminate(self.options.grace)
+        await self._drain()
+
+    async def _watch_exit(self) -> None:
+        await self.child.wait()
+        with anyio.move_on_after(self.options.linger):
+            await self.child.eof.wait()
+            return
+        if self.child.end.stopped is None:
+            self.child.end.left_open = True
+            await self.child.terminate(self.options.grace)
+            await self._drain()
+
+    async def _drain(self) -> None:
+        """Lets what is in the pipe be read; a pipe that somebody out of reach holds open is left once it is silent."""
+        linger = self.options.linger
+        with anyio.move_on_after(LONGEST_DRAIN * linger):
+            while True:
+                with anyio.move_on_after(linger):
+                    await self.child.eof.wait()
+                    return
+                since = self.child.silent_since
+                if since is not None and anyio.current_time() - since >= linger:
+                    break
+        self.child.end.left_open = True
+        self.session.stop()
+
+    async def _watch_time(self, seconds: float) -> None:
+        await anyio.sleep(seconds)
+        self.end_it("timeout")
+
+    async def _watch_silence(self, seconds: float) -> None:
+        while True:
+            since = self.child.silent_since
+            now = anyio.current_time()
+            if since is not None and now - since >= seconds:
+                self.end_it("stall")
+                return
+            await anyio.sleep(seconds if since is None else max(0.001, since + seconds - now))
+
+    def interrupt(self, number: int) -> None:
+        """Passes a signal on to the group; a second one, and any SIGTERM or SIGHUP, ends it for certain."""
+        if self._done.is_set():
+            return  # the agent has gone; what is left is to write down what it did
+        first = self.signalled is None
+        self.signalled = number
+        if self.child.started.is_set():
+            self.child.send(number)
+        self._interrupted.set()
+        if number != signal.SIGINT or not first:
+            self.end_it("signal")
+
+    async def _watch_patience(self) -> None:
+        await self._interrupted.wait()
+        await anyio.sleep(self.options.patience)
+        self.end_it("signal")

@@ -1,0 +1,92 @@
+"""The result object of a run: that of its stream, with what only the one who ran the agent knows."""
+
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from agentv_stages.payload import decode_json
+from agentv_stages.result import Evidence, Result
+from agentv_stages.trajectory.json_values import is_object
+from agentv_stream.checks.check import verdicts_json
+from agentv_stream.checks.live_check import LiveCheck
+from agentv_stream.running.child import Child, ChildEnd
+from agentv_stream.running.options import RunOptions
+
+OUTPUT_SCHEMA = "agentv_stream.output.v1"
+"""What is kept of an output that is no stream: statistics and tokens are null there, not 0."""
+
+
+def finish_result(result: Result, child: Child, options: RunOptions, attempt: int) -> None:
+    """Adds to a result what only the one who ran the agent knows."""
+    end, evidence = child.end, result.evidence
+    result.target, result.test_id, result.attempt = options.approach, options.task, attempt
+    if end.exit_code is not None:
+        evidence.exit_code = end.exit_code
+    if end.signal is not None:
+        evidence.signal = end.signal
+    status, reason = _ended(end)
+    if end.stopped in ("timeout", "stall", "fail-fast"):
+        # The agent may print a closing record on its way out; that we ended it is what counts.
+        result.status = status
+    elif status is not None and result.status in ("complete", "unknown", "incomplete"):
+        # An agent that says "success" and exits with an error has failed.
+        result.status = status
+    if reason is not None and result.status == status:
+        evidence.reason = reason if evidence.reason is None else f"{evidence.reason}; {reason}"
+
+
+def _ended(end: ChildEnd) -> tuple[Any, str | None]:
+    """Status and reason that the end of the process speaks for; None where it speaks for nothing."""
+    if end.stopped == "stall":
+        return "stalled", "silent for longer than --stall"
+    if end.stopped == "timeout":
+        return "killed", "ran for longer than --timeout"
+    if end.stopped == "fail-fast":
+        return "killed", "stopped by --fail-fast"
+    if end.signal is not None:
+        status = "interrupted" if end.signal == "SIGINT" else "killed"
+        return status, f"ended by {end.signal}"
+    if end.exit_code:
+        return "error", f"exit code {end.exit_code}"
+    return None, None
+
+
+def run_value(result: Result | None, child: Child, live: LiveCheck | None) -> dict[str, Any]:
+    """The result as plain values; of an output that is no stream what can be had: its one JSON object, or its text."""
+    if result is not None:
+        value: dict[str, Any] = msgspec.to_builtins(result)
+        return value
+    status, reason = _ended(child.end)
+    value = {
+        "schema_version": OUTPUT_SCHEMA,
+        "session": {"id": None, "provider": "unknown", "dialect": "none", "model": None, "version": None},
+        "status": status or ("unknown" if child.received else "incomplete"),
+        "evidence": msgspec.to_builtins(
+            Evidence(
+                reason=reason,
+                exit_code=UNSET if child.end.exit_code is None else child.end.exit_code,
+                signal=UNSET if child.end.signal is None else child.end.signal,
+            )
+        ),
+        "tool_use_summary": None,
+        "tokens": None,
+        "cost_usd": None,
+        "duration_ms": None,
+        "losses": ["the agent printed no stream of events: calls, turns and tokens are not known"],
+        "outputs": {"transcript": None},
+    }
+    data = bytes(child.head)
+    if data.strip():
+        try:
+            value["result"] = decode_json(data)
+        except (ValueError, RecursionError):
+            value["result"] = {"raw_text": data[:200_000].decode("utf-8", "replace")}
+    if live is not None:
+        # Nothing of what was wished for was seen; a report must not take that for no verdict.
+        value["verdicts"] = verdicts_json(live.checker.finish())
+    single: Any = value.get("result")
+    if is_object(single):
+        cost: Any = single.get("total_cost_usd")
+        value["cost_usd"] = cost if isinstance(cost, int | float) and not isinstance(cost, bool) else None
+    return value
