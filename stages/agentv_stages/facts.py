@@ -41,7 +41,6 @@ class Facts(Struct):
     started_ms: int | None = None
     prompt_seen: bool = False
     end: SessionEnd | None = None
-    activity: bool = False  # something was asked or answered
     open_end: bool = False  # the main stream went on after its last end record
     records: int = 0
     events: int = 0
@@ -76,11 +75,10 @@ class FactsObserver:
                 self._session(event)  # type: ignore[arg-type]  # narrowed by `kind`, which mypy does not follow
             elif not facts.open_end and (kind is AssistantText or kind is ToolCall or kind is Reasoning):
                 if event.source.stream == MAIN and not (isinstance(event, AssistantText) and event.synthetic):
-                    facts.open_end = facts.activity = True
+                    facts.open_end = True
             elif kind is UserText and not facts.prompt_seen:
                 assert isinstance(event, UserText)
                 facts.prompt_seen = not event.injected and event.source.stream == MAIN
-                facts.activity = True
         for event in reversed(events):
             if event.source.stream == MAIN:
                 facts.last_event = str(event.__struct_config__.tag)

@@ -62,11 +62,6 @@ class Checker:
         return self.results
 
     @property
-    def violated(self) -> bool:
-        """Whether a case has failed for good."""
-        return any(case.standing == "violated" for case in self.cases)
-
-    @property
     def failed(self) -> bool:
         """Whether a case ended as a failure."""
         return any(result.verdict == "fail" for result in self.finish())

@@ -99,7 +99,7 @@ class _Loader:
     def load(self) -> Spec:
         path = self.spec.path
         if path.suffix == ".jsonl":
-            self._cases([(d, ()) for d in read_jsonl(path)], Document(path, {}), {}, [])
+            self._cases([(d, ()) for d in read_jsonl(path)], {}, [])
             return self._checked()
         document = read_yaml(path)
         if not is_object(document.value):
@@ -120,7 +120,7 @@ class _Loader:
             self._case(entry, top, execution, suite)
             return self._checked()
         entries = self._entries(document, (found[0],), top[found[0]])
-        self._cases(entries, document, top, suite, execution)
+        self._cases(entries, top, suite, execution)
         return self._checked()
 
     def _checked(self) -> Spec:
@@ -204,7 +204,6 @@ class _Loader:
     def _cases(
         self,
         entries: Iterable[tuple[Document, At]],
-        top_document: Document,
         top: Mapping[str, Any],
         suite: Sequence[Item],
         execution: Mapping[str, Any] | None = None,

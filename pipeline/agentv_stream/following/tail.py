@@ -39,7 +39,6 @@ class Running:
     watching: str = "polling"  # or "watchfiles", or "degraded: …"
     last_round: float = 0.0
     scan_seconds: float = 0.0
-    stopping: bool = False
     broken_pipe: bool = False
 
 
@@ -68,13 +67,12 @@ async def _tail(follower: Follower, running: Running, say: Say) -> None:
             tasks.start_soon(_watch, follower, running, wake, say, over)
         try:
             await _rounds(follower, running, stop, wake)
-            running.stopping = True
             await anyio.to_thread.run_sync(follower.settle_all)
             while running.once and follower.backlog:  # what settling found: sub-agents of a document
                 await anyio.to_thread.run_sync(follower.round, False)
                 await anyio.to_thread.run_sync(follower.settle_all)
         except BrokenPipeError:
-            running.stopping = running.broken_pipe = True
+            running.broken_pipe = True
             if running.output is not None and running.output.given_up:
                 say("standard output is not read; what it did not take is told next time")
         finally:

@@ -17,20 +17,6 @@ from agentv_stages.trajectory.calls import counts
 from agentv_stages.trajectory.verdict import Bounds, Evidence, Proof, evidence_of
 from agentv_stages.turns import Turns, TurnState
 
-LIMITS = (
-    "max_tool_calls",
-    "max_llm_calls",
-    "max_tokens",
-    "max_cost_usd",
-    "max_duration_ms",
-    "target_exploration_ratio",
-    "max_total",
-    "max_input",
-    "max_output",
-    "max_turns",
-    "max_first_edit_turn",
-)
-
 EXPLORING_KINDS = frozenset(("read", "search"))
 EXPLORING_TOOLS = frozenset(("read", "grep", "glob", "search", "list", "Read", "Grep", "Glob", "WebSearch", "WebFetch"))
 
@@ -52,7 +38,9 @@ class BudgetState(Struct):
 
 
 class Budgets:
-    """`limits` maps names of `LIMITS` to numbers; `partial` gives a share of the score for each limit that is kept.
+    """`limits` maps max_tool_calls, max_llm_calls, max_tokens, max_cost_usd, max_duration_ms, max_total, max_input,
+    max_output, max_turns, max_first_edit_turn and target_exploration_ratio to numbers; `partial` gives a share of the
+    score for each limit that is kept.
 
     What is spent is spent on all streams where the agent says so (tokens, cost); calls and model calls are those of the
     main stream unless `all_streams`; turns and the first edit are always of the main stream.

@@ -270,7 +270,6 @@ class Result(Struct, gc=False):
     sessionId: str | None = None
     agentInfo: AgentInfo | None = None
     info: AgentInfo | None = None
-    protocolVersion: Raw = ABSENT
     agentCapabilities: Raw = ABSENT
     authMethods: list[AuthMethod] | None = None
     models: Models | None = None
@@ -305,7 +304,6 @@ class Piece(Struct, gc=False):
     terminalId: str | None = None
     changes: list[Location] | None = None
     path: str | None = None
-    oldText: Raw = ABSENT
     newText: Raw = ABSENT
 
 

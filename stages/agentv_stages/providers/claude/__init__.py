@@ -69,7 +69,6 @@ class _Meta(Struct):
     """The file beside a sub-agent's log."""
 
     toolUseId: str | None = None
-    agentType: str | None = None
 
 
 _AGENT_FILE = re.compile(r"agent-([\w-]+)\.jsonl$")

@@ -201,14 +201,9 @@ class Attachment(Struct, gc=False):
     hookEvent: str | None = None
 
 
-class ForkedFrom(Struct, gc=False):
-    sessionId: str | None = None
-
-
 class CompactMetadata(Struct, gc=False):
     trigger: str | None = None
     preTokens: int | None = None
-    pre_tokens: int | None = None
 
 
 class ProgressData(Struct, gc=False):

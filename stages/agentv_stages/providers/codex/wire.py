@@ -166,7 +166,6 @@ class Payload(ItemPayload):
     success: bool | None = None
     invocation: Raw = ABSENT
     thread_name: str | None = None
-    author: str | None = None
     num_turns: int | None = None
 
 
@@ -203,7 +202,6 @@ class Msg(Struct, gc=False):
     query: Raw = ABSENT
     path: Raw = ABSENT
     reason: str | None = None
-    last_agent_message: Raw = ABSENT
     info: TokenInfo | None = None
     model_context_window: int | None = None
     input_tokens: int | None = None

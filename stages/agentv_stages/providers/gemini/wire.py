@@ -191,11 +191,6 @@ class ChatLine(ChatMessage, gc=False):
     summary: Raw = ABSENT
 
 
-class AgentArguments(Struct, gc=False):
-    agent_name: str | None = None
-    name: str | None = None
-
-
 decode_stream = Decoder(StreamLine).decode
 decode_models = Decoder(dict[str, ModelShare]).decode
 decode_failure = Decoder(Failure).decode
@@ -206,4 +201,3 @@ decode_plain = Decoder(PlainMessage).decode
 decode_answers = Decoder(Answers).decode
 decode_parts = Decoder(list[Part | str] | Part).decode
 decode_chat = Decoder(ChatLine).decode
-decode_agent = Decoder(AgentArguments).decode

@@ -235,7 +235,6 @@ class AtifObservation(Struct, gc=False):
 
 
 class AtifStep(Struct, gc=False):
-    step_id: int | None = None
     timestamp: str | None = None
     source: str = ""
     message: Raw = ABSENT

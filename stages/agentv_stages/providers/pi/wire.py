@@ -71,7 +71,6 @@ class PiMessage(Struct, gc=False, rename="camel"):
     tool_call_id: str | None = None
     tool_name: str | None = None
     is_error: bool | None = None
-    custom_type: str | None = None
     summary: Raw = ABSENT
     command: str | None = None
     output: str | None = None
@@ -239,7 +238,6 @@ class Line(Struct, gc=False, rename="camel", tag_field="type"):
     entry: Raw = ABSENT
     attempt: int | None = None
     max_attempts: int | None = None
-    delay_ms: float | None = None
     error_message: str | None = None
     success: bool | None = None
     final_error: str | None = None
@@ -280,7 +278,6 @@ class TranscriptRow(Struct, gc=False, rename="camel"):
     cwd: str | None = None
     timestamp: str | float | None = None
     text: str | None = None
-    source_event_type: str | None = None
 
 
 decode_entry = Decoder(Entry).decode
