@@ -9,9 +9,9 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from msgspec import Struct, field
 
+from agentv_stages.figures import OUTCOMES
 from agentv_stages.histogram import Histogram
 from agentv_stages.result import Observer
-from agentv_stages.stats import OUTCOMES
 from agentv_stages.times import iso
 from agentv_stages.totals import FIELDS, Tokens
 

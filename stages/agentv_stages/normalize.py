@@ -9,69 +9,19 @@ from collections.abc import Callable, Iterable
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import UNSET, Raw, Struct
 
+from agentv_stages.arguments import DecodeFields, fields_decoder, loose_json, patch_of, paths_in, with_key
 from agentv_stages.batch import Batch
 from agentv_stages.event import EMPTY_OBJECT, Kind, Origin, ToolCall
-from agentv_stages.patch import Patch, changes_of, read_patch
-from agentv_stages.payload import add_key, decode_json, to_raw
+from agentv_stages.patch import read_patch
+from agentv_stages.payload import add_key, to_raw
 from agentv_stages.shell import classify_shell
 from agentv_stages.stage import Flushed
-from agentv_stages.tools import CANONICAL, PATH_KEYS, ToolTable
+from agentv_stages.tools import CANONICAL, ToolTable
 
 _KEPT_NAMES = 4_096
-_KEPT_FILES = 1_000
-COMMAND_KEYS = ("command", "cmd", "script")
-PATCH_KEYS = ("input", "patch", "patchText", "raw", "changes", "diff", "patch_text")
-
-Values = tuple[Any, ...]
-_Decode = Callable[[Raw], Values | None]
-_decoders: dict[tuple[str, ...], _Decode] = {}
-
-
-def fields_decoder(names: tuple[str, ...]) -> _Decode:
-    """A function from a JSON object to the values of `names`, `UNSET` where absent; None for what is no object."""
-    made = _decoders.get(names)
-    if made is None:
-        made = _decoders[names] = _make_decoder(names)
-    return made
-
-
-def _make_decoder(names: tuple[str, ...]) -> _Decode:
-    slots = [f"f{i}" for i in range(len(names))]
-    struct: type[Struct] = msgspec.defstruct(
-        "Fields",
-        [(slot, str | list[Any] | None | UnsetType, UNSET) for slot in slots],
-        rename=dict(zip(slots, names, strict=True)),
-        gc=False,
-    )
-    decode = msgspec.json.Decoder(struct).decode
-    astuple = msgspec.structs.astuple
-
-    def values(raw: Raw) -> Values | None:
-        try:
-            return astuple(decode(raw))
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            return _loose_values(raw, names)
-
-    return values
-
-
-def _loose_values(raw: Raw, names: tuple[str, ...]) -> Values | None:
-    """As the typed decoder, for inputs that do not fit it."""
-    found = loose_json(raw)
-    if isinstance(found, dict):
-        return tuple([found.get(name, UNSET) for name in names])  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
-    return None
-
-
-def loose_json(raw: Raw) -> Any:
-    """The decoded value; None for what no parser reads."""
-    try:
-        return decode_json(raw)
-    except (ValueError, RecursionError):
-        return None
+_COMMAND_KEYS = ("command", "cmd", "script")
 
 
 class _Plan(Struct, frozen=True):
@@ -84,7 +34,7 @@ class _Plan(Struct, frozen=True):
     edit: bool
     refine: Callable[[ToolCall, "_Plan"], ToolCall] | None = None
     names: tuple[str, ...] = ()
-    decode: _Decode | None = None
+    decode: DecodeFields | None = None
     keys: tuple[tuple[str, int, tuple[int, ...]], ...] = ()
     paths: int = 0
     rest_key: str | None = None
@@ -156,7 +106,7 @@ def _make_plan(table: ToolTable, name: str) -> _Plan:
     if row is None:
         plan = _Plan(found.tool, found.kind, found.origin, found.server, False, known=False)
     elif row.shell:
-        names = tuple(dict.fromkeys((row.command_key, *COMMAND_KEYS)))
+        names = tuple(dict.fromkeys((row.command_key, *_COMMAND_KEYS)))
         plan = _Plan(
             *(row.tool, row.kind, row.origin, None, False, _shell, names, fields_decoder(names)),
             finer_shell=table.finer_shell,
@@ -219,7 +169,7 @@ def _made(
 
 def _shell(call: ToolCall, plan: _Plan) -> ToolCall:
     """Calls of a shell: what their text does."""
-    command = command_of(call.input_json, plan)
+    command = _command_of(call.input_json, plan)
     if command is None:
         return _made(call, call.input_json, plan.tool, plan.kind, None, (), False, False)
     facts = classify_shell(command)
@@ -255,7 +205,7 @@ def _fields(call: ToolCall, plan: _Plan) -> ToolCall:
                 files = (value,)
                 break
             if type(value) is list:
-                files = _paths_in(value)  # pyright: ignore[reportUnknownArgumentType] - decoded JSON
+                files = paths_in(value)  # pyright: ignore[reportUnknownArgumentType] - decoded JSON
                 break
         names = plan.names
         if plan.variants:
@@ -295,20 +245,6 @@ def _fields(call: ToolCall, plan: _Plan) -> ToolCall:
     )
 
 
-def _paths_in(values: list[Any]) -> tuple[str, ...]:
-    """The paths of a list of paths, or of objects that name one each."""
-    found: list[str] = []
-    for value in values[:_KEPT_FILES]:
-        if isinstance(value, str):
-            found.append(value)
-        elif isinstance(value, dict):
-            item: dict[str, Any] = value  # pyright: ignore[reportUnknownVariableType] - decoded JSON
-            path = next((item[key] for key in PATH_KEYS if isinstance(item.get(key), str)), None)
-            if path is not None and path not in found:
-                found.append(path)
-    return tuple(found)
-
-
 def _patch(call: ToolCall, plan: _Plan) -> ToolCall:
     """Patches: their text, or a list or map of changed files."""
     patch = patch_of(loose_json(call.input_json))
@@ -318,27 +254,7 @@ def _patch(call: ToolCall, plan: _Plan) -> ToolCall:
     return _made(call, call.input_json, tool, plan.kind, None, patch.files, plan.edit, False)
 
 
-def patch_of(value: Any) -> Patch | None:
-    """The files of a decoded input: a patch text, a list or map of changes, or an object that holds one of them."""
-    if isinstance(value, str):
-        return read_patch(value)
-    if isinstance(value, list):
-        return changes_of(value)
-    if isinstance(value, dict):
-        for key in PATCH_KEYS:
-            inner: Any = value.get(key)  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
-            if isinstance(inner, str):
-                return read_patch(inner)
-            if isinstance(inner, (list, dict)):
-                return changes_of(inner)
-        command: Any = value.get("command")  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
-        if isinstance(command, list) and command and isinstance(command[-1], str):
-            return read_patch(command[-1])
-        return changes_of(value)
-    return None
-
-
-def command_of(raw: Raw, plan: _Plan) -> str | list[str] | None:
+def _command_of(raw: Raw, plan: _Plan) -> str | list[str] | None:
     """The shell text, or its words, in the input of a shell call."""
     assert plan.decode is not None
     values: Any = plan.decode(raw)
@@ -351,11 +267,3 @@ def command_of(raw: Raw, plan: _Plan) -> str | list[str] | None:
         if type(value) is list and value:
             return [str(word) for word in value]  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType] - decoded JSON
     return None
-
-
-def with_key(raw: Raw, key: str, value: str) -> Raw:
-    """`raw` with one key more, where it is an object that does not hold it; else `raw`."""
-    values = fields_decoder((key,))(raw)
-    if values is None or values[0] is not UNSET:
-        return raw
-    return add_key(raw, key, to_raw(value))

@@ -6,94 +6,26 @@ exact.
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
-from msgspec import Struct, convert, field, to_builtins
+from msgspec import convert, to_builtins
 
 from agentv_stages.batch import Batch
 from agentv_stages.call_sequence import CallSequence, SequenceState
 from agentv_stages.event import MAIN, AssistantText, Reasoning, Source, ToolCall, ToolResult
-from agentv_stages.histogram import Histogram
+from agentv_stages.figures import Cell, Run, Statistics, StreamSums
 from agentv_stages.recent import Recent
 from agentv_stages.shell import run_commands
-from agentv_stages.turns import Turns, TurnState
+from agentv_stages.tool_use_summary import members
+from agentv_stages.turns import Turns
 
-SCHEMA = "agentv_stream.tool_use_summary.v1"
 MOST_SEQUENCE = 100_000
 MOST_ENTRIES = 10_000
 _RECENT_STREAMS = 1_024  # whose last message is remembered: of more at once, one may count a turn twice
-KINDS = ("read", "write", "execute", "search", "plan", "ask", "other")
-OUTCOMES = ("ok", "error", "denied", "cancelled", "unpaired")
 OVERFLOW = ("(other)", "other", "system", None)
 _EDIT_NAMES = ("Edit", "Write")
 
-Key = tuple[str, str, str, str | None]
-
-
-class Cell(Struct):
-    """The calls of one tool, kind, origin and MCP server. Bytes are of the raw arguments and outputs."""
-
-    tool: str
-    kind: str
-    origin: str
-    server: str | None
-    calls: int = 0
-    edits: int = 0
-    shell_edits: int = 0
-    bytes_in: int = 0
-    bytes_out: int = 0
-    outcomes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(OUTCOMES, 0))
-    durations: Histogram = field(default_factory=Histogram)
-
-
-class StreamSums(Struct, gc=False):
-    """What one stream came to. The turns of the main stream are counted by `Turns`."""
-
-    turns: int = 0
-    tool_calls: int = 0
-    edits: int = 0
-
-
-class Run(Struct):
-    """One run of a watched program."""
-
-    command: str
-    turn: int | None
-    stream: str
-
-
-class Statistics(Struct):
-    """The running figures: what `Stats` keeps and takes out as a snapshot."""
-
-    cells: list[Cell] = field(default_factory=list[Cell])
-    sequence: SequenceState = field(default_factory=SequenceState)
-    main_calls: int = 0
-    turns: TurnState = field(default_factory=TurnState)
-    streams: dict[str, StreamSums] = field(default_factory=lambda: {MAIN: StreamSums()})
-    stream_messages: dict[str, str] = field(default_factory=dict[str, str])
-    first_time_ms: int | None = None
-    first_edit_turn: int | None = None
-    first_edit_tool_index: int | None = None
-    first_edit_ms: int | None = None
-    first_successful_edit_turn: int | None = None
-    first_edit_turn_lines: int | None = None
-    assistant_lines: int = -1
-    last_row: tuple[str, int] = ("", -1)
-    edit_turns: dict[str, int] = field(default_factory=dict[str, int])
-    watched: dict[str, list[Run]] = field(default_factory=dict[str, list[Run]])
-    truncated: set[str] = field(default_factory=set[str])
-
-    @property
-    def calls(self) -> int:
-        """All calls, of all streams."""
-        return sum(cell.calls for cell in self.cells)
-
-    def by_tool(self) -> dict[str, int]:
-        """Calls per tool, in the order of first use."""
-        counts: dict[str, int] = {}
-        for cell in self.cells:
-            counts[cell.tool] = counts.get(cell.tool, 0) + cell.calls
-        return counts
+Key: TypeAlias = tuple[str, str, str, str | None]
 
 
 class Stats:
@@ -264,66 +196,3 @@ class Stats:
     def members(self, lists: bool = True) -> Iterator[tuple[str, Any]]:
         """As `summary`, one member after the other, each made when it is asked for; for msgspec to encode."""
         return members(self.figures, self.sequence, self._turns.count, lists)
-
-
-def members(figures: Statistics, sequence: CallSequence, turns: int, lists: bool = True) -> Iterator[tuple[str, Any]]:
-    """The public form of the figures."""
-    by_kind: dict[str, int] = dict.fromkeys(KINDS, 0)
-    by_origin = {"system": 0, "mcp": 0}
-    by_server: dict[str, int] = {}
-    by_outcome: dict[str, int] = dict.fromkeys(OUTCOMES, 0)
-    tools: dict[str, list[Cell]] = {}
-    for cell in figures.cells:
-        by_kind[cell.kind] += cell.calls
-        by_origin[cell.origin] += cell.calls
-        if cell.server is not None:
-            by_server[cell.server] = by_server.get(cell.server, 0) + cell.calls
-        for outcome in OUTCOMES[:-1]:
-            by_outcome[outcome] += cell.outcomes.get(outcome, 0)
-        tools.setdefault(cell.tool, []).append(cell)
-    total = figures.calls
-    by_outcome["unpaired"] = total - sum(by_outcome.values())
-    seconds = None
-    if figures.first_edit_ms is not None and figures.first_time_ms is not None:
-        seconds = (figures.first_edit_ms - figures.first_time_ms) / 1000
-    yield "schema_version", SCHEMA
-    yield "by_tool", figures.by_tool()
-    yield "total_tool_calls", total
-    yield "first_edit_turn", figures.first_edit_turn
-    if lists:
-        bobbin = figures.watched.get("bobbin", [])
-        yield "tool_sequence", sequence.tools()
-        yield "bobbin_commands", [{"command": run.command, "turn": run.turn} for run in bobbin]
-        yield "watched_commands", figures.watched
-        yield "kind_sequence", sequence.kinds()
-    yield "first_successful_edit_turn", figures.first_successful_edit_turn
-    yield "first_edit_tool_index", figures.first_edit_tool_index
-    yield "first_edit_seconds", seconds
-    yield "shell_edits", sum(cell.shell_edits for cell in figures.cells)
-    yield "by_kind", by_kind
-    yield "by_origin", by_origin
-    yield "by_mcp_server", by_server
-    yield "by_outcome", by_outcome
-    yield "tools", {name: _tool(cells) for name, cells in tools.items()}
-    if lists:
-        main = figures.streams[MAIN]
-        yield "by_stream", {**figures.streams, MAIN: StreamSums(turns, main.tool_calls, main.edits)}
-    yield "turns", turns
-    yield "first_edit_turn_lines", figures.first_edit_turn_lines
-    for name in sorted(figures.truncated):
-        yield f"{name}_truncated", True
-
-
-def _tool(cells: list[Cell]) -> dict[str, Any]:
-    durations = Histogram()
-    for cell in cells:
-        durations.merge(cell.durations)
-    return {
-        "calls": sum(cell.calls for cell in cells),
-        "errors": sum(cell.outcomes.get(name, 0) for cell in cells for name in ("error", "denied", "cancelled")),
-        "p50_ms": durations.quantile(0.5),
-        "p95_ms": durations.quantile(0.95),
-        "total_ms": durations.total if durations.count else None,
-        "bytes_in": sum(cell.bytes_in for cell in cells),
-        "bytes_out": sum(cell.bytes_out for cell in cells),
-    }

@@ -16,12 +16,12 @@ from agentv_stages.consolidate import Consolidate, ConsolidateState
 from agentv_stages.decode import Decode
 from agentv_stages.event import NULL, ToolResult
 from agentv_stages.facts import Facts
+from agentv_stages.figures import Statistics
 from agentv_stages.message import Message, PairedCall
 from agentv_stages.normalize import Normalize
 from agentv_stages.pair import Pair, PairState
 from agentv_stages.provider import DecodeContext, Dialect, Provider
 from agentv_stages.result import Counters, Observer
-from agentv_stages.stats import Statistics
 from agentv_stages.totals import TotalsState
 from agentv_stages.trajectory import Case, CaseState
 

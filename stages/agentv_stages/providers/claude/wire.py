@@ -223,7 +223,6 @@ class MetaLine(Struct, gc=False):
     isSidechain: bool | None = None
     agentId: str | None = None
     content: Raw = ABSENT
-    level: str | None = None
     summary: str | None = None
     leafUuid: str | None = None
     operation: str | None = None

@@ -187,7 +187,6 @@ class Msg(Struct, gc=False):
     call_id: str = ""
     command: Raw = ABSENT
     cwd: str | None = None
-    chunk: Raw = ABSENT
     stdout: Raw = ABSENT
     stderr: Raw = ABSENT
     aggregated_output: Raw = ABSENT

@@ -135,14 +135,12 @@ class PlainCall(CallHead, gc=False):
 
 
 class Tokens(Struct, gc=False):
-    """Tokens of one answer: `input` includes `cached`, `output` excludes `thoughts`; `tool` was added to the prompt."""
+    """Tokens of one answer: `input` includes `cached`, `output` excludes `thoughts`."""
 
     input: int | None = None
     output: int | None = None
     cached: int | None = None
     thoughts: int | None = None
-    tool: int | None = None
-    total: int | None = None
 
 
 class MessageHead(Struct, gc=False):

@@ -41,7 +41,6 @@ class CallFacts(Struct, gc=False):
 
     outcome: str | None = None
     exit_code: int | None = None
-    server: str | None = None
 
 
 class Facts(Struct, gc=False):
@@ -53,7 +52,6 @@ class Facts(Struct, gc=False):
     injected: bool | None = None
     synthetic: bool | None = None
     retracted: bool | None = None
-    late: bool | None = None
     thinking: list[Raw] | None = None
     parent_call: str | None = None
     calls: dict[str, CallFacts] | None = None

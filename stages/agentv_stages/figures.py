@@ -1,0 +1,76 @@
+"""The running figures of tool use: what `Stats` counts into, and takes out as a snapshot."""
+
+from msgspec import Struct, field
+
+from agentv_stages.call_sequence import SequenceState
+from agentv_stages.event import MAIN
+from agentv_stages.histogram import Histogram
+from agentv_stages.turns import TurnState
+
+OUTCOMES = ("ok", "error", "denied", "cancelled", "unpaired")
+
+
+class Cell(Struct):
+    """The calls of one tool, kind, origin and MCP server. Bytes are of the raw arguments and outputs."""
+
+    tool: str
+    kind: str
+    origin: str
+    server: str | None
+    calls: int = 0
+    edits: int = 0
+    shell_edits: int = 0
+    bytes_in: int = 0
+    bytes_out: int = 0
+    outcomes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(OUTCOMES, 0))
+    durations: Histogram = field(default_factory=Histogram)
+
+
+class StreamSums(Struct, gc=False):
+    """What one stream came to. The turns of the main stream are counted by `Turns`."""
+
+    turns: int = 0
+    tool_calls: int = 0
+    edits: int = 0
+
+
+class Run(Struct):
+    """One run of a watched program."""
+
+    command: str
+    turn: int | None
+    stream: str
+
+
+class Statistics(Struct):
+    """The running figures: what `Stats` keeps and takes out as a snapshot."""
+
+    cells: list[Cell] = field(default_factory=list[Cell])
+    sequence: SequenceState = field(default_factory=SequenceState)
+    main_calls: int = 0
+    turns: TurnState = field(default_factory=TurnState)
+    streams: dict[str, StreamSums] = field(default_factory=lambda: {MAIN: StreamSums()})
+    stream_messages: dict[str, str] = field(default_factory=dict[str, str])
+    first_time_ms: int | None = None
+    first_edit_turn: int | None = None
+    first_edit_tool_index: int | None = None
+    first_edit_ms: int | None = None
+    first_successful_edit_turn: int | None = None
+    first_edit_turn_lines: int | None = None
+    assistant_lines: int = -1
+    last_row: tuple[str, int] = ("", -1)
+    edit_turns: dict[str, int] = field(default_factory=dict[str, int])
+    watched: dict[str, list[Run]] = field(default_factory=dict[str, list[Run]])
+    truncated: set[str] = field(default_factory=set[str])
+
+    @property
+    def calls(self) -> int:
+        """All calls, of all streams."""
+        return sum(cell.calls for cell in self.cells)
+
+    def by_tool(self) -> dict[str, int]:
+        """Calls per tool, in the order of first use."""
+        counts: dict[str, int] = {}
+        for cell in self.cells:
+            counts[cell.tool] = counts.get(cell.tool, 0) + cell.calls
+        return counts

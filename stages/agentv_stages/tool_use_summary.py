@@ -1,0 +1,78 @@
+"""`tool_use_summary`, the public form of the figures of tool use, keys as docs/metrics.md has them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from agentv_stages.call_sequence import CallSequence
+from agentv_stages.event import MAIN
+from agentv_stages.figures import OUTCOMES, Cell, Statistics, StreamSums
+from agentv_stages.histogram import Histogram
+
+SCHEMA = "agentv_stream.tool_use_summary.v1"
+KINDS = ("read", "write", "execute", "search", "plan", "ask", "other")
+
+
+def members(figures: Statistics, sequence: CallSequence, turns: int, lists: bool = True) -> Iterator[tuple[str, Any]]:
+    """One member after the other, each made when it is asked for; open calls count as `unpaired`.
+
+    Without `lists` what grows with the session is left out: sequences, watched commands, figures by stream.
+    """
+    by_kind: dict[str, int] = dict.fromkeys(KINDS, 0)
+    by_origin = {"system": 0, "mcp": 0}
+    by_server: dict[str, int] = {}
+    by_outcome: dict[str, int] = dict.fromkeys(OUTCOMES, 0)
+    tools: dict[str, list[Cell]] = {}
+    for cell in figures.cells:
+        by_kind[cell.kind] += cell.calls
+        by_origin[cell.origin] += cell.calls
+        if cell.server is not None:
+            by_server[cell.server] = by_server.get(cell.server, 0) + cell.calls
+        for outcome in OUTCOMES[:-1]:
+            by_outcome[outcome] += cell.outcomes.get(outcome, 0)
+        tools.setdefault(cell.tool, []).append(cell)
+    total = figures.calls
+    by_outcome["unpaired"] = total - sum(by_outcome.values())
+    seconds = None
+    if figures.first_edit_ms is not None and figures.first_time_ms is not None:
+        seconds = (figures.first_edit_ms - figures.first_time_ms) / 1000
+    yield "schema_version", SCHEMA
+    yield "by_tool", figures.by_tool()
+    yield "total_tool_calls", total
+    yield "first_edit_turn", figures.first_edit_turn
+    if lists:
+        bobbin = figures.watched.get("bobbin", [])
+        yield "tool_sequence", sequence.tools()
+        yield "bobbin_commands", [{"command": run.command, "turn": run.turn} for run in bobbin]
+        yield "watched_commands", figures.watched
+        yield "kind_sequence", sequence.kinds()
+    yield "first_successful_edit_turn", figures.first_successful_edit_turn
+    yield "first_edit_tool_index", figures.first_edit_tool_index
+    yield "first_edit_seconds", seconds
+    yield "shell_edits", sum(cell.shell_edits for cell in figures.cells)
+    yield "by_kind", by_kind
+    yield "by_origin", by_origin
+    yield "by_mcp_server", by_server
+    yield "by_outcome", by_outcome
+    yield "tools", {name: _tool(cells) for name, cells in tools.items()}
+    if lists:
+        main = figures.streams[MAIN]
+        yield "by_stream", {**figures.streams, MAIN: StreamSums(turns, main.tool_calls, main.edits)}
+    yield "turns", turns
+    yield "first_edit_turn_lines", figures.first_edit_turn_lines
+    for name in sorted(figures.truncated):
+        yield f"{name}_truncated", True
+
+
+def _tool(cells: list[Cell]) -> dict[str, Any]:
+    durations = Histogram()
+    for cell in cells:
+        durations.merge(cell.durations)
+    return {
+        "calls": sum(cell.calls for cell in cells),
+        "errors": sum(cell.outcomes.get(name, 0) for cell in cells for name in ("error", "denied", "cancelled")),
+        "p50_ms": durations.quantile(0.5),
+        "p95_ms": durations.quantile(0.95),
+        "total_ms": durations.total if durations.count else None,
+        "bytes_in": sum(cell.bytes_in for cell in cells),
+        "bytes_out": sum(cell.bytes_out for cell in cells),
+    }
