@@ -1,6 +1,7 @@
 """Merging of summaries: the order and the grouping of the merging do not matter, sequences included."""
 
 import copy
+from typing import Any
 
 import msgspec
 import pytest
@@ -17,6 +18,7 @@ from agentv_stages.pair import Pair
 from agentv_stages.providers import get_provider
 from agentv_stages.result import Observer
 from agentv_stages.totals import Tokens
+from agentv_stages.trajectory.json_values import is_object
 from support.events import at, batch, call, end, result, usage
 
 _names = st.sampled_from(["Read", "Bash", "Edit", "größer"])
@@ -175,12 +177,9 @@ def test_two_of_a_session_are_twice_its_figures() -> None:
     one = figures_of(_session(), 0, 0.5).as_json()
     both = Summary({"a": figures_of(_session(), 0, 0.5), "b": figures_of(_session(), 0, 0.5)}).total().as_json()
 
-    def doubled(value: object) -> object:
-        if isinstance(value, dict):
-            return {
-                name: inner if name in ("p50_ms", "p95_ms") else doubled(inner)
-                for name, inner in value.items()  # pyright: ignore[reportUnknownVariableType] - JSON
-            }
+    def doubled(value: Any) -> Any:
+        if is_object(value):
+            return {name: inner if name in ("p50_ms", "p95_ms") else doubled(inner) for name, inner in value.items()}
         return 2 * value if isinstance(value, (int, float)) else value
 
     assert both == doubled(one)

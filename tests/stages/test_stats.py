@@ -8,8 +8,9 @@ import pytest
 from agentv_stages import stats as module
 from agentv_stages.batch import Batch
 from agentv_stages.event import AnyEvent, Outcome
+from agentv_stages.figures import Statistics
 from agentv_stages.pair import Pair
-from agentv_stages.stats import Statistics, Stats
+from agentv_stages.stats import Stats
 from support.events import batch, call, result, text, user
 
 
