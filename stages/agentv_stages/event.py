@@ -162,7 +162,8 @@ class TokenUsage(Event, frozen=True, gc=False, tag="token_usage"):
     `scope`: `call` is one model call, identified by `key` (a repeated key replaces, the larger output wins);
     `segment` is a total of a part of the session (parts add up); `session` is the total so far (the last one wins).
     A total of scope segment or session replaces the calls it covers: those of its own stream, or with
-    `covers_streams` those of all streams. `output_final` is False where `output` is a placeholder.
+    `covers_streams` those of all streams; calls that come after it count beside it, unless it says that it
+    `covers_later` ones (it stands at the head of a log). `output_final` is False where `output` is a placeholder.
     None means that the log does not say.
     """
 
@@ -178,6 +179,7 @@ class TokenUsage(Event, frozen=True, gc=False, tag="token_usage"):
     output_final: bool = True
     covers_streams: bool = False
     cost_usd: float | None = None
+    covers_later: bool = False
 
 
 class Notification(Event, frozen=True, gc=False, tag="notification"):
@@ -212,7 +214,10 @@ class Summary(Event, frozen=True, gc=False, tag="summary"):
 
 
 class SessionInfo(Event, frozen=True, gc=False, tag="session"):
-    """Facts of the session as they become known; of several events the last value that is not None holds."""
+    """Facts of the session as they become known; of several events the last value that is not None holds.
+
+    `another`: the header of another session stands in the same input; totals of the agent begin anew.
+    """
 
     session_id: str | None = None
     model: str | None = None
@@ -222,6 +227,7 @@ class SessionInfo(Event, frozen=True, gc=False, tag="session"):
     parent_session_id: str | None = None
     title: str | None = None
     context_window: int | None = None
+    another: bool = False
 
 
 class SessionEnd(Event, frozen=True, gc=False, omit_defaults=True, tag="session_end"):

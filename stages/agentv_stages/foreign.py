@@ -25,13 +25,15 @@ def foreign_agent(head: Iterable[Line]) -> str | None:
     return None
 
 
-def other_session(record: Record, session_id: str | None, known: str | None, batch: Batch) -> None:
-    """Notes that a record begins another session than the one `known`: two logs stand in one input.
+def other_session(record: Record, session_id: str | None, known: str | None, batch: Batch) -> bool:
+    """Whether a record begins another session than the one `known`: two logs stand in one input.
 
     For the header of a dialect, where a decoder finds one; the record is used. Faults: `foreign-record`.
     """
-    if session_id and known and session_id != known:
-        batch.fault("foreign-record", record, f"session {session_id} begins in the log of session {known}")
+    if not session_id or not known or session_id == known:
+        return False
+    batch.fault("foreign-record", record, f"session {session_id} begins in the log of session {known}")
+    return True
 
 
 def _amp_thread(line: Line) -> bool:

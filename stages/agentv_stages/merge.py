@@ -13,7 +13,7 @@ from agentv_stages.figures import OUTCOMES
 from agentv_stages.histogram import Histogram
 from agentv_stages.result import Observer
 from agentv_stages.times import iso
-from agentv_stages.totals import FIELDS, Tokens
+from agentv_stages.tokens import FIELDS, Tokens
 
 By: TypeAlias = Literal["all", "provider", "project", "model", "day", "tool"]
 DIMENSIONS: tuple[str, ...] = get_args(By)

@@ -13,7 +13,8 @@ from agentv_stages.facts import Facts, FactsObserver
 from agentv_stages.provider import Dialect, Provider
 from agentv_stages.stats import Stats
 from agentv_stages.times import iso
-from agentv_stages.totals import Totals, tokens_json
+from agentv_stages.tokens import tokens_json
+from agentv_stages.totals import Totals
 
 SCHEMA = "agentv_stream.result.v1"
 MOST_INDENTED = 256 * 1024

@@ -11,48 +11,11 @@ from msgspec import Struct, convert, field
 from agentv_stages.batch import Batch
 from agentv_stages.event import MAIN, SessionEnd, SessionInfo, Source, TokenUsage
 from agentv_stages.recent import Recent
+from agentv_stages.tokens import FIELDS, Tokens, better, tokens_json, without
 
 DEFAULT_WINDOW = 2_048
 MOST_SUMS = 1_000  # streams whose tokens are told apart; those of later sub-agents are summed up under one name
 OTHER_STREAMS = "(other)"
-FIELDS = ("input", "cached", "cache_write", "cache_write_1h", "output", "reasoning")
-
-
-class Tokens(Struct, gc=False):
-    """Sums in the meaning of docs/metrics.md; a field that no record told stays None."""
-
-    input: int | None = None
-    cached: int | None = None
-    cache_write: int | None = None
-    cache_write_1h: int | None = None
-    output: int | None = None
-    reasoning: int | None = None
-    unsure: int = 0  # model calls whose output was only a placeholder
-    cost_usd: float | None = None
-
-    def add(self, other: "Tokens | TokenUsage", sign: int = 1) -> None:
-        """Adds another sum or one model call, or takes it away again."""
-        if other.input is not None:
-            self.input = (self.input or 0) + sign * other.input
-        if other.cached is not None:
-            self.cached = (self.cached or 0) + sign * other.cached
-        if other.cache_write is not None:
-            self.cache_write = (self.cache_write or 0) + sign * other.cache_write
-        if other.cache_write_1h is not None:
-            self.cache_write_1h = (self.cache_write_1h or 0) + sign * other.cache_write_1h
-        if other.output is not None:
-            self.output = (self.output or 0) + sign * other.output
-        if other.reasoning is not None:
-            self.reasoning = (self.reasoning or 0) + sign * other.reasoning
-        if isinstance(other, Tokens):
-            self.unsure += sign * other.unsure
-        elif not other.output_final:
-            self.unsure += sign
-        if other.cost_usd is not None:
-            self.cost_usd = (self.cost_usd or 0.0) + sign * other.cost_usd
-
-    def known(self) -> bool:
-        return self.input is not None or self.output is not None
 
 
 class StreamModel(Struct):
@@ -71,6 +34,10 @@ class TotalsState(Struct):
     segments: dict[str, Tokens] = field(default_factory=dict[str, Tokens])
     sessions: dict[str, Tokens] = field(default_factory=dict[str, Tokens])
     covering: Tokens | None = None
+    covered: dict[str, Tokens] = field(default_factory=dict[str, Tokens])  # a stream's calls when its last total came
+    ended: Tokens | None = None  # what sessions came to that another one followed in the same input
+    ended_streams: dict[str, Tokens] = field(default_factory=dict[str, Tokens])
+    ended_cost: float = 0.0
     model_calls: int = 0
     cost_usd: float | None = None
     duration_ms: int | None = None
@@ -104,6 +71,8 @@ class Totals:
                 self._end(event)  # type: ignore[arg-type]  # as above
             elif kind is SessionInfo:
                 assert isinstance(event, SessionInfo)
+                if event.another:
+                    self._another()
                 state.context_window = event.context_window or state.context_window
             if event.source is last:  # the events of one record share it
                 continue
@@ -123,18 +92,27 @@ class Totals:
         stream = usage.source.stream
         tokens = Tokens()
         tokens.add(usage)
+        calls = self._calls_of(stream)
+        since = without(calls, state.covered.get(stream))
+        if not usage.covers_later:
+            state.covered[stream] = calls
         if usage.scope == "session":
             if usage.cost_usd is not None:
-                state.cost_usd = usage.cost_usd
+                state.cost_usd = state.ended_cost + usage.cost_usd
+            before = state.ended if usage.covers_streams else state.ended_streams.get(stream)
+            if before is not None:
+                tokens.add(before)
             if usage.covers_streams:
                 state.covering = tokens
             else:
                 state.sessions[stream] = tokens
             return
+        if not usage.covers_streams and (since.input or 0) > (usage.input or 0):
+            tokens = since  # Claude Code of August 2025 gives the last call as the usage of the whole run
         state.segments.setdefault(stream, Tokens()).add(tokens)
         if usage.covers_streams:
             if state.covering is None:
-                state.covering = Tokens()
+                state.covering = without(state.ended or Tokens())
             state.covering.add(tokens)
 
     def _call(self, usage: TokenUsage) -> None:
@@ -146,7 +124,7 @@ class Totals:
             state.model_calls += 1
         else:
             self._sum(known).add(known, -1)
-            usage = _better(known, usage)
+            usage = better(known, usage)
         self._calls.put(usage.key, self._kept(usage))
         self._sum(usage).add(usage)
 
@@ -189,11 +167,24 @@ class Totals:
     def _end(self, end: SessionEnd) -> None:
         state = self.state
         if end.cost_usd is not None:
-            state.cost_usd = end.cost_usd
-        if end.duration_ms is not None:
+            state.cost_usd = state.ended_cost + end.cost_usd
+        if end.duration_ms is not None and end.source.stream == MAIN:  # sub-agents work while the main agent waits
             state.duration_ms = (state.duration_ms or 0) + end.duration_ms
         if end.agent_num_turns is not None:
             state.agent_num_turns = (state.agent_num_turns or 0) + end.agent_num_turns
+
+    def _another(self) -> None:
+        """Another session begins in the same input: what is known so far stays, and its totals are added to it."""
+        state = self.state
+        total = without(self.tokens())
+        streams = {stream: without(tokens) for stream, tokens in self._by_stream().items()}
+        state.ended, state.ended_streams = total if total.known() else None, streams
+        state.ended_cost = state.cost_usd or 0.0
+        if state.covering is not None:
+            state.covering = without(total)
+        for totals in (state.segments, state.sessions):
+            totals.update((stream, without(streams[stream])) for stream in totals)
+        state.covered = {stream: self._calls_of(stream) for stream in streams}
 
     def snapshot(self) -> TotalsState:
         self.state.calls = self._calls.items()
@@ -209,7 +200,7 @@ class Totals:
         """The session's tokens, sub-agents included."""
         state = self.state
         if state.covering is not None:
-            return state.covering
+            return self._grown(state.covering, MAIN)
         total = Tokens()
         for tokens in self._by_stream().values():
             total.add(tokens)
@@ -221,7 +212,31 @@ class Totals:
         streams: dict[str, Tokens] = {}
         for row in state.sums:
             streams.setdefault(row.stream, Tokens()).add(row.tokens)
-        return {**streams, **state.segments, **state.sessions}
+        for stream, total in {**state.segments, **state.sessions}.items():
+            streams[stream] = self._grown(total, stream)
+        return streams
+
+    def _calls_of(self, stream: str) -> Tokens:
+        """The sum of a stream's calls so far."""
+        calls = Tokens()
+        for row in self.state.sums:
+            if row.stream == stream:
+                calls.add(row.tokens)
+        return calls
+
+    def _grown(self, total: Tokens, stream: str) -> Tokens:
+        """A total of the agent, and the calls of the stream that came after it: a run that was cut has no later one."""
+        covered = self.state.covered.get(stream)
+        since = None if covered is None else without(self._calls_of(stream), covered)
+        if since is None or not (since.input or since.output):
+            return total
+        grown = Tokens()
+        grown.add(total)
+        grown.add(since)
+        for name in FIELDS:
+            if getattr(total, name) is None:
+                setattr(grown, name, None)  # of a part alone nothing can be said for the whole
+        return grown
 
     @property
     def cost_usd(self) -> float | None:
@@ -249,42 +264,3 @@ class Totals:
     def by_stream(self) -> dict[str, dict[str, Any]]:
         """Tokens per stream, where the log tells them apart."""
         return {name: tokens_json(tokens) for name, tokens in self._by_stream().items()}
-
-
-def tokens_json(tokens: Tokens) -> dict[str, Any]:
-    """The public form: an output that is only a lower bound is named so."""
-    out: dict[str, Any] = {name: getattr(tokens, name) for name in FIELDS}
-    if tokens.unsure and tokens.output is not None:
-        out["output"] = None
-        out["output_at_least"] = tokens.output
-    return out
-
-
-def _better(old: TokenUsage, new: TokenUsage) -> TokenUsage:
-    """Of two records of one model call the one with the larger output; what it lacks comes from the other."""
-    if new.output_final != old.output_final:
-        first, second = (new, old) if new.output_final else (old, new)
-    elif (new.output or 0) >= (old.output or 0):
-        first, second = new, old
-    else:
-        first, second = old, new
-    return TokenUsage(
-        old.source,  # the stream that it was counted on first
-        old.part,
-        old.key,
-        "call",
-        old.model or new.model,
-        _either(first.input, second.input),
-        _either(first.cached, second.cached),
-        _either(first.cache_write, second.cache_write),
-        _either(first.cache_write_1h, second.cache_write_1h),
-        _either(first.output, second.output),
-        _either(first.reasoning, second.reasoning),
-        first.output_final,
-        False,
-        first.cost_usd if first.cost_usd is not None else second.cost_usd,
-    )
-
-
-def _either(value: int | None, other: int | None) -> int | None:
-    return other if value is None else value

@@ -17,7 +17,7 @@ from agentv_stages.merge import By, Figures, Sequence, Summary, TokenSums, ToolS
 from agentv_stages.pair import Pair
 from agentv_stages.providers import get_provider
 from agentv_stages.result import Observer
-from agentv_stages.totals import Tokens
+from agentv_stages.tokens import Tokens
 from agentv_stages.trajectory.json_values import is_object
 from support.events import at, batch, call, end, result, usage
 

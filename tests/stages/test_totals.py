@@ -7,9 +7,10 @@ import pytest
 
 from agentv_stages import totals as module
 from agentv_stages.batch import Batch
-from agentv_stages.event import AnyEvent
-from agentv_stages.totals import Totals, tokens_json
-from support.events import batch, end, text, usage
+from agentv_stages.event import AnyEvent, SessionEnd, SessionInfo
+from agentv_stages.tokens import tokens_json
+from agentv_stages.totals import Totals
+from support.events import at, batch, end, text, usage
 
 
 def told(*events: AnyEvent) -> Totals:
@@ -150,3 +151,39 @@ def test_a_restart_changes_nothing() -> None:
     assert expected[3:] == (0.5, 3_000, (2, 10, 2))
     for cut in range(1, len(events) + 1):
         assert whole(cut) == expected, cut
+
+
+def test_calls_after_the_last_total_count_beside_it() -> None:
+    """A run that is cut in its second turn has no later total."""
+    first = [usage(0, "a", input=100, output=7), usage(1, "t", scope="session", input=120, output=9)]
+    cut = [usage(2, "b", input=130, output=1, output_final=False)]
+    for covers in (False, True):
+        totals = [first[0], usage(1, "t", scope="session", input=120, output=9, covers_streams=covers)]
+        assert tokens(*totals, *cut) == {**tokens(), "input": 250, "output_at_least": 10}
+        later = usage(3, "t", scope="session", input=260, output=30, covers_streams=covers)
+        assert tokens(*totals, *cut, later) == {**tokens(), "input": 260, "output": 30}
+    parts = [usage(n, f"s{n}", scope="segment", input=50, output=5) for n in (4, 5)]
+    assert tokens(*parts, *cut)["input"] == 230
+    assert tokens(*first[:1], *parts, *cut, parts[0])["input"] == 100 + 50 + 130  # less than its calls: no total
+
+
+def test_a_total_at_the_head_of_a_log_covers_what_follows() -> None:
+    head = usage(0, "t", scope="session", input=100, output=50, covers_streams=True, covers_later=True)
+    assert tokens(head, usage(1, "a", input=60, output=1))["input"] == 100
+
+
+def test_the_totals_of_a_session_that_another_follows_in_the_same_input_stay() -> None:
+    """Agents that are run in a loop, all of their output in one file."""
+    one = [usage(0, "a", input=90, output=1), usage(1, "t", scope="session", input=100, output=5, covers_streams=True)]
+    two = [usage(3, "b", input=30, output=1), usage(4, "t", scope="session", input=40, output=3, covers_streams=True)]
+    header = SessionInfo(at(2), "", "s2", another=True)
+    assert tokens(*one, header, *two)["input"] == 140
+    assert tokens(one[0], header, *two)["input"] == 130  # the first was cut
+    assert tokens(*one, header, two[0])["input"] == 130  # the second was cut
+    totals = told(end(0, cost_usd=0.05), header, end(3, cost_usd=0.02), end(4, cost_usd=0.03))
+    assert totals.cost_usd == 0.08
+
+
+def test_a_sub_agents_run_adds_nothing_to_the_time_that_the_agent_reported() -> None:
+    sub = SessionEnd(at(1, None, "subagent:x"), "", "complete", duration_ms=700)
+    assert told(end(0, duration_ms=900), sub).duration_ms == 900

@@ -8,7 +8,7 @@ from msgspec import Raw
 
 from agentv_stages.message import Message, PairedCall
 from agentv_stages.sinks.transcript import GAP, Identity, TranscriptRows, patch, totals_members
-from agentv_stages.totals import Tokens
+from agentv_stages.tokens import Tokens
 from support.events import at, call, result
 
 IDENTITY = Identity("case", "claude", "claude", "s", "claude-stream", model="m", started_ms=0)

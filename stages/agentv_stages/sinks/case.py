@@ -12,7 +12,7 @@ from agentv_stages.message import Message, PairedCall
 from agentv_stages.payload import text_of
 from agentv_stages.sinks.transcript import Identity, valid_utf8
 from agentv_stages.times import iso_bytes
-from agentv_stages.totals import Tokens
+from agentv_stages.tokens import Tokens
 
 _encode = msgspec.json.Encoder().encode
 

@@ -15,7 +15,7 @@ from agentv_stages.message import Message, PairedCall
 from agentv_stages.payload import told_path
 from agentv_stages.result import Observer
 from agentv_stages.times import iso_bytes
-from agentv_stages.totals import Tokens
+from agentv_stages.tokens import Tokens
 
 SCHEMA = "agentv.transcript.v1"
 GAP = 1024

@@ -221,10 +221,14 @@ class StreamDecoder:
         source = self._source(record, line.uuid, line.timestamp)
         if name == "init" and not line.qwen_code_version:
             state = self.state
-            other_session(record, line.session_id, None if state.reset else state.session_id, batch)
+            another = other_session(record, line.session_id, None if state.reset else state.session_id, batch)
+            if another:
+                state.earlier = None
             state.session_id, state.reset = line.session_id, False
             batch.events.append(
-                SessionInfo(source, "", line.session_id, line.model, line.claude_code_version, line.cwd)
+                SessionInfo(
+                    source, "", line.session_id, line.model, line.claude_code_version, line.cwd, another=another
+                )
             )
             return
         told = _tell(name, line)

@@ -237,12 +237,12 @@ class ExecDecoder(ItemStream):
 
     def _begin_thread(self, line: ExecLine, source: Source, record: Record, batch: Batch) -> None:
         state = self.state
-        other_session(record, line.thread_id or line.session_id, state.session_id, batch)
+        another = other_session(record, line.thread_id or line.session_id, state.session_id, batch)
         state.runs += 1
         state.session_id = line.thread_id or line.session_id
         state.open.clear()
         state.after_result = True
-        batch.events.append(SessionInfo(source, "", state.session_id))
+        batch.events.append(SessionInfo(source, "", state.session_id, another=another))
 
     def _end(self, source: Source, record: Record, failure: str | None, batch: Batch) -> None:
         status: Status = "complete" if failure is None else "error"

@@ -110,9 +110,9 @@ class StreamDecoder:
         if line.subtype != "init":
             batch.unknown_type(f"system/{line.subtype}", record)
             return
-        other_session(record, line.session_id, self.state.session_id, batch)
+        another = other_session(record, line.session_id, self.state.session_id, batch)
         self.state.session_id, self.state.model = line.session_id, line.model
-        batch.events.append(SessionInfo(source, "", line.session_id, line.model, cwd=line.cwd))
+        batch.events.append(SessionInfo(source, "", line.session_id, line.model, cwd=line.cwd, another=another))
 
     def _user(self, line: wire.Line, source: Source, batch: Batch) -> None:
         message = wire.decode_message(line.message) if line.message not in wire.NOTHING else wire.Message()

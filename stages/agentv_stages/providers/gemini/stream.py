@@ -95,10 +95,10 @@ class StreamDecoder:
         elif kind == "tool_result":
             self._result(line, source, batch)
         elif kind == "init":
-            other_session(record, line.session_id, self.state.session_id, batch)
+            another = other_session(record, line.session_id, self.state.session_id, batch)
             self.state.session_id, self.state.model = line.session_id, line.model
             self.state.message_id = ""
-            batch.events.append(SessionInfo(source, "", line.session_id, line.model))
+            batch.events.append(SessionInfo(source, "", line.session_id, line.model, another=another))
         elif kind == "result":
             self._end(line, source, record, batch)
         elif kind == "error":

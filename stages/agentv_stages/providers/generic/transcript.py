@@ -172,6 +172,7 @@ class TranscriptDecoder:
                 True,
                 True,
                 cost,
+                True,
             )
         )
 

@@ -249,13 +249,15 @@ class StreamDecoder:
         if name != "init" or line.claude_code_version:
             batch.unknown_type(f"system/{line.subtype}", record)
             return
-        other_session(record, line.session_id, self.state.session_id, batch)
-        self._session(line, self._source(line, record), batch)
+        another = other_session(record, line.session_id, self.state.session_id, batch)
+        self._session(line, self._source(line, record), batch, another)
 
-    def _session(self, line: StreamLine, source: Source, batch: Batch) -> None:
+    def _session(self, line: StreamLine, source: Source, batch: Batch, another: bool = False) -> None:
         state = self.state
         state.session_id, state.model = line.session_id, line.model
-        batch.events.append(SessionInfo(source, "", line.session_id, line.model, line.qwen_code_version, line.cwd))
+        batch.events.append(
+            SessionInfo(source, "", line.session_id, line.model, line.qwen_code_version, line.cwd, another=another)
+        )
 
     def _end(self, line: StreamLine, record: Record, batch: Batch) -> None:
         source = self._source(line, record)

@@ -1,0 +1,94 @@
+"""Sums of tokens: what model calls told in, one sum out, and its public form."""
+
+from typing import Any
+
+from msgspec import Struct
+
+from agentv_stages.event import TokenUsage
+
+FIELDS = ("input", "cached", "cache_write", "cache_write_1h", "output", "reasoning")
+
+
+class Tokens(Struct, gc=False):
+    """Sums in the meaning of docs/metrics.md; a field that no record told stays None."""
+
+    input: int | None = None
+    cached: int | None = None
+    cache_write: int | None = None
+    cache_write_1h: int | None = None
+    output: int | None = None
+    reasoning: int | None = None
+    unsure: int = 0  # model calls whose output was only a placeholder
+    cost_usd: float | None = None
+
+    def add(self, other: "Tokens | TokenUsage", sign: int = 1) -> None:
+        """Adds another sum or one model call, or takes it away again."""
+        if other.input is not None:
+            self.input = (self.input or 0) + sign * other.input
+        if other.cached is not None:
+            self.cached = (self.cached or 0) + sign * other.cached
+        if other.cache_write is not None:
+            self.cache_write = (self.cache_write or 0) + sign * other.cache_write
+        if other.cache_write_1h is not None:
+            self.cache_write_1h = (self.cache_write_1h or 0) + sign * other.cache_write_1h
+        if other.output is not None:
+            self.output = (self.output or 0) + sign * other.output
+        if other.reasoning is not None:
+            self.reasoning = (self.reasoning or 0) + sign * other.reasoning
+        if isinstance(other, Tokens):
+            self.unsure += sign * other.unsure
+        elif not other.output_final:
+            self.unsure += sign
+        if other.cost_usd is not None:
+            self.cost_usd = (self.cost_usd or 0.0) + sign * other.cost_usd
+
+    def known(self) -> bool:
+        return self.input is not None or self.output is not None
+
+
+def without(tokens: Tokens, part: Tokens | None = None) -> Tokens:
+    """A copy, less a part of it."""
+    rest = Tokens()
+    rest.add(tokens)
+    if part is not None:
+        rest.add(part, -1)
+    return rest
+
+
+def tokens_json(tokens: Tokens) -> dict[str, Any]:
+    """The public form: an output that is only a lower bound is named so."""
+    out: dict[str, Any] = {name: getattr(tokens, name) for name in FIELDS}
+    if tokens.unsure and tokens.output is not None:
+        out["output"] = None
+        out["output_at_least"] = tokens.output
+    return out
+
+
+def better(old: TokenUsage, new: TokenUsage) -> TokenUsage:
+    """Of two records of one model call the one with the larger output; what it lacks comes from the other."""
+    if new.output_final != old.output_final:
+        first, second = (new, old) if new.output_final else (old, new)
+    elif (new.output or 0) >= (old.output or 0):
+        first, second = new, old
+    else:
+        first, second = old, new
+    return TokenUsage(
+        old.source,  # the stream that it was counted on first
+        old.part,
+        old.key,
+        "call",
+        old.model or new.model,
+        _either(first.input, second.input),
+        _either(first.cached, second.cached),
+        _either(first.cache_write, second.cache_write),
+        _either(first.cache_write_1h, second.cache_write_1h),
+        _either(first.output, second.output),
+        _either(first.reasoning, second.reasoning),
+        first.output_final,
+        False,
+        first.cost_usd if first.cost_usd is not None else second.cost_usd,
+    )
+
+
+def _either(value: int | None, other: int | None) -> int | None:
+    return other if value is None else value
