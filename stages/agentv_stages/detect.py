@@ -15,6 +15,7 @@ MOST_NOISE = 8_192  # records without any JSON object that are looked at (a wrap
 MOST_BYTES = 256 * 1024
 MOST_GIANT = 256 * 1024 * 1024  # bytes of records over the cap that are held while nothing tells the dialect
 ENOUGH_RECORDS = 5
+MOST_NAMED = 8  # dialects that a message names; the others only by their number
 CERTAIN = 1.0
 EARLY_LOOKS = frozenset((4, 12))  # records after which a look is taken, within one batch
 
@@ -34,9 +35,11 @@ class UnknownFormat(ValueError):
         if agent is not None:
             super().__init__(f"{agent}; not supported ({found})")
         elif looks is not None:
-            super().__init__(f"looks like {looks}, which is not among those that were tried: {', '.join(self.tried)}")
+            super().__init__(f"looks like {looks}; tried only {', '.join(self.tried)}")
+        elif len(self.tried) > MOST_NAMED:
+            super().__init__(f"not a log of a known agent: {found}; tried all {len(self.tried)} known dialects")
         else:
-            super().__init__(f"not a log of a known agent: {found}; tried {', '.join(self.tried)}")
+            super().__init__(f"not a log of a known agent: {found}; tried only {', '.join(self.tried)}")
 
 
 def rank(head: list[Mapping[str, Any]], only: Provider | None = None) -> list[tuple[float, Provider, Dialect]]:
@@ -173,10 +176,21 @@ def objects(record: Record) -> list[Mapping[str, Any]]:
     return [value] if isinstance(value, dict) else []  # pyright: ignore[reportUnknownVariableType] - decoded JSON
 
 
+_SIGNS = (
+    (b"\xff\xfe", "it is UTF-16 (as `>` of Windows PowerShell writes); convert it to UTF-8"),
+    (b"\xfe\xff", "it is UTF-16; convert it to UTF-8"),
+    (b"PK\x03\x04", "it is a ZIP archive; unpack it first"),
+    (b"SQLite format 3\0", "it is an SQLite database"),
+)
+
+
 def describe(data: bytes) -> str:
     """What stands at the beginning of an input, in one short printable line."""
     if not data:
         return "no records"
+    for sign, meaning in _SIGNS:
+        if data.startswith(sign):
+            return meaning
     text = data[:80].decode("utf-8", "replace")
     shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
     return f"it begins with {shown!r}"

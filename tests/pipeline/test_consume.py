@@ -302,6 +302,12 @@ def test_plain_text_is_four_and_names_the_command_that_works(tmp_path: Path) -> 
     assert "--output-format stream-json --verbose" in ran.err
 
 
+def test_of_several_sources_the_commands_that_take_them_are_named(tmp_path: Path) -> None:
+    ran = consume(tmp_path, "a.jsonl", "b.jsonl")
+    assert ran.code == 2
+    assert "agentv-stream import" in one_line(ran.err)
+
+
 @pytest.mark.parametrize(
     "data", [b"%PDF-1.7\n\x00\x01\x02", b'{"a":1}\n{"b":2}\n', b"a,b\n1,2\n", b"\x00" * 4096, b"[1,2,3]"]
 )

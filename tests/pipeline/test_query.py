@@ -166,3 +166,14 @@ def test_a_full_disk_behind_standard_output_is_one_line_and_exit_code_4(dataset:
         ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
     assert ended.returncode == 4
     assert ended.stderr == "agentv-stream: cannot write standard output: No space left on device\n"
+
+
+def test_rows_of_more_columns_than_can_be_read_are_a_line_for_each_value(dataset: Path) -> None:
+    app = build(["query"])
+    told = CliRunner().invoke(app, ["query", "SELECT * FROM sessions ORDER BY source LIMIT 2", str(dataset)])
+    records = [dict(line.split(maxsplit=1) for line in part.splitlines()) for part in told.stdout.split("\n\n")]
+    assert len(records) == 2
+    assert records[0]["provider"] == "claude"
+    assert "…" not in told.stdout
+    none = CliRunner().invoke(app, ["query", "SELECT * FROM sessions WHERE false", str(dataset)])
+    assert (none.exit_code, none.stdout, none.stderr) == (0, "", "no rows\n")

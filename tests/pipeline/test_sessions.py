@@ -34,8 +34,8 @@ def test_sessions_are_listed_for_people_and_programs(home: Path) -> None:
     assert SESSION[:12] in call("sessions", cwd=home).stdout
     (row,) = [json.loads(line) for line in call("sessions", "--json", cwd=home).stdout.splitlines()]
     assert (row["session_id"], row["provider"], row["project"]) == (SESSION, "claude", "/home/dev/app")
-    assert "no sessions" in call("sessions", "--project", "elsewhere", cwd=home).stdout
-    assert "no sessions" in call("sessions", "--provider", "codex", cwd=home).stdout
+    assert "no sessions match; 1 was looked at" in call("sessions", "--project", "elsewhere", cwd=home).stdout
+    assert "no sessions found" in call("sessions", "--provider", "codex", cwd=home).stdout
     assert call("sessions", "--since", "yesterday-ish", cwd=home).returncode == 2
 
 

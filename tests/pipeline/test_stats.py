@@ -137,3 +137,9 @@ def test_without_an_output_transcripts_go_where_consume_puts_them(
     monkeypatch.chdir(tmp_path)
     assert _run("import", tmp_path / "in", "--engine", "serial", "-q").exit_code == 0
     assert len(list((tmp_path / ".agentv" / "logs" / "claude").glob("*.transcript.jsonl"))) == 2
+
+
+def test_where_nothing_was_found_that_is_told(tmp_path: Path) -> None:
+    told = CliRunner().invoke(build(["stats"]), ["stats", str(tmp_path)])
+    assert (told.exit_code, told.stdout) == (3, "")
+    assert told.stderr == f"agentv-stream: no session was found in {tmp_path}\n"

@@ -83,7 +83,7 @@ def test_noise_before_the_log_is_passed_over() -> None:
 def test_the_search_can_be_limited_to_one_provider() -> None:
     detector = Detector(get_provider("codex"))
     detector.push(Batch("log", records=records(CLAUDE)))
-    with pytest.raises(UnknownFormat, match=r"looks like claude-stream, .* tried: codex-exec") as refused:
+    with pytest.raises(UnknownFormat, match=r"looks like claude-stream; tried only codex-exec, ") as refused:
         detector.finish()
     assert all(name.startswith("codex") for name in refused.value.tried)
 
@@ -93,8 +93,27 @@ def test_what_is_no_log_is_refused_with_what_stood_there(data: bytes) -> None:
     with pytest.raises(UnknownFormat) as refused:
         detected(data)
     assert "it begins with" in str(refused.value)
-    assert all(name in str(refused.value) for name in refused.value.tried)
+    assert str(refused.value).endswith(f"tried all {len(refused.value.tried)} known dialects")
     assert "claude-stream" in refused.value.tried
+    detector = Detector(get_provider("codex"))
+    detector.push(Batch("log", records=records(data)))
+    with pytest.raises(UnknownFormat) as refused:
+        detector.finish()
+    assert all(name in str(refused.value) for name in refused.value.tried)
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (CLAUDE.decode().encode("utf-16"), "UTF-16"),
+        (CLAUDE.decode().encode("utf-16-be").join((b"\xfe\xff", b"")), "UTF-16"),
+        (b"PK\x03\x04\x14\x00session.jsonl", "ZIP"),
+        (b"SQLite format 3\x00\x10\x00", "SQLite"),
+    ],
+)
+def test_a_file_of_a_known_other_kind_is_called_by_its_name(data: bytes, told: str) -> None:
+    with pytest.raises(UnknownFormat, match=told):
+        detected(data)
 
 
 def test_what_is_shown_of_an_input_cannot_act() -> None:

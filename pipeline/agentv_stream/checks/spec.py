@@ -76,7 +76,9 @@ def load_spec(path: Path, threshold: float | None = None) -> Spec:
         log = dialect_of(path)
         if log is None:
             raise
-        raise SpecError(f"{path} is a log ({log}), no spec; the spec stands first: check SPEC.yaml LOG…") from error
+        raise SpecError(
+            f"{path} is a log ({log}), no spec; `check` takes the spec first: check SPEC.yaml LOG…"
+        ) from error
 
 
 def _own_schema(path: Path) -> str | None:

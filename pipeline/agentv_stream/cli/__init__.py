@@ -81,7 +81,8 @@ def build(names: list[str]) -> typer.Typer:
         if isinstance(target, typer.Typer):
             app.add_typer(target, name=name, short_help=ABOUT[name])
         else:
-            app.command(name, short_help=ABOUT[name])(target)
+            more = {"allow_extra_args": True} if name == "consume" else None  # it says itself what takes several
+            app.command(name, short_help=ABOUT[name], context_settings=more)(target)
     return app
 
 

@@ -9,6 +9,7 @@ from agentv_stream.settings import StreamLog
 
 
 def consume(
+    context: typer.Context,
     source: Annotated[str, typer.Argument(help="A file, or - for standard input.")] = "-",
     provider: Annotated[str | None, typer.Option(help="Whose log it is; detected by content if not given.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for outputs; else .agentv/logs/PROVIDER.")] = None,
@@ -42,7 +43,11 @@ def consume(
 ) -> None:
     """Read an agent's stream from a pipe, or a finished session, and write what is worth having."""
     from agentv_stream.cli.consuming import consume_source
+    from agentv_stream.cli.telling import say
 
+    if context.args:
+        say("one source at a time; `agentv-stream import SOURCES…` and `agentv-stream stats SOURCES…` take many")
+        raise typer.Exit(2)
     log: StreamLog | str | None = stream_log
     options = {
         "provider": provider,

@@ -42,6 +42,7 @@ HINT = (
     '  gemini -p "…" -o stream-json | agentv-stream consume'
 )
 
+WHICH = "; `agentv-stream providers` lists the logs that are read"
 
 STATS_SECONDS = 2.0  # how often the statistics file is renewed while the stream runs
 
@@ -225,8 +226,8 @@ def _worst(one: int, other: int) -> int:
 def _told(failure: Exception, session: StreamSession) -> str:
     if isinstance(failure, EmptyInput):
         return f"{failure}\n{HINT}"
-    if isinstance(failure, NotALog) and not session.source.finished:
-        return f"{failure}\n{HINT}"
+    if isinstance(failure, NotALog):
+        return f"{failure}{WHICH if session.source.finished else chr(10) + HINT}"
     return str(failure)
 
 
@@ -276,7 +277,8 @@ def _where(transcript: str | None) -> str:
 
 def _top(by_tool: dict[str, int]) -> str:
     first = sorted(by_tool.items(), key=lambda item: (-item[1], item[0]))[:4]
-    return " (" + ", ".join(f"{visible(name, 30)} {n}" for name, n in first) + ")" if first else ""
+    more = ", …" if len(by_tool) > len(first) else ""
+    return " (" + ", ".join(f"{visible(name, 30)} {n}" for name, n in first) + more + ")" if first else ""
 
 
 def _number(value: int | None) -> str:

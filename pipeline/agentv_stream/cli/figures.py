@@ -61,6 +61,8 @@ def show_figures(
     if not quiet:
         for failure in outcome.failures[:MOST_SHOWN]:
             say(failure.error)
+        if not outcome.done and not outcome.failures:
+            say(f"no session was found in {', '.join(sources)}")
     return exit_code(outcome)
 
 
@@ -69,7 +71,7 @@ def named_dimension(name: str) -> By:
     for dimension in DIMENSIONS:
         if dimension == name:
             return dimension  # type: ignore[return-value]  # one of By's own names
-    raise UsageError(f"--by: expected {', '.join(DIMENSIONS)}, not {name!r}")
+    raise UsageError(f"--by: expected {', '.join(DIMENSIONS[:-1])} or {DIMENSIONS[-1]}, not {name!r}")
 
 
 def stats_json(outcome: Outcome, by: By) -> dict[str, Any]:

@@ -12,6 +12,8 @@ from agentv_stream.cli.roots import told_roots
 from agentv_stream.discovery.discover import Session, cache_file, find_sessions, in_project, only
 from agentv_stream.discovery.discover import tree as as_tree
 from agentv_stream.discovery.header import HeaderCache
+from agentv_stream.discovery.places import Root
+from agentv_stream.files import is_there
 
 WIDE = 110  # columns of a terminal from which on more is shown of projects and models
 
@@ -26,9 +28,10 @@ def list_sessions(
     roots: Sequence[str],
 ) -> str:
     """The text to print. Raises: UsageError."""
-    found = find_sessions(told_roots(roots, provider), HeaderCache(cache_file()))
+    places = told_roots(roots, provider)
+    every = find_sessions(places, HeaderCache(cache_file()))
     wanted = only(provider)
-    found = [s for s in found if wanted(s) and (project is None or in_project(s, project))]
+    found = [s for s in every if wanted(s) and (project is None or in_project(s, project))]
     if since_ms is not None:
         found = [s for s in found if s.updated_ms >= since_ms]
     tops = as_tree(found) if tree else found
@@ -37,7 +40,7 @@ def list_sessions(
         rows = [_node(session) if tree else session.to_json() for session in shown]
         return "".join(msgspec.json.encode(row).decode("utf-8", "replace") + "\n" for row in rows)
     if not found:
-        return "no sessions found\n"
+        return _none(len(every), places)
     width = max(60, shutil.get_terminal_size((120, 40)).columns)
     room = _room(width)
     lines = [f"{'session':13} {'agent':8} {'age':>4} {'size':>6} {'project':{room}} {'model':{room}}     prompt"]
@@ -45,6 +48,15 @@ def list_sessions(
     if len(shown) < len(tops):
         lines.append(f"… {len(tops) - len(shown)} more; --limit 0 shows all")
     return "\n".join(lines) + "\n"
+
+
+def _none(others: int, places: Sequence[Root]) -> str:
+    """What is told where there is nothing to list: what was looked at, and what could be done."""
+    if others:
+        return f"no sessions match; {others:,} {'was' if others == 1 else 'were'} looked at\n"
+    there = [place.path for place in places if is_there(place.path)]
+    where = f"in {', '.join(dict.fromkeys(there))}" if there else "where agents keep them"
+    return f"no sessions found {visible(where, 1000)}; --root PATH looks elsewhere\n"
 
 
 def _node(session: Session) -> dict[str, object]:

@@ -1,5 +1,6 @@
 """`agentv-stream query`: SQL over a Parquet data set."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +20,9 @@ def query(
     from agentv_stream.cli.telling import say, to_stdout
     from agentv_stream.errors import AgentvStreamError
 
+    if os.path.isdir(sql):  # noqa: PTH112 - not to raise for a long query
+        say(f"{sql} is a folder; the SQL stands first: query SQL DATASET")
+        raise typer.Exit(2)
     try:
         if sql.startswith("@"):
             sql = Path(sql[1:]).read_text(encoding="utf-8")

@@ -9,6 +9,8 @@ import msgspec
 
 from agentv_stages.visible import visible
 
+READABLE = 12  # columns that a long value needs at least in a table
+
 Rows = Sequence[tuple[Any, ...]]
 
 
@@ -32,21 +34,52 @@ def as_csv(names: Sequence[str], rows: Rows) -> None:
 
 
 def as_table(names: Sequence[str], rows: Rows, limit: int) -> None:
-    """For people; what was cut is told. Text from logs cannot act on the terminal."""
+    """For people: a table, or where its columns cannot be told apart any more a line for each value; what was cut is
+    told. Text from logs cannot act on the terminal."""
     from rich.console import Console
+
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
+    chosen = rows[:limit] if limit else rows
+    titles = [visible(name, 60) for name in names]
+    shown = [[visible(_shown(value), 200) for value in row] for row in chosen]
+    widest = [max(len(title), *(len(row[i]) for row in shown), 0) for i, title in enumerate(titles)]
+    if sum(min(width, READABLE) + 1 for width in widest) > console.width:
+        _print_records(console, titles, shown)
+    else:
+        numbers = [
+            any(isinstance(row[i], (int, float)) and not isinstance(row[i], bool) for row in rows[:50])
+            for i in range(len(names))
+        ]
+        _print_table(console, titles, numbers, shown)
+    if not rows:
+        sys.stderr.write("no rows\n")
+    elif len(shown) < len(rows):
+        sys.stderr.write(f"{len(shown):,} of {len(rows):,} rows; --limit 0 shows all\n")
+
+
+def _print_table(console: Any, titles: Sequence[str], numbers: Sequence[bool], shown: Sequence[Sequence[str]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for i, name in enumerate(names):
-        numbers = any(isinstance(row[i], (int, float)) and not isinstance(row[i], bool) for row in rows[:50])
-        table.add_column(visible(name, 60), justify="right" if numbers else "left")
-    shown = rows[:limit] if limit else rows
+    for title, number in zip(titles, numbers, strict=True):
+        table.add_column(Text(title), justify="right" if number else "left")
     for row in shown:
-        table.add_row(*(Text(visible(_shown(value), 200)) for value in row))
-    Console(highlight=False, width=None if sys.stdout.isatty() else 200).print(table)
-    if len(shown) < len(rows):
-        sys.stderr.write(f"{len(shown):,} of {len(rows):,} rows; --limit 0 shows all\n")
+        table.add_row(*map(Text, row))
+    console.print(table)
+
+
+def _print_records(console: Any, titles: Sequence[str], shown: Sequence[Sequence[str]]) -> None:
+    """As `SELECT *` asks for: name and value on a line, an empty line between rows, what is null left out."""
+    from rich.text import Text
+
+    width = max(map(len, titles), default=0) + 2
+    for i, row in enumerate(shown):
+        if i:
+            console.print()
+        for title, value in zip(titles, row, strict=True):
+            if value:
+                console.print(Text.assemble((title.ljust(width), "bold"), value), soft_wrap=True)
 
 
 def _apart(names: Sequence[str]) -> list[str]:

@@ -13,8 +13,8 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h|d|w)")
 
 
-def duration_seconds(text: str) -> float:
-    """`90s`, `10m`, `2h`, `7d`, `2w` in seconds.
+def duration_seconds(text: str, option: str = "") -> float:
+    """`90s`, `10m`, `2h`, `7d`, `2w` in seconds. `option` is named where it is none.
 
     Raises: UsageError.
     """
@@ -22,7 +22,8 @@ def duration_seconds(text: str) -> float:
 
     match = _DURATION.fullmatch(text.strip())
     if match is None:
-        raise UsageError(f"{text!r} is no duration; expected a number with s, m, h, d or w, like 10m")
+        named = f"{option} {text!r}: " if option else f"{text!r} is no duration; "
+        raise UsageError(f"{named}expected a number with s, m, h, d or w, like 10m")
     return float(match[1]) * _UNITS[match[2]]
 
 

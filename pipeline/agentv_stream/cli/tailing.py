@@ -77,7 +77,7 @@ def run_tail(options: TailOptions) -> int:
         plan = _plan(options, settings)
         running = Running(
             once=options.once,
-            until_idle=duration_seconds(options.until_idle) if options.until_idle else None,
+            until_idle=duration_seconds(options.until_idle, "--until-idle") if options.until_idle else None,
             metrics=address(options.metrics) if options.metrics else None,
             keep=keep_rule(options.keep) if options.keep else None,
             output=StandardOutput() if options.events else None,
@@ -143,7 +143,7 @@ def _plan(options: TailOptions, settings: Settings) -> Plan:
     provider = named_provider(options.provider)
     files = not options.events or options.out is not None
     plan = Plan([], settings, begin, files, provider, settle_seconds=options.settle)
-    plan.forget_ms = None if options.forget == "never" else int(duration_seconds(options.forget) * 1000)
+    plan.forget_ms = None if options.forget == "never" else int(duration_seconds(options.forget, "--forget") * 1000)
     if options.case is not None and not options.checks:
         raise UsageError("--case needs --check SPEC")
     if options.checks:

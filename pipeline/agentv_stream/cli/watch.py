@@ -33,10 +33,10 @@ def watch(
         from agentv_stream.watch.app import WatchApp
         from agentv_stream.watch.feed import Feed
     except ImportError as error:
-        sys.stderr.write("agentv-stream: watch needs Textual; pip install 'agentv-stream[watch]'\n")
+        sys.stderr.write("agentv-stream: the live view needs an extra: pip install 'agentv-stream[watch]'\n")
         raise typer.Exit(2) from error
     try:
-        oldest = time.time() - duration_seconds(since)
+        oldest = time.time() - duration_seconds(since, "--since")
         names = list(targets or ())
         logs = [t for t in names if STORE_SIGN in t or (is_file(t) and not is_database(t))]
         files = [str(Path(t).absolute()) for t in logs]

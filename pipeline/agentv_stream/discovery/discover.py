@@ -235,7 +235,7 @@ def pick(sessions: Sequence[Session], name: str) -> Session:
     exact = [s for s in sessions if s.id == name]
     found = exact[:1] or [s for s in sessions if s.id.startswith(name) or Path(s.path).name.startswith(name)]
     if not found:
-        raise SourceError(f"no session begins with {name!r}; `agentv-stream sessions` lists them")
+        raise SourceError(f"no such file, and no session begins with {name!r}; `agentv-stream sessions` lists them")
     if len(found) > 1:
         shown = ", ".join(s.id for s in found[:5])
         raise UsageError(f"{len(found)} sessions begin with {name!r}: {shown}")

@@ -96,7 +96,8 @@ def compare(
         if log is not None:
             raise SourceError(f"{log} is a log, no result; `agentv-stream consume {log} --stats FILE` makes one")
         reason = f": {warnings[0]}" if warnings else ""
-        raise SourceError(f"no result was found in {', '.join(map(str, sources))}{reason}")
+        makers = "; results are what `agentv-stream run` and `consume --stats FILE` write" if not reason else ""
+        raise SourceError(f"no result was found in {', '.join(map(str, sources))}{reason}{makers}")
     approaches = sorted({run.approach for run in runs})
     if baseline is None:
         plain = [a for a in approaches if a.startswith(("no-", "base", "without"))]

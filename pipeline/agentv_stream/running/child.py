@@ -89,6 +89,8 @@ class Child:
             os.close(self._read_end)
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             where = "" if self._cwd is None or is_folder(self._cwd) else f" in {self._cwd}, which is no folder"
+            if isinstance(error, FileNotFoundError) and not where and "/" not in self.command[0]:
+                reason = "no such program on the PATH"
             raise UsageError(f"cannot start {self.command[0]!r}{where}: {reason}") from error
         finally:
             os.close(write_end)
