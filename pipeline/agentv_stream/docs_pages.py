@@ -46,7 +46,8 @@ SETTINGS = """\
 
 For `consume`, and where they apply for `run` and `tail`; `roots` for every command that finds sessions. In
 `pyproject.toml` under `[tool.agentv-stream]`; lists are TOML lists there, and separated by commas in a variable.
-Switches are `true` or `false`. An empty variable says nothing.
+Switches are `true` or `false`. An empty variable says nothing. All but `roots` and `bound` (how many batches may wait
+between two stages) are options of `consume`, described there.
 
 `roots` says where sessions lie, `PROVIDER=PATH` or `PATH` as after `--root`: a provider that is named there has these
 roots and no others, a PATH alone is looked at besides. With `--root` neither they nor the usual places count.
@@ -89,13 +90,13 @@ def _command(name: str, command: Any, depth: int = 2) -> list[str]:
 
 
 def _metavar(parameter: Any) -> str:
-    shown = str(parameter.metavar or parameter.name).upper().strip("_")
+    shown = str(parameter.metavar or parameter.name).upper().strip("_").removesuffix("...")
     shown += "…" if parameter.nargs == -1 else ""
     return shown if parameter.required else f"[{shown}]"
 
 
 def _spelled(option: Any) -> str:
-    words = sorted(option.opts, key=len, reverse=True)
+    words = sorted(option.opts, key=lambda word: not word.startswith("--"))
     if option.is_flag:
         return " · ".join([*words, *option.secondary_opts])
     return " · ".join([f"{words[0]} {_value(option)}", *words[1:]])
@@ -107,7 +108,7 @@ def _value(option: Any) -> str:
         return "|".join(str(choice) for choice in choices)
     kind = str(getattr(option.type, "name", "text"))
     number = "N" if kind.startswith("int") else "X" if kind.startswith("float") else None
-    return option.metavar or number or ("PATH" if kind in ("path", "file") else "TEXT")
+    return str(option.metavar or "").replace("|", "\\|") or number or ("PATH" if kind in ("path", "file") else "TEXT")
 
 
 def _help(parameter: Any) -> str:

@@ -50,6 +50,17 @@ ABOUT: dict[str, str] = {
 }
 """What the list of commands says of each: short enough for 80 columns."""
 
+FIRST_STEPS = """\b
+First steps:
+  claude -p "…" --output-format stream-json --verbose | agentv-stream consume
+  agentv-stream sessions              what lies on this machine
+  agentv-stream show SESSION          one of them, to read
+  agentv-stream stats ~/.claude/projects"""
+
+EXIT_CODES = """\b
+Exit codes: 0 fine, 1 a verdict failed, 2 wrong usage, 3 the agent's run
+failed or the input was empty, 4 something could not be read or written."""
+
 
 def _version(value: bool) -> None:
     if value:
@@ -67,6 +78,7 @@ def build(names: list[str]) -> typer.Typer:
         add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
+        epilog=FIRST_STEPS + "\n\n" + EXIT_CODES,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
 
@@ -79,10 +91,10 @@ def build(names: list[str]) -> typer.Typer:
     for name in names:
         target: Any = load(name)
         if isinstance(target, typer.Typer):
-            app.add_typer(target, name=name, short_help=ABOUT[name])
+            app.add_typer(target, name=name, short_help=ABOUT[name], epilog=EXIT_CODES)
         else:
             more = {"allow_extra_args": True} if name == "consume" else None  # it says itself what takes several
-            app.command(name, short_help=ABOUT[name], context_settings=more)(target)
+            app.command(name, short_help=ABOUT[name], epilog=EXIT_CODES, context_settings=more)(target)
     return app
 
 

@@ -10,35 +10,73 @@ from agentv_stream.settings import StreamLog
 
 def consume(
     context: typer.Context,
-    source: Annotated[str, typer.Argument(help="A file, or - for standard input.")] = "-",
-    provider: Annotated[str | None, typer.Option(help="Whose log it is; detected by content if not given.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for outputs; else .agentv/logs/PROVIDER.")] = None,
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A file, or - for standard input.")] = "-",
+    provider: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Whose log it is; detected by content if not given.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder for outputs; else .agentv/logs/PROVIDER.")
+    ] = None,
     transcript: Annotated[
-        str | None, typer.Option(help="File or named pipe for the transcript, or - for standard output.")
+        str | None,
+        typer.Option(metavar="FILE", help="File or named pipe for the transcript, or - for standard output."),
     ] = None,
-    target: Annotated[str | None, typer.Option(help="Name of what was run; stands in rows and file names.")] = None,
-    test_id: Annotated[str | None, typer.Option(help="Name of the test case; else the session id.")] = None,
-    attempt: Annotated[int | None, typer.Option(help="Which attempt this is.")] = None,
-    prompt: Annotated[str | None, typer.Option(help="The prompt, for streams that do not carry it: row 0.")] = None,
-    stream_log: Annotated[str | None, typer.Option(help="false, summary (for people) or raw (every record).")] = None,
+    target: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Name of what was run; stands in rows and file names.")
+    ] = None,
+    test_id: Annotated[
+        str | None, typer.Option(metavar="ID", help="Name of the test case; else the session id.")
+    ] = None,
+    attempt: Annotated[int | None, typer.Option(metavar="N", help="Which attempt this is.")] = None,
+    prompt: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="The prompt, for streams that do not carry it: row 0.")
+    ] = None,
+    stream_log: Annotated[
+        str | None,
+        typer.Option(
+            metavar="false|summary|raw",
+            help="A log of the stream: raw (every record), summary (for people) or false (none, the default).",
+        ),
+    ] = None,
     transcript_shape: Annotated[
-        str | None, typer.Option(help="message; or case: one line per case beside it, as AgentV 4.15.")
+        str | None,
+        typer.Option(
+            metavar="message|case", help="message (the default); or case: one line per case beside it, as AgentV 4.15."
+        ),
     ] = None,
-    stats: Annotated[str | None, typer.Option(help="File for the result as JSON, or - for standard output.")] = None,
+    stats: Annotated[
+        str | None, typer.Option(metavar="FILE", help="File for the result as JSON, or - for standard output.")
+    ] = None,
     tee: Annotated[bool | None, typer.Option("--tee/--no-tee", help="Pass the input on to standard output.")] = None,
-    live: Annotated[bool | None, typer.Option("--live/--no-live", help="A live line on standard error.")] = None,
-    quiet: Annotated[bool | None, typer.Option("--quiet", "-q", help="No closing lines.")] = None,
+    live: Annotated[
+        bool | None, typer.Option("--live/--no-live", help="A live line on standard error; by default in a terminal.")
+    ] = None,
+    quiet: Annotated[bool | None, typer.Option("--quiet", "-q", help="No live line, no closing lines.")] = None,
     subagents: Annotated[
-        bool | None, typer.Option("--subagents/--no-subagents", help="Take sub-agents' files along.")
+        bool | None, typer.Option("--subagents/--no-subagents", help="Take sub-agents' files along; the default.")
     ] = None,
-    watch: Annotated[list[str] | None, typer.Option(help="A program whose runs are listed; can be repeated.")] = None,
-    check: Annotated[list[Path] | None, typer.Option(help="A spec whose verdicts are told; can be repeated.")] = None,
-    case: Annotated[str | None, typer.Option(help="The case of the spec.")] = None,
+    watch: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PROGRAM", help="A program whose runs in shell calls are listed; repeatable."),
+    ] = None,
+    check: Annotated[
+        list[Path] | None, typer.Option(metavar="SPEC", help="A spec whose verdicts are told; repeatable.")
+    ] = None,
+    case: Annotated[str | None, typer.Option(metavar="ID", help="Only this case of the spec.")] = None,
     fail_fast: Annotated[
-        str | None, typer.Option(help="On the first violation for good: report (drain on), or close the pipe.")
+        str | None,
+        typer.Option(
+            metavar="[report|close]",
+            help="On the first violation for good: tell it and read on (report, the default), or close the pipe.",
+        ),
     ] = None,
-    session: Annotated[str | None, typer.Option(help="Which session of a store (OpenCode's database).")] = None,
-    max_record: Annotated[int | None, typer.Option(help="Cap of one record in bytes; above it goes to a file.")] = None,
+    session: Annotated[
+        str | None, typer.Option(metavar="ID", help="Which session of a store (OpenCode's database).")
+    ] = None,
+    max_record: Annotated[
+        int | None,
+        typer.Option(metavar="BYTES", help="Cap of one record (64 MiB if not given); a longer one goes to a file."),
+    ] = None,
     prices: Annotated[bool, typer.Option("--prices", help="Estimate the cost where the agent does not say.")] = False,
 ) -> None:
     """Read an agent's stream from a pipe, or a finished session, and write what is worth having."""

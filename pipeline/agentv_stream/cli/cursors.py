@@ -10,7 +10,9 @@ import typer
 from agentv_stream.cli.telling import say
 
 app = typer.Typer(name="cursors", help="How far followers have read.", no_args_is_help=True, rich_markup_mode=None)
-StateOption = Annotated[Path | None, typer.Option(help="Folder of the cursors; else ~/.local/state/agentv-stream.")]
+StateOption = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Folder of the cursors; else ~/.local/state/agentv-stream.")
+]
 
 
 @app.command("list", short_help="One line per session: how far it was read.")
@@ -25,7 +27,8 @@ def list_cursors(
 
 @app.command()
 def show(
-    session: Annotated[str, typer.Argument(help="Session id, its beginning, or a path.")], state: StateOption = None
+    session: Annotated[str, typer.Argument(metavar="SESSION", help="Session id, its beginning, or a path.")],
+    state: StateOption = None,
 ) -> None:
     """Everything that is kept of a session, as JSON."""
     from agentv_stream.cli.cursor_views import cursor_details
@@ -35,7 +38,9 @@ def show(
 
 @app.command(short_help="Forget sessions: they are read anew.")
 def reset(
-    session: Annotated[str | None, typer.Argument(help="Session id, its beginning, or a path.")] = None,
+    session: Annotated[
+        str | None, typer.Argument(metavar="SESSION", help="Session id, its beginning, or a path.")
+    ] = None,
     every: Annotated[bool, typer.Option("--all", help="Every session of every follower.")] = False,
     state: StateOption = None,
 ) -> None:

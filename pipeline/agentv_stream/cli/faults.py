@@ -24,7 +24,7 @@ def list_faults(
 
 
 @app.command()
-def show(place: Annotated[str, typer.Argument(help="FILE:NUMBER, as `faults list` says.")]) -> None:
+def show(place: Annotated[str, typer.Argument(metavar="PLACE", help="FILE:NUMBER, as `faults list` says.")]) -> None:
     """The bytes of one fault, made visible."""
     from agentv_stream.dead_letter_files import fault_bytes
 

@@ -14,7 +14,9 @@ from agentv_stream.provider_table import dialect_rows, text_table
 
 
 def providers(
-    provider: Annotated[str | None, typer.Option(help="Only this provider (a name or an alias).")] = None,
+    provider: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Only this provider (a name or an alias).")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON, one array of dialects.")] = False,
 ) -> None:
     """Print which logs are read: how to make them, which versions were seen, how they end, what they cannot say."""

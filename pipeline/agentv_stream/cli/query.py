@@ -8,11 +8,15 @@ import typer
 
 
 def query(
-    sql: Annotated[str, typer.Argument(help="SQL over sessions, messages, tool_calls, faults; @FILE reads it.")],
-    dataset: Annotated[str, typer.Argument(help="The data set: a folder or URL.")] = ".agentv/dataset",
+    sql: Annotated[
+        str, typer.Argument(metavar="SQL", help="SQL over sessions, messages, tool_calls, faults; @FILE reads it.")
+    ],
+    dataset: Annotated[
+        str, typer.Argument(metavar="DATASET", help="The data set: a folder or URL.")
+    ] = ".agentv/dataset",
     json: Annotated[bool, typer.Option("--json", help="One JSON object per row.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Comma-separated, with a header.")] = False,
-    limit: Annotated[int, typer.Option(min=0, help="Rows of the table at most; 0 for all.")] = 1000,
+    limit: Annotated[int, typer.Option(min=0, metavar="N", help="Rows of the table at most; 0 for all.")] = 1000,
 ) -> None:
     """Ask a data set that `import --parquet` wrote. Useful queries: docs/queries.md."""
     from agentv_stream.bulk.query import run_query

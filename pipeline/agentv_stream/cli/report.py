@@ -8,14 +8,22 @@ import typer
 
 def report(
     results: Annotated[
-        list[Path], typer.Argument(help="Results of run, of consume --stats, of bobbin; folders of them.")
+        list[Path],
+        typer.Argument(metavar="RESULTS...", help="Results of run, of consume --stats, of bobbin; folders of them."),
     ],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="File; else standard output.")] = None,
-    format_: Annotated[
-        str | None, typer.Option("--format", help="md, html or json; else by the file's ending.")
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="File; else standard output.")
     ] = None,
-    baseline: Annotated[str | None, typer.Option(help="The approach that others are compared with.")] = None,
-    candidate: Annotated[str | None, typer.Option(help="Only this approach is compared with the baseline.")] = None,
+    format_: Annotated[
+        str | None,
+        typer.Option("--format", metavar="md|html|json", help="md, html or json; else by the file's ending."),
+    ] = None,
+    baseline: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The approach that others are compared with.")
+    ] = None,
+    candidate: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Only this approach is compared with the baseline.")
+    ] = None,
     streams: Annotated[
         bool, typer.Option("--streams/--no-streams", help="Count old results anew from the raw streams beside them.")
     ] = True,

@@ -7,34 +7,68 @@ import typer
 
 
 def run(
-    command: Annotated[list[str] | None, typer.Argument(help="The agent's command line, behind --.")] = None,
-    task: Annotated[str | None, typer.Option("--task", "--test-id", help="Name of the task.")] = None,
+    command: Annotated[
+        list[str] | None, typer.Argument(metavar="COMMAND...", help="The agent's command line, behind --.")
+    ] = None,
+    task: Annotated[str | None, typer.Option("--task", "--test-id", metavar="NAME", help="Name of the task.")] = None,
     approach: Annotated[
-        str | None, typer.Option("--approach", "--target", help="Name of what is tried; a target of the targets file.")
+        str | None,
+        typer.Option(
+            "--approach", "--target", metavar="NAME", help="Name of what is tried; a target of the targets file."
+        ),
     ] = None,
     targets: Annotated[
-        Path | None, typer.Option(help="The targets file; else .agentv/targets.yaml, here or above.")
+        Path | None, typer.Option(metavar="FILE", help="The targets file; else .agentv/targets.yaml, here or above.")
     ] = None,
-    prompt: Annotated[str | None, typer.Option(help="The prompt; else it is taken from the command line.")] = None,
-    attempt: Annotated[int | None, typer.Option(min=1, help="Number of the attempt; else the next free one.")] = None,
-    repeat: Annotated[int, typer.Option(min=1, help="How many attempts, one after the other.")] = 1,
-    out: Annotated[Path | None, typer.Option(help="Folder for results; else .agentv/runs.")] = None,
+    prompt: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="The prompt; else it is taken from the command line.")
+    ] = None,
+    attempt: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Number of the attempt; else the next free one.")
+    ] = None,
+    repeat: Annotated[int, typer.Option(min=1, metavar="N", help="How many attempts, one after the other.")] = 1,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for results; else .agentv/runs.")] = None,
     save_stream: Annotated[bool, typer.Option("--save-stream/--no-save-stream", help="Keep the raw stream.")] = True,
-    timeout: Annotated[float | None, typer.Option(min=0.001, help="Seconds after which the run is ended.")] = None,
-    stall: Annotated[float | None, typer.Option(min=0.001, help="Seconds of silence after which it is ended.")] = None,
-    grace: Annotated[float, typer.Option(min=0, help="Seconds between the request to end and the kill.")] = 5.0,
-    cwd: Annotated[Path | None, typer.Option(help="The agent's working folder.")] = None,
-    provider: Annotated[str | None, typer.Option(help="Whose stream it is; detected if not given.")] = None,
-    stream_log: Annotated[str | None, typer.Option(help="false, summary or raw.")] = None,
-    watch: Annotated[list[str] | None, typer.Option(help="A program whose runs are listed; can be repeated.")] = None,
-    check: Annotated[list[Path] | None, typer.Option(help="A spec to hold the run against; can be repeated.")] = None,
-    case: Annotated[str | None, typer.Option(help="The case of the spec.")] = None,
-    threshold: Annotated[float | None, typer.Option(min=0, max=1, help="Score to pass; before the spec's own.")] = None,
-    fail_fast: Annotated[str | None, typer.Option(help="End the agent on the first violation for good.")] = None,
+    timeout: Annotated[
+        float | None, typer.Option(min=0.001, metavar="SECONDS", help="Seconds after which the run is ended.")
+    ] = None,
+    stall: Annotated[
+        float | None, typer.Option(min=0.001, metavar="SECONDS", help="Seconds of silence after which it is ended.")
+    ] = None,
+    grace: Annotated[
+        float, typer.Option(min=0, metavar="SECONDS", help="Seconds between the request to end and the kill.")
+    ] = 5.0,
+    cwd: Annotated[Path | None, typer.Option(metavar="DIR", help="The agent's working folder.")] = None,
+    provider: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Whose stream it is; detected by content if not given.")
+    ] = None,
+    stream_log: Annotated[
+        str | None,
+        typer.Option(
+            metavar="false|summary|raw",
+            help="A log of the stream: raw (every record), summary (for people) or false (none, the default).",
+        ),
+    ] = None,
+    watch: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PROGRAM", help="A program whose runs in shell calls are listed; repeatable."),
+    ] = None,
+    check: Annotated[
+        list[Path] | None, typer.Option(metavar="SPEC", help="A spec to hold the run against; repeatable.")
+    ] = None,
+    case: Annotated[str | None, typer.Option(metavar="ID", help="Only this case of the spec.")] = None,
+    threshold: Annotated[
+        float | None, typer.Option(min=0, max=1, metavar="SCORE", help="Score to pass; before the spec's own.")
+    ] = None,
+    fail_fast: Annotated[
+        str | None, typer.Option(metavar="[report]", help="End the agent on the first violation for good.")
+    ] = None,
     dump_traces: Annotated[bool, typer.Option("--dump-traces", help="Write generic trace events, too.")] = False,
     include_trace: Annotated[bool, typer.Option("--include-trace", help="Put trace events into the result.")] = False,
-    live: Annotated[bool | None, typer.Option("--live/--no-live", help="A live line on standard error.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No closing lines.")] = False,
+    live: Annotated[
+        bool | None, typer.Option("--live/--no-live", help="A live line on standard error; by default in a terminal.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No live line, no closing lines.")] = False,
 ) -> None:
     """Run an agent and store what it did: agentv-stream run --task fix-1 -- codex exec --json "fix the bug"."""
     from agentv_stream.cli.running import run_command

@@ -7,7 +7,9 @@ import typer
 
 
 def schema(
-    name: Annotated[str | None, typer.Argument(help="Which output; all names are listed without it.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Which output; all names are listed without it.")
+    ] = None,
 ) -> None:
     """Print the versioned JSON Schema of an output, or the list of outputs."""
     import shutil

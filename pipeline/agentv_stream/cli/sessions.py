@@ -46,18 +46,21 @@ def since_ms(text: str) -> int:
 
 
 def sessions(
-    provider: Annotated[str | None, typer.Option(help="Only this agent's.")] = None,
+    provider: Annotated[str | None, typer.Option(metavar="NAME", help="Only this agent's.")] = None,
     project: Annotated[
-        str | None, typer.Option(help="Only of this folder (a path), or of folders of this name.")
+        str | None, typer.Option(metavar="DIR|NAME", help="Only of this folder (a path), or of folders of this name.")
     ] = None,
-    since: Annotated[str | None, typer.Option(help="Updated since: a duration (2h, 7d) or a date.")] = None,
-    limit: Annotated[int, typer.Option(help="At most so many; 0 for all.", min=0)] = 50,
+    since: Annotated[
+        str | None, typer.Option(metavar="AGE|DATE", help="Updated since: a duration (2h, 7d) or a date.")
+    ] = None,
+    limit: Annotated[int, typer.Option(metavar="N", help="At most so many; 0 for all.", min=0)] = 50,
     json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False,
     tree: Annotated[
         bool, typer.Option("--tree", help="Forks, resumes and child sessions below their parents.")
     ] = False,
     root: Annotated[
-        list[str] | None, typer.Option(help="Look here instead: PATH or PROVIDER=PATH; repeatable.")
+        list[str] | None,
+        typer.Option(metavar="[NAME=]PATH", help="Look here instead: PATH or PROVIDER=PATH; repeatable."),
     ] = None,
 ) -> None:
     """List sessions: id, agent, project, when, size, model, first prompt."""

@@ -8,14 +8,23 @@ import typer
 
 def stats(
     sources: Annotated[
-        list[str], typer.Argument(help="Files, folders, globs, URLs, session ids; - for a list on standard input.")
+        list[str],
+        typer.Argument(
+            metavar="SOURCES...", help="Files, folders, globs, URLs, session ids; - for a list on standard input."
+        ),
     ],
-    by: Annotated[str, typer.Option(help="all, provider, project, model, day or tool.")] = "provider",
-    json: Annotated[Path | None, typer.Option(help="File for the figures as JSON, - for standard output.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="File for a plot, .svg or .png.")] = None,
-    provider: Annotated[str | None, typer.Option(help="Whose logs they are; detected by content if not given.")] = None,
-    engine: Annotated[str, typer.Option(help="process, thread, serial or dask://HOST:PORT.")] = "process",
-    workers: Annotated[int | None, typer.Option(min=1, help="How many; all cores if not given.")] = None,
+    by: Annotated[str, typer.Option(metavar="GROUP", help="all, provider, project, model, day or tool.")] = "provider",
+    json: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="File for the figures as JSON, - for standard output.")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="File for a plot, .svg, .png or .pdf.")] = None,
+    provider: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Whose logs they are; detected by content if not given.")
+    ] = None,
+    engine: Annotated[
+        str, typer.Option(metavar="ENGINE", help="process, thread, serial or dask://HOST:PORT.")
+    ] = "process",
+    workers: Annotated[int | None, typer.Option(min=1, metavar="N", help="How many; all cores if not given.")] = None,
     subagents: Annotated[bool, typer.Option("--subagents/--no-subagents", help="Take sub-agents' files along.")] = True,
     prices: Annotated[bool, typer.Option("--prices", help="Estimate the cost where the agent does not say.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no table.")] = False,

@@ -7,38 +7,71 @@ import typer
 
 
 def tail(
-    targets: Annotated[list[str] | None, typer.Argument(help="Sessions (id or its beginning), files, folders.")] = None,
+    targets: Annotated[
+        list[str] | None, typer.Argument(metavar="TARGETS...", help="Sessions (id or its beginning), files, folders.")
+    ] = None,
     every: Annotated[bool, typer.Option("--all", help="All sessions of all agents.")] = False,
     latest: Annotated[
         bool, typer.Option("--latest", help="The session updated last, and new ones. The default.")
     ] = False,
-    project: Annotated[str | None, typer.Option(help="Sessions of this folder only (a path or a name).")] = None,
-    provider: Annotated[str | None, typer.Option(help="Only this agent's.")] = None,
+    project: Annotated[
+        str | None, typer.Option(metavar="DIR|NAME", help="Sessions of this folder only (a path or a name).")
+    ] = None,
+    provider: Annotated[str | None, typer.Option(metavar="NAME", help="Only this agent's.")] = None,
     root: Annotated[
-        list[str] | None, typer.Option(help="Look here instead: PATH or PROVIDER=PATH; repeatable.")
+        list[str] | None,
+        typer.Option(metavar="[NAME=]PATH", help="Look here instead: PATH or PROVIDER=PATH; repeatable."),
     ] = None,
     begin: Annotated[
-        str, typer.Option("--from", help="Where logs without a cursor begin: start or end; cursor is start.")
+        str,
+        typer.Option(
+            "--from",
+            metavar="start|end|cursor",
+            help="Where logs without a cursor begin: start or end; cursor is start.",
+        ),
     ] = "cursor",
     events: Annotated[bool, typer.Option("--events", help="One merged stream of events on standard output.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Folder for transcripts; else .agentv/logs/PROVIDER.")] = None,
-    stream_log: Annotated[str | None, typer.Option(help="false, summary (for people) or raw (every record).")] = None,
-    watch: Annotated[list[str] | None, typer.Option(help="A program whose runs are listed; can be repeated.")] = None,
-    check: Annotated[list[Path] | None, typer.Option(help="A spec whose verdicts go into results; repeatable.")] = None,
-    case: Annotated[str | None, typer.Option(help="The case of the spec; else all.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder for transcripts; else .agentv/logs/PROVIDER.")
+    ] = None,
+    stream_log: Annotated[
+        str | None,
+        typer.Option(
+            metavar="false|summary|raw",
+            help="A log of the stream: raw (every record), summary (for people) or false (none, the default).",
+        ),
+    ] = None,
+    watch: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PROGRAM", help="A program whose runs in shell calls are listed; repeatable."),
+    ] = None,
+    check: Annotated[
+        list[Path] | None, typer.Option(metavar="SPEC", help="A spec whose verdicts go into results; repeatable.")
+    ] = None,
+    case: Annotated[str | None, typer.Option(metavar="ID", help="Only this case of the spec.")] = None,
     once: Annotated[bool, typer.Option("--once", help="Catch up and exit.")] = False,
-    until_idle: Annotated[str | None, typer.Option(help="Exit when nothing grew for so long, like 10m.")] = None,
+    until_idle: Annotated[
+        str | None, typer.Option(metavar="AGE", help="Exit when nothing grew for so long, like 10m.")
+    ] = None,
     keep: Annotated[
-        str | None, typer.Option(help="Remove outputs of sessions at rest: older than 30d, or above 5G.")
+        str | None,
+        typer.Option(metavar="AGE|SIZE", help="Remove outputs of sessions at rest: older than 30d, or above 5G."),
     ] = None,
     forget: Annotated[
-        str, typer.Option(help="Forget sessions whose logs have been gone for so long; outputs stay. Or never.")
+        str,
+        typer.Option(
+            metavar="AGE|never", help="Forget sessions whose logs have been gone for so long; outputs stay. Or never."
+        ),
     ] = "30d",
-    metrics: Annotated[str | None, typer.Option(help="Serve metrics and health on HOST:PORT or PORT.")] = None,
-    state: Annotated[
-        Path | None, typer.Option(help="Folder of the cursors; else ~/.local/state/agentv-stream.")
+    metrics: Annotated[
+        str | None, typer.Option(metavar="[HOST:]PORT", help="Serve metrics and health on HOST:PORT or PORT.")
     ] = None,
-    name: Annotated[str | None, typer.Option(help="Name of this follower, for cursors of its own.")] = None,
+    state: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of the cursors; else ~/.local/state/agentv-stream.")
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Name of this follower, for cursors of its own.")
+    ] = None,
     no_cursors: Annotated[bool, typer.Option("--no-cursors", help="Remember nothing between runs.")] = False,
     log_json: Annotated[bool, typer.Option("--log-json", help="Tell what happens as JSON lines.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not tell what happens.")] = False,

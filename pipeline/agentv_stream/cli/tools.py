@@ -19,7 +19,9 @@ HEADINGS = ("native", "tool", "kind", "edit", "input", "seen in")
 
 
 def tools(
-    provider: Annotated[str | None, typer.Option(help="Only the tools of this provider (a name or an alias).")] = None,
+    provider: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Only the tools of this provider (a name or an alias).")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON, one array of rows.")] = False,
 ) -> None:
     """Print which native tool is which canonical one: name, kind, input keys, and where the name was seen."""

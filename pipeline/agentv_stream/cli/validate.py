@@ -7,7 +7,7 @@ import typer
 
 
 def validate(
-    files: Annotated[list[Path], typer.Argument(help="Specs and targets files.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILES...", help="Specs and targets files.")],
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only what is wrong.")] = False,
 ) -> None:
     """Check specs and targets files; exit 2 with file, line and the nearest known name where one is wrong."""

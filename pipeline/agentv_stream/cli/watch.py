@@ -10,12 +10,15 @@ from agentv_stream.cli.telling import say
 
 
 def watch(
-    targets: Annotated[list[str] | None, typer.Argument(help="Folders or files; else all agents' sessions.")] = None,
-    provider: Annotated[str | None, typer.Option(help="Only this agent's.")] = None,
-    root: Annotated[
-        list[str] | None, typer.Option(help="Look here instead: PATH or PROVIDER=PATH; repeatable.")
+    targets: Annotated[
+        list[str] | None, typer.Argument(metavar="TARGETS...", help="Folders or files; else all agents' sessions.")
     ] = None,
-    since: Annotated[str, typer.Option(help="Sessions that were updated so lately, like 1h.")] = "1h",
+    provider: Annotated[str | None, typer.Option(metavar="NAME", help="Only this agent's.")] = None,
+    root: Annotated[
+        list[str] | None,
+        typer.Option(metavar="[NAME=]PATH", help="Look here instead: PATH or PROVIDER=PATH; repeatable."),
+    ] = None,
+    since: Annotated[str, typer.Option(metavar="AGE", help="Sessions that were updated so lately, like 1h.")] = "1h",
 ) -> None:
     """Watch sessions: agent, project, turn, last tool, tokens, cost, errors, what is stalled and why."""
     from pathlib import Path
