@@ -1,6 +1,7 @@
 """The command line. Each command is a module; only the one that is called is imported, because start-up time counts."""
 
 import os
+import signal
 import stat
 import sys
 from contextlib import suppress
@@ -107,8 +108,10 @@ def load(name: str) -> Any:
 def main() -> None:
     """The entry point of `agentv-stream`."""
     from agentv_stream.cli.standard_streams import flushed, open_standard_streams, told
+    from agentv_stream.ctrl_c import die_of_it, raised
     from agentv_stream.errors import SinkError
 
+    die_of_it()
     open_standard_streams()
     try:
         os.getcwd()  # noqa: PTH109 - every relative path hangs on it; pathlib costs start-up time
@@ -123,12 +126,15 @@ def main() -> None:
         tell_what_is_missing(first)
     app = build([first] if first in COMMANDS else list(COMMANDS))
     try:
-        app(args=bare_options(sys.argv[1:]), prog_name="agentv-stream")
+        with raised():
+            app(args=bare_options(sys.argv[1:]), prog_name="agentv-stream")
     except SystemExit as done:
         left = isinstance(done.__context__, BrokenPipeError)  # rich makes 1 of it
         code = done.code if isinstance(done.code, int) and not left else 0
     except (BrokenPipeError, SinkError) as error:
         code = told(error)
+    except KeyboardInterrupt:  # between the command and here
+        code = 128 + signal.SIGINT
     else:
         code = 0
     sys.exit(flushed(code))
