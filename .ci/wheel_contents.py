@@ -30,7 +30,7 @@ def trouble(wheel: Path, source: Path) -> Iterable[str]:
         yield "missing: the licence"
     if "License-Expression: MIT" not in metadata:
         yield "the metadata do not name the licence"
-    if "agentv-stream = agentv_stream.cli:main" not in scripts:
+    if "agentv-stream = agentv_stream.__main__:main" not in scripts:
         yield "missing: the program"
 
 

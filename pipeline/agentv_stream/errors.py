@@ -3,7 +3,8 @@
     AgentvStreamError
     ├── UsageError          2  the call or the configuration is wrong
     ├── SourceError         4  an input cannot be read
-    │   └── NotALog         4  it was read, and is no log of a known agent
+    │   ├── NotALog         4  it was read, and is no log of a known agent
+    │   └── DamagedArchive  4  compressed data that break off or are damaged
     ├── SinkError           4  an output cannot be written
     └── EmptyInput          3  there was nothing to read
 Records that cannot be used are no exceptions but faults (`agentv_stages.fault`).
@@ -34,6 +35,10 @@ class SourceError(AgentvStreamError):
 
 class NotALog(SourceError):
     """The input is no log of a known agent; the message says what stood there and what was tried."""
+
+
+class DamagedArchive(SourceError):
+    """A compressed input that breaks off or is damaged; what came before has been given."""
 
 
 class SinkError(AgentvStreamError):

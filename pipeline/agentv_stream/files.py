@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from agentv_stream.errors import SourceError
+from agentv_stream.errors import DamagedArchive, SourceError
 
 CHUNK_BYTES = 256 * 1024
 
@@ -71,7 +71,7 @@ def open_plain(path: Path) -> BinaryIO:
 def read_pieces(path: Path) -> Iterator[bytes]:
     """The bytes of a file, unpacked, in pieces, in the calling thread.
 
-    Raises: SourceError when it cannot be read or its compression is damaged; what came before has been given.
+    Raises: SourceError when it cannot be read; DamagedArchive, when what came before has been given.
     """
     try:
         file = path.open("rb", buffering=0)
@@ -83,7 +83,7 @@ def read_pieces(path: Path) -> Iterator[bytes]:
 
 def unpacked(file: BinaryIO, place: str) -> Iterator[bytes]:
     """As `read_pieces`, of an open file at its beginning; `place` is its name in errors."""
-    failures: tuple[type[Exception], ...] = (OSError, EOFError, zlib.error)
+    damage: tuple[type[Exception], ...] = (gzip.BadGzipFile, EOFError, zlib.error)
     try:
         data = file.read(CHUNK_BYTES)
         kind = _packed(data)
@@ -97,7 +97,7 @@ def unpacked(file: BinaryIO, place: str) -> Iterator[bytes]:
 
                 from agentv_stream.zstd_file import open_zstd
 
-                failures = (*failures, zstandard.ZstdError)
+                damage = (*damage, zstandard.ZstdError)
                 reader = open_zstd(file, closefd=False)
             with reader:
                 # Of an archive that breaks off, `read` would lose what it had unpacked before it noticed.
@@ -107,7 +107,9 @@ def unpacked(file: BinaryIO, place: str) -> Iterator[bytes]:
         while data:
             yield data
             data = file.read(CHUNK_BYTES)
-    except failures as error:
+    except damage as error:
+        raise DamagedArchive(f"cannot read {place}: {error}") from error
+    except OSError as error:
         raise SourceError(f"cannot read {place}: {error}") from error
 
 

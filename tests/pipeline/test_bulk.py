@@ -98,7 +98,7 @@ def test_a_damaged_archive_is_a_row_of_the_report(tmp_path: Path) -> None:
     (tmp_path / "in" / "torn.jsonl.gz").write_bytes(b"\x1f\x8b\x08\x00garbage")
     outcome = import_sessions([tmp_path / "in"], jsonl=tmp_path / "s.jsonl", engine="serial")
     assert outcome.done == 2
-    assert outcome.failures[0].kind == "SourceError"
+    assert outcome.failures[0].kind == "DamagedArchive"
 
 
 def test_a_sub_agents_file_is_read_with_its_session_only(tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def open_input(place: str) -> BinaryIO:
 def pieces(place: str) -> Iterator[bytes]:
     """The bytes of a file or object, unpacked where it is compressed, in pieces; opened once.
 
-    Raises: SourceError when it cannot be read or its compression is damaged; what came before has been given.
+    Raises: SourceError when it cannot be read; DamagedArchive, when what came before has been given.
     """
     with open_input(place) as file:
         yield from unpacked(file, place)

@@ -7,11 +7,11 @@ import msgspec
 from agentv_stages.merge import Summary
 from agentv_stream.bulk.find import Trouble
 from agentv_stream.bulk.unit import Done, Unit, told
-from agentv_stream.errors import AgentvStreamError, EmptyInput, NotALog, SourceError, UsageError
+from agentv_stream.errors import AgentvStreamError, DamagedArchive, EmptyInput, NotALog, SourceError, UsageError
 
 
 class Failure(msgspec.Struct):
-    """A source that could not be read. `kind` is the exception's name."""
+    """A source that could not be read, or only in part (`DamagedArchive`). `kind` is the exception's name."""
 
     source: str
     error: str
@@ -49,6 +49,9 @@ class Outcome:
         if done.error is not None:
             self.failures.append(Failure(done.unit.name, done.error.partition("; tried ")[0], done.kind or ""))
             return
+        if done.damage is not None:
+            told_so = f"{done.damage}; what came before counts"
+            self.failures.append(Failure(done.unit.name, told_so, DamagedArchive.__name__))
         self.done += 1
         self.bytes += done.unit.size + sum(companion.size for companion in done.companions)
         self.records += done.records
@@ -63,8 +66,11 @@ def failures_of(trouble: Trouble) -> list[Failure]:
 
 def error_of(done: Done) -> AgentvStreamError:
     """The exception that a unit ended with."""
+    if done.damage is not None:
+        return DamagedArchive(done.damage)
     known: dict[str, type[AgentvStreamError]] = {
         "NotALog": NotALog,
+        "DamagedArchive": DamagedArchive,
         "EmptyInput": EmptyInput,
         "UsageError": UsageError,
     }

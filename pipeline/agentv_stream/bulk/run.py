@@ -107,9 +107,12 @@ def import_sessions(
             return outcome
         if on_found is not None:
             on_found(len(waiting), sum(unit.size for unit in waiting))
+        had = {name: entry for name, entry in known.items() if entry.error is entry.damage is None}
+        waiting = [msgspec.structs.replace(unit, had=unit.name in had) for unit in waiting]
         with open_engine(enough(engine, waiting, work), workers) as crew:
             do_all(crew, work, waiting, outcome, on_report)
             entries = state.entries()
+            entries |= {name: entry for name, entry in had.items() if entries.get(name, entry).error is not None}
             parts = _parts(entries)
             outcome.parts = sorted(parts.intersection(unit.name for unit in units))
             whole = {name: entry for name, entry in entries.items() if entry.error is None and name not in parts}
@@ -154,7 +157,7 @@ def summarize_many(
     decode = msgspec.json.Decoder(Result).decode
     with open_engine(executor or enough(engine, units, work), workers) as crew:
         for done in in_order(crew, work, units):
-            if done.error is None:
+            if done.error is done.damage is None:
                 yield decode(bytes(done.result))
             elif errors == "raise":
                 raise error_of(done)

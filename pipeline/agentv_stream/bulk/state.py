@@ -31,6 +31,7 @@ class Entry(Struct, kw_only=True):
     unit: Unit
     error: str | None = None
     kind: str | None = None
+    damage: str | None = None
     tail: str = ""
     companions: list[Seen] = field(default_factory=list[Seen])
     provider: str = "unknown"
@@ -200,7 +201,9 @@ def _lock(place: Path) -> int | None:
 
 def unchanged(unit: Unit, entry: Entry) -> bool:
     """Whether a unit is still what it was when it was finished: size, time, last bytes, sub-agents' files."""
-    if entry.error is not None or (unit.size, unit.mtime_ns) != (entry.unit.size, entry.unit.mtime_ns):
+    if entry.error is not None or entry.damage is not None:
+        return False
+    if (unit.size, unit.mtime_ns) != (entry.unit.size, entry.unit.mtime_ns):
         return False
     try:
         if any((s.size, s.mtime_ns) != object_store.stat(s.place) for s in entry.companions):

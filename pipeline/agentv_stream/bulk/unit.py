@@ -26,6 +26,7 @@ class Unit(Struct, frozen=True):
 
     `source` is an absolute path or a URL. `mtime_ns` 0: the time of an object that has none. `position` orders units.
     `met` marks a file that nobody named: it was met in a folder, and need not be a session at all.
+    `had` marks a source that an earlier run read whole: a part of it must not take the place of that.
     `raw` is the path as bytes where it is no UTF-8, which JSON and Parquet cannot hold; `source` shows `\\udcXX` then.
     """
 
@@ -36,6 +37,7 @@ class Unit(Struct, frozen=True):
     session: str | None = None
     met: bool = False
     raw: bytes | None = None
+    had: bool = False
 
     @property
     def place(self) -> str:
@@ -107,6 +109,7 @@ class Rows(Struct, frozen=True):
 class Done(Struct, kw_only=True):
     """What came of one unit. `error` is None where it went well; `kind` is the exception's name.
 
+    `damage` says that only a part of it could be read; all else is of that part.
     `tail` is a hash of the last bytes: with size and time it tells whether the source is still the same.
     `result` is JSON.
     """
@@ -114,6 +117,7 @@ class Done(Struct, kw_only=True):
     unit: Unit
     error: str | None = None
     kind: str | None = None
+    damage: str | None = None
     tail: str = ""
     result: Raw = NULL
     companions: list[Seen] = field(default_factory=list[Seen])

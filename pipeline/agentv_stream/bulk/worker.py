@@ -24,7 +24,7 @@ from agentv_stream.bulk.listing import RememberingFolder
 from agentv_stream.bulk.staging import Staging
 from agentv_stream.bulk.transcripts import Transcript
 from agentv_stream.bulk.unit import Done, Report, Seen, Separate, Task, Unit, Work, told
-from agentv_stream.errors import AgentvStreamError
+from agentv_stream.errors import AgentvStreamError, DamagedArchive, EmptyInput, NotALog
 from agentv_stream.naming import safe_part
 from agentv_stream.summary import SessionReader, without_collector
 
@@ -124,15 +124,22 @@ class Session:
         self.key = key_of(unit.name)
         self.consolidate: Consolidate | None = None
         self.transcript: Transcript | None = None
+        self._damage: list[DamagedArchive] = []
 
     def open(self) -> SessionReader:
         """Begins to read. Raises: AgentvStreamError."""
         worker, unit, work = self.worker, self.unit, self.worker.work
         if worker.staging is not None:
             worker.staging.begin()  # before anything can fail: else `abandon` would take the rows of the unit before
-        reader = SessionReader(
-            _pieces(unit), unit.place, work.provider, work.watch, folder=worker.folder, read=object_store.pieces
-        )
+        pieces = self._readable(unit.place) if unit.session is None else _stored(unit.place, unit.session)
+        try:
+            reader = SessionReader(
+                pieces, unit.place, work.provider, work.watch, folder=worker.folder, read=self._readable
+            )
+        except (NotALog, EmptyInput):
+            if self._damage:  # so little came before it that nobody can tell what it is
+                raise self._damage[0] from None
+            raise
         if work.transcripts is not None:
             folder = work.transcripts.replace("{provider}", safe_part(reader.provider.name))
             observer = reader.observer
@@ -146,7 +153,16 @@ class Session:
         reader = self.open()
         for batch in reader.batches(self.takes_companions):
             self.take(batch)
+        if self._damage and self.unit.had:
+            raise self._damage[0]
         self.finish(reader)
+
+    def _readable(self, place: str) -> Iterator[bytes]:
+        """The pieces of a file, up to where a damaged one breaks off. Raises: SourceError."""
+        try:
+            yield from object_store.pieces(place)
+        except DamagedArchive as error:
+            self._damage.append(error)
 
     @property
     def takes_companions(self) -> bool:
@@ -172,6 +188,8 @@ class Session:
         if self.consolidate is not None:
             for batch in self.consolidate.flush():
                 self._write(batch)
+        if self._damage:
+            done.damage = told("; ".join(str(error) for error in self._damage))[0]
         left = list(reader.pair.left)
         facts = observer.facts
         done.provider = reader.provider.name
@@ -232,12 +250,6 @@ class Session:
             self.transcript.abandon()
         if self.worker.staging is not None:
             self.worker.staging.abandon()
-
-
-def _pieces(unit: Unit) -> Iterator[bytes]:
-    if unit.session is None:
-        return object_store.pieces(unit.place)
-    return _stored(unit.place, unit.session)
 
 
 def _stored(source: str, session: str) -> Iterator[bytes]:

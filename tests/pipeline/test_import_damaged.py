@@ -1,0 +1,106 @@
+"""Compressed logs that break off or are damaged: what came before counts, the damage is told, better readings stay."""
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agentv_stream import import_sessions, summarize_groups, summarize_many
+from agentv_stream.cli.importing import Wanted, import_all
+from agentv_stream.errors import DamagedArchive
+from support.made_sessions import claude_session, make_folder, tree
+
+parquet = pytest.importorskip("pyarrow.parquet", reason="the Parquet extra is not installed")
+Pack = Callable[[bytes], bytes]
+LOG = claude_session(1, 3000)
+
+
+def zst(data: bytes) -> bytes:
+    return pytest.importorskip("zstandard").ZstdCompressor().compress(data)  # type: ignore[no-any-return]  # untyped
+
+
+def packed(pack: Pack, part: float = 1.0) -> bytes:
+    data = pack(LOG)
+    return data[: int(len(data) * part)]
+
+
+def imported(source: Path, out: Path, resume: bool = True) -> tuple[int, list[str]]:
+    outcome = import_sessions(
+        [source], transcripts=out / "t", parquet=out / "d", jsonl=out / "s.jsonl", resume=resume, engine="serial"
+    )
+    return outcome.done, [failure.kind for failure in outcome.failures]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zst])
+def test_what_came_before_counts_until_the_whole_is_there(tmp_path: Path, pack: Pack) -> None:
+    log, out = tmp_path / "in" / "log.jsonl", tmp_path / "out"
+    log.parent.mkdir()
+    log.write_bytes(packed(pack, 0.6))
+    assert imported(log, out) == (1, ["DamagedArchive"])
+    (part,) = summarize_groups([log], engine="serial").summary.groups.values()
+    assert 0 < part.tool_calls < 3000
+    (rows,) = (out / "t").glob("*.transcript.jsonl")
+    assert rows.read_bytes().count(b"\n") >= part.tool_calls
+    assert parquet.read_table(next((out / "d" / "tool_calls").rglob("*.parquet"))).num_rows == part.tool_calls
+    assert imported(log, out) == (1, ["DamagedArchive"])  # told as long as it is so
+    log.write_bytes(packed(pack))
+    assert imported(log, out) == (1, [])
+    resumed = tree(out)
+    imported(log, tmp_path / "anew")
+    anew = tree(tmp_path / "anew")
+    assert [data.replace(b"/out/", b"/anew/") for name, data in resumed.items() if not name.startswith("d/")] == [
+        data for name, data in anew.items() if not name.startswith("d/")
+    ]
+    assert parquet.read_table(next((out / "d" / "tool_calls").rglob("*.parquet"))).num_rows == 3000
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zst])
+def test_it_takes_the_place_of_no_better_reading(tmp_path: Path, pack: Pack) -> None:
+    make_folder(tmp_path / "in", 3)
+    log, out = tmp_path / "in" / "log.jsonl", tmp_path / "out"
+    log.write_bytes(packed(pack))
+    assert imported(tmp_path / "in", out) == (4, [])
+    whole = tree(out)
+    log.write_bytes(packed(pack, 0.6))
+    for _ in range(2):
+        assert imported(tmp_path / "in", out) == (0, ["DamagedArchive"])
+        assert tree(out) == whole
+    log.write_bytes(b"no log any more")
+    assert imported(tmp_path / "in", out)[0] == 0
+    assert tree(out) == whole
+
+
+@pytest.mark.parametrize("length", [4, 25])
+def test_where_nothing_came_before_it_is_a_failure_alone(tmp_path: Path, length: int) -> None:
+    log = tmp_path / "log.jsonl.gz"
+    log.write_bytes(packed(gzip.compress)[:length])
+    assert imported(log, tmp_path / "out") == (0, ["DamagedArchive"])
+
+
+def test_the_damaged_file_of_a_sub_agent_is_told(tmp_path: Path) -> None:
+    main = make_folder(tmp_path / "in", 1)[0]
+    (agent,) = main.with_suffix("").rglob("agent-*.jsonl")
+    agent.write_bytes(gzip.compress(agent.read_bytes() * 200)[:-200])
+    assert imported(main, tmp_path / "out") == (1, ["DamagedArchive"])
+
+
+def test_one_result_each_means_whole_ones(tmp_path: Path) -> None:
+    make_folder(tmp_path / "in", 2)
+    (tmp_path / "in" / "log.jsonl").write_bytes(packed(gzip.compress, 0.6))
+    paths = sorted((tmp_path / "in").rglob("*.jsonl"))
+    assert len(list(summarize_many(paths, engine="serial", errors="skip"))) == len(paths) - 1
+    with pytest.raises(DamagedArchive, match="cannot read"):
+        list(summarize_many(paths, engine="serial"))
+
+
+def test_the_command_says_so_and_gives_four(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "log.jsonl.gz"
+    log.write_bytes(packed(gzip.compress, 0.6))
+    wanted = Wanted(str(tmp_path / "t"), None, None, None, None, "serial", None, False, True, (), False, 2000)
+    assert import_all([str(log)], wanted, dry_run=False, json=None, quiet=False) == 4
+    said = capsys.readouterr().err
+    assert "1 session read" in said
+    assert "1 failed" in said
+    assert f"cannot read {log}: Compressed file ended before the end-of-stream" in said
+    assert "; what came before counts\n" in said
