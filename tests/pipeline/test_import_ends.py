@@ -1,5 +1,6 @@
 """An import that is ended from outside: at once, with no worker left, nothing half-written, and gone on with later."""
 
+import multiprocessing
 import resource
 import signal
 import subprocess
@@ -10,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from agentv_stream import import_sessions
-from agentv_stream.bulk import relay
+from agentv_stream.bulk import relay, transcripts
 from agentv_stream.bulk.parquet import open_dataset
 from agentv_stream.bulk.tables import TABLES
 from agentv_stream.errors import SinkError
+from support.dying import import_all, import_and_die_at_close
 from support.made_sessions import claude_session, make_folder, tree
 
 pytest.importorskip("pyarrow", reason="the Parquet extra is not installed")
@@ -93,6 +95,37 @@ def test_stats_and_a_large_log_on_all_cores_end_as_well(tmp_path: Path) -> None:
         code, _ = _end([*arguments, "--workers", "2"], signal.SIGTERM)
         assert code == 128 + signal.SIGTERM
     assert not _hidden(tmp_path / "t")
+
+
+def test_ctrl_c_with_one_process_leaves_nothing_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "in.jsonl").write_bytes(claude_session(1, 200))
+
+    def press(*_: object) -> None:
+        assert _hidden(tmp_path / "t")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(transcripts, "WRITE_BYTES", 1)
+    monkeypatch.setattr(transcripts.Transcript, "close", press)
+    with pytest.raises(KeyboardInterrupt):
+        import_sessions([tmp_path / "in.jsonl"], transcripts=tmp_path / "t", engine="serial")
+    assert not _hidden(tmp_path / "t")
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_what_a_killed_import_left_goes_with_the_next_one_and_nothing_else(tmp_path: Path) -> None:
+    make_folder(tmp_path / "in", 2)
+    out = tmp_path / "out"
+    process = multiprocessing.get_context("spawn").Process(target=import_and_die_at_close, args=(tmp_path / "in", out))
+    process.start()
+    process.join()
+    (left,) = _hidden(out / "t")
+    run = left.name.split("-")[0]
+    others = [out / "t" / ".mine.tmp", out / "t" / f"{run}x-1-1.tmp", out / "t" / ".1999999999999abcd-1-1.tmp"]
+    ours = [out / f"{run}-1-1.tmp", out / "d" / "_state" / ".put-1-1.tmp", out / "d" / ".put-1-2.tmp"]
+    for path in (*others, *ours):
+        path.touch()
+    import_all(tmp_path / "in", out)
+    assert sorted(_hidden(out)) == sorted(others)
 
 
 def test_two_imports_at_one_place_do_not_mix(tmp_path: Path) -> None:

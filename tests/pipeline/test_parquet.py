@@ -1,9 +1,9 @@
 """The Parquet data set: schema as documented, rows as in the session, partitions, texts cut, hostile text harmless."""
 
-import gzip
 import json
 import random
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -165,8 +165,17 @@ def test_rows_of_a_source_that_broke_off_are_not_taken_for_its_neighbours(
         (folder / f"s{i}.jsonl").write_bytes(claude_session(i, 4 + i))
     lines = claude_session(9, 4000).splitlines(keepends=True)
     random.Random(3).shuffle(lines)  # so that it does not pack too well
-    packed = gzip.compress(b"".join(lines))
-    (folder / "s2-broken.jsonl.gz").write_bytes(packed[: len(packed) * 3 // 4])
+    (folder / "s2-broken.jsonl").write_bytes(b"".join(lines))
+    whole = object_store.pieces
+
+    def broken_off(place: str) -> Iterator[bytes]:
+        """As where the disk fails, or the network."""
+        for number, data in enumerate(whole(place)):
+            if number == 3 and "broken" in place:
+                raise SourceError(f"cannot read {place}: Input/output error")
+            yield data
+
+    monkeypatch.setattr(object_store, "pieces", broken_off)
     outcome = import_sessions([folder], parquet=tmp_path / "d", engine="serial")
     assert (outcome.done, len(outcome.failures)) == (5, 1)
     calls = _rows(tmp_path / "d", "tool_calls")

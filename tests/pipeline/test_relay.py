@@ -16,6 +16,7 @@ from agentv_stream.bulk.relay import relay
 from agentv_stream.bulk.unit import Report, Task, Unit, Work
 from agentv_stream.bulk.worker import do_task, read_report
 from support.decoding import corpus
+from support.dying import die, halve_messages
 from support.made_sessions import claude_session, tree
 
 pytestmark = pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="needs fork")
@@ -110,6 +111,23 @@ def test_a_process_that_fails_leaves_the_log_to_the_ordinary_way(
     _, many = _both(log, tmp_path, 3_000)
     assert many is None
     assert not list((tmp_path / "many").glob("*"))
+
+
+def test_a_process_that_is_killed_while_it_reports_is_not_waited_for(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its message breaks off; others, and the parent itself, held the end that it was written to."""
+    ordinary = relays._Runner.run  # pyright: ignore[reportPrivateUsage]
+
+    def run(self: Any, ranges: range) -> bytes | None:
+        report = ordinary(self, ranges)
+        if report is not None:
+            halve_messages(100_000, die)
+            return bytes(200_000)
+        return None
+
+    monkeypatch.setattr(relays._Runner, "run", run)  # pyright: ignore[reportPrivateUsage]
+    assert _both(log, tmp_path, 3_000)[1] is None
 
 
 def test_a_process_that_ends_while_its_exit_code_is_asked_for_is_noticed() -> None:

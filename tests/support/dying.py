@@ -2,10 +2,13 @@
 
 import os
 import signal
+import struct
+from collections.abc import Callable
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from agentv_stream.bulk import Outcome, import_sessions
+from agentv_stream.bulk import Outcome, import_sessions, transcripts
 from agentv_stream.bulk.unit import Report, Task
 
 
@@ -36,3 +39,47 @@ def import_and_die(source: Path, out: Path, reports: int) -> None:
 
     import_all(source, out, on_report=count)
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def import_and_die_at_close(source: Path, out: Path) -> None:
+    """An import that kills its process when the first transcript is to be closed; a part of it is on disk."""
+    transcripts.WRITE_BYTES = 1
+    transcripts.Transcript.close = lambda self: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[method-assign]
+    import_all(source, out)
+
+
+def halve_messages(over: int, then: Callable[[], object]) -> None:
+    """From now on this process sends only the beginning of a message that is longer, and then does something else."""
+    whole = Connection._send_bytes  # type: ignore[attr-defined]  # pyright: ignore[reportPrivateUsage, reportUnknownMemberType, reportUnknownVariableType, reportAttributeAccessIssue]
+
+    def send(self: Any, data: memoryview) -> None:
+        if len(data) <= over:
+            whole(self, data)
+            return
+        os.write(self.fileno(), struct.pack("!i", len(data)) + bytes(data[:1000]))
+        then()
+
+    Connection._send_bytes = send  # type: ignore[attr-defined]  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
+
+
+def die() -> None:
+    """As by the system when it has no memory left."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def die_in_answer(number: int) -> bytes:
+    """A long answer; the worker dies in the middle of number 3's."""
+    if number == 3:
+        halve_messages(100_000, die)
+    return bytes(200_000)
+
+
+def stop_in_answer(noted: Path) -> bytes:
+    """An answer whose second half never comes; makes a file once the first one is sent."""
+
+    def stop() -> None:
+        noted.touch()
+        signal.pause()
+
+    halve_messages(100_000, stop)
+    return bytes(200_000)

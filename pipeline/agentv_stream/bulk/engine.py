@@ -8,7 +8,7 @@ import multiprocessing
 import os
 import sys
 import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
@@ -21,16 +21,17 @@ from concurrent.futures import (
 )
 from contextlib import contextmanager
 from multiprocessing.context import BaseContext
-from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
 
 from agentv_stream.bulk.leaving import obey_parent, undisturbed
+from agentv_stream.bulk.pools import dead_in, end_pool
 from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.extras import extra
 
 T = TypeVar("T")
 R = TypeVar("R")
 AHEAD = 3  # tasks under way per worker: one at work, two so that it never waits
+LOOK_SECONDS = 2.0  # between two looks, while nothing ends, at whether the workers live
 RETRIES = 3  # of a task whose machine of a cluster went away
 
 
@@ -99,7 +100,7 @@ def open_engine(engine: str | Executor, workers: int | None = None) -> Generator
         try:
             yield crew
         except BaseException:
-            _stop(crew.executor)
+            end_pool(crew.executor)
             raise
         crew.executor.shutdown()
     elif engine.startswith("dask://"):
@@ -107,14 +108,6 @@ def open_engine(engine: str | Executor, workers: int | None = None) -> Generator
             yield crew
     else:
         raise UsageError(f"no engine is called {engine!r}: process, thread, serial or dask://HOST:PORT")
-
-
-def _stop(pool: Executor) -> None:
-    """Ends a pool at once: what its workers are at may take minutes, and nothing of it would count."""
-    workers: dict[int, BaseProcess] = dict(getattr(pool, "_processes", None) or {})  # 3.14: terminate_workers()
-    for worker in workers.values():
-        worker.terminate()
-    pool.shutdown(cancel_futures=True)  # waited for: a pool that is closing while Python ends prints a traceback
 
 
 @contextmanager
@@ -180,8 +173,7 @@ class Crew:
                 except BrokenExecutor:
                     lost.append(task)
                     break
-            ended, _ = wait(flying, return_when=FIRST_COMPLETED)
-            for future in ended:
+            for future in self._ended(flying):
                 task = flying.pop(future)
                 try:
                     result = future.result()
@@ -220,8 +212,23 @@ class Crew:
             try:
                 with undisturbed():
                     future = self.executor.submit(call, task)
+                self._ended([future])
                 yield task, future.result()
             except BrokenExecutor:
                 self.executor.shutdown(wait=False, cancel_futures=True)
                 self.executor = self._again()
                 yield task, None
+
+    def _ended(self, flying: Collection[Future[R]]) -> set[Future[R]]:
+        """Waits until some have ended, and gives them; none where none are flying.
+
+        A pool of ours whose worker was killed in the middle of its answer waits for the rest of it for ever.
+        """
+        dead: set[int] = set()
+        while True:
+            ended, _ = wait(flying, None if self._again is None else LOOK_SECONDS, FIRST_COMPLETED)
+            if ended or not flying:
+                return ended
+            before, dead = dead, dead_in(self.executor)
+            if dead & before:  # it had all the time to notice
+                end_pool(self.executor, wait=False)

@@ -1,22 +1,58 @@
-"""How a worker process ends at once: nothing half-written stays, and none outlives the run that it works for."""
+"""How a worker process ends at once: nothing half-written stays, and none outlives the run that it works for.
+
+What a run that was killed left half-written bears its mark; the next one at its place removes that.
+"""
 
 import os
 import shutil
 import signal
+import tempfile
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import count
 from multiprocessing import parent_process
 from multiprocessing.connection import wait
 from pathlib import Path
 
 _ENDING = frozenset(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 _temporary: set[Path] = set()
+_NUMBERS = count()
 
 
-def temporary(place: Path) -> None:
-    """A file or folder that goes when the worker has to end."""
+def temporary(folder: Path | None, mark: str) -> Path:
+    """A hidden name that nobody else takes, in a folder or where the system keeps such.
+
+    What is made under it goes when the worker has to end, from before it is there.
+    """
+    where = folder if folder is not None else Path(tempfile.gettempdir())
+    place = where / f".{mark}-{os.getpid()}-{next(_NUMBERS)}.tmp"
     _temporary.add(place)
+    return place
+
+
+def known(place: Path) -> None:
+    """One that another process of this run made goes with this one, too."""
+    _temporary.add(place)
+
+
+def make_temporary(folder: Path | None, mark: str) -> tuple[Path, int]:
+    """As `temporary`, and the descriptor of a new private file there. Raises: OSError."""
+    place = temporary(folder, mark)
+    return place, os.open(place, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+
+
+def sweep(folder: Path, mark: str) -> None:
+    """Removes what a run left that was killed; it is surely over."""
+    try:
+        with os.scandir(folder) as entries:
+            left = [entry.path for entry in entries if entry.name.startswith(f".{mark}-")]
+    except OSError:
+        return  # nothing lies there
+    for path in left:
+        if path.endswith(".tmp"):
+            with suppress(OSError):
+                os.unlink(path)  # noqa: PTH108 - a name from the listing
 
 
 def settled(place: Path) -> None:

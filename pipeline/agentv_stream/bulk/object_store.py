@@ -7,7 +7,6 @@ when a URL is met. Nothing of a write is visible before it is whole: on disk by 
 import os
 import posixpath
 import re
-import tempfile
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -18,7 +17,7 @@ from agentv_stream.bulk import leaving
 from agentv_stream.errors import SinkError, SourceError, UsageError
 from agentv_stream.extras import extra
 from agentv_stream.files import is_file, unpacked
-from agentv_stream.naming import prepare_folder, temporary_name
+from agentv_stream.naming import prepare_folder
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
@@ -115,8 +114,8 @@ def read_all(place: str) -> bytes | None:
         raise SourceError(f"cannot read {place}: {error.strerror or error}") from error
 
 
-def put(place: str, data: bytes) -> None:
-    """Writes a whole object, so that it appears at once or not at all.
+def put(place: str, data: bytes, mark: str = "put") -> None:
+    """Writes a whole object, so that it appears at once or not at all. What is left when we are killed bears `mark`.
 
     Raises: SinkError.
     """
@@ -126,10 +125,9 @@ def put(place: str, data: bytes) -> None:
             return
         path = Path(place)
         prepare_folder(path.parent)
-        temporary = temporary_name(path)
-        leaving.temporary(temporary)
+        temporary = leaving.temporary(path.parent, mark)
         try:
-            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             with os.fdopen(descriptor, "wb", buffering=0) as file:
                 view = memoryview(data)
                 while view:
@@ -144,26 +142,26 @@ def put(place: str, data: bytes) -> None:
         raise SinkError(place, error) from error
 
 
-def put_lines(place: str, lines: Iterable[bytes]) -> None:
-    """Writes lines to a file that appears whole; they are not held in memory.
+def put_lines(place: str, lines: Iterable[bytes], mark: str = "put") -> None:
+    """Writes lines to a file that appears whole; they are not held in memory. `mark`: as in `put`.
 
     Raises: SinkError.
     """
     folder = None if is_url(place) else Path(place).parent
-    local: Path | None = None
+    local = leaving.temporary(folder, mark)
     try:
         if folder is not None:
             prepare_folder(folder)
-        with tempfile.NamedTemporaryFile(prefix=".", suffix=".tmp", dir=folder, delete=False) as file:
-            local = Path(file.name)
+        descriptor = os.open(local, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
             for line in lines:
                 file.write(line + b"\n")
         put_file(local, place)
     except OSError as error:
         raise SinkError(place, error) from error
     finally:
-        if local is not None:
-            local.unlink(missing_ok=True)
+        local.unlink(missing_ok=True)
+        leaving.settled(local)
 
 
 def put_file(local: Path, place: str) -> None:

@@ -1,9 +1,10 @@
 """Where a bulk run writes, by the name of the output: `transcripts`, `jsonl`, `parquet`."""
 
+import glob
 import tempfile
 from pathlib import Path
 
-from agentv_stream.bulk import object_store
+from agentv_stream.bulk import leaving, object_store
 from agentv_stream.bulk.unit import Unit
 from agentv_stream.errors import SinkError, UsageError
 from agentv_stream.files import is_file, is_folder, is_there
@@ -44,6 +45,24 @@ def state_place(places: dict[str, str]) -> str:
         head, varies, _ = places["transcripts"].partition("{provider}")
         return object_store.join(head.rpartition("/")[0] if varies else head, "_state")
     return places["jsonl"] + ".state"
+
+
+def sweep_left(run: str, state: str, places: dict[str, str]) -> None:
+    """Removes what the run before left half-written, where it was killed, and nothing of anybody else's.
+
+    For who holds the state: what lies in it, and in the data set, is nobody else's.
+    """
+    for place in (state, object_store.join(state, "done"), places.get("parquet", "")):
+        if place and not object_store.is_url(place):
+            leaving.sweep(Path(place), "put")
+    jsonl, transcripts = places.get("jsonl", ""), places.get("transcripts", "")
+    if run and jsonl and not object_store.is_url(jsonl):
+        leaving.sweep(Path(jsonl).parent, run)
+    if run and transcripts and not object_store.is_url(transcripts):
+        pattern = glob.escape(transcripts).replace("{provider}", "*")
+        for folder in (pattern, f"{pattern}/*.dead"):
+            for found in glob.glob(folder):  # noqa: PTH207 - an absolute pattern
+                leaving.sweep(Path(found), run)
 
 
 def is_output(unit: Unit, places: dict[str, str]) -> bool:

@@ -70,12 +70,16 @@ def relay(
         for i in range(processes):
             link = (links[i][0], links[(i + 1) % processes][1])
             ranges = range(i, len(starts) - 1, processes)
-            arguments = (work, task, starts, ranges, link, report_to)
+            last = len(starts) - 2 in ranges
+            others = [end for ends in links for end in ends if end not in link] + ([] if last else [report_to])
+            arguments = (work, task, starts, ranges, link, report_to if last else None, [reports, *others])
             made: Any = context
             runner: BaseProcess = made.Process(target=_run, args=arguments, daemon=True)
             with undisturbed():
                 runner.start()
                 runners.append(runner)
+        for end in (report_to, *(end for ends in links for end in ends)):
+            end.close()  # who holds them alone now is missed when it ends
         return _report_of(reports, runners)
     finally:
         for runner in runners:
@@ -90,9 +94,12 @@ def _report_of(reports: Connection, runners: Sequence[BaseProcess]) -> Report | 
     waiting = list(runners)
     while True:
         wait([reports, *(runner.sentinel for runner in waiting)])
+        codes = [runner.exitcode for runner in waiting]  # asked once, and before the pipe: one may end in between
         if reports.poll():
-            return read_report(reports.recv_bytes())
-        codes = [runner.exitcode for runner in waiting]  # asked once: one may end between two questions
+            try:
+                return read_report(reports.recv_bytes())
+            except (EOFError, OSError):
+                return None  # killed while it told
         if any(codes):
             return None
         waiting = [runner for runner, code in zip(waiting, codes, strict=True) if code is None]
@@ -133,20 +140,29 @@ def _line_start(file: BinaryIO, wanted: int, size: int) -> int:
 
 
 def _run(
-    work: Work, task: Task, starts: list[int], ranges: range, link: tuple[Connection, Connection], report_to: Connection
+    work: Work,
+    task: Task,
+    starts: list[int],
+    ranges: range,
+    link: tuple[Connection, Connection],
+    report_to: Connection | None,
+    others: Sequence[Connection],
 ) -> None:
-    """One process: every n-th range. Its exit code says whether it did its part."""
+    """One process: every n-th range. Its exit code says whether it did its part. `others`: ends that are not its own.
+
+    Who dies in the middle of a message is waited for by its reader until nobody holds the other end any more.
+    """
     obey_parent()
+    for end in others:
+        end.close()
     with without_collector():
         runner = _Runner(work, task, starts, link)
         try:
             report = runner.run(ranges)
-        except _ENDED:
-            raise SystemExit(1) from None  # another one has failed, and will be noticed
-        except Exception:  # the log is read again in the ordinary way, which tells of it
+        except Exception:  # or another one has failed: the log is read again in the ordinary way, which tells of it
             runner.session.abandon()
             raise SystemExit(1) from None
-        if report is not None:
+        if report is not None and report_to is not None:
             report_to.send_bytes(report)
 
 

@@ -19,7 +19,7 @@ from agentv_stream.bulk.engine import Crew, open_engine
 from agentv_stream.bulk.find import Trouble, find_units, listed
 from agentv_stream.bulk.manifest import DataFile, Manifest, first_manifest
 from agentv_stream.bulk.outcome import Outcome, error_of, failures_of
-from agentv_stream.bulk.places import absolute, check_places, is_output, state_place
+from agentv_stream.bulk.places import absolute, check_places, is_output, state_place, sweep_left
 from agentv_stream.bulk.shards import make_shards, write_shard
 from agentv_stream.bulk.state import Entry, State, unchanged
 from agentv_stream.bulk.transcripts import remove_outputs
@@ -94,6 +94,8 @@ def import_sessions(
         return outcome
     with nullcontext() if dry_run else state.held():
         manifest = first_manifest(work.dataset, resume) if work.dataset is not None else None
+        if not dry_run:
+            sweep_left(state.last_run(), state.place, places)
         begun = state.before(work, resume) if dry_run else state.begin(work, resume)
         if resume and begun == "anew":
             outcome.notes.append("--resume: the options are others than before, so everything is read anew")
@@ -122,7 +124,8 @@ def import_sessions(
                 _publish(crew, work.dataset, manifest, whole, parts, state.staged())
         outcome.done -= len([name for name in outcome.parts if name in {unit.name for unit in waiting}])
         if "jsonl" in places:
-            object_store.put_lines(places["jsonl"], state.results(whole[name] for name in sorted(whole)))
+            results = state.results(whole[name] for name in sorted(whole))
+            object_store.put_lines(places["jsonl"], results, work.run)
         state.finish(entries, work.run)
     outcome.seconds = time.monotonic() - begun_at
     return outcome

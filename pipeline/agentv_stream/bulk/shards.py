@@ -1,7 +1,6 @@
 """Shards of a data set: the rows of one table, provider and day, written as Parquet files by the workers."""
 
 import os
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -11,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from agentv_stages.merge import UNKNOWN
-from agentv_stream.bulk import object_store
+from agentv_stream.bulk import leaving, object_store
 from agentv_stream.bulk.manifest import DataFile, Manifest
 from agentv_stream.bulk.state import Entry
 from agentv_stream.bulk.tables import arrow_schema
@@ -167,6 +166,7 @@ class _Writer:
             self._writer = None
         if self._local.name.startswith("."):
             self._local.unlink(missing_ok=True)
+            leaving.settled(self._local)
 
     def _group(self) -> None:
         if not self._held:
@@ -178,10 +178,9 @@ class _Writer:
             if not object_store.is_url(shard.root):
                 folder = Path(shard.root) / shard.folder
                 folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            descriptor, name = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=folder)
-            self._local = Path(name)
+            self._local, descriptor = leaving.make_temporary(folder, f"g{shard.generation:04d}")
             os.close(descriptor)
-            self._writer = pq.ParquetWriter(name, self._schema, compression="zstd")
+            self._writer = pq.ParquetWriter(str(self._local), self._schema, compression="zstd")
         table = arrow().Table.from_batches(self._held, schema=self._schema).combine_chunks()
         self._writer.write_table(table, row_group_size=GROUP_ROWS)
         self._file_rows += self._rows
@@ -198,6 +197,7 @@ class _Writer:
         path = f"{shard.folder}/{name}"
         size = self._local.stat().st_size
         object_store.put_file(self._local, object_store.join(shard.root, path))
+        leaving.settled(self._local)
         self.files.append(
             DataFile(shard.table, path, shard.provider or UNKNOWN, shard.day, self._file_rows, size, self.keys)
         )

@@ -5,7 +5,6 @@ rows of each unit from it, in the order of the units' names. Small units share a
 as reading a small session.
 """
 
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +28,10 @@ class Staging:
         try:
             if folder is not None:
                 folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._folder = Path(tempfile.mkdtemp(prefix=".task-", dir=folder))
+            self._folder = leaving.temporary(folder, "task")
+            self._folder.mkdir(mode=0o700)
         except OSError as error:
             raise SinkError(state, error) from error
-        leaving.temporary(self._folder)
 
     def begin(self) -> None:
         """A unit begins."""

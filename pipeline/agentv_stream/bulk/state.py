@@ -100,6 +100,13 @@ class State:
             if lock is not None:
                 os.close(lock)
 
+    def last_run(self) -> str:
+        """The run that was here last; "" for none. Raises: SourceError."""
+        try:
+            return msgspec.json.decode(object_store.read_all(self._recipe) or b"", type=_Recipe).run
+        except msgspec.MsgspecError:
+            return ""
+
     def before(self, work: Work, resume: bool) -> "Begun":
         """What would become of an earlier state; nothing is changed. Raises: SourceError."""
         known = object_store.read_all(self._recipe)
@@ -122,11 +129,7 @@ class State:
 
     def check(self, run: str) -> None:
         """Raises: SinkError where another import has taken over, on another machine or in a bucket without locks."""
-        try:
-            known = msgspec.json.decode(object_store.read_all(self._recipe) or b"", type=_Recipe)
-        except msgspec.MsgspecError:
-            known = _Recipe("", "")
-        if known.run != run:
+        if self.last_run() != run:
             raise SinkError(self.place, OSError("another import has begun there"))
 
     def entries(self) -> dict[str, Entry]:

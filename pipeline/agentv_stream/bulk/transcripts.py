@@ -5,7 +5,6 @@ moment, never take each other's place, whoever works on them and when.
 """
 
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +24,12 @@ _DEAD = ".dead-letters.jsonl"
 
 
 class Transcript:
-    """Takes batches after `Consolidate`. `folder` is a folder or a URL; `key` names the session."""
+    """Takes batches after `Consolidate`. `folder` is a folder or a URL; `key` names the session, `run` what writes."""
 
     def __init__(
-        self, folder: str, key: str, observer: Observer, name: str, changed_ns: int, target: str | None
+        self, folder: str, key: str, observer: Observer, name: str, changed_ns: int, target: str | None, run: str
     ) -> None:
+        self._run = run or "run"
         self._folder = folder
         self._key = key
         self._observer = observer
@@ -77,7 +77,7 @@ class Transcript:
             if patched is not None:
                 at, members = patched
                 data = data[:at] + members + data[at + len(members) :]
-            object_store.put(place, data)
+            object_store.put(place, data, self._run)
         else:
             try:
                 file = self._spill()
@@ -92,7 +92,7 @@ class Transcript:
         self.outputs.append(place)
         if self._faults:
             self.dead_letters = object_store.join(self._folder, self._stem + _DEAD)
-            object_store.put(self.dead_letters, b"".join(self._faults))
+            object_store.put(self.dead_letters, b"".join(self._faults), self._run)
             self.outputs.append(self.dead_letters)
         elif not object_store.is_url(self._folder):
             object_store.remove(object_store.join(self._folder, self._stem + _DEAD))  # of an earlier, worse state
@@ -107,6 +107,11 @@ class Transcript:
     def __getstate__(self) -> dict[str, Any]:
         """Another process goes on writing: it opens the file itself."""
         return {**self.__dict__, "_file": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if self._local is not None:
+            leaving.known(self._local)
 
     def _leave(self) -> None:
         if self._file is not None:
@@ -148,9 +153,7 @@ class Transcript:
             if not object_store.is_url(self._folder):
                 folder = self._folder
                 prepare_folder(Path(folder))
-            self._file, name = tempfile.mkstemp(prefix=".transcript-", suffix=".tmp", dir=folder)
-            self._local = Path(name)
-            leaving.temporary(self._local)
+            self._local, self._file = leaving.make_temporary(Path(folder) if folder else None, self._run)
         elif self._file is None:
             self._file = os.open(self._local, os.O_WRONLY)
             os.lseek(self._file, 0, os.SEEK_END)
@@ -183,7 +186,7 @@ class Transcript:
 
     def _blob_at(self, name: str, fault: Fault, data: bytes) -> str:
         place = object_store.join(self._folder, f"{name}.dead", f"{fault.offset}.bin")
-        object_store.put(place, data)
+        object_store.put(place, data, self._run)
         self.outputs.append(place)
         return f"{name}.dead/{fault.offset}.bin"
 

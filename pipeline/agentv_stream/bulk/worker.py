@@ -111,6 +111,9 @@ class Worker:
         except Exception as error:  # one log that we fail on must not end the run; the report names it as our bug
             session.abandon()
             return Done(unit=unit, error=told(f"bug: {type(error).__name__}: {error}")[0], kind="Bug")
+        except BaseException:  # Ctrl-C, where all is done in one process
+            session.abandon()
+            raise
         return done
 
 
@@ -143,7 +146,7 @@ class Session:
         if work.transcripts is not None:
             folder = work.transcripts.replace("{provider}", safe_part(reader.provider.name))
             observer = reader.observer
-            self.transcript = Transcript(folder, self.key, observer, unit.name, unit.mtime_ns, work.target)
+            self.transcript = Transcript(folder, self.key, observer, unit.name, unit.mtime_ns, work.target, work.run)
         if self.transcript is not None or worker.staging is not None:
             self.consolidate = Consolidate()
         return reader

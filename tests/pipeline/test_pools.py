@@ -1,0 +1,72 @@
+"""Workers that die, or are ended, in the middle of an answer: nobody waits for the other half."""
+
+import multiprocessing
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from agentv_stream.bulk import engine, leaving
+from agentv_stream.bulk.engine import open_engine
+from agentv_stream.bulk.pools import dead_in, end_pool
+from support.dying import die_in_answer, stop_in_answer
+
+pytestmark = [
+    pytest.mark.skipif(sys.platform == "win32", reason="signals are Unix"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # forking a process with threads, on new Pythons
+    pytest.mark.timeout(60),
+]
+
+
+def test_who_is_killed_in_the_middle_of_an_answer_costs_that_answer_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "LOOK_SECONDS", 0.1)
+    with open_engine("process", 2) as crew:
+        came = dict(crew.run(die_in_answer, range(8), lambda number: [number]))
+    assert {number for number, answer in came.items() if answer is None} == {3}
+    assert {len(answer) for answer in came.values() if answer is not None} == {200_000}
+    assert len(came) == 8
+
+
+def test_ctrl_c_in_the_middle_of_an_answer_ends_the_pool(tmp_path: Path) -> None:
+    noted = tmp_path / "half is sent"
+
+    def press() -> None:
+        with open_engine("process", 2) as crew:
+            crew.executor.submit(stop_in_answer, noted)
+            deadline = time.monotonic() + 30
+            while not noted.exists():
+                assert time.monotonic() < deadline
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        press()
+
+
+def test_a_pool_that_is_ended_has_no_worker_left() -> None:
+    pool = engine.process_pool(2)
+    process = pool.submit(os.getpid).result()
+    assert dead_in(pool) == set()
+    os.kill(process, signal.SIGKILL)
+    end_pool(pool)
+    assert process not in {child.pid for child in multiprocessing.active_children()}
+
+
+def test_a_worker_that_is_ended_leaves_no_file_behind_whatever_it_was_at(tmp_path: Path) -> None:
+    def work() -> None:
+        place, _ = leaving.make_temporary(tmp_path, "x")
+        (tmp_path / "kept").touch()
+        leaving.temporary(tmp_path, "x").mkdir()
+        leaving.known(tmp_path / "of another process")
+        (tmp_path / "of another process").touch()
+        assert place.exists()
+        signal.signal(signal.SIGTERM, lambda number, frame: leaving._end())  # pyright: ignore[reportPrivateUsage]
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    worker = multiprocessing.get_context("fork").Process(target=work)
+    worker.start()
+    worker.join()
+    assert worker.exitcode == 128 + signal.SIGTERM
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
