@@ -103,7 +103,8 @@ def test_injected_text_is_told_from_the_persons() -> None:
 @pytest.mark.parametrize("copy_first", [True, False])
 def test_a_text_that_stands_twice_comes_once(copy_first: bool) -> None:
     pair = [event("agent_message", message="Hi."), message("assistant", "Hi.")]
-    given = run(*(pair if copy_first else pair[::-1]), *pair)
+    later = [event("agent_message", 3, message="Hi."), message("assistant", "Hi.", 3)]
+    given = run(*(pair if copy_first else pair[::-1]), *later)
     assert texts(decoded(ROLLOUT, given).events) == ["Hi.", "Hi."]
     check_laws(ROLLOUT, given)
 

@@ -8,6 +8,7 @@ from agentv_stages.providers.acp.tools import TABLE
 LOSSES = (
     "no times, unless the recorder added them",
     "tool names are taken from titles, kinds and arguments where the agent does not tell them",
+    "whether a text or a plan is repeated",
     "the prompt is known only where the client's messages were recorded",
     "Gemini: no arguments, output and exit codes of most calls, none of unknown tools",
     "Gemini: no sub-agents, thoughts are not in the output tokens",

@@ -10,8 +10,8 @@ from agentv_stages.providers.acp.catalogue import ENDS, FROM_CLIENT
 from agentv_stages.providers.acp.speech import Connection, release
 
 
-def end(at: Connection, result: wire.Result, raw: Raw, source: Source, batch: Batch) -> None:
-    """The end of a prompt."""
+def end(at: Connection, result: wire.Result, raw: Raw, source: Source, again: bool, batch: Batch) -> None:
+    """The end of a prompt; one that is told `again` used nothing more."""
     release(at, batch)
     reason = result.stopReason or ""
     status, why = ENDS.get(reason, "complete"), None if reason == "end_turn" else reason
@@ -19,7 +19,7 @@ def end(at: Connection, result: wire.Result, raw: Raw, source: Source, batch: Ba
         calls.cancel(at, source, batch)
     elif at.state.failure is not None and status == "complete":
         status, why = "error", at.state.failure
-    total = usage.of_prompt(at.state, result, source)
+    total = None if again else usage.of_prompt(at.state, result, source)
     if total is not None:
         batch.events.append(total)
     batch.events.append(SessionEnd(source, "", status, why, at.state.cost, result_json=raw))

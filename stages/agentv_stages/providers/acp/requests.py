@@ -12,6 +12,7 @@ from agentv_stages.providers.acp.naming import agent_of
 from agentv_stages.providers.acp.speech import Connection, release
 from agentv_stages.providers.acp.state import AcpState, Asked, put
 from agentv_stages.providers.acp.updates import facts
+from agentv_stages.repeats import Repeats
 
 
 def called(at: Connection, line: wire.Line, data: bytes, record: Record, source: Source, batch: Batch) -> None:
@@ -99,12 +100,18 @@ def answered(
         terminals.answered(at.state, at.state.waits.pop(str(line.id)), result)
         batch.ignore("response")
     elif result.stopReason is not None:
-        at.state.requests.pop(str(line.id), None)
-        ends.end(at, result, line.result, source, batch)
+        # an id is another prompt's where a request or a new connection took it again
+        waited = at.state.requests.pop(str(line.id), None) is not None
+        again = at.state.told.again(str(line.id)) and not waited
+        if again and not at.state.answers:
+            batch.ignore("response/again")
+        else:
+            ends.end(at, result, line.result, source, again, batch)
     elif result.agentInfo is not None or result.agentCapabilities not in wire.NOTHING or result.info is not None:
         info = result.agentInfo or result.info or wire.AgentInfo()
         offers = tuple(a.id for a in result.authMethods or () if a.id)
         at.state.agent = agent_of(info.name, offers) or at.state.agent
+        at.state.told = Repeats()
         if info.version:
             facts(at, source, batch, version=info.version)
         else:

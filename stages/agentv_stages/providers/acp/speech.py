@@ -64,9 +64,14 @@ def marked(at: Connection, meta: wire.Meta, source: Source, batch: Batch) -> Non
     release(at, batch, stream)
     state.usage_marks = True
     known = state.answers.get(stream)
+    used = meta.usage or wire.Usage()
+    mark = f"{used.inputTokens} {used.outputTokens} {source.length}"  # the rest of the record has how long it took
+    if known is not None and known.mark == mark and not (known.open or known.ended):
+        batch.ignore("usage/again")
+        return
     answer = answer_of(at, stream, source, known is not None and known.marked)
     batch.events.append(usage.of_call(state, meta, answer.id, on_stream(source, stream)))
-    answer.marked = True
+    answer.marked, answer.mark = True, mark
 
 
 def say(at: Connection, text: Raw, thought: bool, native: str | None, source: Source, batch: Batch) -> None:

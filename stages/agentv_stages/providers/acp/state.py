@@ -6,6 +6,7 @@ from msgspec import Raw, Struct, field
 
 from agentv_stages.event import Outcome, Source
 from agentv_stages.providers.acp.wire import EMPTY, NULL
+from agentv_stages.repeats import Repeats
 
 T = TypeVar("T")
 MOST = 10_000
@@ -36,13 +37,14 @@ class Call(Struct):
 
 
 class Answer(Struct):
-    """The model answer that a stream is in. `open` and `ended` count its calls; `marked`: its usage has come."""
+    """The model answer that a stream is in. `open` and `ended` count its calls; `marked`: its usage came, as `mark`."""
 
     id: str = ""
     native: str = ""
     open: int = 0
     ended: int = 0
     marked: bool = False
+    mark: str = ""
     spoke: bool = False
 
 
@@ -86,6 +88,8 @@ class AcpState(Struct):
     closed: dict[str, bool] = field(default_factory=dict[str, bool])
     answers: dict[str, Answer] = field(default_factory=dict[str, Answer])
     requests: dict[str, str] = field(default_factory=dict[str, str])
+    told: Repeats = field(default_factory=Repeats)
+    """The answers to prompts."""
     asked: dict[str, Asked] = field(default_factory=dict[str, Asked])
     replay: str | None = None
     """The id of the open request to load a session: what is updated meanwhile was said before."""

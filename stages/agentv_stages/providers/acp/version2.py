@@ -46,7 +46,9 @@ def _state(at: Connection, update: wire.Update, record: Record, source: Source, 
         batch.events.append(SessionEnd(source, "", "error", value.message, at.state.cost, result_json=Raw(record.data)))
         at.state.prompting = False
     else:
-        ends.end(at, wire.Result(stopReason=update.stopReason, usage=update.usage), Raw(record.data), source, batch)
+        ends.end(
+            at, wire.Result(stopReason=update.stopReason, usage=update.usage), Raw(record.data), source, False, batch
+        )
 
 
 def _child(at: Connection, update: wire.Update, source: Source, batch: Batch) -> None:

@@ -47,6 +47,7 @@ from agentv_stages.providers.claude.wire import (
     decode_stream,
     decode_system,
 )
+from agentv_stages.repeats import Repeats
 from agentv_stages.times import parse_iso
 
 LOSSES = (
@@ -73,13 +74,13 @@ ABORTED = ("aborted_streaming", "aborted_tools")
 
 class StreamState(Struct):
     """What is remembered between lines. `reset`: the next session is this one, begun anew. `earlier`: what runs
-    before this one spent, where the totals go on counting in a resumed session. `result`: the id of the last result."""
+    before this one spent, where the totals go on counting in a resumed session. `results`: those that came."""
 
     session_id: str | None = None
     reset: bool = False
     partial_id: str = ""
     earlier: TokenUsage | None = None
-    result: str | None = None
+    results: Repeats = field(default_factory=Repeats)
     main: Seen = field(default_factory=Seen)
     others: Seen = field(default_factory=Seen)
 
@@ -242,8 +243,7 @@ class StreamDecoder:
 
     def _result(self, record: Record, batch: Batch) -> None:
         line = decode_result(record.data)
-        again = line.uuid is not None and line.uuid == self.state.result  # an end all the same, maybe of a repeated log
-        self.state.result = line.uuid
+        again = self.state.results.again(line.uuid, len(record.data))  # an end all the same, maybe of a repeated log
         source = self._source(record, line.uuid, None)
         if self.state.session_id is None:
             self._session(source, line.session_id, batch, "-session")

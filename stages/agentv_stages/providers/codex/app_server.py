@@ -120,6 +120,8 @@ class AppServerDecoder(Threads):
         if item_id in begun:
             begun[item_id].pieces.append(p.delta)
             return
+        if self.state.over.known(item_id):
+            return  # of a text that came whole
         source = self.placed(p.thread_id, None, record)
         if len(begun) >= MOST_THREADS:
             self._tell_begun(batch)
@@ -147,8 +149,9 @@ class AppServerDecoder(Threads):
         kind = KINDS.get(item.type)
         begun = method == "item/started"
         if kind == "user_message":
-            self.state.after_result = True
-            batch.events.append(UserText(source, "", item.content, item.id))
+            if not self.repeated(item.id, batch):
+                self.state.after_result = True
+                batch.events.append(UserText(source, "", item.content, item.id))
             return
         if kind == "reasoning" and not begun:
             text = "\n\n".join(t for t in (_joined(item.content) or _joined(item.summary)) if t)
@@ -196,7 +199,8 @@ class AppServerDecoder(Threads):
         self._tell_begun(batch)
         self.state.after_result = True
         reason = member(turn.error, "message")
-        duration = None if turn.duration_ms is None else round(turn.duration_ms)
+        again = self.state.over.again(turn.id)
+        duration = None if turn.duration_ms is None or again else round(turn.duration_ms)
         status = ENDS.get(turn.status or "", "unknown")
         text = reason if isinstance(reason, str) else None
         batch.events.append(SessionEnd(source, "", status, text, duration_ms=duration, result_json=Raw(record.data)))

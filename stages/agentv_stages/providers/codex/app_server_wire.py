@@ -56,6 +56,7 @@ class AppUsage(Struct, gc=False, rename="camel"):
 
 
 class AppTurn(Struct, gc=False, rename="camel"):
+    id: str | None = None
     status: str | None = None
     error: Raw = ABSENT
     duration_ms: float | None = None

@@ -6,6 +6,7 @@ from agentv_stages.batch import Batch, Record
 from agentv_stages.event import NULL, Outcome, Source, ToolCall, ToolResult
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.codex.scripts import Script, named_call
+from agentv_stages.repeats import Repeats
 
 MOST_OPEN = 10_000
 MOST_ANSWERED = 2048
@@ -31,8 +32,9 @@ class State(Struct):
     """What the rollout decoders remember; every list and map in it is capped.
 
     `answer` is the message id of the model answer that is being written, "" between answers. `open` maps the calls that
-    wait for a result to the sub-agent's id that they started, if any. `said` holds checksums of texts whose copy has
-    not come yet. `counted` is the `token_count` that `totals` are of, as it stands in the log.
+    wait for a result to the sub-agent's id that they started, if any. `said` holds checksums of the last texts, whose
+    copies are not needed. `counted` is the `token_count` that `totals` are of, as it stands in the log, `counted_ms`
+    its time. `told` has the lines that bear no call id.
     """
 
     session_id: str | None = None
@@ -51,6 +53,8 @@ class State(Struct):
     final: bool = False
     totals: list[int] | None = None
     counted: Raw = NULL
+    counted_ms: int | None = None
+    told: Repeats = field(default_factory=Repeats)
     records: bool = False
     ends: bool = False
     started: bool = False

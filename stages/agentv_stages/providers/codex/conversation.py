@@ -29,6 +29,7 @@ from agentv_stages.providers.codex.wire import ABSENT, ContentPart, ItemPayload,
 
 MOST_PENDING = 32
 MOST_TURNS = 32
+MOST_SAID = 8
 
 INJECTED = re.compile(
     r"\s*(?:<(?:environment_context|environments|user_instructions|turn_aborted|subagent_notification|skill|skills|"
@@ -80,6 +81,16 @@ class Conversation(Calls):
 
     # Texts
 
+    def repeated(self, p: ItemPayload) -> None:
+        """A message came again: its text is known, and so its copy is not needed."""
+        if p.role == "assistant":
+            self.state.final = True
+            for part in parts_of(p.content):
+                self._told(part.text)
+        elif p.role == "user":
+            self.state.user_seen = True
+            self.state.pending = [copy for copy in self.state.pending if copy.role != "user"]
+
     def _message(self, p: ItemPayload, source: Source, batch: Batch) -> None:
         parts = parts_of(p.content)
         if p.role == "assistant":
@@ -102,6 +113,7 @@ class Conversation(Calls):
         injected = p.role != "user" or _injected(parts)
         if not injected:
             self._user_turn(batch)
+            self._said(zlib.crc32(body))
         self.end_answer()
         batch.events.append(UserText(source, "", body, p.id or f"u{source.row}", injected))
 
@@ -120,13 +132,17 @@ class Conversation(Calls):
         state = self.state
         check = zlib.crc32(text)
         if state.pending:
-            for i, copy in enumerate(state.pending):
-                if copy.role == "assistant" and zlib.crc32(copy.text) == check:
-                    del state.pending[i]
-                    return
-        state.said.append(check)
-        if len(state.said) > 8:
-            del state.said[0]
+            held = len(state.pending)
+            state.pending = [c for c in state.pending if c.role != "assistant" or zlib.crc32(c.text) != check]
+            if len(state.pending) < held:
+                return
+        self._said(check)
+
+    def _said(self, check: int) -> None:
+        said = self.state.said
+        said.append(check)
+        if len(said) > MOST_SAID:
+            del said[0]
 
     def told_again(self, role: str, text: Raw, batch: Batch) -> bool:
         """Whether a text that should stand in a response item too is empty, or came there already."""
@@ -134,13 +150,7 @@ class Conversation(Calls):
         if first(text) != b'"' or len(text) == 2:
             batch.ignore("empty text")
             return True
-        if role == "user":
-            known = state.user_seen
-        else:
-            check = zlib.crc32(text)
-            known = check in state.said
-            if known:
-                state.said.remove(check)
+        known = (role == "user" and state.user_seen) or zlib.crc32(text) in state.said
         if known:
             batch.ignore("user text, told again" if role == "user" else "assistant text, told again")
         return known
@@ -168,7 +178,9 @@ class Conversation(Calls):
 
     def _emit_copy(self, copy: Copy, batch: Batch) -> None:
         source = copy.source
-        if copy.role == "user":
+        if source.time_ms and self.state.told.again(f"{source.time_ms} {zlib.crc32(copy.text)}", source.length):
+            batch.ignore("text, repeated")
+        elif copy.role == "user":
             self.end_answer()
             self._user_turn(batch)
             injected = INJECTED.match(beginning(copy.text)) is not None

@@ -6,21 +6,21 @@ from agentv_stages.providers.codex.conversation import Conversation
 from agentv_stages.providers.codex.wire import Payload, given, member, plain
 
 
-def completed(decoder: Conversation, p: Payload, source: Source, batch: Batch) -> None:
-    """A turn ended by itself, well or with an error."""
+def completed(decoder: Conversation, p: Payload, source: Source, again: bool, batch: Batch) -> None:
+    """A turn ended by itself, well or with an error. An end that the log repeats lasted no longer (`again`)."""
     decoder.close(None, batch)
     decoder.state.ends = True
     failed = given(p.error)
     reason = (member(p.error, "message") or plain(p.error)) if failed else None
-    duration = None if p.duration_ms is None else round(p.duration_ms)
+    duration = None if p.duration_ms is None or again else round(p.duration_ms)
     batch.events.append(SessionEnd(source, "", "error" if failed else "complete", reason, duration_ms=duration))
 
 
-def aborted(decoder: Conversation, p: Payload, source: Source, batch: Batch) -> None:
+def aborted(decoder: Conversation, p: Payload, source: Source, again: bool, batch: Batch) -> None:
     """A turn was interrupted."""
     decoder.close(source, batch)
     decoder.state.ends = True
-    duration = None if p.duration_ms is None else round(p.duration_ms)
+    duration = None if p.duration_ms is None or again else round(p.duration_ms)
     batch.events.append(SessionEnd(source, "", "interrupted", p.reason, duration_ms=duration))
 
 

@@ -21,8 +21,10 @@ from agentv_stages.providers.codex.rollout_catalogue import (
     NOTICES,
     OUTPUTS,
     PERMISSIONS,
+    UNNAMED,
 )
 from agentv_stages.providers.codex.wire import Payload, decode_rollout, first, given, member, plain, word
+from agentv_stages.repeats import check
 from agentv_stages.times import parse_iso
 
 _VERSION = re.compile(r"0\.(\d+)")
@@ -42,8 +44,14 @@ class RolloutDecoder(Items):
                 if p.type == "reasoning":
                     if self.reasons_silently(p, record, batch):
                         return
-                elif p.type in OUTPUTS and not state.scripts and self.answered_already(p.call_id or "", batch):
-                    return
+                if p.type in OUTPUTS:
+                    if not state.scripts and self.answered_already(p.call_id or "", batch):
+                        return
+                elif p.type in UNNAMED:
+                    if state.told.again(p.id or check(record, line.timestamp), len(record.data)):
+                        self.repeated(p)
+                        batch.ignore(f"{p.type or 'message'}, repeated")
+                        return
         elif kind == "event_msg":
             event = p.type
             if event in IGNORED_EVENTS:
@@ -83,7 +91,10 @@ class RolloutDecoder(Items):
         elif kind == "session_meta":
             self._meta(p, source, record, batch)
         elif kind == "compacted":
-            self._compacted(p, source, batch)
+            if self._again(source, record):
+                batch.ignore("compacted, repeated")
+            else:
+                self._compacted(p, source, batch)
         else:
             batch.unknown_type(kind, record)
 
@@ -111,9 +122,9 @@ class RolloutDecoder(Items):
                 self.state.window = p.model_context_window
                 batch.events.append(SessionInfo(source, "", context_window=p.model_context_window))
         elif kind == "task_complete" or kind == "turn_complete":
-            ends.completed(self, p, source, batch)
+            ends.completed(self, p, source, self._again(source, record), batch)
         elif kind == "turn_aborted":
-            ends.aborted(self, p, source, batch)
+            ends.aborted(self, p, source, self._again(source, record), batch)
         elif kind in NOTICES:
             self._notice(p, source, batch)
         elif kind == "thread_rolled_back":
@@ -122,6 +133,9 @@ class RolloutDecoder(Items):
             batch.events.append(SessionInfo(source, "", title=p.thread_name or p.name))
         else:
             batch.unknown_type(f"event_msg:{kind}", record)
+
+    def _again(self, source: Source, record: Record) -> bool:
+        return self.state.told.again(check(record, source.time_ms))
 
     def _notice(self, p: Payload, source: Source, batch: Batch) -> None:
         kind = p.type

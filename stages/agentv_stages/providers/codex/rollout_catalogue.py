@@ -45,5 +45,7 @@ LINES = IGNORED_LINES | {
     "token_usage_record",
 }
 OUTPUTS = frozenset(("function_call_output", "custom_tool_call_output"))
+UNNAMED = frozenset(("", "message", "reasoning", "agent_message", "web_search_call", "image_generation_call"))
+"""Response items that bear no call id: a repeated one is known by its bytes."""
 COPIED = {"agent_message": "assistant", "user_message": "user"}
 """Texts that a response item tells too, and who said them."""

@@ -39,6 +39,7 @@ from agentv_stages.providers.codex.wire import (
     plain,
     word,
 )
+from agentv_stages.repeats import Repeats
 
 MOST_OPEN = 10_000
 ITEMS = frozenset(
@@ -56,8 +57,9 @@ PASSING = frozenset(
 
 
 class State(Struct):
-    """`open` maps running items to the number of their updates; `runs` counts `thread.started` lines, because item ids
-    begin anew with each. `after_result`: what the model says next is a new answer."""
+    """`open` maps running items to the number of their updates, `over` has the items that ended; `runs` counts
+    `thread.started` lines, because item ids begin anew with each. `after_result`: what the model says next is a new
+    answer."""
 
     session_id: str | None = None
     model: str | None = None
@@ -65,7 +67,7 @@ class State(Struct):
     after_result: bool = True
     runs: int = 0
     open: dict[str, int] = field(default_factory=dict[str, int])
-    done: dict[str, bool] = field(default_factory=dict[str, bool])
+    over: Repeats = field(default_factory=Repeats)
     silent: dict[str, str] = field(default_factory=dict[str, str])
 
 
@@ -97,7 +99,9 @@ class ItemStream:
     def started(self, item: Item, source: Source, record: Record, batch: Batch) -> None:
         kind = item.type or item.item_type
         call_id = self._id(item, source)
-        if kind == "web_search" and not word(item.query):
+        if self.state.over.known(call_id):
+            batch.ignore("item.started, repeated")
+        elif kind == "web_search" and not word(item.query):
             self.state.silent[call_id] = kind
         elif kind in CALLS:
             self._begin(kind, item, call_id, source, batch)
@@ -123,15 +127,14 @@ class ItemStream:
     def completed(self, item: Item, source: Source, record: Record, batch: Batch) -> None:
         kind = item.type or item.item_type
         state = self.state
+        if self.repeated(item.id, batch):
+            return
         if kind == "agent_message" or kind == "assistant_message":
             batch.events.append(AssistantText(source, "", self._answer(source), text(item), False, False, state.model))
         elif kind == "reasoning":
             batch.events.append(Reasoning(source, "", self._answer(source), text(item), False, state.model))
         elif kind in CALLS:
             call_id = self._id(item, source)
-            if call_id in state.done:
-                batch.ignore("item.completed, repeated")
-                return
             state.silent.pop(call_id, None)
             if call_id not in state.open:
                 self._begin(kind, item, call_id, source, batch)
@@ -141,15 +144,20 @@ class ItemStream:
                 return
             self._emit_result(source, call_id, item, batch)
             state.open.pop(call_id, None)
-            state.done[call_id] = True
-            if len(state.done) > 1024:
-                del state.done[next(iter(state.done))]
         elif kind == "error":
             batch.events.append(Notification(source, "", "warning", plain(text(item)), "warning"))
         elif kind in PASSING:
             batch.ignore(f"item:{kind}")
         else:
             batch.unknown_type(f"item:{kind}", record)
+
+    def repeated(self, item_id: str, batch: Batch) -> bool:
+        """Whether an item ended before; now it has."""
+        runs = self.state.runs
+        if not item_id or not self.state.over.again(f"{item_id}@{runs}" if runs > 1 else item_id):
+            return False
+        batch.ignore("item.completed, repeated")
+        return True
 
     def _id(self, item: Item, source: Source) -> str:
         base = item.id or f"row{source.row}"

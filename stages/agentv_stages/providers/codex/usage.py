@@ -19,6 +19,9 @@ def recorded(decoder: Calls, p: Payload, source: Source, batch: Batch) -> None:
     if usage is None:
         batch.ignore("token_usage_record")
         return
+    if decoder.state.told.again(p.response_id):
+        batch.ignore("token_usage_record, repeated")
+        return
     key = p.response_id or f"u{source.row}"
     batch.events.append(of_call(source, key, decoder.state.model, usage))
     decoder.end_answer()
@@ -47,8 +50,12 @@ def counted(state: State, raw: Raw, source: Source, batch: Batch) -> None:
         if now == before:
             batch.ignore("token_count, repeated")
             return
-        state.totals, state.counted = now, raw
-        if before is not None and now[TOTAL] >= before[TOTAL] and now[0] >= before[0]:
+        shrunk = before is not None and not (now[TOTAL] >= before[TOTAL] and now[0] >= before[0])
+        if shrunk and source.time_ms is not None and source.time_ms < (state.counted_ms or 0):
+            batch.ignore("token_count, repeated")  # of before; a total that began anew is of now
+            return
+        state.totals, state.counted, state.counted_ms = now, raw, source.time_ms
+        if before is not None and not shrunk:
             now = list(map(sub, now, before))
         elif before is None and info.last_token_usage is not None:
             # The first total of a resumed session holds what was spent before this file.

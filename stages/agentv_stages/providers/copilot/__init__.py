@@ -26,6 +26,7 @@ STREAM_LOSSES = (
 ACP_LOSSES = (
     "no times, unless the recorder added them",
     "tool names are taken from titles, kinds and arguments",
+    "whether a text is repeated",
     "the prompt is known only where the client's messages were recorded",
     "text of sub-agents is not marked and told apart by the calls around it",
 )

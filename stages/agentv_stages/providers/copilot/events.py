@@ -150,6 +150,12 @@ class EventsDecoder:
     def _message(self, line: wire.MessageLine, record: Record, batch: Batch) -> None:
         data, state = line.data, self.state
         agent, started_by = line.agentId, data.parentToolCallId
+        if state.told.again(line.id, len(record.data)):
+            batch.ignore("assistant.message/again")
+            state.failure, state.aborted = None, False
+            if state.pending:
+                pending_of(state, agent or started_by).clear()
+            return
         source = self.source(line, record, started_by)
         parent = self._parent(agent, started_by) if agent or started_by else None
         pending = state.pending.get(agent or started_by or "") or pending_of(state, agent or started_by)

@@ -16,6 +16,9 @@ def user(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
         batch.ignore("user.message/empty")
         return
     at.state.failure, at.state.aborted = None, False
+    if at.state.told.again(line.id, source.length):
+        batch.ignore("user.message/again")
+        return
     origin = data.source
     injected = not (origin in HUMAN or origin.startswith("agent-")) or bool(data.isAutopilotContinuation)
     body = data.content if bytes(data.content)[:1] == b"[" else text_json(data.content)
@@ -25,6 +28,9 @@ def user(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
 def system(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
     """A notification that the model reads."""
     data = wire.decode_failure(line.data)
+    if at.state.told.again(line.id, source.length):
+        batch.ignore("system.notification/again")
+        return
     if data.content in wire.NOTHING:
         batch.ignore("system.notification/empty")
         return

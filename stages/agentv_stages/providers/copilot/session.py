@@ -8,6 +8,7 @@ from agentv_stages.foreign import other_session
 from agentv_stages.providers.copilot import usage, wire
 from agentv_stages.providers.copilot.deltas import Events, give_up_all
 from agentv_stages.providers.copilot.state import EventsState
+from agentv_stages.repeats import check
 
 
 def facts(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
@@ -32,7 +33,8 @@ def shutdown(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
     """The last line of a log on disk, with the totals of its run."""
     data = wire.decode_shutdown(line.data)
     give_up_all(at, batch)
-    usage.of_run(data, source, batch)
+    if not at.state.told.again(line.id, source.length):
+        usage.of_run(data, source, batch)
     status, reason = _verdict(at.state)
     if data.shutdownType == "error" and status == "complete":
         status, reason = "error", data.errorReason
@@ -55,7 +57,8 @@ def result(at: Events, data: wire.ResultLine, record: Record, batch: Batch) -> N
         status, reason = ("error" if status == "complete" else status), reason or f"exit code {data.exitCode}"
     elif data.exitCode == 0 and status == "error":
         status, reason = "complete", None
-    took = data.usage.sessionDurationMs if data.usage else None
+    again = at.state.told.again(check(record, data.timestamp))
+    took = data.usage.sessionDurationMs if data.usage and not again else None
     batch.events.append(
         SessionEnd(
             source,

@@ -4,6 +4,7 @@ from msgspec import Struct, field
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import TokenUsage
+from agentv_stages.repeats import Repeats
 
 
 class Pending(Struct):
@@ -38,6 +39,8 @@ class EventsState(Struct):
     usage_keys: list[str] = field(default_factory=list[str])
     usage: TokenUsage | None = None
     """Of a model call whose answer is about to come."""
+    told: Repeats = field(default_factory=Repeats)
+    """Of the lines with texts, and the ends of runs."""
     failure: str | None = None
     aborted: bool = False
 

@@ -12,8 +12,14 @@ STREAM_LOSSES = (
     "the model's name is the one shown to people",
     "no tokens per answer; a run that fails may print no end",
     "no message ids: answers are told apart by their model calls",
+    "whether a text is repeated",
 )
-TRANSCRIPT_LOSSES = ("no results of most calls", "no times, no tokens, mostly no model", "no end record")
+TRANSCRIPT_LOSSES = (
+    "no results of most calls",
+    "no times, no tokens, mostly no model",
+    "no end record",
+    "whether a line is repeated",
+)
 
 _KEYS = ("env", "flag", "login")
 

@@ -28,6 +28,7 @@ from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.gemini.names import tool_name
 from agentv_stages.providers.gemini.outcome import SHELL_TOOLS, failure_outcome, success_outcome
 from agentv_stages.providers.gemini.wire import Failure, Stats, StreamLine, decode_failure, decode_models, decode_stream
+from agentv_stages.repeats import Repeats, check
 from agentv_stages.times import parse_iso
 
 LOSSES = (
@@ -37,6 +38,7 @@ LOSSES = (
     "the exit code of a shell command is missing where the command printed something",
     "a cancelled tool call is printed as a success",
     "tokens only as totals at the end",
+    "whether a piece of text is repeated within its answer",
     "an answer cut by an error or by the output limit looks complete",
 )
 MOST_OPEN = 4096
@@ -44,12 +46,17 @@ EMPTY = (b"", b'""', b"null")
 
 
 class StreamState(Struct):
-    """What is remembered between lines: the answer that is being printed, and which open calls are shell calls."""
+    """What is remembered between lines: the answer that is being printed, and which open calls are shell calls.
+
+    `told` has the lines that begin an answer or a prompt and those that end a run, the last of them at `ended_ms`.
+    """
 
     session_id: str | None = None
     model: str | None = None
     message_id: str = ""
     shells: list[str] = field(default_factory=list[str])
+    told: Repeats = field(default_factory=Repeats)
+    ended_ms: int = -1
 
 
 class StreamDecoder:
@@ -97,7 +104,8 @@ class StreamDecoder:
         elif kind == "init":
             another = other_session(record, line.session_id, self.state.session_id, batch)
             self.state.session_id, self.state.model = line.session_id, line.model
-            self.state.message_id = ""
+            if not self.state.told.again(check(record, source.time_ms)):
+                self.state.message_id, self.state.ended_ms = "", -1
             batch.events.append(SessionInfo(source, "", line.session_id, line.model, another=another))
         elif kind == "result":
             self._end(line, source, record, batch)
@@ -124,10 +132,19 @@ class StreamDecoder:
             text = to_raw(text_of(text))
         if line.role == "assistant":
             state = self.state
-            message_id = state.message_id or self._answer(record)
+            message_id = state.message_id
+            if not message_id:
+                time_ms = source.time_ms
+                if (time_ms is not None and time_ms <= state.ended_ms) or state.told.again(check(record, time_ms)):
+                    batch.ignore("message/again")
+                    return
+                message_id = self._answer(record)
             batch.events.append(AssistantText(source, "", message_id, text, bool(line.delta), False, state.model))
         elif line.role == "user":
-            self.state.message_id = ""
+            if self.state.told.again(check(record, source.time_ms)):
+                batch.ignore("message/again")
+                return
+            self.state.message_id, self.state.ended_ms = "", -1
             batch.events.append(UserText(source, "", text, f"u{record.row}"))
         else:
             batch.unknown_type(f"message/{line.role}", record)
@@ -155,9 +172,11 @@ class StreamDecoder:
 
     def _end(self, line: StreamLine, source: Source, record: Record, batch: Batch) -> None:
         self.state.message_id = ""
+        again = self.state.told.again(check(record, source.time_ms))
+        self.state.ended_ms = -1 if source.time_ms is None else source.time_ms
         if line.stats is not None:
             batch.events.append(total(source, line.stats))
-        duration = round(line.stats.duration_ms) if line.stats and line.stats.duration_ms else None
+        duration = round(line.stats.duration_ms) if line.stats and line.stats.duration_ms and not again else None
         reason = _reason(line.error)
         status: Status = "complete" if line.status == "success" and reason is None else "error"
         batch.events.append(SessionEnd(source, "", status, reason, None, duration, None, Raw(record.data)))

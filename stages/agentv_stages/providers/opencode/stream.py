@@ -15,6 +15,7 @@ from agentv_stages.foreign import other_session
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.opencode.parts import content, failed, finished, usage_event
 from agentv_stages.providers.opencode.wire import Line, Part, decode_line
+from agentv_stages.repeats import Repeats
 from agentv_stages.times import from_epoch
 
 CONTENT = frozenset({"text", "reasoning", "tool"})
@@ -33,13 +34,14 @@ class Held(Struct, gc=False):
 class State(Struct):
     """`finishes` counts the finished steps of `message_id`: old versions put several steps into one message.
 
-    `finished` is the id of the part that said so last.
+    `finished` is the id of the part that said so last, `told` has those of texts and steps.
     """
 
     session_id: str | None = None
     message_id: str = ""
     finishes: int = 0
     finished: str | None = None
+    told: Repeats = field(default_factory=Repeats)
     held: list[Held] = field(default_factory=list[Held])
 
 
@@ -69,6 +71,9 @@ class StreamDecoder:
             state.finishes = 0
         kind = part.type
         if kind in CONTENT:
+            if kind != "tool" and state.told.again(part.id, len(record.data)):
+                batch.ignore(f"{line.type}/again")
+                return
             state.finished = None
             self._lines[len(state.held)] = line  # by its place: records that were welded share their row
             state.held.append(Held(record.data, record.row, record.offset))
@@ -132,7 +137,7 @@ class StreamDecoder:
         state.finished = part.id
         source = self._source(line, record)
         message_id = part.messageID or f"m{record.row}"
-        if part.tokens is not None:
+        if part.tokens is not None and not state.told.again(part.id, len(record.data)):
             key = message_id if state.finishes == 0 else f"{message_id}#{state.finishes}"
             batch.events.append(usage_event(source, key, part.tokens, part.cost, None))
         state.finishes += 1

@@ -60,6 +60,7 @@ from agentv_stages.providers.pi.wire import (
     first_byte,
     given,
 )
+from agentv_stages.repeats import Repeats
 from agentv_stages.scripts import Script, let_all_go, let_go, told
 from agentv_stages.times import from_epoch
 
@@ -85,7 +86,8 @@ _MOST_OPEN = 10_000
 
 
 class State(Struct):
-    """`open`: calls without a result, by id. `partial`: the newest update of the answer that is being written.
+    """`open`: calls without a result, by id. `told`: answers and prompts, by time.
+    `partial`: the newest update of the answer that is being written.
     `growing`: its blocks so far, where updates carry pieces. `scripts`: those that have not ended.
     `held_end`: a run ended with an error, at `held_row`, that Pi may still retry."""
 
@@ -94,6 +96,7 @@ class State(Struct):
     stop: str | None = None
     error: str | None = None
     open: dict[str, bool] = field(default_factory=dict[str, bool])
+    told: Repeats = field(default_factory=Repeats)
     message_id: str = ""
     partial: Record | None = None
     growing: dict[int, GrownBlock] = field(default_factory=dict[int, GrownBlock])
@@ -142,7 +145,7 @@ class StreamDecoder:
             if isinstance(message, Answer):
                 self._answer(message, message.content, self._source(record, message.timestamp), record, batch)
             elif isinstance(message, Prompt):
-                user(message, f"m{record.row}", self._source(record, message.timestamp), batch)
+                self._user(message, self._source(record, message.timestamp), batch)
             elif (message.tool_call_id or "") not in state.open:  # `tool_execution_end` told it, as nearly always
                 self._told(record, batch, message)
             else:
@@ -248,9 +251,20 @@ class StreamDecoder:
             del state.open[call_id]
             batch.events.append(tool_result(source, call_id, message.content, message.is_error, message.duration_ms))
         elif role == "user":
-            user(message, f"m{record.row}", source, batch)
+            self._user(message, source, batch)
         else:
             other(message, f"m{record.row}", source, batch, record)
+
+    def _again(self, source: Source, batch: Batch) -> bool:
+        """Whether an answer or a prompt was told before: it has a time of its own, in ms."""
+        if source.time_ms is None or not self.state.told.again(str(source.time_ms), source.length):
+            return False
+        batch.ignore("message_end/again")
+        return True
+
+    def _user(self, message: PiMessage | Prompt, source: Source, batch: Batch) -> None:
+        if not self._again(source, batch):
+            user(message, f"m{source.row}", source, batch)
 
     def _answer(
         self, message: PiMessage | Answer, blocks: list[Block], source: Source, record: Record, batch: Batch
@@ -258,8 +272,10 @@ class StreamDecoder:
         state = self.state
         state.partial = None
         state.growing.clear()
-        state.message_id = message_id = f"m{record.row}"
         state.stop, state.error = message.stop_reason, message.error_message
+        if self._again(source, batch):
+            return
+        state.message_id = message_id = f"m{record.row}"
         if message.model and message.model != state.model:
             state.model = message.model
             batch.events.append(SessionInfo(source, "", None, message.model))

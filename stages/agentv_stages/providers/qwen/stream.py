@@ -41,6 +41,7 @@ from agentv_stages.providers.qwen.wire import (
     decode_partial,
     decode_stream,
 )
+from agentv_stages.repeats import Repeats
 
 LOSSES = (
     "the prompt is not in the stream (--prompt puts it in)",
@@ -84,7 +85,7 @@ class StreamState(Struct):
     answers: dict[str, str] = field(default_factory=dict[str, str])
     shells: list[str] = field(default_factory=list[str])
     partial: list[str] = field(default_factory=list[str])
-    last: str | None = None  # the id of the last line of an answer
+    told: Repeats = field(default_factory=Repeats)
     partial_row: int = 0
     partial_offset: int = 0
 
@@ -144,10 +145,9 @@ class StreamDecoder:
         message = line.message
         assert message is not None
         state = self.state
-        if line.uuid is not None and line.uuid == state.last:
+        if state.told.again(line.uuid, len(record.data)):
             batch.ignore("assistant/again")
             return
-        state.last = line.uuid
         source = self._source(line, record)
         if state.session_id is None:
             self._session(line, source, batch)
@@ -193,7 +193,10 @@ class StreamDecoder:
         content = message.content
         events = batch.events
         if isinstance(content, str):
-            events.append(UserText(source, "-content-0", to_raw(content), line.uuid or f"u{record.row}"))
+            if self.state.told.again(line.uuid, len(record.data)):
+                batch.ignore("user/again")
+            else:
+                events.append(UserText(source, "-content-0", to_raw(content), line.uuid or f"u{record.row}"))
             return
         for i, block in enumerate(content or ()):
             at = PARTS[i] if i < 64 else f"-content-{i}"
@@ -263,6 +266,7 @@ class StreamDecoder:
         source = self._source(line, record)
         self.state.answers.clear()
         self.state.partial = []
+        again = self.state.told.again(line.uuid, len(record.data))
         usage = line.usage
         if usage is not None:
             batch.events.append(
@@ -279,8 +283,9 @@ class StreamDecoder:
             reason = text[text.rindex("[API Error:") :][:500]
         elif status == "error" and line.error:
             reason = _failure(line.error) or reason
-        duration = None if line.duration_ms is None else round(line.duration_ms)
-        batch.events.append(SessionEnd(source, "", status, reason, None, duration, line.num_turns, Raw(record.data)))
+        duration = None if line.duration_ms is None or again else round(line.duration_ms)
+        turns = None if again else line.num_turns
+        batch.events.append(SessionEnd(source, "", status, reason, None, duration, turns, Raw(record.data)))
 
 
 def _usage(source: Source, key: str, usage: Usage, model: str | None) -> TokenUsage:

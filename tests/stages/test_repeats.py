@@ -1,0 +1,293 @@
+"""Repeated records: what has an id, or a time, is told once, in place or in a stretch that is appended again."""
+
+from typing import Any
+
+import pytest
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.decode import Decode
+from agentv_stages.normalize import Normalize
+from agentv_stages.pair import Pair
+from agentv_stages.providers import get_provider
+from agentv_stages.repeats import MOST, Repeats, check
+from agentv_stages.result import Observer, Result
+from support.decoding import check_laws, dialect, lines
+
+Log = list[dict[str, Any]]
+
+
+def second(n: int) -> str:
+    return f"2026-01-02T03:04:{n:02}.500Z"
+
+
+def codex_rollout() -> Log:
+    def line(n: int, kind: str, **payload: Any) -> dict[str, Any]:
+        return {"timestamp": second(n), "type": kind, "payload": payload}
+
+    def count(n: int, total: int) -> dict[str, Any]:
+        used = {"input_tokens": total, "output_tokens": 1, "total_tokens": total + 1}
+        return line(n, "event_msg", type="token_count", info={"total_token_usage": used})
+
+    def text(kind: str, value: str) -> list[dict[str, str]]:
+        return [{"type": kind, "text": value}]
+
+    return [
+        line(0, "session_meta", id="s-1", cli_version="0.99.0", cwd="/w"),
+        line(1, "turn_context", model="m", cwd="/w"),
+        line(2, "response_item", type="message", role="user", content=text("input_text", "Look.")),
+        line(2, "event_msg", type="user_message", message="Look."),
+        line(3, "response_item", type="reasoning", summary=[{"type": "summary_text", "text": "Hm."}]),
+        line(3, "response_item", type="message", role="assistant", content=text("output_text", "I look.")),
+        line(3, "event_msg", type="agent_message", message="I look."),
+        line(4, "response_item", type="web_search_call", status="completed", action={"query": "q"}),
+        line(4, "response_item", type="function_call", name="shell", arguments="{}", call_id="c1"),
+        count(5, 100),
+        line(6, "response_item", type="function_call_output", call_id="c1", output="fine"),
+        count(7, 300),
+        line(8, "event_msg", type="item_completed", item={"type": "AgentMessage", "content": [{"text": "Done."}]}),
+        line(8, "response_item", type="message", role="assistant", content=text("output_text", "Done.")),
+        line(9, "event_msg", type="task_complete", turn_id="t", duration_ms=1234),
+    ]
+
+
+def codex_exec() -> Log:
+    def item(when: str, number: int, kind: str, **more: Any) -> dict[str, Any]:
+        return {"type": f"item.{when}", "item": {"id": f"item_{number}", "type": kind, **more}}
+
+    return [
+        {"type": "thread.started", "thread_id": "t-1"},
+        {"type": "turn.started"},
+        item("completed", 0, "reasoning", text="Hm."),
+        item("completed", 1, "agent_message", text="I look."),
+        item("started", 2, "command_execution", command="ls"),
+        item("completed", 2, "command_execution", command="ls", exit_code=0, status="completed"),
+        item("started", 3, "todo_list", items=[{"text": "a", "completed": False}]),
+        item("completed", 3, "todo_list", items=[{"text": "a", "completed": True}]),
+        item("completed", 4, "agent_message", text="Done."),
+        {"type": "turn.completed", "usage": {"input_tokens": 10, "output_tokens": 2}},
+    ]
+
+
+def codex_app_server() -> Log:
+    def note(method: str, **params: Any) -> dict[str, Any]:
+        return {"method": method, "params": {"threadId": "t-1", **params}}
+
+    return [
+        {"id": 1, "result": {"thread": {"id": "t-1", "cwd": "/w"}, "model": "m"}},
+        note("item/completed", item={"type": "userMessage", "id": "u", "content": [{"type": "text", "text": "Look."}]}),
+        note("item/agentMessage/delta", itemId="a", delta="Do"),
+        note("item/completed", item={"type": "agentMessage", "id": "a", "text": "Done."}),
+        note("turn/completed", turn={"id": "turn", "status": "completed", "durationMs": 1234}),
+    ]
+
+
+def copilot(kind: str, n: int, **data: Any) -> dict[str, Any]:
+    return {"type": kind, "data": data, "id": f"e{n}", "timestamp": second(n), "parentId": None}
+
+
+def copilot_stream() -> Log:
+    return [
+        copilot("user.message", 1, content="Look."),
+        {**copilot("assistant.message_delta", 2, messageId="m", deltaContent="Do"), "ephemeral": True},
+        copilot("assistant.message", 3, messageId="m", content="Done.", outputTokens=5, apiCallId="api"),
+        copilot("system.notification", 4, content="One more thing."),
+        {
+            **{"type": "result", "timestamp": second(5), "sessionId": "s", "exitCode": 0},
+            "usage": {"premiumRequests": 1, "sessionDurationMs": 1234},
+        },
+    ]
+
+
+def copilot_session() -> Log:
+    spent = {"m": {"usage": {"inputTokens": 100, "outputTokens": 5}}}
+    return [
+        copilot("session.start", 0, sessionId="s"),
+        *copilot_stream()[:1],
+        *copilot_stream()[2:4],
+        copilot("session.shutdown", 9, shutdownType="routine", modelMetrics=spent),
+    ]
+
+
+def gemini_stream() -> Log:
+    def line(n: int, kind: str, **members: Any) -> dict[str, Any]:
+        return {"type": kind, "timestamp": second(n), **members}
+
+    return [
+        line(0, "init", session_id="s", model="m"),
+        line(1, "message", role="user", content="Look."),
+        line(2, "message", role="assistant", content="I look.", delta=True),
+        line(3, "tool_use", tool_name="read_file", tool_id="c1", parameters={"file_path": "a"}),
+        line(4, "tool_result", tool_id="c1", status="success", output=""),
+        line(5, "message", role="assistant", content="Do", delta=True),
+        line(6, "message", role="assistant", content="ne.", delta=True),
+        line(6, "result", status="success", stats={"input_tokens": 9, "output_tokens": 1, "duration_ms": 1234}),
+    ]
+
+
+def acp() -> Log:
+    def update(**members: Any) -> dict[str, Any]:
+        return {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s", "update": members}}
+
+    used = {"inputTokens": 10, "outputTokens": 2}
+    return [
+        {"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1, "agentCapabilities": {}}},
+        {"jsonrpc": "2.0", "id": 1, "result": {"sessionId": "s"}},
+        update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": "Done."}),
+        {"jsonrpc": "2.0", "id": 2, "result": {"stopReason": "end_turn", "usage": {**used, "totalTokens": 12}}},
+    ]
+
+
+def pi_stream() -> Log:
+    def said(n: int, **members: Any) -> dict[str, Any]:
+        return {"type": "message_end", "message": {"timestamp": 1_767_323_045_000 + n, **members}}
+
+    usage = {"input": 10, "output": 2, "cacheRead": 0, "cacheWrite": 0}
+    return [
+        {"type": "session", "version": 3, "id": "s", "timestamp": second(0), "cwd": "/w"},
+        {"type": "agent_start"},
+        said(1, role="user", content=[{"type": "text", "text": "Look."}]),
+        said(
+            2, role="assistant", content=[{"type": "text", "text": "Done."}], usage=usage, stopReason="stop", model="m"
+        ),
+        {"type": "agent_end", "messages": []},
+    ]
+
+
+def qwen_stream() -> Log:
+    usage = {"input_tokens": 10, "output_tokens": 2}
+    said = {"role": "assistant", "content": [{"type": "text", "text": "Done."}], "usage": usage}
+    asked = {"role": "user", "content": "Look."}
+    return [
+        {"type": "system", "subtype": "init", "uuid": "i", "session_id": "s", "qwen_code_version": "0.24.4"},
+        {"type": "user", "uuid": "u", "session_id": "s", "message": asked, "parent_tool_use_id": None},
+        {"type": "assistant", "uuid": "a", "session_id": "s", "message": said, "parent_tool_use_id": None},
+        {"type": "result", "subtype": "success", "uuid": "r", "duration_ms": 1234, "num_turns": 1, "usage": usage},
+    ]
+
+
+def opencode_stream() -> Log:
+    def line(kind: str, **part: Any) -> dict[str, Any]:
+        return {"type": kind, "timestamp": 1_767_323_045_000, "sessionID": "s", "part": {"messageID": "m", **part}}
+
+    tokens = {"input": 10, "output": 2, "reasoning": 0, "cache": {"read": 0, "write": 0}}
+    return [
+        line("step_start", type="step-start", id="p1"),
+        line("text", type="text", id="p2", text="Done."),
+        line("step_finish", type="step-finish", id="p3", reason="stop", tokens=tokens, cost=0.5),
+    ]
+
+
+LOGS = {
+    ("codex", "codex-rollout"): codex_rollout(),
+    ("codex", "codex-exec"): codex_exec(),
+    ("codex", "codex-app-server"): codex_app_server(),
+    ("copilot", "copilot-stream"): copilot_stream(),
+    ("copilot", "copilot-session"): copilot_session(),
+    ("gemini", "gemini-stream"): gemini_stream(),
+    ("pi", "pi-stream"): pi_stream(),
+    ("qwen", "qwen-stream"): qwen_stream(),
+    ("opencode", "opencode-stream"): opencode_stream(),
+}
+NAMED = pytest.mark.parametrize(("provider", "name"), list(LOGS))
+
+
+def told(provider: str, name: str, given: Log) -> tuple[Result, Any]:
+    """The result of a log, and the texts and calls that came."""
+    of = get_provider(provider)
+    decode, pair, observer = Decode(dialect(of, name)), Pair(), Observer(of, dialect(of, name))
+    batches = [Batch("log", records=lines(*given))]
+    decode.push(batches[0])
+    batches += decode.flush()
+    for batch in batches:
+        Normalize(of.tools).push(batch)
+        pair.push(batch)
+        observer.observe(batch)
+    for batch in pair.flush():
+        observer.observe(batch)
+    said = [type(e).__name__ for b in batches for e in b.events if type(e).__name__ in ("UserText", "AssistantText")]
+    return observer.result(list(pair.left)), said
+
+
+def same(before: tuple[Result, Any], after: tuple[Result, Any]) -> None:
+    for name in ("tokens", "cost_usd", "duration_ms", "agent_num_turns", "model_calls", "status", "faults", "unknown"):
+        assert getattr(after[0], name) == getattr(before[0], name), name
+    assert after[0].tool_use_summary == before[0].tool_use_summary
+    assert after[1] == before[1]
+
+
+@NAMED
+def test_a_record_that_is_repeated_in_place_counts_once(provider: str, name: str) -> None:
+    given = LOGS[provider, name]
+    whole = told(provider, name, given)
+    assert whole[0].status == "complete"
+    for i, line in enumerate(given):
+        if "delta" not in str(line):  # of a moment two pieces of a text may be equal
+            same(whole, told(provider, name, [*given[: i + 1], line, *given[i + 1 :]]))
+
+
+@NAMED
+def test_a_stretch_that_is_appended_again_counts_once(provider: str, name: str) -> None:
+    given = LOGS[provider, name]
+    whole = told(provider, name, given)
+    first = 1 if name in ("codex-exec", "codex-app-server", "copilot-session") else 0  # not the whole run
+    for i in range(first, len(given)):
+        same(whole, told(provider, name, given + given[i:]))
+
+
+@NAMED
+def test_repeated_logs_obey_the_laws(provider: str, name: str) -> None:
+    given = LOGS[provider, name]
+    check_laws(dialect(get_provider(provider), name), lines(*given, *given[-3:-1]))
+
+
+def test_the_answer_to_a_prompt_counts_once_in_a_connection() -> None:
+    once, twice = told("acp", "acp", acp()), told("acp", "acp", [*acp(), acp()[-1]])
+    same(once, twice)
+    assert told("acp", "acp", [*acp(), *acp()[2:]])[0].tokens == once[0].tokens
+    other = told("acp", "acp", acp() + acp())[0].tokens  # ids begin anew with a connection
+    assert other["input"] == 2 * once[0].tokens["input"]
+    asked = {"jsonrpc": "2.0", "id": 2, "method": "session/prompt", "params": {"sessionId": "s"}}
+    again = told("acp", "acp", [*acp()[:2], asked, *acp()[2:], asked, *acp()[2:]])[0].tokens
+    assert again == other
+
+
+def test_equal_usage_of_an_answer_counts_once() -> None:
+    used = {"inputTokens": 10, "outputTokens": 2}
+    mark = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": ""}, "_meta": {"usage": used}}
+    line = {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s", "update": mark}}
+    given = [*acp()[:3], line, acp()[-1]]
+    same(told("acp", "acp", given), told("acp", "acp", [*given[:4], line, given[-1]]))
+
+
+def test_texts_of_different_times_are_two_however_equal() -> None:
+    given = codex_rollout()
+    later = [{**given[5], "timestamp": second(6)}, {**given[6], "timestamp": second(6)}]
+    assert told("codex", "codex-rollout", [*given[:11], *later, *given[11:]])[1].count("AssistantText") == 3
+
+
+def test_a_time_that_somebody_took_out_is_no_identity() -> None:
+    given = [{**line, "timestamp": "[taken out]"} for line in codex_rollout()]
+    assert told("codex", "codex-rollout", [*given[:6], given[5], *given[6:]])[1].count("AssistantText") == 3
+
+
+def test_the_memory_is_bounded_and_holds_what_was_told_lately() -> None:
+    repeats = Repeats()
+    for n in range(5 * MOST):
+        assert not repeats.again(str(n))
+        assert all(repeats.known(str(m)) for m in range(max(0, n - MOST + 1), n + 1, 50))
+        assert len(repeats.young) + len(repeats.old) <= 2 * MOST
+
+
+def test_what_has_no_identity_is_never_a_repetition() -> None:
+    repeats = Repeats()
+    record = Record(b"{}", 0, 0)
+    for identity in ("", None, check(record, None), check(record, "[gone]")):
+        assert not repeats.again(identity)
+        assert not repeats.again(identity)
+    assert repeats.again(check(record, second(1))) is False
+    assert repeats.again(check(record, second(1))) is True
+
+
+def test_one_id_of_records_of_different_lengths_is_none() -> None:
+    repeats = Repeats()
+    assert [repeats.again("[gone]", length) for length in (10, 10, 12)] == [False, True, False]
