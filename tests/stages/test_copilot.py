@@ -19,6 +19,7 @@ from agentv_stages.event import (
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.copilot import PROVIDER
 from agentv_stages.providers.copilot.catalogue import KNOWN
+from agentv_stages.totals import Totals
 from support.decoding import (
     FIXTURES,
     asked_calls,
@@ -245,8 +246,19 @@ def test_usage_records_count_each_model_call_with_the_cached_part() -> None:
     usage = {"model": "model-1", "inputTokens": 100, "outputTokens": 10, "cacheReadTokens": 60, "cacheWriteTokens": 5}
     record = event("session.usage_record", {"usage": {**usage, "reasoningTokens": 3, "apiCallId": "api-1"}})
     (found,) = usages(events_of(SESSION, lines(record, message(outputTokens=10, apiCallId="api-1"))))
-    assert (found.key, found.input, found.cached, found.cache_write) == ("api-1", 100, 60, 5)
+    assert (found.input, found.cached, found.cache_write) == (100, 60, 5)
     assert (found.output, found.reasoning, found.scope) == (10, 3, "call")
+
+
+def test_responses_that_a_server_gives_one_id_are_told_apart() -> None:
+    """Own models, behind Ollama: it draws the ids of its responses from 999. What comes twice counts once."""
+    call = {"model": "model-1", "outputTokens": 7, "apiCallId": "chatcmpl-7"}
+    records = [event("session.usage_record", {"usage": {**call, "inputTokens": n}}, id=f"u{n}") for n in (700, 800)]
+    also = event("assistant.usage", {**call, "inputTokens": 800}, id="e")
+    found = usages(events_of(SESSION, lines(*records, also, message(outputTokens=7, apiCallId="chatcmpl-7"))))
+    totals = Totals()
+    totals.observe(Batch("log", events=list(found)))
+    assert (totals.tokens().input, totals.state.model_calls) == (1500, 2)
 
 
 def test_tokens_recorded_before_their_answer_stand_in_its_row() -> None:
@@ -264,8 +276,8 @@ def test_tokens_recorded_before_their_answer_stand_in_its_row() -> None:
     stage, batch = Consolidate(), Batch("log", events=events_of(SESSION, given))
     rows = [m for b in (*stage.push(batch), *stage.flush()) for m in b.messages if m.role == "assistant"]
     assert [(m.message_id, m.usage.input if m.usage else None) for m in rows] == [("a1", 10), ("a2", 20)]
-    assert [u.key for u in usages(events_of(SESSION, given))] == ["r1", "r2", "r3"]
-    assert [u.key for u in usages(events_of(SESSION, given[:-1]))] == ["r1", "r2", "r3"]
+    assert [u.input for u in usages(events_of(SESSION, given))] == [10, 20, 30]
+    assert [u.input for u in usages(events_of(SESSION, given[:-1]))] == [10, 20, 30]
 
 
 def test_output_tokens_beside_a_message_are_kept_where_nothing_else_tells() -> None:

@@ -421,9 +421,31 @@ def test_a_sub_agent_stands_in_the_telemetry_alone() -> None:
     events = [e for e in events_of(SESSION, given) if e.source.stream != "main"]
     assert {e.source.stream for e in events} == {"subagent:general-purpose-xyz"}
     assert texts(events) == ["Sub reads."]
-    assert [(c.name, c.input, c.message_id) for c in calls(events)] == [("read_file", {"file_path": "x"}, "resp-1")]
+    answer = "s-1#general-purpose-xyz#0:resp-1"
+    assert [(c.name, c.input, c.message_id) for c in calls(events)] == [("read_file", {"file_path": "x"}, answer)]
     assert [(r.outcome, r.output_json, r.duration_ms) for r in results(events)] == [("error", None, 4)]
-    assert [(u.key, u.input, u.output) for u in usages(events)] == [("resp-1", 50, 9)]
+    assert [(u.key, u.input, u.output) for u in usages(events)] == [(answer, 50, 9)]
+
+
+def test_responses_that_a_server_gives_one_id_are_told_apart() -> None:
+    """Ollama draws the ids of its responses from 999."""
+    given = lines(
+        *(telemetry(f"t{n}", prompt_id=f"s-1#helper-x#{n}", response_id="chatcmpl-7", model="qwen-x",
+                    input_token_count=50 + n, output_token_count=9, response_text=f"{n}.") for n in range(3))
+    )  # fmt: skip
+    assert sum(usage.input or 0 for usage in usages(events_of(SESSION, given))) == 153
+    told = [event for event in events_of(SESSION, given) if isinstance(event, AssistantText)]
+    assert len({event.message_id for event in told}) == 3
+
+
+def test_a_compression_is_a_model_call() -> None:
+    """Its answer stands nowhere, its tokens in the telemetry right before the record of it."""
+    asked = telemetry("t9", input_token_count=70, output_token_count=5, cached_content_token_count=10)
+    made = record("system", "4", subtype="chat_compression", systemPayload={"info": {}})
+    check_laws(SESSION, CHAT + lines(asked, made))
+    found = usages(events_of(SESSION, CHAT + lines(asked, made)))
+    assert [(u.input, u.cached, u.output) for u in found[2:]] == [(70, 10, 5)]
+    assert len(usages(events_of(SESSION, CHAT + lines(made)))) == 2
 
 
 def test_outcomes_on_disk() -> None:

@@ -34,6 +34,8 @@ def _tokens(at: Events, line: wire.Rare, source: Source, usage: wire.Usage | Non
         source = msgspec.structs.replace(source, stream=stream)
     key = usage.apiCallId or source.base_id or f"u{source.row}"
     at.state.usage_keys.append(key)
+    if usage.apiCallId:  # some servers of models give several responses one id (Ollama draws it from 999)
+        key = f"{key}:{usage.inputTokens}:{usage.outputTokens}"
     del at.state.usage_keys[:-MOST_KEYS]
     at.state.usage = _token_usage(source, key, "call", usage.model, usage)
 

@@ -9,6 +9,7 @@ from typing import TypeVar
 from zlib import crc32
 
 from msgspec import Raw, Struct, field
+from msgspec.structs import replace
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import (
@@ -33,7 +34,16 @@ from agentv_stages.providers.qwen.bridge import asked
 from agentv_stages.providers.qwen.notices import QUIET, notice
 from agentv_stages.providers.qwen.parts import EMPTY, body_of, model_call, read_output
 from agentv_stages.providers.qwen.stream import API_ERROR
-from agentv_stages.providers.qwen.telemetry import Ended, agent_answer, agent_call, agent_of, in_stream, script_call
+from agentv_stages.providers.qwen.telemetry import (
+    Ended,
+    Tokens,
+    agent_answer,
+    agent_call,
+    agent_of,
+    in_stream,
+    script_call,
+    tokens_of,
+)
 from agentv_stages.providers.qwen.wire import (
     FunctionResponse,
     Payload,
@@ -64,6 +74,7 @@ class SessionState(Struct):
 
     `messages`: ids of the last messages, for a rewind. `calls`: open call -> name and checksum of its arguments.
     `ended`: the same name and checksum -> what telemetry said. `failed`: an API error that nothing has followed.
+    `answered`: where telemetry last told of an answer of the main thread, and its tokens.
     """
 
     info: tuple[str | None, ...] = (None, None, None, None)
@@ -78,6 +89,7 @@ class SessionState(Struct):
     calls: dict[str, str] = field(default_factory=dict[str, str])
     ended: dict[str, list[Ended]] = field(default_factory=dict[str, list[Ended]])
     scripts: dict[str, Script] = field(default_factory=dict[str, Script])
+    answered: tuple[int, Tokens] | None = None
 
 
 class SessionDecoder:
@@ -102,7 +114,7 @@ class SessionDecoder:
         info = (line.sessionId, line.version, line.cwd, line.gitBranch)
         if kind == "system":
             payload = decode_payload(line.systemPayload) if line.systemPayload else _NO_PAYLOAD
-            if info == self.state.info and self._is_quiet(line.subtype or "", payload, batch):
+            if info == self.state.info and self._is_quiet(line.subtype or "", payload, record.row, batch):
                 return
         source = Source(
             self.file,
@@ -284,7 +296,7 @@ class SessionDecoder:
 
     def _system(self, line: SessionLine, payload: Payload, source: Source, record: Record, batch: Batch) -> None:
         name = line.subtype or ""
-        if self._is_quiet(name, payload, batch):
+        if self._is_quiet(name, payload, record.row, batch):
             return
         if name == "ui_telemetry" and payload.uiEvent is not None:
             self._telemetry(payload.uiEvent, source, batch)
@@ -292,8 +304,12 @@ class SessionDecoder:
             self._rewind(payload.targetUuid, source, batch)
         else:
             notice(name, payload, source, record, batch)
+            answered = self.state.answered
+            if name == "chat_compression" and answered is not None and answered[0] == record.row - 1:
+                usage = model_call(source, source.base_id, self.state.model, *answered[1])
+                batch.events.append(replace(usage, part="-usage"))
 
-    def _is_quiet(self, name: str, payload: Payload, batch: Batch) -> bool:
+    def _is_quiet(self, name: str, payload: Payload, row: int, batch: Batch) -> bool:
         """Counts a record that tells nothing: most telemetry repeats the main thread, and adds times to its calls."""
         if name == "ui_telemetry":
             event = payload.uiEvent
@@ -306,6 +322,8 @@ class SessionDecoder:
                     return False
                 if event.function_name is not None:
                     self._ended(event)
+                elif event.input_token_count is not None:
+                    self.state.answered = (row, tokens_of(event))
         elif name not in QUIET:
             return False
         batch.ignore(name)

@@ -3,6 +3,8 @@
 Source: Qwen Code 0.14 to 0.24.4, system lines `ui_telemetry`.
 """
 
+from typing import TypeAlias
+
 from msgspec import Struct
 
 from agentv_stages.batch import Batch
@@ -12,6 +14,8 @@ from agentv_stages.providers.gemini.outcome import SHELL_TOOLS, shell_outcome
 from agentv_stages.providers.qwen.parts import EMPTY, model_call
 from agentv_stages.providers.qwen.wire import UiEvent
 
+Tokens: TypeAlias = tuple[int | None, int | None, int | None, int | None, int | None]
+"""Input, cached, output, thoughts, total, as a response's record has them."""
 REJECTED = frozenset(("reject", "rejected", "cancel", "cancelled"))
 
 
@@ -40,9 +44,17 @@ def in_stream(source: Source, stream: str, time_ms: int | None = None) -> Source
     return Source(source.file, source.row, source.offset, source.length, when, stream, source.base_id)
 
 
+def answer_id(event: UiEvent, source: Source) -> str:
+    """Which answer a record belongs to. Some servers of models give one response id to several responses (Ollama draws
+    it from 999), so the prompt's id, which counts the requests of a sub-agent, stands before it."""
+    if event.response_id and event.prompt_id:
+        return f"{event.prompt_id}:{event.response_id}"
+    return event.response_id or source.base_id
+
+
 def agent_call(event: UiEvent, name: str, source: Source, batch: Batch) -> None:
     """A sub-agent's call: telemetry knows its input and its end, not its output."""
-    message_id = event.response_id or source.base_id
+    message_id = answer_id(event, source)
     duration = _duration(event)
     began = source
     if duration is not None and source.time_ms is not None:
@@ -78,24 +90,23 @@ def script_call(event: UiEvent, name: str, message_id: str, source: Source, batc
     batch.events.append(ToolResult(source, "", call_id, output, outcome, exit_code, duration))
 
 
+def tokens_of(event: UiEvent) -> Tokens:
+    return (
+        event.input_token_count,
+        event.cached_content_token_count,
+        event.output_token_count,
+        event.thoughts_token_count,
+        event.total_token_count,
+    )
+
+
 def agent_answer(event: UiEvent, source: Source, batch: Batch) -> None:
     """A sub-agent's answer: its text and its tokens."""
-    message_id = event.response_id or source.base_id
+    message_id = answer_id(event, source)
     if bytes(event.response_text) not in EMPTY:
         text = event.response_text or EMPTY_STRING
         batch.events.append(AssistantText(source, "", message_id, text, False, False, event.model))
-    batch.events.append(
-        model_call(
-            source,
-            message_id,
-            event.model,
-            event.input_token_count,
-            event.cached_content_token_count,
-            event.output_token_count,
-            event.thoughts_token_count,
-            event.total_token_count,
-        )
-    )
+    batch.events.append(model_call(source, message_id, event.model, *tokens_of(event)))
 
 
 def _duration(event: UiEvent) -> int | None:
