@@ -197,6 +197,11 @@ def test_names_have_their_namespace() -> None:
     assert [c.name for c in calls(events)] == ["collaboration.spawn_agent", "exec_command"]
 
 
+def test_waiting_for_a_script_is_told_from_waiting_for_sub_agents() -> None:
+    given = (call("a", '{"cell_id":"14"}', "wait"), call("b", '{"ids":["x"]}', "wait"))
+    assert [c.name for c in calls(decoded(ROLLOUT, run(*given)).events)] == ["functions.wait", "wait"]
+
+
 def test_a_patch_of_several_files_is_one_call_whether_custom_or_heredoc() -> None:
     patch = "*** Begin Patch\n*** Add File: a\n+1\n*** Update File: b\n@@\n-1\n+2\n*** End Patch"
     heredoc = '{"command":["bash","-lc","apply_patch <<\'EOF\'\\n*** Begin Patch\\n*** End Patch\\nEOF\\n"]}'

@@ -115,3 +115,9 @@ def test_prefixes_are_tried_in_order_after_whole_names() -> None:
 def test_codex_keeps_the_mcp_prefix_of_its_sdk_as_a_skill() -> None:
     found = TABLES["codex"].resolve("mcp:server/name")
     assert (found.tool, found.rest, found.origin) == ("Skill", "server/name", "system")
+
+
+@pytest.mark.parametrize("native", ["wait", "wait_agent", "collaboration.wait_agent", "multi_agent_v1.wait_agent"])
+def test_codex_tools_for_sub_agents_bear_one_name_live_and_on_disk(native: str) -> None:
+    found = TABLES["codex"].resolve(native)
+    assert (found.tool, found.kind) == ("wait_agent", "plan")

@@ -228,8 +228,8 @@ class Conversation(Calls):
         name = p.name or p.type
         if p.namespace and p.namespace != "functions":
             name = f"{p.namespace}.{name}"
-        elif name == "wait" and p.namespace:
-            name = "functions.wait"  # for a script that yielded; `wait` alone is for sub-agents
+        elif name == "wait" and (p.namespace or b"cell_id" in bytes(arguments)):
+            name = "functions.wait"  # for a script that yielded; the one for sub-agents names these
         patch = heredoc(arguments) if name in SHELLS and BEGIN_PATCH in bytes(arguments) else None
         if patch is None:
             value = unwrap(arguments)

@@ -10,8 +10,10 @@ ROLLOUT = "Codex 0.46 to 0.169, rollouts and documentation"
 TRIAL = "Codex, experimental; documentation only"
 AGENTS = "Codex to 0.169, rollouts and documentation, sub-agents"
 
-AGENT_TOOLS = {"spawn_agent": "Task", "send_input": "send_input", "send_message": "send_message"}
-AGENT_REST = ("wait_agent", "close_agent", "resume_agent", "list_agents", "followup_task", "interrupt_agent")
+AGENT_TOOLS = ("send_input", "send_message", "wait_agent", "close_agent", "resume_agent", "list_agents",
+               "followup_task", "interrupt_agent")  # fmt: skip
+NAMESPACES = ("", "collaboration.", "multi_agent_v1.")
+"""In which rollouts have the tools for sub-agents; items of exec --json have their bare names."""
 
 TABLE = ToolTable(
     rows=(
@@ -37,12 +39,10 @@ TABLE = ToolTable(
         *rows(ROLLOUT, {"request_user_input": "AskUserQuestion", "tool_search": "ToolSearch"}),
         *rows(ROLLOUT, {"tool_search_call": "ToolSearch"}),
         *rows(TRIAL, {"read_file": "Read", "list_dir": "LS", "grep_files": "Grep"}),
-        *rows(AGENTS, AGENT_TOOLS),
-        *rows(AGENTS, {"collaboration.spawn_agent": "Task", "multi_agent_v1.spawn_agent": "Task"}),
+        *rows(AGENTS, {f"{space}spawn_agent": "Task" for space in NAMESPACES}),
         *rows(ITEMS, {"collab_tool_call": "Task"}),
-        *plain(AGENTS, "plan", "wait", *AGENT_REST),
-        *plain(AGENTS, "plan", *(f"collaboration.{name}" for name in ("wait", "send_input", *AGENT_REST))),
-        *plain(AGENTS, "plan", *(f"multi_agent_v1.{name}" for name in ("wait", "send_input", *AGENT_REST))),
+        *(row(space + name, name, AGENTS, "plan") for space in NAMESPACES for name in AGENT_TOOLS),
+        *(row(f"{space}wait", "wait_agent", AGENTS, "plan") for space in NAMESPACES),
         *plain(ROLLOUT, "plan", "get_goal", "create_goal", "update_goal"),
         *plain(ROLLOUT, "other", "list_mcp_resources", "list_mcp_resource_templates", "image_generation_call"),
         *plain(ROLLOUT, "read", "read_mcp_resource"),
