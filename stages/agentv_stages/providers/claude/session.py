@@ -45,7 +45,11 @@ from agentv_stages.providers.claude.wire import (
 )
 from agentv_stages.times import parse_iso
 
-LOSSES = ("retries of 5xx answers that succeeded are not logged by all versions",)
+LOSSES = (
+    "retries of 5xx answers that succeeded are not logged by all versions",
+    "an answer that was broken off is not in the log (in newer versions where the process was killed)",
+    "in older versions (2.1.197) costs, and the tokens of compactions and of side models",
+)
 QUIET_TYPES = frozenset(
     ("file-history-snapshot", "file-history-delta", "last-prompt", "tag", "agent-name", "agent-color", "agent-setting",
      "mode", "permission-mode", "worktree-state", "relocated", "continued-in", "derived-from", "attribution-snapshot",

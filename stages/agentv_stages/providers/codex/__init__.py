@@ -33,6 +33,7 @@ PROVIDER = Provider(
                 _NO_TIMES,
                 _NO_PROMPT,
                 "the model's name, the version and the folder",
+                "tokens of a turn that failed or was broken off",
                 "patches that failed, unknown tools, bad arguments, waiting for scripts, sub-agents of newer versions",
                 "the order of calls that ran in parallel",
                 "which calls belong to one answer (turns are counted by what follows a result)",

@@ -28,6 +28,7 @@ ACP_LOSSES = (
     "tool names are taken from titles, kinds and arguments",
     "whether a text is repeated",
     "the prompt is known only where the client's messages were recorded",
+    "tokens of a prompt that was not answered to its end",
     "text of sub-agents is not marked and told apart by the calls around it",
 )
 SESSION_LOSSES = ("an answer that was broken off is not in the log", *_COMMON_LOSSES)
