@@ -75,8 +75,9 @@ def test_health_reads_and_other_paths_are_refused(running: tuple[str, "subproces
     address, _, _ = running
     status, text = get(f"{address}/health")
     assert (status, json.loads(text)["status"]) == (200, "ok")
-    with pytest.raises(urllib.error.HTTPError, match="404"):
+    with pytest.raises(urllib.error.HTTPError, match="404") as refused:
         get(f"{address}/etc/passwd")
+    refused.value.close()
 
 
 def test_sigterm_ends_it_well(running: tuple[str, "subprocess.Popen[bytes]", Path]) -> None:
