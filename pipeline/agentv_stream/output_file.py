@@ -3,6 +3,7 @@
 import errno
 import os
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import anyio
@@ -52,10 +53,10 @@ class OutputFile:
         return data
 
     async def _write(self, data: bytes) -> None:
+        view = memoryview(data)
         try:
             if self._file is None:
                 self._file = await self._begin()
-            view = memoryview(data)
             while view:
                 written = await self._file.write(view)
                 if not written:
@@ -63,7 +64,18 @@ class OutputFile:
                 self.size += written
                 view = view[written:]
         except OSError as error:
+            if data.endswith(b"\n"):
+                self._cut_half_line(data[: len(data) - len(view)])
             raise SinkError(str(self.path), error) from error
+
+    def _cut_half_line(self, written: bytes) -> None:
+        """A full disk takes a part of a line: readers of whole lines, JSON, shall not stumble over it."""
+        half = len(written) - (written.rfind(b"\n") + 1)
+        if self._file is not None and half:
+            with suppress(OSError):  # a pipe, or a device
+                os.ftruncate(self._file.fileno(), self.size - half)
+                self.size -= half
+                os.lseek(self._file.fileno(), self.size, os.SEEK_SET)
 
     async def open(self) -> None:
         """Makes the file; else the first write does. Raises: SinkError."""

@@ -1,6 +1,7 @@
 """Files that we write: private, in order, patched in place, published at once or not at all."""
 
 import os
+import resource
 import stat
 from pathlib import Path
 
@@ -114,3 +115,20 @@ async def test_what_is_published_appears_whole_and_private(tmp_path: Path) -> No
         assert path.read_bytes() == data
         assert mode(path) == 0o600
     assert [one.name for one in path.parent.iterdir()] == ["f.json"]
+
+
+async def test_a_disk_that_is_full_within_a_line_leaves_whole_lines(tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    file = OutputFile(path)
+    await file.write(b"one\n")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (12, hard))  # the kernel takes what fits, then refuses
+    try:
+        with pytest.raises(SinkError):
+            await file.write(b"two\nthree and more\n")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert (path.read_bytes(), file.size) == (b"one\ntwo\n", 8)
+    await file.write(b"four\n")
+    await file.close()
+    assert path.read_bytes() == b"one\ntwo\nfour\n"
