@@ -13,6 +13,7 @@ import agentv_stream
 from agentv_stages.result import Result
 from agentv_stages.stats import Stats
 from agentv_stream.docs_pages import PAGES
+from support.consuming import SESSION
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -25,7 +26,7 @@ FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 def examples() -> list[tuple[str, str]]:
     """The examples of the pages in Python with what they print."""
-    pages = (DOCS / "api.md", DOCS / "trajectory.md")
+    pages = (DOCS / "api.md", DOCS / "guide.md", DOCS / "trajectory.md")
     return [found for page in pages for found in EXAMPLE.findall(page.read_text(encoding="utf-8"))]
 
 
@@ -57,6 +58,41 @@ def test_the_example_of_the_readme_runs(tmp_path: Path) -> None:
     lines = printed_by(code, tmp_path, (ROOT / "examples/codex.jsonl").read_bytes()).splitlines()
     assert lines[0] == "5"
     assert lines[-1].endswith("assistant 5")
+
+
+SHELL = re.compile(r"^## (.*)\n(?:(?!^## ).*\n)*?```sh\n((?:.*\n)*?)```$", re.MULTILINE)
+GUIDE = SHELL.findall((DOCS / "guide.md").read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def newcomer(tmp_path: Path) -> dict[str, str]:
+    """The environment of a person with `examples/`, one session on the machine, and agents that print recordings."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    programs, sessions = tmp_path / "bin", tmp_path / ".claude" / "projects" / "-home-dev-app"
+    programs.mkdir()
+    sessions.mkdir(parents=True)
+    shutil.copy(SESSION, sessions)
+    made = {name: f'exec cat "{tmp_path}/examples/{name}.jsonl"' for name in ("claude", "codex", "gemini")}
+    made["agentv-stream"] = f'exec "{sys.executable}" -m agentv_stream "$@"'
+    for name, does in made.items():
+        (programs / name).write_text(f"#!/bin/sh\n{does}\n", encoding="utf-8")
+        (programs / name).chmod(0o755)
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("AGENTV_STREAM_", "XDG_", "CLAUDE_", "CODEX_"))}
+    return clean | {"HOME": str(tmp_path), "PATH": f"{programs}:{os.environ['PATH']}"}
+
+
+@pytest.mark.parametrize(("title", "commands"), GUIDE, ids=[title for title, _ in GUIDE])
+def test_the_commands_of_the_guide_run(title: str, commands: str, tmp_path: Path, newcomer: dict[str, str]) -> None:
+    if "jq " in commands and shutil.which("jq") is None:
+        pytest.skip("there is no jq")
+    shell = ["sh", "-euc", commands.replace("9464", "0")]
+    done = subprocess.run(shell, cwd=tmp_path, env=newcomer, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_guide_is_read_as_it_is_written() -> None:
+    assert len(GUIDE) == (DOCS / "guide.md").read_text(encoding="utf-8").count("```sh") > 5
 
 
 def test_every_public_name_stands_in_the_table_of_the_api() -> None:

@@ -85,6 +85,13 @@ def test_a_prompt_that_the_log_carries_is_not_told_twice(tmp_path: Path) -> None
     assert [r["content"] for r in rows].count("fix add") == 1
 
 
+def test_records_of_unknown_types_are_told_at_the_end(tmp_path: Path) -> None:
+    first, rest = LOG.split(b"\n", 1)
+    ran = consume(tmp_path, given=first + b'\n{"type":"brand_new"}\n{"type":"newer"}\n' + rest)
+    assert "2 records of unknown types" in ran.err.splitlines()[0]
+    assert "unknown types" not in consume(tmp_path, given=LOG).err
+
+
 def test_reading_a_finished_session_again_replaces_its_own_file(tmp_path: Path) -> None:
     first = consume(tmp_path, SESSION)
     before = {p: p.read_bytes() for p in first.transcripts()}

@@ -246,13 +246,15 @@ def write_stats(place: str, pieces: Iterable[bytes]) -> None:
 
 
 def closing_lines(result: Result) -> str:
-    """Status; where the transcript is; turns, calls, first edit, tokens."""
+    """Status, faults, unknown records; where the transcript is; turns, calls, first edit, tokens."""
     summary, tokens = result.tool_use_summary, result.tokens
     reason = f" ({visible(result.evidence.reason, 120)})" if result.evidence.reason else ""
     faults = sum(result.faults.values())
     letters = result.outputs.dead_letters
     where = f" in {visible(letters)}" if isinstance(letters, str) else ""
     trouble = f", {faults} fault{'s' if faults > 1 else ''}{where}" if faults else ""
+    unknown = sum(result.unknown.values())
+    trouble += f", {unknown} record{'s' if unknown > 1 else ''} of unknown types" if unknown else ""
     out = tokens["output"]
     shown_out = f"≥{tokens['output_at_least']:,}" if "output_at_least" in tokens else _number(out)
     first_edit = summary["first_edit_turn"]
