@@ -10,10 +10,9 @@ from agentv_stream.checks.targets import (
     Targets,
     find_targets,
     load_targets,
-    release,
-    running_version,
 )
 from agentv_stream.checks.yaml_lines import SpecError
+from agentv_stream.release import release, running_version
 
 
 def load(tmp_path: Path, text: str, current: str = "0.1.0", environment: dict[str, str] | None = None) -> Targets:

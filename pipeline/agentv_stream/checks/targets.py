@@ -9,13 +9,14 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from agentv_stages.trajectory.json_values import is_list, is_object
+from agentv_stream.checks.agent_kinds import AGENT_KINDS, MODEL, OTHER_KINDS, PROMPT, SETTINGS, AgentKind
 from agentv_stream.checks.yaml_lines import At, Document, SpecError, read_yaml
 from agentv_stream.files import is_file
+from agentv_stream.release import release, running_version
 from agentv_stream.settings import StreamLog, stream_log
 
 REMOVED_IN = "0.2.0"
@@ -23,75 +24,6 @@ REMOVED_IN = "0.2.0"
 
 OLD_NAMES = ("log_format", "log_output_format")
 OLD_VALUES: Mapping[str, StreamLog] = {"json": "raw", "raw": "raw", "summary": "summary"}
-
-PROMPT = "{PROMPT}"
-MODEL = "{MODEL}"
-
-
-@dataclass(frozen=True, slots=True)
-class AgentKind:
-    """How the agents of a provider kind are started: `command` with {PROMPT}, `model` what names a model, if one is
-    set."""
-
-    provider: str
-    command: tuple[str, ...]
-    model: tuple[str, ...] = ("--model", MODEL)
-
-
-_CLAUDE = AgentKind("claude", ("claude", "-p", PROMPT, "--output-format", "stream-json", "--verbose"))
-_CODEX = AgentKind("codex", ("codex", "exec", "--json", PROMPT), ("-m", MODEL))
-_COPILOT = AgentKind("copilot", ("copilot", "-p", PROMPT, "--output-format", "json"))
-_GEMINI = AgentKind("gemini", ("gemini", "-p", PROMPT, "--output-format", "stream-json"), ("-m", MODEL))
-_PI = AgentKind("pi", ("pi", "-p", PROMPT, "--mode", "json"))
-
-AGENT_KINDS: dict[str, AgentKind] = {
-    **dict.fromkeys(("claude", "claude-cli", "claude-code", "claude-sdk", "cc-mirror"), _CLAUDE),
-    **dict.fromkeys(("codex", "codex-cli", "codex-sdk", "codex-app-server"), _CODEX),
-    **dict.fromkeys(("copilot", "copilot-cli", "copilot-sdk"), _COPILOT),
-    **dict.fromkeys(("gemini-cli",), _GEMINI),
-    **dict.fromkeys(("pi", "pi-cli", "pi-sdk", "pi-rpc", "pi-coding-agent"), _PI),
-    "opencode": AgentKind("opencode", ("opencode", "run", "--format", "json", PROMPT)),
-    "qwen": AgentKind("qwen", ("qwen", "-p", PROMPT, "--output-format", "stream-json"), ("-m", MODEL)),
-    "cli": AgentKind("", (), ()),
-}
-"""AgentV's provider kinds that are agents on a command line."""
-
-OTHER_KINDS = frozenset(
-    (
-        "openai",
-        "openrouter",
-        "azure",
-        "azure-openai",
-        "anthropic",
-        "gemini",
-        "google",
-        "google-gemini",
-        "mock",
-        "replay",
-        "transcript",
-        "agentv",
-        "vscode",
-        "vscode-insiders",
-        "copilot-log",
-        "static_trace",
-    )
-)
-"""Kinds that are known and cannot be run here: models without an agent, editors, replays."""
-
-SETTINGS = frozenset(
-    """name provider use_target grader_target judge_target workers provider_batching subagent_mode_allowed
-    fallback_targets executable command binary args arguments model cwd timeout_seconds log_dir log_directory log_format
-    log_output_format stream_log system_prompt subprovider base_url api_key bearer_token api_version api_format cli_url
-    cli_path github_token max_turns max_budget_usd variant endpoint deployment version temperature max_output_tokens
-    thinking_budget max_retries retry_initial_delay_ms retry_max_delay_ms retry_backoff_factor retry_status_codes
-    healthcheck files_format attachments_format command_template wait dry_run subagent_root response delay_ms
-    delay_min_ms delay_max_ms trace fixtures execution_traces transcripts source_target suite eval_path session_dir
-    session_id session_state_dir discover verbose keep_temp_files workspace_template hooks profile sandbox
-    approval_policy env environment tools thinking resource resource_name description id label config runtime
-    reasoning_effort model_reasoning_effort permission_mode settings allowed_tools disallowed_tools sandbox_mode
-    bypass_permissions skills options protocol request_timeout_ms pool""".split()  # noqa: SIM905 - a list of words
-)
-"""Settings of targets in any version of AgentV."""
 
 CAMEL = re.compile(r"(?<=[a-z0-9])([A-Z])")
 VARIABLE = re.compile(r"\$\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
@@ -166,19 +98,6 @@ def load_targets(
     reader.resolve()
     reader.old_names(current if current is not None else running_version(), removed_in)
     return reader.found
-
-
-def running_version() -> str:
-    try:
-        return version("agentv-stream")
-    except PackageNotFoundError:
-        return "0"
-
-
-def release(text: str) -> tuple[int, ...]:
-    """A version as numbers, for comparison; what follows them (`rc1`, `.dev0`) does not matter."""
-    found = re.match(r"\d+(?:\.\d+)*", text)
-    return tuple(int(part) for part in found.group().split(".")) if found else (0,)
 
 
 class _Reader:

@@ -65,9 +65,9 @@ failed or the input was empty, 4 something could not be read or written."""
 
 def _version(value: bool) -> None:
     if value:
-        from importlib.metadata import version
+        from agentv_stream.release import running_version  # 20 ms that only this option needs
 
-        sys.stdout.write(f"agentv-stream {version('agentv-stream')}\n")
+        sys.stdout.write(f"agentv-stream {running_version()}\n")
         raise typer.Exit
 
 

@@ -19,7 +19,6 @@ from agentv_stages.trajectory import trace_events
 from agentv_stages.trajectory.trace_events import TraceList
 from agentv_stream.checks.check import worst
 from agentv_stream.checks.live_check import LiveCheck
-from agentv_stream.checks.targets import running_version
 from agentv_stream.errors import (
     EXIT_FINE,
     EXIT_RUN,
@@ -31,6 +30,7 @@ from agentv_stream.errors import (
 )
 from agentv_stream.naming import prepare_folder, safe_part
 from agentv_stream.output_file import publish
+from agentv_stream.release import running_version
 from agentv_stream.running.child import Child, ChildEnd
 from agentv_stream.running.options import RunOptions
 from agentv_stream.running.overseer import Overseer
