@@ -19,6 +19,8 @@ from agentv_stages.shell_words import Command, Pipeline, split_shell
 MAX_NESTING = 8
 _CACHED_TEXT = 2_048
 _KEPT_PROGRAMS = 1_000
+_KEPT_COPIES = 16  # wrappers and substitutions repeat the text of what they run; of all texts at most so many times it
+_KEPT_TEXT = 16 * 1024 * 1024
 _KEPT_FILES = 100
 
 
@@ -53,8 +55,8 @@ def classify_shell(command: str | Sequence[str]) -> ShellFacts:
         script = script_of(name, words) if name in SHELLS else None
         if script is not None:
             return classify_shell(script)
-    judge = _Judge()
     text = " ".join(words)
+    judge = _Judge(_Programs(len(text)))
     judge.pipelines([[Command(words, text=text)]], 0)
     return judge.facts(text)
 
@@ -81,25 +83,41 @@ def program_name(word: str) -> str:
 
 
 def _classify(text: str) -> ShellFacts:
-    judge = _Judge()
+    judge = _Judge(_Programs(len(text)))
     return judge.facts(judge.text(text, 0))
 
 
 _cached = lru_cache(maxsize=1024)(_classify)
 
 
+class _Programs:
+    """The programs that a shell text runs, with their texts."""
+
+    def __init__(self, size: int) -> None:
+        self.found: list[tuple[str, str]] = []
+        self._left = min(size * _KEPT_COPIES, _KEPT_TEXT)
+
+    def add(self, name: str, words: list[str], text: str) -> None:
+        if len(self.found) < _KEPT_PROGRAMS and self._left > 0:
+            begin = text.find(words[0])
+            said = text[begin:] if begin >= 0 else " ".join(words)
+            self._left -= len(said)
+            self.found.append((name, said))
+
+
 class _Judge:
     """Collects the parts of one shell text."""
 
-    def __init__(self) -> None:
+    def __init__(self, programs: _Programs) -> None:
         self.parts: list[Part] = []
-        self.programs: list[tuple[str, str]] = []
+        self.programs = programs
         self.written: list[str] = []
         self.wrote = False
+        self.told = False
 
-    def text(self, text: str, nesting: int) -> str:
-        """Reads a shell text; gives the innermost script that is all of it."""
-        pipelines = split_shell(text)
+    def text(self, text: str, nesting: int, told: bool = False) -> str:
+        """Reads a shell text; gives the innermost script that is all of it. `told`: as for `split_shell`."""
+        pipelines = split_shell(text, told)
         if len(pipelines) == 1 and len(pipelines[0]) == 1 and nesting < MAX_NESTING:
             command = pipelines[0][0]
             if len(command.words) > 2 and not command.writes:
@@ -107,7 +125,8 @@ class _Judge:
                 if name in SHELLS:
                     script = script_of(name, command.words)
                     if script is not None:
-                        return self.text(script, nesting + 1)
+                        return self.text(script, nesting + 1, told)
+        self.told = told
         self.pipelines(pipelines, nesting)
         return text
 
@@ -170,9 +189,7 @@ class _Judge:
                 return NOTHING
             if name[0] in "$`(":
                 return EXECUTE
-            if len(self.programs) < _KEPT_PROGRAMS:
-                begin = command.text.find(words[0])
-                self.programs.append((name, command.text[begin:] if begin >= 0 else " ".join(words)))
+            self.programs.add(name, words, command.text)
             if name in WRAPPERS:
                 if name == "command" and len(words) > 1 and words[1] in ("-v", "-V"):
                     return NOTHING
@@ -190,21 +207,21 @@ class _Judge:
                 script = " ".join(words[1:]) if name == "eval" else script_of(low, words)
                 if script is None and not any(word[0] not in "-+" for word in words[1:] if word):
                     script = command.script  # its here-document
-                return self.script(script, nesting)
+                return self.script(script, nesting, self.told or was_expanded(script, words, command))
             part = judge_program(low, words, command)
             if not part.inner:
                 return part
-            inner = self.run(list(part.inner), Command(list(part.inner), text=" ".join(part.inner)), nesting)
+            within = Command(list(part.inner), text=" ".join(part.inner), expanded=command.expanded)
+            inner = self.run(within.words, within, nesting)
             return inner if inner.kind in ("write", "execute") else part
         return EXECUTE
 
-    def script(self, script: str | None, nesting: int) -> Part:
+    def script(self, script: str | None, nesting: int, told: bool) -> Part:
         """The text that another shell is given."""
         if script is None or nesting >= MAX_NESTING:
             return EXECUTE
-        inner = _Judge()
-        inner.programs = self.programs
-        inner.text(script, nesting + 1)
+        inner = _Judge(self.programs)
+        inner.text(script, nesting + 1, told)
         self.written.extend(inner.written[: _KEPT_FILES - len(self.written)])
         self.wrote = self.wrote or inner.wrote
         return inner.strongest()
@@ -229,7 +246,7 @@ class _Judge:
             None if path is None or "$" in path or "`" in path else path,  # a variable is no path that anyone knows
             best.pattern,
             self.wrote,
-            tuple(self.programs),
+            tuple(self.programs.found),
             tuple(self.written),
             best.patch,
             script,
@@ -249,6 +266,17 @@ def takes_pipe(part: Part, command: Command) -> bool:
 
 def _is_recursive(word: str) -> bool:
     return word.startswith("-") and word[1:].isalpha() and ("r" in word or "R" in word)
+
+
+def was_expanded(script: str | None, words: list[str], command: Command) -> bool:
+    """Whether substitutions of a script were read as commands of the text that it stands in (`eval "$(…)"`).
+
+    Reading them again would tell them twice, and take twice as long with each level of such a text.
+    """
+    expanded = command.expanded
+    if expanded is None or script is None:
+        return False
+    return script in expanded or (script != command.script and not expanded.isdisjoint(words) and script not in words)
 
 
 _FUNCTION = re.compile(r"\s*(?:function\s+)?[\w.:-]+\s*\(\s*\)")

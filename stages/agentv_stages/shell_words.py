@@ -24,10 +24,11 @@ _TOKEN = re.compile(
     |(&&|\|\||\|&|;|\n|\||&(?!>))
     |\d*+(&>>|&>|>>|>\||>&|<&|>|<(?!<))[ \t]*+
     |(\Z)
+    |(.)  # anything else; else the search for a token would go on from each place behind it
     )""",
     re.X | re.S,
 )
-_WORD, _CONTROL, _REDIRECTION, _END = 1, 2, 3, 4
+_WORD, _CONTROL, _REDIRECTION, _END, _ELSE = 1, 2, 3, 4, 5
 _COPIED = re.compile(r"(?:\d+-?|-)(?=[\s|&;<>]|\Z)")
 _PIECE = re.compile(r"""'([^']*)'|"([^"]*)"|([^'"]+)""")
 _ESCAPED_PIECE = re.compile(r"""'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)|([^'"\\]+)""", re.S)
@@ -37,25 +38,30 @@ _ESCAPE = re.compile(r"""\\(?:\n|(["\\$`]))""")
 @dataclass(slots=True)
 class Command:
     """A simple command. `words` are unquoted; `writes` and `reads` are the targets of its redirections; `script` is the
-    body of its here-document; `text` is the command as it stands in the shell text."""
+    body of its here-document; `text` is the command as it stands in the shell text. `expanded` are those of the words
+    in which substitutions stand: what those run are commands of their own."""
 
     words: list[str] = field(default_factory=list[str])
     writes: list[str] = field(default_factory=list[str])
     reads: list[str] = field(default_factory=list[str])
     script: str | None = None
     text: str = ""
+    expanded: set[str] | None = None
 
 
 Pipeline = list[Command]
 
 
-def split_shell(text: str) -> list[Pipeline]:
-    """The pipelines of a shell text in order; those of substitutions stand before the one that holds them."""
+def split_shell(text: str, told: bool = False) -> list[Pipeline]:
+    """The pipelines of a shell text in order; those of substitutions stand before the one that holds them.
+
+    With `told` they are left out, and stand in the words as `$()`: they were commands of the text that made this one.
+    """
     if _SIMPLE.fullmatch(text):
         words = text.split()
         return [[Command(words, text=text.strip())]] if words else []
     simple = _split_simple(text)
-    return _Reader(text).read() if simple is None else simple
+    return _Reader(text, told).read() if simple is None else simple
 
 
 def _split_simple(text: str) -> list[Pipeline] | None:
@@ -69,8 +75,6 @@ def _split_simple(text: str) -> list[Pipeline] | None:
     start = at = 0
     tokens = _TOKEN.finditer(text)
     for token in tokens:
-        if token.start() != at:
-            return None
         at = token.end()
         group = token.lastindex
         if group == _WORD:
@@ -87,13 +91,13 @@ def _split_simple(text: str) -> list[Pipeline] | None:
             else:
                 words.append(value)
             continue
-        if target is not None:
+        if target is not None or group == _ELSE:
             return None
         if group == _REDIRECTION:
             operator = token[3]
             if operator in (">&", "<&"):
                 number = next(tokens) if _COPIED.match(text, at) else None
-                if number is None or number.start() != at or number.lastindex != _WORD:
+                if number is None or number.lastindex != _WORD:
                     return None
                 at = number.end()
             else:
@@ -123,8 +127,9 @@ def _without_escapes(word: str) -> str:
 
 
 class _Reader:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, told: bool = False) -> None:
         self.text = text
+        self.told = told
         self.at: int = 0
         self.pipelines: list[Pipeline] = []
         self.waiting: list[tuple[Command, str, bool]] = []
@@ -157,6 +162,13 @@ class _Reader:
             pipeline.append(command)
             command = Command()
             self.count += 1
+
+        def take_word() -> None:
+            count = self.count
+            word = self.word(depth)
+            command.words.append(word)
+            if self.count > count:
+                command.expanded = {*(command.expanded or ()), word}
 
         while self.at < size and self.count < MAX_COMMANDS:
             at = self.at
@@ -195,7 +207,7 @@ class _Reader:
                     command.words.append(c)
                     self.at = at + 1
                 else:
-                    command.words.append(self.word(depth))
+                    take_word()
             elif c == "|":
                 finish(at)
                 two = text[at : at + 2]
@@ -216,7 +228,7 @@ class _Reader:
                 elif depth < MAX_DEPTH:
                     self.list_until(")", depth + 1)
             else:
-                command.words.append(self.word(depth))
+                take_word()
         finish(self.at)
         self.pipelines.append(pipeline)
 
@@ -331,6 +343,7 @@ class _Reader:
         """A `$…` or a backtick at the reading position."""
         text = self.text
         at = self.at
+        before = len(self.pipelines)
         if self.count >= MAX_COMMANDS:
             parts.append(text[at])
             self.at = at + 1
@@ -340,14 +353,14 @@ class _Reader:
                 self.backticks = True
                 self.list_until("`", depth + 1)
                 self.backticks = False
-            parts.append(text[at : self.at])
+            parts.append(self.substituted(at, before))
         elif text.startswith("$((", at):
             self.at = self.find("))", at) + 2
             parts.append(text[at : self.at])
         elif text.startswith("$(", at) and depth < MAX_DEPTH:
             self.at = at + 2
             self.list_until(")", depth + 1)
-            parts.append(text[at : self.at])
+            parts.append(self.substituted(at, before))
         elif text.startswith("${", at):
             self.at = self.find("}", at) + 1
             parts.append(text[at : self.at])
@@ -360,3 +373,10 @@ class _Reader:
         else:
             parts.append("$")
             self.at = at + 1
+
+    def substituted(self, at: int, before: int) -> str:
+        """A substitution that was read from `at` on, as it stands in its word; `before` pipelines came before it."""
+        if not self.told:
+            return self.text[at : self.at]
+        del self.pipelines[before:]
+        return "$()"

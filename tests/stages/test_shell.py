@@ -383,6 +383,28 @@ def test_no_more_commands_are_read_than_the_cap() -> None:
     assert len(split_shell("`a`;" * 200_000)) <= 2 * MAX_COMMANDS
 
 
+@pytest.mark.parametrize(("begin", "end"), [("eval $(", ")"), ('bash -c "$(', ')"'), ("bash -c \"bash -c '$(", ")'\"")])
+def test_a_substitution_in_a_script_is_read_once(begin: str, end: str) -> None:
+    one = classify_shell(f"{begin}bobbin env{end}")
+    assert [name for name, _ in one.programs].count("bobbin") == 1
+    deep = classify_shell(begin * 20 + "bobbin env" + end * 20)  # each level read its own twice: 2 ** 20 scripts
+    assert [name for name, _ in deep.programs].count("bobbin") == 1
+
+
+def test_what_only_the_script_expands_is_read_in_it() -> None:
+    assert run_commands("bash -c 'echo $(bobbin a)' \"$(bobbin b)\"", "bobbin") == ["bobbin b", "bobbin a"]
+
+
+def test_a_quote_that_ends_nowhere_is_looked_for_once() -> None:
+    text = '"\\' * 200_000  # the search for a token began again at each place: minutes
+    assert len(split_shell(text)) <= 1
+
+
+def test_wrappers_and_substitutions_do_not_multiply_a_text() -> None:
+    text = ("sudo " * 32 + "$(") * 20 + "A" * 100_000 + ")" * 20
+    assert sum(len(program) for _, program in classify_shell(text).programs) <= 17 * len(text)  # was 640 times
+
+
 def test_deep_nesting_of_shells_executes() -> None:
     assert classify_shell("bash -c " * 50 + "ls").kind in ("execute", "read")
     assert classify_shell("$(" * 10_000).kind == "execute"
