@@ -19,7 +19,7 @@ from msgspec import Raw, Struct, field
 from agentv_stages.batch import Batch, Record
 from agentv_stages.detect import CERTAIN, objects, rank
 from agentv_stages.fault import Fault, Reason
-from agentv_stages.payload import to_raw
+from agentv_stages.payload import number, read_json, to_raw
 from agentv_stages.provider import DecodeContext, Dialect, RecordDecoder
 from agentv_stages.pruning import prune
 from agentv_stages.stage import Flushed
@@ -32,7 +32,7 @@ _MOST_STRANGERS = 16
 _MOST_TORN = 16  # breaks in one line that are looked behind
 _LONGEST_STUMBLE = 10  # characters from where a reader complains to the record behind a torn literal or escape
 _array = msgspec.json.Decoder(list[Raw])
-_read = json.JSONDecoder(strict=False).raw_decode
+_read = json.JSONDecoder(strict=False, parse_int=number).raw_decode
 
 
 class DecodeState(Struct, array_like=True):
@@ -107,7 +107,7 @@ class Decode:
             batch.fault("bad-utf8", record, str(error))
             text = data.decode("utf-8", "replace")
         try:
-            value = json.loads(text, strict=False)
+            value = read_json(text)
         except RecursionError:
             batch.fault("too-deep", record, "nested too deeply to be read")
             return

@@ -15,6 +15,7 @@ _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
 _decode_str = msgspec.json.Decoder(str).decode
 
+_MOST_DIGITS = 4_300  # of `sys.get_int_max_str_digits()`, which a user may have raised
 EMPTY_STRING = Raw(b'""')
 
 
@@ -38,6 +39,24 @@ def _clean(value: Any) -> Any:
     return value
 
 
+def number(digits: str) -> int | float:
+    """A whole number; one of more digits than an int is made of (4,300) is too large, as 1e400 is."""
+    return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
+
+
+def read_json(text: str) -> Any:
+    """As `json.loads`, with control characters in strings and numbers of any size.
+
+    Raises: json.JSONDecodeError, RecursionError.
+    """
+    try:
+        return json.loads(text, strict=False)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:
+        return json.loads(text, strict=False, parse_int=number)
+
+
 def decode_json(raw: Raw | bytes) -> Any:
     """Decodes one JSON value; what msgspec refuses (lone surrogates, 1e400, NaN) the standard library reads.
 
@@ -46,7 +65,7 @@ def decode_json(raw: Raw | bytes) -> Any:
     try:
         return _decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        return _clean(json.loads(bytes(raw).decode("utf-8", "replace"), strict=False))
+        return _clean(read_json(bytes(raw).decode("utf-8", "replace")))
 
 
 def to_raw(value: Any) -> Raw:

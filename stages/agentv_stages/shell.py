@@ -209,10 +209,10 @@ class _Judge:
                     script = command.script  # its here-document
                 return self.script(script, nesting, self.told or was_expanded(script, words, command))
             part = judge_program(low, words, command)
-            if not part.inner:
+            if not part.inner or nesting >= MAX_NESTING:
                 return part
             within = Command(list(part.inner), text=" ".join(part.inner), expanded=command.expanded)
-            inner = self.run(within.words, within, nesting)
+            inner = self.run(within.words, within, nesting + 1)
             return inner if inner.kind in ("write", "execute") else part
         return EXECUTE
 

@@ -9,13 +9,15 @@ import json
 import re
 from typing import Any
 
+from agentv_stages.payload import number
+
 RECORDS = frozenset(("messages", "requests", "turns", "steps", "trace", "events", "output"))
 """Names of the list of records. Gemini and OpenCode: messages; VS Code: requests; AgentV: turns, trace, events, output;
 ATIF: steps."""
 PARTS = frozenset(("parts", "response", "toolCalls", "tool_calls"))
 """Names of the list of a record's parts."""
 
-_read = json.JSONDecoder(strict=False).raw_decode
+_read = json.JSONDecoder(strict=False, parse_int=number).raw_decode
 _BETWEEN = re.compile(r"[ \t\r\n]*,?[ \t\r\n]*")
 
 

@@ -55,6 +55,13 @@ def test_a_lone_surrogate_before_a_closing_quote_is_no_torn_record() -> None:
     assert faults == []
 
 
+@pytest.mark.parametrize("before", [b"", b"noise "])
+def test_a_number_of_more_digits_than_python_reads_ends_nothing(before: bytes) -> None:
+    line = before + says("cut \\ud83d", big=0).replace(b"\\\\u", b"\\u").replace(b'"big":0', b'"big":' + b"7" * 5_000)
+    events, _, _ = read(line + b"\n" + says("next", "msg_2") + b"\n")
+    assert texts(events) == ["cut \ufffd", "next"]
+
+
 def test_lone_surrogates_pass_in_text_name_and_key() -> None:
     line = rb'{"type":"assistant","message":{"id":"m\udc00","content":['
     line += rb'{"type":"tool_use","id":"t\ud800","name":"R\ud800","input":{"k\ud800":"\udfff"}}]}}'

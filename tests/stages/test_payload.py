@@ -46,6 +46,7 @@ def test_any_text_can_be_encoded_and_is_valid_utf8(text: str) -> None:
         (b'"\\ud800"', "�"),
         (b'{"\\udfff": ["\\ud83d\\ude00"]}', {"�": ["😀"]}),
         (b"[1e400]", [float("inf")]),
+        (b"[" + b"9" * 5_000 + b",-" + b"9" * 5_000 + b",1" + b"0" * 40 + b"]", [float("inf"), float("-inf"), 10**40]),
         (b'"a\xffb"', "a�b"),
         (b'"tab\there"', "tab\there"),
     ],

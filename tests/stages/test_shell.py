@@ -407,6 +407,7 @@ def test_wrappers_and_substitutions_do_not_multiply_a_text() -> None:
 
 def test_deep_nesting_of_shells_executes() -> None:
     assert classify_shell("bash -c " * 50 + "ls").kind in ("execute", "read")
+    assert classify_shell("find . -exec " * 1_000 + "ls").kind == "search"  # was a RecursionError
     assert classify_shell("$(" * 10_000).kind == "execute"
 
 

@@ -96,7 +96,7 @@ class Answer:
         if self._pattern is not None:
             return self._pattern.search(text) is not None
         try:
-            json.loads(text, parse_constant=_no_constant)
+            json.loads(text, parse_int=float, parse_constant=_no_constant)
         except (ValueError, RecursionError):
             return False
         return True
