@@ -76,6 +76,7 @@ class Consolidate:
                 if kind is ToolCall:
                     paired = PairedCall(event)  # type: ignore[arg-type]  # as above
                     message.calls.append(paired)
+                    message.open += 1
                     self._open[event.call_id] = (message, paired)  # type: ignore[union-attr, index]  # as above
                 else:
                     self._text(message, event)  # type: ignore[arg-type]  # as above
@@ -93,11 +94,15 @@ class Consolidate:
 
     @staticmethod
     def _text(message: Message, event: AssistantText | Reasoning) -> None:
-        blocks = message.content if type(event) is AssistantText else message.thinking
-        if not event.delta and not message.pieces:
-            blocks.append(event.text_json)
+        if type(event) is AssistantText:
+            if event.delta or message.content_pieces:
+                message.append("content", event.text_json, event.delta)
+            else:
+                message.content.append(event.text_json)
+        elif event.delta or message.thinking_pieces:
+            message.append("thinking", event.text_json, event.delta)
         else:
-            message.append("content" if blocks is message.content else "thinking", event.text_json, event.delta)
+            message.thinking.append(event.text_json)
         if type(event) is AssistantText and event.synthetic:
             message.synthetic = True
 
@@ -126,9 +131,11 @@ class Consolidate:
         self._current, self._waiting, self._last_ids = state.current, state.waiting, state.last_ids
         self._early = state.early
         for message in (*self._current.values(), *self._waiting.values()):
+            message.open = 0
             for paired in message.calls:
                 if paired.result is None:
                     self._open[paired.call.call_id] = (message, paired)
+                    message.open += 1
 
     def _start(self, role: Role, source: Source, message_id: str, out: list[Message]) -> Message:
         stream = source.stream
@@ -193,7 +200,8 @@ class Consolidate:
             return
         message, paired = entry
         paired.result = event
-        if message.index in self._waiting and _answered(message):
+        message.open -= 1
+        if not message.open and message.index in self._waiting:
             del self._waiting[message.index]
             self._leave(message, out)
 
@@ -201,7 +209,7 @@ class Consolidate:
         message = self._current.pop(stream, None)
         if message is None:
             return
-        if _answered(message):
+        if not message.open:
             self._leave(message, out)
             return
         if len(self._waiting) >= MOST_WAITING:
@@ -240,7 +248,3 @@ class Consolidate:
         for message in (*self._current.values(), *self._waiting.values()):
             if message.message_id in void or message.source.base_id in void:
                 message.retracted = True
-
-
-def _answered(message: Message) -> bool:
-    return all(paired.result is not None for paired in message.calls)

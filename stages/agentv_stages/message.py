@@ -23,7 +23,7 @@ class Message(Struct):
     `index` is the position by first record, from 0 over all streams; messages may come in another order.
     `content` holds the blocks: JSON strings (text) or objects (an image, say). `turn` counts the assistant messages
     of the main stream from 1; None elsewhere. `injected`: written by the agent's program, not by a person or a model.
-    `late` marks a row that only carries what came after its message had left.
+    `late` marks a row that only carries what came after its message had left. `open` counts the calls without a result.
     """
 
     index: int
@@ -41,28 +41,32 @@ class Message(Struct):
     synthetic: bool = False
     retracted: bool = False
     late: bool = False
-    pieces: list[Raw] = field(default_factory=list[Raw])
-    pieces_of: Literal["", "content", "thinking"] = ""
+    open: int = 0
+    content_pieces: list[Raw] = field(default_factory=list[Raw])
+    thinking_pieces: list[Raw] = field(default_factory=list[Raw])
 
     def append(self, place: Literal["content", "thinking"], body: Raw, delta: bool) -> None:
-        """Adds a block, or with `delta` a piece that continues the last one; pieces are joined once, by `seal`."""
-        blocks = self.content if place == "content" else self.thinking
+        """Adds a block, or with `delta` a piece that continues the last one; pieces are joined once, by `seal`.
+
+        Pieces of text and of thought may alternate: each continue what is theirs.
+        """
+        content = place == "content"
+        blocks, pieces = (self.content, self.content_pieces) if content else (self.thinking, self.thinking_pieces)
         if not delta:
-            if self.pieces:
-                self.seal()
+            if pieces:
+                blocks.append(join_strings(pieces))
+                pieces.clear()
             blocks.append(body)
             return
-        if self.pieces_of != place:
-            self.seal()
-            self.pieces_of = place
-            if blocks and bytes(blocks[-1])[:1] == b'"':
-                self.pieces.append(blocks.pop())
-        self.pieces.append(body)
+        if not pieces and blocks and bytes(blocks[-1])[:1] == b'"':
+            pieces.append(blocks.pop())
+        pieces.append(body)
 
     def seal(self) -> None:
-        """Joins the pieces of the running block."""
-        if self.pieces:
-            blocks = self.content if self.pieces_of == "content" else self.thinking
-            blocks.append(join_strings(self.pieces))
-            self.pieces = []
-        self.pieces_of = ""
+        """Joins the pieces of the running blocks."""
+        if self.content_pieces:
+            self.content.append(join_strings(self.content_pieces))
+            self.content_pieces = []
+        if self.thinking_pieces:
+            self.thinking.append(join_strings(self.thinking_pieces))
+            self.thinking_pieces = []

@@ -1,13 +1,18 @@
 """Messages: one answer is one message, whatever its pieces; it leaves once, when its calls are answered."""
 
+from collections.abc import Iterator
+
 import msgspec
 import pytest
+from msgspec import Raw
 
 from agentv_stages import consolidate
+from agentv_stages import message as message_module
 from agentv_stages.consolidate import Consolidate
 from agentv_stages.event import AnyEvent, Retract, SlashCommand
-from agentv_stages.message import Message
+from agentv_stages.message import Message, PairedCall
 from agentv_stages.pair import Pair
+from agentv_stages.payload import join_strings
 from agentv_stages.sinks.transcript import Identity, TranscriptRows
 from support.events import at, batch, call, end, result, text, thought, usage, user
 
@@ -81,10 +86,45 @@ def test_deltas_of_text_and_thought_in_turn_are_kept_apart() -> None:
     assert "".join(msgspec.json.decode(t) for t in message.thinking) == "ab"
 
 
+def test_a_text_is_joined_once_however_often_a_thought_comes_between(monkeypatch: pytest.MonkeyPatch) -> None:
+    joined: list[int] = []
+
+    def join(parts: list[Raw]) -> Raw:
+        joined.append(len(parts))
+        return join_strings(parts)
+
+    monkeypatch.setattr(message_module, "join_strings", join)
+    pieces = [piece for n in range(0, 200, 2) for piece in (text(n, "x", delta=True), thought(n + 1, "y", delta=True))]
+    (message,) = all_of(*pieces)
+    assert (said(message), len(message.thinking)) == (["x" * 100], 1)
+    assert sum(joined) == len(pieces)  # was about 100 * 100: each piece joined all before it
+
+
 def test_a_message_leaves_when_its_calls_are_answered() -> None:
     early, late = run(call(0, "a", message="m1"), text(1, "x", "m2"), user(2, "y"), result(3, "a"), end(4))
     assert [m.message_id for m in early] == ["m2", "m1", "u2"]
     assert late == []
+
+
+def test_open_calls_are_counted_not_looked_for() -> None:
+    class Counted(list[PairedCall]):
+        looks = 0
+
+        def __iter__(self) -> Iterator[PairedCall]:
+            Counted.looks += 1
+            return super().__iter__()
+
+    pairs, stage = Pair(), Consolidate()
+    asked = batch(*(call(n, f"c{n}", message="m1") for n in range(50)), text(50, "x", "m2"))
+    pairs.push(asked)
+    stage.push(asked)
+    (waiting,) = stage.snapshot().waiting.values()
+    waiting.calls = Counted(waiting.calls)
+    answered = batch(*(result(60 + n, f"c{n}") for n in range(50)))
+    pairs.push(answered)
+    stage.push(answered)
+    assert [m.message_id for m in answered.messages] == ["m1"]
+    assert Counted.looks == 0  # was once a result: 20,000 calls of one message took seconds
 
 
 def test_what_waits_leaves_at_the_end_in_order() -> None:

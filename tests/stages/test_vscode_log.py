@@ -2,8 +2,14 @@
 
 from typing import Any
 
+import pytest
+from msgspec import Raw
+
 from agentv_stages.event import AnyEvent, Notification, Retract, SessionEnd, SessionInfo
+from agentv_stages.providers.vscode import session as session_module
+from agentv_stages.providers.vscode.lenient import read_request
 from agentv_stages.providers.vscode.mutate import mutate
+from agentv_stages.providers.vscode.wire import Request
 from support.decoding import check_laws, decoded, document, events_of, lines, pushed, texts
 from support.vscode_chats import (
     DOCUMENT,
@@ -61,6 +67,21 @@ def test_what_is_added_after_the_result_is_told_as_an_addition() -> None:
     given = [*LINES[:8], *lines(step(2, ["requests", 0, "response"], [markdown(" And more.")]))]
     assert texts(events_of(LOG, given))[-1] == " And more."
     check_laws(LOG, given)
+
+
+def test_an_answer_that_grows_is_not_read_until_it_may_have_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    reads: list[Raw] = []
+
+    def read(raw: Raw) -> tuple[Request, str | None]:
+        reads.append(raw)
+        return read_request(raw)
+
+    monkeypatch.setattr(session_module, "read_request", read)
+    grows = [step(2, ["requests", 0, "response"], [markdown("more ")]) for _ in range(50)]
+    waits = step(1, ["requests", 0, "modelState"], {"value": 0})
+    given = lines({"kind": 0, "v": session()}, step(2, ["requests"], [request("r1")]), waits, *grows)
+    assert texts(events_of(LOG, given)) == ["more " * 50]
+    assert len(reads) <= 2  # was once a line: 4,000 lines took seconds
 
 
 def test_a_second_snapshot_tells_nothing_twice() -> None:

@@ -3,9 +3,13 @@
 Source: VS Code 1.9x (`isCanceled`, `result`) to 1.10x (`modelState`, `elapsedMs`).
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from agentv_stages.providers.vscode.wire import Request
 
 COMPLETE, CANCELLED, FAILED = 1, 2, 3
+_ENDED = (COMPLETE, CANCELLED, FAILED)
 
 
 def state_of(request: Request) -> int | str | None:
@@ -19,6 +23,14 @@ def cancelled(request: Request) -> bool:
 def has_ended(request: Request) -> bool:
     """Whether the request says that it has its whole answer, or will get no more."""
     return request.result is not None or cancelled(request) or state_of(request) in (COMPLETE, FAILED)
+
+
+def may_have_ended(members: Mapping[str, Any]) -> bool:
+    """As `has_ended`, of a request as it stands in the log. False is sure, without reading the whole of it: each line
+    that adds to an answer asks, and reading it each time takes time by the square of its length."""
+    state: Any = members.get("modelState")
+    value: Any = state.get("value") if isinstance(state, dict) else None  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
+    return members.get("result") is not None or bool(members.get("isCanceled")) or value in _ENDED
 
 
 def duration_of(request: Request) -> int | None:

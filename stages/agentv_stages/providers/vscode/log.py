@@ -11,7 +11,7 @@ from msgspec import Raw
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.payload import decode_json, text_of, to_raw
-from agentv_stages.providers.vscode.end import has_ended
+from agentv_stages.providers.vscode.end import has_ended, may_have_ended
 from agentv_stages.providers.vscode.lenient import read_request
 from agentv_stages.providers.vscode.mutate import APPEND, DELETE, SET, mutate
 from agentv_stages.providers.vscode.session import SessionDecoder, members
@@ -54,7 +54,7 @@ class LogDecoder(SessionDecoder):
     def _tell(self, record: Record, batch: Batch, only_if_ended: bool = False) -> None:
         """Tells what is new in the last request."""
         state = self.state
-        if state.request is None or not state.due:
+        if state.request is None or not state.due or (only_if_ended and not may_have_ended(state.request)):
             return
         request = self._read(to_raw(state.request), record, batch)
         if not only_if_ended or has_ended(request):
