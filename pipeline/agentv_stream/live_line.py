@@ -89,5 +89,5 @@ class LiveLine:
 def short_number(value: int) -> str:
     """1234 as 1.2k, 5,000,000 as 5.0M."""
     if value >= 1_000_000:
-        return f"{value / 1_000_000:.1f}M"
+        return f"{value / 1_000_000:.1f}M" if value < 1e15 else "over 1e15"  # a log can claim any
     return f"{value / 1000:.1f}k" if value >= 1000 else str(value)

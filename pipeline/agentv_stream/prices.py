@@ -16,6 +16,7 @@ from agentv_stream.extras import extra
 
 DISPLAYED = frozenset(("cursor-stream", "cursor-transcript"))
 """Dialects that name a model as people read it (`Auto`, `GPT-5`): what was really called is not known."""
+_MOST_TOKENS = 10**15  # a log can claim any number, below 0 too: nothing is made of it
 _CLOUD = re.compile(r"(?:(?:us|eu|apac|global|jp|au)\.)?(?:anthropic|amazon|meta|openai)\.|-v\d+:\d+\Z|@\d+\Z")
 
 
@@ -100,6 +101,8 @@ def _price(model: str, tokens: dict[str, Any], calls: int, at: datetime | None) 
         "cache_write_tokens": tokens.get("cache_write"),
         "cache_write_1h_tokens": tokens.get("cache_write_1h"),
     }
+    if any(value is not None and not 0 <= value < _MOST_TOKENS for value in fields.values()):
+        return None
     usage = prices.Usage(**{name: Decimal(value) / calls for name, value in fields.items() if value})
     for name in dict.fromkeys((model, model.rpartition("/")[2], _CLOUD.sub("", model.rpartition("/")[2]))):
         try:

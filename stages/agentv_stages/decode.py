@@ -25,7 +25,8 @@ from agentv_stages.pruning import prune
 from agentv_stages.stage import Flushed
 from agentv_stages.torn_document import whole_part
 
-REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OverflowError)
+"""What decoders raise for a record that they cannot take; the last for a time or duration that is no finite number."""
 _BEGUN = re.compile(r"\s*(?:\{|\[\s*(?:[\[{\"]|\Z))")  # not a wrapper's "[stdout]", "[12:01]"
 _MOST_PRUNED = 8
 _MOST_STRANGERS = 16

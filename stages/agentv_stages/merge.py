@@ -20,6 +20,7 @@ DIMENSIONS: tuple[str, ...] = get_args(By)
 MOST_SEQUENCE = 100_000
 UNKNOWN = "unknown"
 _PICO = 10**12
+_MOST_USD = 1e12  # what a session cannot cost is no cost
 
 
 class TokenSums(Struct):
@@ -218,7 +219,7 @@ def figures_of(observer: Observer, open_calls: int, estimated_usd: float | None 
     duration, cost = totals.duration_ms, totals.cost_usd
     if duration is not None:
         out.duration_ms, out.timed = duration, 1
-    if cost is not None:
+    if cost is not None and abs(cost) < _MOST_USD:
         out.cost_pico, out.costed = round(cost * _PICO), 1
     if estimated_usd is not None:
         out.estimated_pico, out.estimated = round(estimated_usd * _PICO), 1

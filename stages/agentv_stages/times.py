@@ -59,6 +59,16 @@ def from_epoch(value: float | int | str | None) -> int | None:
     return time_ms if _FIRST <= time_ms <= _LAST else None
 
 
+def epoch_ms(value: float | None) -> int | None:
+    """Epoch ms as a whole number; None out of range."""
+    return round(value) if value is not None and _FIRST <= value <= _LAST else None
+
+
+def whole_ms(duration_ms: float | None) -> int | None:
+    """A duration as whole ms; None for what no duration can be: a log can claim any number."""
+    return round(duration_ms) if duration_ms is not None and -1e15 < duration_ms < 1e15 else None
+
+
 def iso(time_ms: int) -> str:
     """UTC ms as ISO 8601 with milliseconds and `Z`: `2026-01-31T09:30:00.250Z`."""
     return iso_bytes(time_ms).decode()

@@ -41,6 +41,12 @@ def ended(status: str = "completed", **more: Any) -> dict[str, Any]:
     return note("turn/completed", turn={"id": "u", "status": status, "durationMs": 12, **more})
 
 
+def test_a_time_that_no_date_can_name_is_none() -> None:
+    odd = note("item/completed", item={"type": "agentMessage", "id": "i1", "text": "x"}, completedAtMs=10**30)
+    times = [event.source.time_ms for event in decoded(SERVER, lines(*started(), odd)).events]
+    assert (times[-1], 2000 in times) == (None, True)
+
+
 def test_a_turn_gives_session_prompt_texts_calls_tokens_and_end() -> None:
     command = {"command": "ls", "cwd": "/w"}
     given = lines(

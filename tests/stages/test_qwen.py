@@ -139,6 +139,14 @@ def test_zero_usage_is_no_usage_and_the_total_covers_all() -> None:
     assert (found[2].input, found[2].output, found[2].covers_streams) == (350, 70, True)
 
 
+def test_a_call_that_took_longer_than_there_is_time_begins_where_it_is_told() -> None:
+    took = {"function_name": "web_fetch", "prompt_id": "s#agent#1", "decision": "accept"}
+    for duration_ms in (2**63, 10**15 - 1, 1e300):
+        on_disk = events_of(SESSION, lines(record("user", "u"), telemetry("t", **took, duration_ms=duration_ms)))
+        (call,) = calls(on_disk)
+        assert call.source.time_ms is not None and call.source.time_ms > 0
+
+
 def test_a_call_of_the_bridge_is_a_call_of_the_tool_that_it_names() -> None:
     envelope = {"name": "web_fetch", "arguments": {"url": "http://x"}}
     odd: tuple[dict[str, Any], ...] = ({"name": "web_fetch"}, {"name": "", "arguments": {}}, {"bogus": 1})

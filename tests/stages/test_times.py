@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentv_stages.times import from_epoch, iso, parse_iso
+from agentv_stages.times import epoch_ms, from_epoch, iso, parse_iso, whole_ms
 
 FIRST, LAST = -62_135_596_800_000, 253_402_300_799_999
 
@@ -69,3 +69,13 @@ def test_every_number_gives_a_time_that_can_be_shown_or_none(value: float | int 
 @given(st.integers(0, LAST))
 def test_what_is_shown_reads_back(time_ms: int) -> None:
     assert parse_iso(iso(time_ms)) == time_ms
+
+
+@pytest.mark.parametrize("value", [1e300, -1e300, 10**400, math.nan, math.inf, -math.inf, None])
+def test_what_no_time_and_no_duration_can_be_is_none(value: float | None) -> None:
+    assert epoch_ms(value) is None
+    assert whole_ms(value) is None
+
+
+def test_durations_and_times_are_whole_ms() -> None:
+    assert (epoch_ms(1000.4), whole_ms(0.6), whole_ms(-3)) == (1000, 1, -3)

@@ -131,8 +131,16 @@ def arrow_schema(table: str) -> Any:
 
 
 def to_batch(table: str, rows: list[tuple[Any, ...]], schema: Any) -> Any:
-    """Rows as an Arrow record batch."""
+    """Rows as an Arrow record batch. A number that 64 bits do not hold is null: a log can claim any."""
     pa = arrow()
     columns = zip(*rows, strict=True)
-    arrays = [pa.array(column, type=field.type) for column, field in zip(columns, schema, strict=True)]
+    try:
+        arrays = [pa.array(column, type=field.type) for column, field in zip(columns, schema, strict=True)]
+    except OverflowError:
+        fitting = zip(*([_fitting(value) for value in row] for row in rows), strict=True)
+        arrays = [pa.array(column, type=field.type) for column, field in zip(fitting, schema, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _fitting(value: Any) -> Any:
+    return None if isinstance(value, int) and not -(2**63) <= value < 2**63 else value

@@ -74,7 +74,7 @@ def _message(message: Message, width: int, full: bool, window: int | None) -> It
     usage = message.usage
     context = ""
     if usage is not None and usage.input is not None:
-        share = f" = {round(100 * usage.input / window)} % of {window:,}" if window else ""
+        share = f" = {(200 * usage.input + window) // (2 * window)} % of {window:,}" if window else ""
         context = f"  context {usage.input:,}{share}"
     yield visible(f"{when} {who}{where}{notes}{context}", width)
     for text in (text_of(block) for block in message.content if bytes(block)[:1] in (b'"', b"[")):

@@ -48,7 +48,7 @@ from agentv_stages.providers.claude.wire import (
     decode_system,
 )
 from agentv_stages.repeats import Repeats
-from agentv_stages.times import parse_iso
+from agentv_stages.times import parse_iso, whole_ms
 
 LOSSES = (
     "the prompt is not in the stream (--prompt puts it in)",
@@ -280,7 +280,7 @@ class StreamDecoder:
         reason = line.terminal_reason or line.subtype or None
         if status == "error" and (line.result or line.errors):
             reason = f"{reason}: {_short(line.result or line.errors)}"
-        duration = None if line.duration_ms is None or again else round(line.duration_ms)
+        duration = None if again else whole_ms(line.duration_ms)
         turns = None if again else line.num_turns
         batch.events.append(SessionEnd(source, "", status, reason, cost, duration, turns, Raw(record.data)))
 

@@ -39,6 +39,7 @@ from agentv_stages.providers.codex.app_server_wire import (
     frequent,
 )
 from agentv_stages.providers.codex.wire import ABSENT, Item, first, given, member, plain, word
+from agentv_stages.times import whole_ms
 
 ENDS: dict[str, Status] = {"completed": "complete", "failed": "error", "interrupted": "interrupted"}
 
@@ -200,7 +201,7 @@ class AppServerDecoder(Threads):
         self.state.after_result = True
         reason = member(turn.error, "message")
         again = self.state.over.again(turn.id)
-        duration = None if turn.duration_ms is None or again else round(turn.duration_ms)
+        duration = None if again else whole_ms(turn.duration_ms)
         status = ENDS.get(turn.status or "", "unknown")
         text = reason if isinstance(reason, str) else None
         batch.events.append(SessionEnd(source, "", status, text, duration_ms=duration, result_json=Raw(record.data)))

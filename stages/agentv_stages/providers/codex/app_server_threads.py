@@ -12,6 +12,7 @@ from agentv_stages.foreign import other_session
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.codex.app_server_wire import AppThread, AppUsage, Params
 from agentv_stages.providers.codex.stream import ItemStream, State
+from agentv_stages.times import epoch_ms
 
 MOST_THREADS = 256
 
@@ -44,7 +45,7 @@ class Threads(ItemStream):
     def placed(self, thread: str | None, time_ms: int | None, record: Record) -> Source:
         """Where a notification of a thread stands; what comes next is said by that thread."""
         state = self.state
-        source = self.source(record, time_ms)
+        source = self.source(record, epoch_ms(time_ms))
         if thread is None or state.session_id is None or thread == state.session_id:
             self._switch(state.session_id or "")
             return source

@@ -4,6 +4,7 @@ from agentv_stages.batch import Batch
 from agentv_stages.event import SessionEnd, Source
 from agentv_stages.providers.codex.conversation import Conversation
 from agentv_stages.providers.codex.wire import Payload, given, member, plain
+from agentv_stages.times import whole_ms
 
 
 def completed(decoder: Conversation, p: Payload, source: Source, again: bool, batch: Batch) -> None:
@@ -12,7 +13,7 @@ def completed(decoder: Conversation, p: Payload, source: Source, again: bool, ba
     decoder.state.ends = True
     failed = given(p.error)
     reason = (member(p.error, "message") or plain(p.error)) if failed else None
-    duration = None if p.duration_ms is None or again else round(p.duration_ms)
+    duration = None if again else whole_ms(p.duration_ms)
     batch.events.append(SessionEnd(source, "", "error" if failed else "complete", reason, duration_ms=duration))
 
 
@@ -20,7 +21,7 @@ def aborted(decoder: Conversation, p: Payload, source: Source, again: bool, batc
     """A turn was interrupted."""
     decoder.close(source, batch)
     decoder.state.ends = True
-    duration = None if p.duration_ms is None or again else round(p.duration_ms)
+    duration = None if again else whole_ms(p.duration_ms)
     batch.events.append(SessionEnd(source, "", "interrupted", p.reason, duration_ms=duration))
 
 

@@ -14,6 +14,7 @@ from msgspec import Raw
 from agentv_stages.event import Outcome
 from agentv_stages.payload import decode_json, text_of, to_raw
 from agentv_stages.providers.codex.wire import Item, decode_wrapped, first, given, parts_of, word
+from agentv_stages.times import whole_ms
 
 HEAD = 600
 _EXIT = re.compile(
@@ -150,7 +151,7 @@ def _wrapped(text: str) -> Verdict | None:
     elif value.success is not None:
         outcome = "ok" if value.success else "error"
     output = value.output if given(value.output) else to_raw(text)
-    return Verdict(output, outcome, code, None if seconds is None else round(seconds * 1000))
+    return Verdict(output, outcome, code, None if seconds is None else whole_ms(seconds * 1000))
 
 
 def is_bytes(value: object) -> bool:

@@ -9,6 +9,7 @@ from msgspec import MsgspecError, Raw, Struct, ValidationError, field
 from msgspec.json import Decoder
 
 from agentv_stages.payload import decode_json, plain_text, text_of, to_raw
+from agentv_stages.times import whole_ms
 
 ABSENT = Raw(b"")
 NULL = Raw(b"null")
@@ -276,8 +277,8 @@ def duration_ms(raw: Raw) -> int | None:
     try:
         if head == b"{":
             value = _duration(raw)
-            return value.secs * 1000 + value.nanos // 1_000_000
-        return round(float(bytes(raw))) if head.isdigit() else None
+            return whole_ms(value.secs * 1000 + value.nanos // 1_000_000)
+        return whole_ms(float(bytes(raw))) if head.isdigit() else None
     except (MsgspecError, ValueError, OverflowError):
         return None
 

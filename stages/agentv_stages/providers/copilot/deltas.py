@@ -7,6 +7,7 @@ from agentv_stages.event import AssistantText, Reasoning, Source
 from agentv_stages.payload import to_raw
 from agentv_stages.providers.copilot import wire
 from agentv_stages.providers.copilot.state import EventsState, Pending
+from agentv_stages.pruning import read_pruned
 
 MOST_AGENTS = 1_000
 
@@ -34,7 +35,10 @@ def give_up(at: Events, agent: str, batch: Batch) -> None:
     """Tells an agent's answer as its deltas left it."""
     pending = at.state.pending[agent]
     if pending.record is not None:
-        line = wire.decode_piece(pending.record.data)
+        line, problem = read_pruned(pending.record.data, wire.decode_piece)
+        line = line or wire.Piece()
+        if problem is not None:  # a time of another shape: deltas are read without it
+            batch.fault("schema", pending.record, problem)
         source = at.source(line, pending.record, line.data.parentToolCallId)
         message_id = pending.text_id or pending.thought_id or f"m{source.row}"
         if any(pending.thought):

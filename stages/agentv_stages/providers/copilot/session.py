@@ -9,6 +9,7 @@ from agentv_stages.providers.copilot import usage, wire
 from agentv_stages.providers.copilot.deltas import Events, give_up_all
 from agentv_stages.providers.copilot.state import EventsState
 from agentv_stages.repeats import check
+from agentv_stages.times import whole_ms
 
 
 def facts(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
@@ -65,7 +66,7 @@ def result(at: Events, data: wire.ResultLine, record: Record, batch: Batch) -> N
             "",
             status,
             reason,
-            duration_ms=round(took) if took is not None else None,
+            duration_ms=whole_ms(took),
             result_json=Raw(record.data),
         )
     )

@@ -27,7 +27,7 @@ from agentv_stages.foreign import CLAUDE_ENVELOPE, other_session
 from agentv_stages.payload import EMPTY_STRING, decode_json, text_json, text_of, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.cursor import wire
-from agentv_stages.times import from_epoch
+from agentv_stages.times import from_epoch, whole_ms
 
 MOST = 10_000
 MOST_CLOSED = 1_000
@@ -213,7 +213,7 @@ class StreamDecoder:
         if record.row == 0 and data.result not in wire.NOTHING:  # `--output-format json`: the answer stands here alone
             key = data.request_id or f"result-{source.row}"
             batch.events.append(AssistantText(source, "-result", key, text_json(data.result), False, bad))
-        took = round(data.duration_ms) if data.duration_ms is not None else None
+        took = whole_ms(data.duration_ms)
         cost = used.totalCost if used is not None else None
         batch.events.append(SessionEnd(source, "", status, reason, cost, took, None, Raw(record.data)))
 

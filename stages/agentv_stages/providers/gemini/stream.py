@@ -29,7 +29,7 @@ from agentv_stages.providers.gemini.names import tool_name
 from agentv_stages.providers.gemini.outcome import SHELL_TOOLS, failure_outcome, success_outcome
 from agentv_stages.providers.gemini.wire import Failure, Stats, StreamLine, decode_failure, decode_models, decode_stream
 from agentv_stages.repeats import Repeats, check
-from agentv_stages.times import parse_iso
+from agentv_stages.times import parse_iso, whole_ms
 
 LOSSES = (
     "thoughts are not printed (their tokens are in the totals)",
@@ -176,7 +176,7 @@ class StreamDecoder:
         self.state.ended_ms = -1 if source.time_ms is None else source.time_ms
         if line.stats is not None:
             batch.events.append(total(source, line.stats))
-        duration = round(line.stats.duration_ms) if line.stats and line.stats.duration_ms and not again else None
+        duration = whole_ms(line.stats.duration_ms) if line.stats and line.stats.duration_ms and not again else None
         reason = _reason(line.error)
         status: Status = "complete" if line.status == "success" and reason is None else "error"
         batch.events.append(SessionEnd(source, "", status, reason, None, duration, None, Raw(record.data)))

@@ -29,7 +29,7 @@ from agentv_stages.providers.generic.wire import (
     first_byte,
     given,
 )
-from agentv_stages.times import parse_iso
+from agentv_stages.times import parse_iso, whole_ms
 
 OUTCOMES: dict[str, Outcome] = {
     "ok": "ok",
@@ -160,9 +160,7 @@ def _result(call: Call, call_id: str, facts: Facts, source: Source, at: str, bat
         return False
     ended = at_time(source, call.end_time or call.endTime)
     duration = call.duration_ms if call.duration_ms is not None else call.durationMs
-    batch.events.append(
-        ToolResult(ended, at, call_id, output, outcome, known.exit_code, None if duration is None else round(duration))
-    )
+    batch.events.append(ToolResult(ended, at, call_id, output, outcome, known.exit_code, whole_ms(duration)))
     return True
 
 

@@ -37,7 +37,7 @@ from agentv_stages.providers.generic.wire import (
     given,
 )
 from agentv_stages.pruning import read_each
-from agentv_stages.times import from_epoch
+from agentv_stages.times import from_epoch, whole_ms
 
 TYPES = frozenset({"model_step", "model_turn", "tool_call", "tool_result", "message", "final_response", "error"})
 OUTCOMES: dict[str, Outcome] = {"ok": "ok", "error": "error", "timeout": "error", "cancelled": "cancelled"}
@@ -237,7 +237,7 @@ def _content(event: TraceEvent) -> Raw:
 
 def _duration(event: TraceEvent) -> int | None:
     value = event.duration_ms if event.duration_ms is not None else event.durationMs
-    return None if value is None else round(value)
+    return whole_ms(value)
 
 
 def _error_text(event: TraceEvent) -> str:

@@ -18,7 +18,7 @@ from agentv_stages.providers.generic.messages import at_time, facts_of, message_
 from agentv_stages.providers.generic.turns import turn_events
 from agentv_stages.providers.generic.wire import Row, RowMessage, RowSource, Tokens, decode_row, decode_turn, given
 from agentv_stages.pruning import read_each
-from agentv_stages.times import parse_iso
+from agentv_stages.times import parse_iso, whole_ms
 
 MOST_HELD = 1_000
 _NO_SOURCE = RowSource()
@@ -148,7 +148,7 @@ class TranscriptDecoder:
         if duration is None and shape_a:
             duration = row.duration_ms
         if duration:
-            state.duration_ms = round(duration)
+            state.duration_ms = whole_ms(duration)
         mark = "cost" if tokens is None else str(tokens)
         if (tokens is None and cost is None) or mark == state.total or (state.total and tokens is None):
             return

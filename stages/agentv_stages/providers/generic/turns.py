@@ -4,6 +4,7 @@ from agentv_stages.batch import Batch
 from agentv_stages.event import EMPTY_OBJECT, AssistantText, Reasoning, Source, ToolCall, ToolResult, UserText
 from agentv_stages.providers.generic.messages import OUTCOMES, at_time, usage_event
 from agentv_stages.providers.generic.wire import Tokens, Turn, given
+from agentv_stages.times import whole_ms
 
 
 def turn_events(turn: Turn, made_id: str, source: Source, at: str, batch: Batch) -> int:
@@ -38,7 +39,7 @@ def turn_events(turn: Turn, made_id: str, source: Source, at: str, batch: Batch)
             if result is None or (outcome is None and output is None):
                 unanswered += 1
             else:
-                duration = None if result.duration_ms is None else round(result.duration_ms)
+                duration = whole_ms(result.duration_ms)
                 events.append(ToolResult(at_time(source, None), own, call_id, output, outcome, None, duration))
         else:
             batch.ignore(f"block/{kind}")

@@ -26,7 +26,7 @@ from agentv_stages.providers.opencode.wire import (
     given,
 )
 from agentv_stages.pruning import read_each
-from agentv_stages.times import from_epoch
+from agentv_stages.times import epoch_ms, from_epoch
 
 _TRUE = Raw(b"true")
 
@@ -198,4 +198,5 @@ def _own(source: Source, part: Part) -> Source:
 
 
 def _at(source: Source, time_ms: float) -> Source:
-    return Source(source.file, source.row, source.offset, source.length, round(time_ms), source.stream, source.base_id)
+    time = epoch_ms(time_ms)
+    return Source(source.file, source.row, source.offset, source.length, time, source.stream, source.base_id)

@@ -29,6 +29,7 @@ from agentv_stages.providers.opencode.wire import (
     decode_metadata,
     given,
 )
+from agentv_stages.times import epoch_ms, whole_ms
 
 CONTINUES = frozenset({"tool-calls", "unknown"})
 SILENT = frozenset({"agent", "patch", "snapshot", "step-start", "file"})
@@ -53,7 +54,8 @@ def at_time(source: Source, time_ms: float | None) -> Source:
     """The source with a time of its own; the record's where there is none."""
     if time_ms is None:
         return source
-    return Source(source.file, source.row, source.offset, source.length, round(time_ms), source.stream, source.base_id)
+    time = epoch_ms(time_ms)
+    return Source(source.file, source.row, source.offset, source.length, time, source.stream, source.base_id)
 
 
 def content(
@@ -93,7 +95,7 @@ def tool(
     if state.status == "running":
         return
     ended = at_time(source, time.end if time else None)
-    duration = round(time.end - time.start) if time and time.start is not None and time.end is not None else None
+    duration = whole_ms(time.end - time.start) if time and time.start is not None and time.end is not None else None
     facts = metadata(state) if name in _WITH_FACTS or state.status == "error" else _NO_METADATA
     output, outcome = _ending(state, facts, invalid)
     batch.events.append(ToolResult(ended, at, call_id, output, outcome, facts.exit, duration, facts.sessionId))

@@ -24,6 +24,7 @@ from agentv_stages.payload import EMPTY_STRING, decode_json, text_of, to_raw
 from agentv_stages.providers.pi.scripts import TOOL
 from agentv_stages.providers.pi.wire import Answer, Block, PiMessage, Prompt, Usage, decode_blocks, first_byte, given
 from agentv_stages.scripts import Script, hold
+from agentv_stages.times import whole_ms
 
 PARTS = tuple(f"-{i}" for i in range(64))
 STATUS_OF_STOP: dict[str, Status] = {
@@ -69,7 +70,7 @@ def tool_result(
     code = None
     if is_error:
         outcome, code = failure(bytes(content))
-    lasted = None if duration_ms is None else round(duration_ms)
+    lasted = whole_ms(duration_ms)
     return ToolResult(source, "", call_id, content if given(content) else None, outcome, code, lasted)
 
 

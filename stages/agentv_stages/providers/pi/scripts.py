@@ -9,6 +9,7 @@ from agentv_stages.event import EMPTY_OBJECT, Outcome, Source, ToolCall, ToolRes
 from agentv_stages.payload import to_raw
 from agentv_stages.providers.pi.wire import Nested, given
 from agentv_stages.scripts import Script
+from agentv_stages.times import whole_ms
 
 TOOL = "codemode"
 _OUTCOMES: dict[str, Outcome] = {"ok": "ok", "error": "error", "unfinished": "cancelled"}
@@ -26,5 +27,5 @@ def listed(script: Script, call_id: str, nested: list[Nested], source: Source, b
         )
         outcome = _OUTCOMES.get(call.status or "")
         output = None if call.error is None else to_raw(call.error)
-        duration = None if call.duration_ms is None else round(call.duration_ms)
+        duration = whole_ms(call.duration_ms)
         batch.events.append(ToolResult(source, part, inner, output, outcome, None, duration))

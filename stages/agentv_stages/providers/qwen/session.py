@@ -53,7 +53,7 @@ from agentv_stages.providers.qwen.wire import (
     decode_session,
 )
 from agentv_stages.scripts import Script, hold, let_all_go, let_go, told
-from agentv_stages.times import parse_iso
+from agentv_stages.times import parse_iso, whole_ms
 
 LOSSES = (
     "where the session ran over ACP, its last records are missing, and reads and edits that failed are successes",
@@ -279,7 +279,7 @@ class SessionDecoder:
             outcome, exit_code = success_outcome(data, response.name in SHELL_TOOLS)
         duration = ended.duration_ms if ended else None
         if duration is None and line.toolCallResult is not None and line.toolCallResult.durationMs is not None:
-            duration = round(line.toolCallResult.durationMs)
+            duration = whole_ms(line.toolCallResult.durationMs)
         if call_id in self.state.scripts and not let_go(self.state.scripts, call_id, batch):
             told(EXEC, source, call_id, output, outcome != "ok", batch)
         else:

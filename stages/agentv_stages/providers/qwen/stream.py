@@ -42,6 +42,7 @@ from agentv_stages.providers.qwen.wire import (
     decode_stream,
 )
 from agentv_stages.repeats import Repeats
+from agentv_stages.times import whole_ms
 
 LOSSES = (
     "the prompt is not in the stream (--prompt puts it in)",
@@ -283,7 +284,7 @@ class StreamDecoder:
             reason = text[text.rindex("[API Error:") :][:500]
         elif status == "error" and line.error:
             reason = _failure(line.error) or reason
-        duration = None if line.duration_ms is None or again else round(line.duration_ms)
+        duration = None if again else whole_ms(line.duration_ms)
         turns = None if again else line.num_turns
         batch.events.append(SessionEnd(source, "", status, reason, None, duration, turns, Raw(record.data)))
 

@@ -13,6 +13,7 @@ from agentv_stages.payload import EMPTY_STRING, to_raw
 from agentv_stages.providers.gemini.outcome import SHELL_TOOLS, shell_outcome
 from agentv_stages.providers.qwen.parts import EMPTY, model_call
 from agentv_stages.providers.qwen.wire import UiEvent
+from agentv_stages.times import whole_ms
 
 Tokens: TypeAlias = tuple[int | None, int | None, int | None, int | None, int | None]
 """Input, cached, output, thoughts, total, as a response's record has them."""
@@ -57,7 +58,7 @@ def agent_call(event: UiEvent, name: str, source: Source, batch: Batch) -> None:
     message_id = answer_id(event, source)
     duration = _duration(event)
     began = source
-    if duration is not None and source.time_ms is not None:
+    if duration is not None and source.time_ms is not None and duration <= source.time_ms:
         began = in_stream(source, source.stream, source.time_ms - duration)
     given = event.function_args or EMPTY_OBJECT
     call_id = f"{source.base_id}-call"
@@ -74,7 +75,7 @@ def script_call(event: UiEvent, name: str, message_id: str, source: Source, batc
     """A call that an `exec` script made; only of a failed one what it gave back is told."""
     duration = _duration(event)
     began = source
-    if duration is not None and source.time_ms is not None:
+    if duration is not None and source.time_ms is not None and duration <= source.time_ms:
         began = in_stream(source, source.stream, source.time_ms - duration)
     given = event.function_args or EMPTY_OBJECT
     call_id = event.call_id or f"{source.base_id}-call"
@@ -110,4 +111,4 @@ def agent_answer(event: UiEvent, source: Source, batch: Batch) -> None:
 
 
 def _duration(event: UiEvent) -> int | None:
-    return None if event.duration_ms is None else round(event.duration_ms)
+    return whole_ms(event.duration_ms)
