@@ -569,3 +569,18 @@ def test_logs_from_the_wild_decode_without_new_types() -> None:
         assert best(PROVIDER, given) == ("acp", 1.0)
         assert not batch.unknown and not batch.faults, path
         assert calls(batch.events), path
+
+
+def test_a_result_that_comes_before_its_call_waits_for_it() -> None:
+    asked = call(status="in_progress", rawInput={"command": "ls"}, content=[], title="ls", kind="execute")
+    in_order = events_of(agent("qwen"), asked, change(content=shown("a")), end())
+    swapped = events_of(agent("qwen"), change(content=shown("a")), asked, end())
+    for events in (in_order, swapped):
+        [made], [given] = calls(events), results(events)
+        assert (made.name, made.input, given.output, given.outcome) == ("ls", {"command": "ls"}, "a", "ok")
+    check_laws(ACP, lines(agent("qwen"), change(content=shown("a")), asked, end()))
+
+
+def test_a_result_whose_call_never_comes_is_told_at_the_end_of_the_prompt() -> None:
+    [given] = results(events_of(agent("qwen"), change(content=shown("a")), end()))
+    assert (given.output, given.outcome) == ("a", "ok")

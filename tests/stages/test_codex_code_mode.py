@@ -172,3 +172,32 @@ def test_a_script_names_its_only_tool(text: str, name: str, value: Any) -> None:
     found, arguments = named_call(to_raw(text))
     assert found == name
     assert decode_json(arguments) == value
+
+
+def shell(command: str) -> str:
+    return f'const r = await tools.exec_command({{"cmd": "{command}"}});'
+
+
+def test_scripts_of_one_answer_may_end_in_another_order() -> None:
+    given = [script("s", shell("slow")), script("t", shell("fast")), ran("exec-1", "fast", 3), output("t", second=3.5)]
+    found = told(*given, ran("exec-2", "slow", 4), output("s"), end())
+    assert [(c.call_id, c.parent_call) for c in found] == [("exec-1", "t"), ("exec-2", "s")]
+    check_laws(ROLLOUT, lines(*given, ran("exec-2", "slow", 4), output("s"), end()))
+
+
+def test_the_item_of_a_script_whose_line_was_lost_is_a_call() -> None:
+    before = [script("s", shell("a")), ran("exec-1", "a"), output("s")]
+    found = told(*before, ran("exec-2", "b"), output("lost"), end())
+    assert [(c.call_id, c.parent_call) for c in found] == [("exec-1", "s"), ("exec-2", None)]
+
+
+def test_an_item_behind_the_output_of_its_script_is_no_second_call() -> None:
+    assert [c.call_id for c in told(script("s", shell("a")), output("s"), ran("exec-1", "a"), end())] == ["s"]
+    late = told(script("s", shell("a") + shell("b")), ran("exec-1", "a"), output("s"), ran("exec-2", "b"), end())
+    assert [(c.call_id, c.parent_call) for c in late] == [("exec-1", "s"), ("exec-2", "s")]
+
+
+def test_a_script_without_output_ends_with_its_turn() -> None:
+    begun = line("event_msg", 6, type="task_started")
+    found = told(script("s", shell("a")), begun, script("t", shell("b"), 7), ran("exec-2", "b", 8), output("t"), end(9))
+    assert [(c.call_id, c.parent_call) for c in found] == [("s", None), ("exec-2", "t")]

@@ -492,3 +492,18 @@ def test_bare_items_of_the_oldest_rollouts_are_read() -> None:
     ]
     assert results(batch.events)[0].exit_code == 1
     check_laws(OLD, given)
+
+
+def test_an_output_before_its_call_leaves_nothing_open() -> None:
+    old = lines(
+        meta("0.80.0"), message("user", "Fix it."), output("c", "fine"), call("c"), message("assistant", "Done.")
+    )
+    [end] = [e for e in decoded(ROLLOUT, old).events if isinstance(e, SessionEnd)]
+    assert end.status == "complete"
+    check_laws(ROLLOUT, old)
+
+
+def test_a_call_behind_its_item_is_no_second_call() -> None:
+    done = item("CommandExecution", id="c", command=["bash", "-lc", "ls"], status="completed", exit_code=0)
+    events = decoded(ROLLOUT, run(done, call("c"), output("c", "fine"))).events
+    assert [c.call_id for c in calls(events)] == ["c"]

@@ -26,15 +26,37 @@ def upsert(at: Connection, kind: str, update: wire.Update | wire.CallUpdate, sou
             batch.ignore(f"{kind}/late")
             return
         call = _begin(at, update, source, batch)
+        if kind == "tool_call_update" and update.status == "completed" and _bare(update):  # a failed one may be all
+            call.early, call.end = "completed", source
+            _merge(call, update)
+            batch.ignore("tool_call_update/early")
+            return
     else:
         batch.ignore("tool_call_update/progress" if kind == "tool_call_update" else f"{kind}/progress")
+    content = call.content
     _merge(call, update)
+    if call.early and bytes(call.content) == b"[]":
+        call.content = content
     state.failure, status = None, update.status or ""
     over = status in OVER
+    if call.early and not over:
+        status, over, source = call.early, True, call.end or source
     if not call.emitted and (over or _complete(call, call_id, status)):
         emit(at, call_id, call, batch)
     if over:
         _finish(at, call_id, call, status, source, batch)
+
+
+def early(at: Connection, batch: Batch) -> None:
+    """Results whose calls did not come: at the end of a prompt, or of the input."""
+    for call_id, call in [(i, c) for i, c in at.state.calls.items() if c.early]:
+        emit(at, call_id, call, batch)
+        _finish(at, call_id, call, call.early, call.end or call.source, batch)
+
+
+def _bare(update: wire.Update | wire.CallUpdate) -> bool:
+    """Whether an update says nothing of what was asked for: its call is to come."""
+    return not update.title and (update.rawInput is wire.ABSENT or bytes(update.rawInput) in (b"null", b"{}"))
 
 
 def emit(at: Connection, call_id: str, call: Call, batch: Batch) -> None:

@@ -13,6 +13,7 @@ from agentv_stages.providers.acp.speech import Connection, release
 def end(at: Connection, result: wire.Result, raw: Raw, source: Source, again: bool, batch: Batch) -> None:
     """The end of a prompt; one that is told `again` used nothing more."""
     release(at, batch)
+    calls.early(at, batch)
     reason = result.stopReason or ""
     status, why = ENDS.get(reason, "complete"), None if reason == "end_turn" else reason
     if status == "interrupted":

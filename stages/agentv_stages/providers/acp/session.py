@@ -110,5 +110,6 @@ class AcpDecoder:
     def flush(self, batch: Batch) -> None:
         """Text of unknown origin is the main agent's; calls whose arguments never came are told as they are."""
         speech.release(self, batch)
+        calls.early(self, batch)
         for call_id, call in self.state.calls.items():
             calls.emit(self, call_id, call, batch)

@@ -14,7 +14,7 @@ MOST = 10_000
 
 class Call(Struct):
     """An open call as its messages left it: null and absent members change nothing, arrays replace, `pieces` (of
-    version 2) come behind the `content`."""
+    version 2) come behind the `content`. `early` is a last status that came before the call itself."""
 
     source: Source
     message_id: str
@@ -34,6 +34,8 @@ class Call(Struct):
     emitted: bool = False
     bad: bool = False
     verdict: Outcome | None = None
+    early: str = ""
+    end: Source | None = None
 
 
 class Answer(Struct):

@@ -11,6 +11,9 @@ from agentv_stages.repeats import Repeats
 MOST_OPEN = 10_000
 MOST_ANSWERED = 2048
 MOST_SCRIPTS = 256
+MOST_EARLY = 64
+MOST_ENDED = 8
+LONGEST_ENDED = 262_144
 
 
 class Copy(Struct, gc=False):
@@ -32,7 +35,8 @@ class State(Struct):
     """What the rollout decoders remember; every list and map in it is capped.
 
     `answer` is the message id of the model answer that is being written, "" between answers. `open` maps the calls that
-    wait for a result to the sub-agent's id that they started, if any. `said` holds checksums of the last texts, whose
+    wait for a result to the sub-agent's id that they started, if any; `early` those whose result came first, True where
+    it told the call too. `said` holds checksums of the last texts, whose
     copies are not needed. `counted` is the `token_count` that `totals` are of, as it stands in the log, `counted_ms`
     its time. `told` has the lines that bear no call id.
     """
@@ -42,9 +46,11 @@ class State(Struct):
     window: int | None = None
     answer: str = ""
     open: dict[str, str] = field(default_factory=dict[str, str])
+    early: dict[str, bool] = field(default_factory=dict[str, bool])
     answered: dict[str, bool] = field(default_factory=dict[str, bool])
     running: dict[str, Running] = field(default_factory=dict[str, Running])
     scripts: list[Script] = field(default_factory=list[Script])
+    ended: list[Script] = field(default_factory=list[Script])
     pending: list[Copy] = field(default_factory=list[Copy])
     said: list[int] = field(default_factory=list[int])
     user_seen: bool = False
@@ -98,7 +104,8 @@ class Calls:
         state.final = False
         if len(state.open) >= MOST_OPEN:
             del state.open[next(iter(state.open))]
-        state.open[call_id] = ""
+        if not state.early or state.early.pop(call_id, None) is None:
+            state.open[call_id] = ""
         batch.events.append(
             ToolCall(source, part, answer, call_id, name, value, parent or self.context.parent_call, state.model)
         )
@@ -115,11 +122,20 @@ class Calls:
         part: str = "",
     ) -> None:
         state = self.state
-        agent = state.open.pop(call_id, None) or None
+        agent = state.open.pop(call_id, None)
+        if agent is None:
+            self.early(call_id, False)
         if state.running:
             state.running.pop(call_id, None)
         self._answered(call_id)
-        batch.events.append(ToolResult(source, part, call_id, output, outcome, exit_code, duration, agent))
+        batch.events.append(ToolResult(source, part, call_id, output, outcome, exit_code, duration, agent or None))
+
+    def early(self, call_id: str, whole: bool) -> None:
+        """A result without its call; `whole` where it told the call too."""
+        early = self.state.early
+        if len(early) >= MOST_EARLY:
+            del early[next(iter(early))]
+        early[call_id] = whole
 
     def _answered(self, call_id: str) -> None:
         answered = self.state.answered
@@ -144,7 +160,24 @@ class Calls:
         if state.running:
             for call_id in list(state.running):
                 self._let_go(call_id, batch)
+            for script in state.scripts:
+                if script.counted:
+                    self.ended(script)
             state.scripts = [script for script in state.scripts if not script.counted]
+
+    def ended(self, script: Script) -> None:
+        """A script is over; an item of it may come late."""
+        if len(script.input) <= LONGEST_ENDED:
+            self.state.ended.append(script)
+            del self.state.ended[:-MOST_ENDED]
+
+    def leave(self, batch: Batch) -> None:
+        """Another turn begins: a script that gave nothing ended with the run before, one in the background goes on."""
+        for script in self.state.scripts:
+            if not script.counted:
+                self.count(script, batch)
+                self.ended(script)
+        self.state.scripts = [s for s in self.state.scripts if s.counted and s not in self.state.ended]
 
     def count(self, script: Script, batch: Batch) -> None:
         """A script that made no call which the log shows is a call itself."""

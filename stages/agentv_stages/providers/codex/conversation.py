@@ -223,8 +223,14 @@ class Conversation(Calls):
     # Calls
 
     def _call(self, p: ItemPayload, arguments: Raw, source: Source, batch: Batch) -> None:
-        if self.state.pending:
+        state = self.state
+        if state.pending:
             self.release("user", batch)
+        call_id = p.call_id or p.id or f"row{source.row}"
+        if state.early and state.early.get(call_id):
+            del state.early[call_id]
+            batch.ignore("call, told by its item")
+            return
         name = p.name or p.type
         if p.namespace and p.namespace != "functions":
             name = f"{p.namespace}.{name}"
@@ -235,7 +241,7 @@ class Conversation(Calls):
             value = unwrap(arguments)
         else:
             name, value = "apply_patch", patch
-        self.call(source, "", self.answer(source), p.call_id or p.id or f"row{source.row}", name, value, None, batch)
+        self.call(source, "", self.answer(source), call_id, name, value, None, batch)
 
     def answered_already(self, call_id: str, batch: Batch) -> bool:
         """Whether a call was answered by its item, which tells more than the output behind it."""
@@ -309,6 +315,7 @@ class Conversation(Calls):
             batch.ignore("output of a script")
         if not verdict.running:
             self.state.scripts.remove(script)
+            self.ended(script)
             self._answered(script.call_id)
 
     def close(self, source: Source | None, batch: Batch) -> None:
@@ -321,6 +328,8 @@ class Conversation(Calls):
         if source is not None:
             for i, call_id in enumerate(list(state.open)):
                 self.result(source, call_id, None, "cancelled", None, None, batch, f"-{i}")
+            for script in state.scripts:
+                self.ended(script)
             state.scripts.clear()
         self.end_answer()
 

@@ -14,7 +14,7 @@ from agentv_stages.event import EMPTY_OBJECT, Notification, Outcome, Source
 from agentv_stages.payload import decode_json, join_strings, to_raw
 from agentv_stages.providers.codex.conversation import Conversation
 from agentv_stages.providers.codex.outcome import outcome_of
-from agentv_stages.providers.codex.scripts import Script
+from agentv_stages.providers.codex.scripts import Script, maker, named_call
 from agentv_stages.providers.codex.wire import (
     Item,
     Payload,
@@ -119,21 +119,39 @@ class Items(Conversation):
             batch.ignore("item of an answered call")
         elif bytes(item.source) in _USER_SHELL:
             batch.ignore("user shell")
-        elif state.scripts:
-            self._inner(item, state.scripts[0], source, batch)
-        elif item.type in ("CommandExecution", "FileChange", "McpToolCall", "DynamicToolCall"):
-            if call_id.startswith("exec-"):
+        elif state.scripts or item.type in ("CommandExecution", "FileChange", "McpToolCall", "DynamicToolCall"):
+            script = self._script_of(item)
+            if script is None:
+                self._made(item, None, source, batch)
+                self.early(call_id, True)
+            elif script in state.scripts:
+                self._inner(item, script, source, batch)
+            elif script.counted:
+                script.made = True
                 batch.ignore("item of a script that ended")
-                return
-            self._made(item, None, source, batch)
+            else:
+                self._made(item, script, source, batch)
         else:
             batch.ignore(f"{item.type}, told again")
 
+    def _script_of(self, item: Item) -> Script | None:
+        """The script that made a call: one that runs, as nearly always the only one, or one that ended just before."""
+        scripts, ended = self.state.scripts, self.state.ended
+        told = [s for s in reversed(ended) if s.counted and not s.made] if ended else []
+        if len(scripts) == 1 and not told:
+            return scripts[0]
+        if not scripts and not item.id.startswith("exec-"):
+            return None
+        did = _did(item)
+        found = maker(scripts, did) or maker(told, did)
+        if found is not None:
+            return found
+        if scripts:
+            return next((s for s in scripts if not s.counted), scripts[0])
+        dark = (s for s in told if named_call(s.input)[0] == "exec")  # its text does not say what it called
+        return next(dark, None) or maker(ended, did)
+
     def _inner(self, item: Item, script: Script, source: Source, batch: Batch) -> None:
-        for other in self.state.scripts:
-            if not other.counted:
-                script = other
-                break
         if script.counted:
             # The script went on in the background and is the call itself: this is its end.
             self._finish(item, script.call_id, source, batch)
@@ -169,6 +187,19 @@ class Items(Conversation):
         if item.id in self.state.open:
             self.state.open[item.id] = agent
         batch.events.append(Notification(source, "", f"subagent_{kind or 'activity'}", agent))
+
+
+def _did(item: Item) -> str:
+    """What tells a call in the text of its script: its command, a file that it changed, a tool."""
+    if item.type == "CommandExecution":
+        command = decode_json(item.command) if given(item.command) else ""
+        last = command[-1] if isinstance(command, list) and command else command  # pyright: ignore[reportUnknownVariableType] - decoded JSON
+        return last if isinstance(last, str) else ""
+    if item.type == "FileChange":
+        changes = changes_of(item.changes)
+        first_one: Any = changes[0] if isinstance(changes, list) and changes else None  # pyright: ignore[reportUnknownVariableType] - decoded JSON
+        return str(first_one.get("path", "")).rpartition("/")[2] if isinstance(first_one, dict) else ""  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType] - decoded JSON
+    return item.tool or ""
 
 
 def described(item: Item) -> tuple[str, Raw]:

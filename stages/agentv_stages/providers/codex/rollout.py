@@ -118,6 +118,8 @@ class RolloutDecoder(Items):
             self.state.ends = True
             self.state.started = True
             self.end_answer()
+            if self.state.scripts:
+                self.leave(batch)
             if p.model_context_window and p.model_context_window != self.state.window:
                 self.state.window = p.model_context_window
                 batch.events.append(SessionInfo(source, "", context_window=p.model_context_window))

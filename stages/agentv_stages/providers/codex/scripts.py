@@ -36,6 +36,19 @@ class Script(Struct, gc=False):
     last_ms: int | None = None
 
 
+def maker(scripts: list[Script], did: str) -> Script | None:
+    """The script whose text holds what a call `did`; of several the first that has made none."""
+    quoted = json.dumps(did)[1:-1]
+    found: Script | None = None
+    for script in scripts if did else ():
+        text = decode_json(script.input)
+        if isinstance(text, str) and (did in text or quoted in text):
+            if not script.made and not script.counted:
+                return script
+            found = found or script
+    return found
+
+
 def named_call(script: Raw) -> tuple[str, Raw]:
     """Name and input of the only tool that a script's text names; `exec` and the script itself otherwise."""
     text = decode_json(script)
