@@ -26,7 +26,7 @@ FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 def examples() -> list[tuple[str, str]]:
     """The examples of the pages in Python with what they print."""
-    pages = (DOCS / "api.md", DOCS / "guide.md", DOCS / "trajectory.md")
+    pages = (DOCS / name for name in ("api.md", "bulk.md", "guide.md", "trajectory.md"))
     return [found for page in pages for found in EXAMPLE.findall(page.read_text(encoding="utf-8"))]
 
 

@@ -46,8 +46,8 @@ SETTINGS = """\
 
 For `consume`, and where they apply for `run` and `tail`; `roots` for every command that finds sessions. In
 `pyproject.toml` under `[tool.agentv-stream]`; lists are TOML lists there, and separated by commas in a variable.
-Switches are `true` or `false`. An empty variable says nothing. All but `roots` and `bound` (how many batches may wait
-between two stages) are options of `consume`, described there.
+Switches are `true` or `false`. An empty variable says nothing. Relative paths count from the current folder. All but
+`roots` and `bound` (how many batches may wait between two stages) are options of `consume`, described there.
 
 `roots` says where sessions lie, `PROVIDER=PATH` or `PATH` as after `--root`: a provider that is named there has these
 roots and no others, a PATH alone is looked at besides. With `--root` neither they nor the usual places count.

@@ -54,9 +54,10 @@ def cursor_lines(state: Path | None, as_json: bool) -> str:
                 lines.append(msgspec.json.encode(facts).decode())
                 continue
             state_of = ",".join(sorted({one.state for one in row.inputs}))
+            files = f"{len(row.inputs)} file{'' if len(row.inputs) == 1 else 's'}"
             lines.append(
                 f"{row.id:>6} {row.provider or '?':8} {padded(row.native or '?', 36)} {state_of:8} "
-                f"{sum(one.mark.offset for one in row.inputs):>12} bytes in {len(row.inputs)} files  "
+                f"{sum(one.mark.offset for one in row.inputs):>12} bytes in {files}  "
                 f"{facts['committed_at']}  {visible(row.main, 120)}  [{visible(str(facts['consumer']), 60)}]"
             )
         if not lines:
@@ -129,4 +130,4 @@ def forget(state: Path | None, name: str | None, every: bool) -> str:
             store.forget([row.id for row in rows if consumers.get(row.id) == consumer])
         finally:
             store.close()
-    return f"{len(rows)} sessions are read again next time\n"
+    return f"{len(rows)} session{' is' if len(rows) == 1 else 's are'} read again next time\n"
