@@ -85,7 +85,6 @@ async def test_the_application_lists_sessions_and_enters_one(tmp_path: Path) -> 
         app.refresh_rows()
         await pilot.pause()
         assert app.table.row_count == 3
-        assert sum(width for _, width in _columns()) + 2 * len(_columns()) <= 80
         await pilot.press("enter")
         await pilot.pause()
         assert isinstance(app.screen, Events)
@@ -95,10 +94,22 @@ async def test_the_application_lists_sessions_and_enters_one(tmp_path: Path) -> 
     feed.close()
 
 
-def _columns() -> tuple[tuple[str, int], ...]:
-    from agentv_stream.watch.app import COLUMNS
+@pytest.mark.parametrize("terminal", [64, 80, 120, 200])
+async def test_the_columns_take_what_the_terminal_has(tmp_path: Path, terminal: int) -> None:
+    pytest.importorskip("textual")
+    from agentv_stream.watch.app import WatchApp
 
-    return COLUMNS
+    write(tmp_path, "aaaa-1", 2)
+    app = WatchApp(feed_of(tmp_path))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.resize_terminal(terminal, 24)
+        await pilot.pause()
+        app.refresh_rows()
+        columns = list(app.table.columns.values())
+        assert [str(column.label) for column in columns][-1] == "age"
+        assert terminal - 8 <= sum(column.width + 2 for column in columns) <= terminal
+        assert app.table.row_count == 1
+    app.feed.close()
 
 
 async def test_the_footer_says_what_the_keys_do(tmp_path: Path) -> None:

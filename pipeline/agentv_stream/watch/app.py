@@ -8,6 +8,7 @@ from textual import work
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.events import Resize
 from textual.screen import Screen
 from textual.widgets import DataTable, Footer, RichLog, Static
 
@@ -16,7 +17,20 @@ from agentv_stream.watch.feed import Feed
 from agentv_stream.watch.model import Look, SessionView, age_text, count_text
 
 REFRESH_SECONDS = 0.5
+NARROW = 76  # columns of a terminal in which the table stands as COLUMNS says
 COLUMNS = (("", 1), ("agent", 8), ("project", 12), ("turn", 4), ("calls", 5), ("err", 3), ("last tool", 21), ("age", 4))
+MOST_PROJECT, LEAST_TOOL = 30, 8
+
+
+def widths(terminal: int) -> dict[str, int]:
+    """The columns' widths: what a wide terminal has more goes to the project and, most of it, to the last tool; what a
+    narrow one has less is taken from the last tool."""
+    made = dict(COLUMNS)
+    spare = terminal - NARROW
+    project = max(0, min(MOST_PROJECT - made["project"], spare // 3))
+    made["project"] += project
+    made["last tool"] = max(LEAST_TOOL, made["last tool"] + spare - project)
+    return made
 
 
 def sign(look: Look) -> Text:
@@ -28,17 +42,17 @@ def sign(look: Look) -> Text:
     return Text("✓", style="dim") if look.status == "complete" else Text("✗", style="red")
 
 
-def row(look: Look) -> list[Text]:
-    """The cells of a session."""
+def row(look: Look, room: dict[str, int]) -> list[Text]:
+    """The cells of a session, in columns of the widths `room`."""
     tool = f"{'▸' if look.open_calls else ' '}{look.last_tool}"
     return [
         sign(look),
         Text(visible(look.agent, 8)),
-        Text(visible(look.project, 12)),
+        Text(visible(look.project, room["project"])),
         Text(str(look.turn), justify="right"),
         Text(count_text(look.calls), justify="right"),
         Text(str(look.errors), justify="right", style="red" if look.errors else "dim"),
-        Text(visible(tool, 21)),
+        Text(visible(tool, room["last tool"])),
         Text(age_text(look.last_age) if look.last_age is not None else "", justify="right"),
     ]
 
@@ -116,11 +130,10 @@ class WatchApp(App[None]):
         self.table = Sessions(cursor_type="row", zebra_stripes=True)
         self._looks: list[Look] = []
         self._closing = False
+        self._room: dict[str, int] = {}
 
     def compose(self) -> ComposeResult:
         with Vertical():
-            for label, width in COLUMNS:
-                self.table.add_column(label, width=width)
             yield self.table
             yield Static(id="details", markup=False)
             yield Static(id="status", markup=False)
@@ -137,6 +150,16 @@ class WatchApp(App[None]):
             if not self.feed.round() and not self.feed.follower.backlog:
                 time.sleep(0.2)
 
+    def on_resize(self, event: Resize) -> None:
+        """Columns of other widths; the rows come with them."""
+        room = widths(event.size.width)
+        if room != self._room:
+            self._room = room
+            self.table.clear(columns=True)
+            for label, width in room.items():
+                self.table.add_column(label, width=width)
+            self.refresh_rows()
+
     def on_unmount(self) -> None:
         self._closing = True
 
@@ -147,7 +170,7 @@ class WatchApp(App[None]):
         self._looks = self.feed.looks(time.time_ns() // 1_000_000)
         table.clear()
         for look in self._looks:
-            table.add_row(*row(look), key=str(look.key))
+            table.add_row(*row(look, self._room), key=str(look.key))
         at = next((n for n, look in enumerate(self._looks) if selected is not None and look.key == selected), 0)
         if self._looks:
             table.move_cursor(row=at)
