@@ -206,7 +206,7 @@ class Crew:
     def _one_by_one(self, call: Callable[[T], R], tasks: list[T]) -> Iterator[tuple[T, R | None]]:
         if self._again is None:
             raise BrokenExecutor("the executor broke and cannot be made anew")
-        self.executor.shutdown(wait=False, cancel_futures=True)
+        end_pool(self.executor)  # whole: while threads of it run, the next one cannot be forked
         self.executor = self._again()
         for task in tasks:
             try:
@@ -215,7 +215,7 @@ class Crew:
                 self._ended([future])
                 yield task, future.result()
             except BrokenExecutor:
-                self.executor.shutdown(wait=False, cancel_futures=True)
+                end_pool(self.executor)
                 self.executor = self._again()
                 yield task, None
 
