@@ -31,6 +31,16 @@ def is_file(path: str | Path) -> bool:
     return os.path.isfile(path)  # noqa: PTH113
 
 
+def absolute(path: str | Path) -> Path:
+    """An absolute path; without `..` where that means the same place, which behind a link to a folder it may not."""
+    as_told = Path(path).absolute()
+    short = Path(os.path.abspath(as_told))  # noqa: PTH100 - links stay
+    try:
+        return short if short == as_told or not is_there(as_told) or short.samefile(as_told) else as_told
+    except OSError:
+        return as_told
+
+
 def check_readable(path: Path) -> None:
     """Raises: SourceError for what is missing, a directory, or not ours to read."""
     try:

@@ -9,8 +9,8 @@ from typing import Any, NoReturn
 
 import pytest
 
-from agentv_stream import summarize_groups
-from agentv_stream.bulk import dispatch
+from agentv_stream import import_sessions, summarize_groups
+from agentv_stream.bulk import dispatch, transcripts
 from agentv_stream.bulk import relay as relays
 from agentv_stream.bulk.relay import relay
 from agentv_stream.bulk.unit import Report, Task, Unit, Work
@@ -128,6 +128,24 @@ def test_a_process_that_is_killed_while_it_reports_is_not_waited_for(
 
     monkeypatch.setattr(relays._Runner, "run", run)  # pyright: ignore[reportPrivateUsage]
     assert _both(log, tmp_path, 3_000)[1] is None
+
+
+def test_what_killed_processes_left_goes_with_the_import(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(relays, "LEAST_BYTES", 10_000)
+    monkeypatch.setattr(transcripts, "WRITE_BYTES", 1)
+    monkeypatch.setattr(relays._Runner, "_take_over", lambda *_: die())  # pyright: ignore[reportPrivateUsage]
+
+    def watched(work: Work, task: Task, context: Any, processes: int) -> Report | None:
+        report = relay(work, task, context, processes, 4_000)
+        (tmp_path / "t" / f".{work.run}-1-1.tmp").touch()  # as of one that was killed
+        return report
+
+    monkeypatch.setattr(dispatch, "relay", watched)
+    (tmp_path / "t").mkdir()
+    assert import_sessions([log], transcripts=tmp_path / "t", workers=2).done == 1
+    assert not list((tmp_path / "t").glob(".*"))
 
 
 def test_a_process_that_ends_while_its_exit_code_is_asked_for_is_noticed() -> None:

@@ -75,7 +75,7 @@ def find_units(
         raise failed[0][1]
     if trouble is not None:
         trouble += [(told(place)[0], error) for place, error in failed]
-    ordered = sorted(_without_companions(_without_links(found)), key=lambda unit: unit.name)
+    ordered = sorted(_without_companions(_once(_without_links(found))), key=lambda unit: unit.name)
     return [_at(unit, i) for i, unit in enumerate(ordered)]
 
 
@@ -225,6 +225,31 @@ def _without_links(found: dict[str, Unit]) -> dict[str, Unit]:
                 continue
         kept[name] = unit
     return kept
+
+
+def _once(found: dict[str, Unit]) -> dict[str, Unit]:
+    """Leaves out further names of one file: hard links, links to folders above it, links that were named.
+
+    A name that was given stays before one that was met, a file before a link to it, then the first in order.
+    """
+    alike: dict[tuple[int, int], list[Unit]] = {}
+    for unit in found.values():
+        if unit.session is None and not object_store.is_url(unit.source):
+            alike.setdefault((unit.size, unit.mtime_ns), []).append(unit)
+    left_out: set[str] = set()
+    for units in alike.values():
+        seen: set[tuple[int, int]] = set()
+        if len(units) > 1:  # only then it costs a look at each
+            units.sort(key=lambda unit: (unit.met, os.path.islink(unit.place), unit.name))  # noqa: PTH114
+        for unit in units if len(units) > 1 else ():
+            try:
+                info = os.stat(unit.place)  # noqa: PTH116 - the faster way
+            except OSError:
+                continue  # reading it will tell
+            if (info.st_dev, info.st_ino) in seen:
+                left_out.add(unit.name)
+            seen.add((info.st_dev, info.st_ino))
+    return {name: unit for name, unit in found.items() if name not in left_out} if left_out else found
 
 
 def _without_companions(found: dict[str, Unit]) -> list[Unit]:

@@ -127,6 +127,7 @@ def import_sessions(
             results = state.results(whole[name] for name in sorted(whole))
             object_store.put_lines(places["jsonl"], results, work.run)
         state.finish(entries, work.run)
+        sweep_left(work.run, state.place, places)  # of workers that were killed
     outcome.seconds = time.monotonic() - begun_at
     return outcome
 

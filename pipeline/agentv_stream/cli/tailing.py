@@ -22,7 +22,7 @@ from agentv_stream.discovery.discover import (
 from agentv_stream.discovery.header import HeaderCache, read_header
 from agentv_stream.discovery.places import Root, find_roots, is_database
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, AgentvStreamError, SourceError, UsageError
-from agentv_stream.files import is_folder, is_there
+from agentv_stream.files import absolute, is_folder, is_there
 from agentv_stream.following.cursor_database import state_folder
 from agentv_stream.following.cursors import CursorStore
 from agentv_stream.following.folder_lock import HeldFolders
@@ -161,7 +161,8 @@ def _plan(options: TailOptions, settings: Settings) -> Plan:
     if folders:
         plan.roots = find_roots(folders, provider=options.provider)
     rest = [t for t in options.targets if t not in folders]
-    plan.paths = [str(Path(t).absolute()) for t in rest if is_there(t.partition(STORE_SIGN)[0])]
+    there = [t for t in rest if is_there(t.partition(STORE_SIGN)[0])]
+    plan.paths = list(dict.fromkeys(str(absolute(t)) for t in there))
     names = [t for t in rest if not is_there(t.partition(STORE_SIGN)[0])]
     if names or not options.targets:
         roots = find_roots(options.roots, provider=options.provider, configured=settings.roots)

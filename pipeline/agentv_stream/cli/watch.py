@@ -21,14 +21,12 @@ def watch(
     since: Annotated[str, typer.Option(metavar="AGE", help="Sessions that were updated so lately, like 1h.")] = "1h",
 ) -> None:
     """Watch sessions: agent, project, turn, last tool, tokens, cost, errors, what is stalled and why."""
-    from pathlib import Path
-
     from agentv_stream.cli.roots import told_roots
     from agentv_stream.cli.sessions import duration_seconds
     from agentv_stream.discovery.discover import updated_at
     from agentv_stream.discovery.places import is_database
     from agentv_stream.errors import AgentvStreamError
-    from agentv_stream.files import is_file
+    from agentv_stream.files import absolute, is_file
     from agentv_stream.following.follow_plan import Plan
     from agentv_stream.opencode_store import STORE_SIGN
 
@@ -42,7 +40,7 @@ def watch(
         oldest = time.time() - duration_seconds(since, "--since")
         names = list(targets or ())
         logs = [t for t in names if STORE_SIGN in t or (is_file(t) and not is_database(t))]
-        files = [str(Path(t).absolute()) for t in logs]
+        files = list(dict.fromkeys(str(absolute(t)) for t in logs))
         folders = [t for t in names if t not in logs]
         roots = [] if files and not folders else told_roots([*folders, *(root or ())], provider)
     except AgentvStreamError as error:

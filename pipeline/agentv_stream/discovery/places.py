@@ -15,6 +15,7 @@ from typing import NamedTuple
 from agentv_stages.provider import LogRoot, Provider
 from agentv_stages.providers import all_providers, get_provider
 from agentv_stream.errors import UsageError
+from agentv_stream.files import absolute
 from agentv_stream.named_provider import named_provider
 
 ANY_LOG = ("**/*.jsonl", "**/*.json", "**/*.ndjson")
@@ -110,7 +111,7 @@ def _parts(text: str) -> tuple[str | None, str]:
 def _named(text: str, provider: str | None) -> list[Root]:
     """What `PATH` or `PROVIDER=PATH` means: a folder's logs, and the stores that lie in it; or one store."""
     name, path = _parts(text)
-    at = expanded(path).absolute()
+    at = absolute(expanded(path))
     place = str(at)
     if is_database(place):
         return [Root(str(at.parent), get_provider("opencode"), (at.name,), database=True)]

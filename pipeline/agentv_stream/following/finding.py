@@ -77,7 +77,7 @@ class Finding:
 
     def _new(self, one: Found) -> int:
         """A file that nobody has seen yet; gives its session, 0 for none."""
-        if self._rotation.known_elsewhere(one):
+        if self._rotation.renamed(one) or self._rotation.known_elsewhere(one):
             return 0
         if self._began or self._taken:
             for session in self._near(one.path):
@@ -156,10 +156,23 @@ class Finding:
         if self._store is not None and other.saved:
             self._store.forget([number])
 
+    def _link(self, entry: Entry, listed: Found) -> None:
+        """Another name of a log: where it is another file's by now, the next scan finds it anew."""
+        if entry.signature is None or entry.signature[:2] == listed.signature[:2]:
+            return
+        session = self._register.wake(entry.number)
+        if session is not None:
+            session.inputs = [one for one in session.inputs if one.path != listed.path]
+            session.dirty = True
+        del self._entries[listed.path]
+        self._due.add(entry.number)
+
     def changed(self, path: str, listed: Found | None = None) -> int:
         """The session of a file that is not as it was; 0 for none. What was just listed is not looked at again."""
         entry = self._entries.get(path)
         if entry is None or entry.kind == "copy" or (listed is not None and listed.signature == entry.signature):
+            if entry is not None and entry.link and listed is not None:
+                self._link(entry, listed)
             return 0
         try:
             signature = self.listing.signature(path)

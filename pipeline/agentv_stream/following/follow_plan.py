@@ -56,14 +56,15 @@ class Plan:
 class Entry:
     """What is remembered of a file: its signature when it was last looked at, and its session.
 
-    `kind`: `input`; `copy` of another file; `ignored`, because it is not wanted or no dialect fits; `refused`, because
-    so much of it was seen that none will; `end`, to be told from its end on.
+    `kind`: `input`; `copy` of another file, with `link` another name of it; `ignored`, because it is not wanted or no
+    dialect fits; `refused`, because so much of it was seen that none will; `end`, to be told from its end on.
     """
 
     signature: Signature | None
     number: int
     kind: Literal["input", "copy", "ignored", "refused", "end"] = "input"
     gone: bool = False
+    link: bool = False
 
 
 @dataclass

@@ -187,14 +187,17 @@ class Register:
 
     def remember(self, row: SessionRow, again: bool = False) -> None:
         """The files of a session as it was committed; with `again` they are looked at whatever they look like."""
+        files = {one.signature[:2] for one in row.inputs if one.state != "copy" and one.signature is not None}
         for one in row.inputs:
             if one.state == "done":
                 continue
             kind: Literal["input", "copy", "ignored"] = "input"
             if one.state in ("copy", "other"):
                 kind = "copy" if one.state == "copy" else "ignored"
-            signature = None if again else one.signature
+            signature = None if again and kind != "copy" else one.signature
             self.entries[one.path] = Entry(signature, row.id, kind, gone=one.state == "gone")
+            if kind == "copy" and one.signature is not None:
+                self.entries[one.path].link = one.signature[:2] in files
 
     def drop(self, session: Followed) -> None:
         """Out of memory with it."""

@@ -152,7 +152,8 @@ class Rotation:
         if same is None:
             return None
         for path in self._paths_of(*same, Path(one.path).parent):
-            if path == one.path or path in self._entries:
+            entry = self._entries.get(path)
+            if path == one.path or (entry is not None and entry.kind != "copy"):
                 continue
             if holds(self._files, path, mark) if mark.offset else one.file.begins(path):  # an inode is used again
                 return path
@@ -195,9 +196,10 @@ class Rotation:
         if session.main == old:
             session.main = path
         if entry is not None:
-            entry.gone, entry.kind, entry.signature = False, "input", None
+            entry.gone, entry.kind, entry.signature, entry.link = False, "input", None, False
             self._entries[path] = entry
         one.gone = False
+        session.inputs = [i for i in session.inputs if i is one or i.path != path]  # it was known as another name
         session.dirty = True
         self._names.setdefault(_name(path), []).append(path)
         self.moved.add(session.number)
@@ -302,8 +304,9 @@ class Rotation:
             stat = Path(path).stat()
         except OSError:
             stat = None
-        if stat is not None and signature_of(stat)[:2] == found.signature[:2]:
-            return False  # a hard link: both names are one file
+        linked = stat is not None and signature_of(stat)[:2] == found.signature[:2]  # both names are one file
+        if linked and one.file.same_file() not in (None, found.signature[:2]):
+            return False
         if stat is None or signature_of(stat)[:2] != (one.file.same_file() or signature_of(stat)[:2]):
             try:
                 self._gone(session, one) if stat is None else self.handle(session, one, one.file.look())
@@ -317,11 +320,11 @@ class Rotation:
             with suppress(OSError):
                 self._rename(session, one, found.path, "rotated")
             return True
-        self._say("a copy of a log that is followed", path=found.path, of=path)
+        self._say(f"{'another name' if linked else 'a copy'} of a log that is followed", path=found.path, of=path)
         copy = Input(GrowingFile(found.path, self._files), one.context, "copy")
         copy.file.signature = found.signature
         session.inputs.append(copy)
         session.dirty = True
         assert entry is not None
-        self._entries[found.path] = replace(entry, signature=found.signature, kind="copy", gone=False)
+        self._entries[found.path] = replace(entry, signature=found.signature, kind="copy", gone=False, link=linked)
         return True
