@@ -183,13 +183,11 @@ class StreamDecoder:
     def _result(self, record: Record, source: Source, batch: Batch) -> None:
         state, data = self.state, wire.decode_result(record.data)
         self._next()
-        if data.request_id and data.request_id in state.results:
-            batch.ignore("result/repeated")
-            return
-        if data.request_id:
+        again = data.request_id in state.results  # an end all the same, maybe of a repeated log
+        if data.request_id and not again:
             state.results.append(data.request_id)
             del state.results[:-MOST_CLOSED]
-        used = data.usage
+        used = None if again else data.usage
         if used is not None and used.inputTokens is not None:
             read, write = used.cacheReadTokens, used.cacheWriteTokens
             batch.events.append(
@@ -213,7 +211,7 @@ class StreamDecoder:
         if record.row == 0 and data.result not in wire.NOTHING:  # `--output-format json`: the answer stands here alone
             key = data.request_id or f"result-{source.row}"
             batch.events.append(AssistantText(source, "-result", key, text_json(data.result), False, bad))
-        took = whole_ms(data.duration_ms)
+        took = None if again else whole_ms(data.duration_ms)
         cost = used.totalCost if used is not None else None
         batch.events.append(SessionEnd(source, "", status, reason, cost, took, None, Raw(record.data)))
 
