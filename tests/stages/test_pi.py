@@ -371,6 +371,27 @@ def test_a_copied_entry_of_a_fork_keeps_its_usage_key() -> None:
     assert first[0].key == second[0].key
 
 
+def test_what_a_fork_copies_from_its_parent_is_not_told_again() -> None:
+    """Copied entries keep their times; the header bears the time of the fork."""
+    header = {**HEADER, "id": "fork", "timestamp": "2026-03-01T10:00:02.000Z", "parentSession": "/s-1.jsonl"}
+    copied = [
+        entry("model_change", "a", None, provider="p", modelId="m-1"),
+        entry("message", "b", "a", message={"role": "user", "content": "first"}),
+        entry("message", "c", "b", message=answer([call("c1")])),
+    ]
+    own = {
+        **entry("message", "d", "c", message=answer([text("mine")], "stop")),
+        "timestamp": "2026-03-01T10:00:03.000Z",
+    }
+    batch = decoded(SESSION, lines(header, *copied, own))
+    assert (texts(batch.events), calls(batch.events), len(usages(batch.events))) == (["mine"], [], 1)
+    assert [e.model for e in batch.events if isinstance(e, SessionInfo) and e.model] == ["m-1"]
+    assert not any(e.name == "branch" for e in batch.events if isinstance(e, Notification))
+    assert batch.ignored == {"copied from the parent session": 2}
+    check_laws(SESSION, lines(header, *copied, own))
+    assert len(usages(events_of(SESSION, lines({**header, "parentSession": None}, *copied, own)))) == 2
+
+
 def test_a_broken_answer_without_tokens_gives_no_usage() -> None:
     zero = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "cost": {"total": 0}}
     given = lines(HEADER, entry("message", "a", None, message=answer([], "error", usage=zero, errorMessage="400")))

@@ -49,6 +49,7 @@ LOSSES = (
     "retries of 5xx answers that succeeded are not logged by all versions",
     "an answer that was broken off is not in the log (in newer versions where the process was killed)",
     "in older versions (2.1.197) costs, and the tokens of compactions and of side models",
+    "where the copy of its parent's log ends with which a fork begins: both count it",
 )
 QUIET_TYPES = frozenset(
     ("file-history-snapshot", "file-history-delta", "last-prompt", "tag", "agent-name", "agent-color", "agent-setting",

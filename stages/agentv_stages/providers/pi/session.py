@@ -1,12 +1,14 @@
 """Pi's session files to events: versions 1 (a list) to 3 (a tree), and the sub-agents extension's transcripts.
 
 Entries come in file order, abandoned branches included: their calls were made and their tokens billed. Where an entry
-does not follow the one before it, a `branch` notification says which entry it continues.
+does not follow the one before it, a `branch` notification says which entry it continues. A fork begins with a copy of
+its parent's entries, older than its header: what they count was told in the parent's file.
 End rule: there is no end record; each final answer (`stop`, `length`, `error`, `aborted`) says how its run ended.
 Source: pi sessions v1 (2025-11) to v3 (0.73.1, 1.5.2).
 """
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import Notification, SessionEnd, SessionInfo, Source, UserText
@@ -42,11 +44,12 @@ ENTRIES = IGNORED | {
 
 
 class State(Struct):
-    """`leaf` is the id of the entry before."""
+    """`leaf` is the id of the entry before, `forked_ms` the time of a fork's header until its first own entry."""
 
     session_id: str | None = None
     model: str | None = None
     leaf: str | None = None
+    forked_ms: int | None = None
     scripts: dict[str, Script] = field(default_factory=dict[str, Script])
 
 
@@ -69,6 +72,8 @@ class SessionDecoder:
                 batch.strangers.append(record)
             self._header(source, batch, entry)
             return
+        if self.state.forked_ms is not None and self._copied(entry, source, batch):
+            return
         if entry.id:
             self._follow(source, batch, entry)
         if kind == "message" and message is not None:
@@ -84,9 +89,25 @@ class SessionDecoder:
     def _header(self, source: Source, batch: Batch, entry: Entry) -> None:
         self.state.session_id = entry.id
         self.state.model = entry.model_id
+        self.state.forked_ms = source.time_ms if entry.parent_session else None
         batch.events.append(
             SessionInfo(source, "", entry.id, entry.model_id, None, entry.cwd, None, entry.parent_session)
         )
+
+    def _copied(self, entry: Entry, source: Source, batch: Batch) -> bool:
+        """Whether an entry is the parent's; of these only the model is told, at the time of the fork."""
+        state = self.state
+        assert state.forked_ms is not None
+        if source.time_ms is None or source.time_ms >= state.forked_ms:
+            state.forked_ms = None
+            return False
+        state.leaf = entry.id or state.leaf
+        if entry.type == "model_change":
+            state.model = entry.model_id
+            batch.events.append(SessionInfo(replace(source, time_ms=state.forked_ms), "", None, entry.model_id))
+        else:
+            batch.ignore("copied from the parent session")
+        return True
 
     def _follow(self, source: Source, batch: Batch, entry: Entry) -> None:
         """Notes a jump in the tree."""
