@@ -584,3 +584,9 @@ def test_a_result_that_comes_before_its_call_waits_for_it() -> None:
 def test_a_result_whose_call_never_comes_is_told_at_the_end_of_the_prompt() -> None:
     [given] = results(events_of(agent("qwen"), change(content=shown("a")), end()))
     assert (given.output, given.outcome) == ("a", "ok")
+
+
+def test_a_call_without_an_id_is_a_call() -> None:
+    asked = call(status="in_progress", rawInput={"command": "ls"}, title="ls", kind="execute")
+    del asked["params"]["update"]["toolCallId"]
+    assert [c.input for c in calls(events_of(agent("qwen"), asked, end()))] == [{"command": "ls"}]

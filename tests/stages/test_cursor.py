@@ -326,3 +326,14 @@ def test_a_transcript_ends_with_an_answer_that_asks_for_nothing() -> None:
     assert ends(("user", "Go."), ("assistant", "Done.")) == ["complete"]
     assert ends(("user", "Go."), ("assistant", [said_, asked])) == []
     assert ends(("user", "Go.")) == []
+
+
+def test_a_member_of_a_block_that_does_not_fit_costs_itself_alone() -> None:
+    blocks: list[Any] = [
+        {"type": "text", "text": "I look."},
+        {"type": "tool_use", "id": 7, "name": "Read", "input": {}},
+    ]
+    given = lines({"role": "assistant", "message": {"content": blocks}})
+    batch = Decode(TRANSCRIPT).push(Batch("log", records=given))[0]
+    assert [f.reason for f in batch.faults] == ["schema"]
+    assert [type(e).__name__ for e in batch.events] == ["AssistantText", "ToolCall"]

@@ -428,3 +428,10 @@ def test_a_pretty_printed_export_is_one_record() -> None:
     events = events_of(EXPORT, document(value))
     assert texts(events) == ["Starting.", "Done."]
     assert b"\n" not in b"".join(bytes(c.input_json) for c in calls(events))
+
+
+def test_a_tool_without_a_state_was_asked_for() -> None:
+    part = {"type": "tool", "id": "prt_1", "callID": "c", "tool": "bash", "state": None}
+    events = events_of(STREAM, lines(line("tool_use", part), finish("stop")))
+    assert [(c.call_id, c.name) for c in calls(events)] == [("c", "bash")]
+    assert not results(events)

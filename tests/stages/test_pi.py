@@ -646,3 +646,12 @@ def test_retries_of_summaries_are_told() -> None:
     batch = decoded(STREAM, lines(HEADER, retry, *rest))
     assert [e.message for e in batch.events if isinstance(e, Notification)] == ["attempt 1 of 3: 529"]
     assert not batch.unknown
+
+
+def test_a_member_of_a_block_that_does_not_fit_costs_itself_alone() -> None:
+    asked: dict[str, Any] = {**call("c"), "id": 7}
+    given = lines(HEADER, entry("message", "a", None, message=answer([text("I look."), asked])))
+    batch = Decode(SESSION).push(Batch("log", records=given))[0]
+    assert [f.reason for f in batch.faults] == ["schema"]
+    assert [e.text for e in batch.events if isinstance(e, AssistantText)] == ["I look."]
+    assert [c.name for c in calls(batch.events)] == ["bash"]

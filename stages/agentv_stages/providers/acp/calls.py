@@ -19,13 +19,14 @@ INVALID = frozenset(("invalid", "Invalid Tool"))
 
 def upsert(at: Connection, kind: str, update: wire.Update | wire.CallUpdate, source: Source, batch: Batch) -> None:
     """A `tool_call`, a `tool_call_update` (`kind`) or the call of a permission request, known or not."""
-    state, call_id = at.state, update.toolCallId
+    state = at.state
+    call_id = update.toolCallId or (f"row-{source.row}" if kind == "tool_call" else "")
     call = state.calls.get(call_id)
     if call is None:
         if not call_id or call_id in state.closed:
             batch.ignore(f"{kind}/late")
             return
-        call = _begin(at, update, source, batch)
+        call = _begin(at, call_id, update, source, batch)
         if kind == "tool_call_update" and update.status == "completed" and _bare(update):  # a failed one may be all
             call.early, call.end = "completed", source
             _merge(call, update)
@@ -107,7 +108,7 @@ def cancel(at: Connection, source: Source, batch: Batch) -> None:
         _close(at, call_id)
 
 
-def _begin(at: Connection, update: wire.Update | wire.CallUpdate, source: Source, batch: Batch) -> Call:
+def _begin(at: Connection, call_id: str, update: wire.Update | wire.CallUpdate, source: Source, batch: Batch) -> Call:
     state = at.state
     stream, parent = stream_of(at, update.meta) if update.meta is not None else (at.stream, None)
     if state.held:
@@ -115,13 +116,13 @@ def _begin(at: Connection, update: wire.Update | wire.CallUpdate, source: Source
     if source.stream != stream:
         source = structs.replace(source, stream=stream)
     announced = update.status == "pending" and bytes(update.rawInput) == b"{}"
-    answer = _answer(at, stream, update.toolCallId, source, announced)
+    answer = _answer(at, stream, call_id, source, announced)
     answer.open += 1
     state.called = True
     if len(state.calls) >= MOST_OPEN:
         _close(at, next(iter(state.calls)))
     call = Call(source, answer.id, parent=parent, first_title=update.title or "")
-    state.calls[update.toolCallId] = call
+    state.calls[call_id] = call
     return call
 
 

@@ -4,7 +4,7 @@ A line holds a role and content blocks; results, times, models and tokens are mo
 nothing is the last of its turn.
 """
 
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, ValidationError
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import AssistantText, Outcome, Reasoning, SessionEnd, Source, ToolCall, ToolResult, UserText
@@ -32,6 +32,7 @@ class TranscriptDecoder:
             self.file, record.row, record.offset, len(record.data), stream=self.stream, base_id=entry.id or ""
         )
         content = message.content
+        blocks = _blocks(content) if role in ("user", "assistant", "tool") else []
         if entry.message is None:
             batch.strangers.append(record)
         if role not in ("user", "assistant", "system", "tool"):
@@ -41,9 +42,8 @@ class TranscriptDecoder:
         elif bytes(content)[:1] != b"[":
             self._text(role, content, source, entry, message, batch)
         elif role == "assistant":
-            self._blocks(wire.decode_blocks(content), source, entry, message, record, batch)
+            self._blocks(blocks, source, entry, message, record, batch)
         else:
-            blocks = wire.decode_blocks(content)
             for i, block in enumerate(blocks):
                 if block.type == "tool_result":
                     self._result(block, f"-{i}", source, batch)
@@ -102,3 +102,13 @@ class TranscriptDecoder:
         output = block.content if block.content not in wire.NOTHING else None
         outcome: Outcome | None = None if block.is_error is None else "error" if block.is_error else "ok"
         batch.events.append(ToolResult(source, part, block.tool_use_id or "", output, outcome))
+
+
+def _blocks(content: Raw) -> list[wire.Block]:
+    """Raises: msgspec.ValidationError with the place in the record of what does not fit."""
+    if bytes(content)[:1] != b"[":
+        return []
+    try:
+        return wire.decode_blocks(content)
+    except ValidationError as error:
+        raise ValidationError(str(error).replace("`$", "`$.message.content", 1)) from None

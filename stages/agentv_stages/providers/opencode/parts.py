@@ -80,11 +80,14 @@ def tool(
 ) -> None:
     """Appends a call, and its result where it has ended."""
     state = part.state
-    if state is None or state.status == "pending":
-        batch.ignore("tool/pending")
-        return
     call_id = part.callID or f"{message_id}{at}"
     name = part.tool or "unknown"
+    if state is None:  # of another shape than is known here: that it was asked for is all that can be told
+        batch.events.append(ToolCall(source, at, message_id, call_id, name, EMPTY_OBJECT, parent_call, model))
+        return
+    if state.status == "pending":
+        batch.ignore("tool/pending")
+        return
     arguments = state.input if given(state.input) else EMPTY_OBJECT
     invalid = name == "invalid"
     if invalid:

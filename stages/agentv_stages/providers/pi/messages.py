@@ -5,7 +5,7 @@ A message of any role in; user texts, answers with their calls, results and usag
 
 import re
 
-from msgspec import Raw
+from msgspec import Raw, ValidationError
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import (
@@ -128,7 +128,10 @@ def blocks_of(message: PiMessage) -> list[Block]:
         return []
     if first_byte(content) == _STRING:
         return [Block("text", content)]
-    return decode_blocks(content)
+    try:
+        return decode_blocks(content)
+    except ValidationError as error:  # the path that it names begins in the content; `Decode` prunes by it
+        raise ValidationError(str(error).replace("`$", "`$.message.content", 1)) from None
 
 
 def assistant(
