@@ -135,7 +135,11 @@ def test_what_killed_processes_left_goes_with_the_import(
 ) -> None:
     monkeypatch.setattr(relays, "LEAST_BYTES", 10_000)
     monkeypatch.setattr(transcripts, "WRITE_BYTES", 1)
-    monkeypatch.setattr(relays._Runner, "_take_over", lambda *_: die())  # pyright: ignore[reportPrivateUsage]
+
+    def killed(*_: object) -> None:
+        die()
+
+    monkeypatch.setattr(relays._Runner, "_take_over", killed)  # pyright: ignore[reportPrivateUsage]
 
     def watched(work: Work, task: Task, context: Any, processes: int) -> Report | None:
         report = relay(work, task, context, processes, 4_000)
