@@ -309,6 +309,24 @@ def test_plain_text_is_four_and_names_the_command_that_works(tmp_path: Path) -> 
     assert "--output-format stream-json --verbose" in ran.err
 
 
+@pytest.mark.parametrize(
+    ("source", "code", "told"),
+    [
+        ("5d0c1f3a", 4, "session ids are for `show`"),
+        ("s3://bucket/x.jsonl", 2, "`agentv-stream import s3://bucket/x.jsonl`"),
+    ],
+)
+def test_what_other_commands_take_is_told(tmp_path: Path, source: str, code: int, told: str) -> None:
+    ran = consume(tmp_path, source)
+    assert ran.code == code
+    assert told in one_line(ran.err)
+
+
+def test_help_is_a_word_too(tmp_path: Path) -> None:
+    assert run(tmp_path, "help", "consume").out == run(tmp_path, "consume", "--help").out
+    assert b"Commands:" in run(tmp_path, "help").out
+
+
 def test_of_several_sources_the_commands_that_take_them_are_named(tmp_path: Path) -> None:
     ran = consume(tmp_path, "a.jsonl", "b.jsonl")
     assert ran.code == 2

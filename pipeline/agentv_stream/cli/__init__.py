@@ -121,6 +121,8 @@ def main() -> None:
 
         say(f"the current folder cannot be used: {error.strerror}")
         sys.exit(EXIT_IO)
+    if sys.argv[1:2] == ["help"]:
+        sys.argv[1:] = [*sys.argv[2:], "--help"]
     first = sys.argv[1] if len(sys.argv) > 1 else ""
     if first not in COMMANDS:
         tell_what_is_missing(first)

@@ -1,6 +1,7 @@
 """What `consume` does: builds the session, runs it, tells how it ended, gives the exit code."""
 
 import gc
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -22,6 +23,7 @@ from agentv_stream.errors import (
     EmptyInput,
     NotALog,
     SinkError,
+    SourceError,
     UsageError,
 )
 from agentv_stream.live_line import LiveLine, can_redraw
@@ -41,7 +43,7 @@ HINT = (
     '  codex exec --json "…" | agentv-stream consume\n'
     '  gemini -p "…" -o stream-json | agentv-stream consume'
 )
-
+SESSION_ID = re.compile(r"(ses_)?[0-9a-fA-F-]{6,36}|ses_\w+")
 WHICH = "; `agentv-stream providers` lists the logs that are read"
 
 STATS_SECONDS = 2.0  # how often the statistics file is renewed while the stream runs
@@ -131,7 +133,11 @@ def open_source(name: str, session_id: str | None = None) -> ByteSource:
         return standard_input()
     if not name:
         raise UsageError(f"no input: the name of the file is empty\n{HINT}")
+    if "://" in name:
+        raise UsageError(f"consume reads files and pipes, no URLs; `agentv-stream import {name}` does")
     path = Path(name)
+    if SESSION_ID.fullmatch(name) and not path.exists():
+        raise SourceError(f"no such file: {name}; session ids are for `show`, `stats`, `import` and `tail`")
     if path.suffix in (".db", ".sqlite", ".sqlite3") or session_id is not None:
         from agentv_stream.opencode_source import StoreSource
 
