@@ -204,6 +204,7 @@ def test_a_prefix_names_a_session_if_it_is_the_only_one(tmp_path: Path) -> None:
         write(tmp_path / f"{name}.jsonl", claude_records(name, 1))
     sessions = find_sessions(find_roots([str(tmp_path)]))
     assert pick(sessions, "abc").id == "abc-1"
+    assert pick(sessions, "abc…").id == "abc-1"
     with pytest.raises(UsageError, match="2 sessions"):
         pick(sessions, "ab")
     with pytest.raises(SourceError, match="no session"):

@@ -228,10 +228,11 @@ def in_project(session: Session, project: str) -> bool:
 
 
 def pick(sessions: Sequence[Session], name: str) -> Session:
-    """The session whose id (or file name) begins with `name`.
+    """The session whose id (or file name) begins with `name`; the `…` of an id in the list may be copied with it.
 
     Raises: SourceError when none does, UsageError when several do: a longer name is wanted.
     """
+    name = name.removesuffix("…")
     exact = [s for s in sessions if s.id == name]
     found = exact[:1] or [s for s in sessions if s.id.startswith(name) or Path(s.path).name.startswith(name)]
     if not found:
