@@ -5,6 +5,7 @@ in the tables here.
 """
 
 from collections.abc import Iterable, Mapping
+from textwrap import wrap
 
 from msgspec import Struct
 
@@ -133,8 +134,8 @@ def _place(root: LogRoot) -> str:
     return f"{root.default}/{root.patterns[0]}"  # of several patterns the first, for it is the newest layout
 
 
-def text_table(rows: Iterable[DialectRow]) -> str:
-    """The rows for a terminal."""
+def text_table(rows: Iterable[DialectRow], width: int | None = None) -> str:
+    """The rows for people; longer lines than `width` are broken between words."""
     out: list[str] = []
     provider = None
     for row in rows:
@@ -145,7 +146,11 @@ def text_table(rows: Iterable[DialectRow]) -> str:
         out.append(f"  {row.dialect}  ({'live' if row.live else 'on disk'})")
         out += [f"    {label}: {said}" for label, said in facts_of(row)]
         out += [f"    loses: {loss}" for loss in row.losses]
-    return "\n".join(out[1:]) + "\n"
+    lines = out[1:]
+    if width is not None:
+        room = max(width, 40)
+        lines = [piece for line in lines for piece in wrap(line, room, subsequent_indent=" " * 6) or [""]]
+    return "\n".join(lines) + "\n"
 
 
 def facts_of(row: DialectRow) -> list[tuple[str, str]]:

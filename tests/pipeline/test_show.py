@@ -20,13 +20,21 @@ def shown(path: Path | str, width: int = 100, full: bool = False, roots: tuple[s
 
 
 def test_head_turns_and_foot_tell_what_the_statistics_tell() -> None:
-    lines = shown(EXAMPLES / "claude.jsonl")
+    lines = shown(EXAMPLES / "claude.jsonl", 160)
     assert lines[0].startswith("session 5d0c1f3a-6f0e-4b7b-9a53-2f6f1b8f8a10  claude  claude-sonnet-4-5-20250929")
     assert "status complete" in lines[1]
     assert [f"turn {n}" in "\n".join(lines) for n in (1, 8, 9)] == [True, True, False]
     assert lines[-2].startswith("turns 8, calls 11 (")
     assert "tokens in 200,080 out 1,312, cost $0.0930" in lines[-1]
     assert "first edit turn 5" in lines[-1]
+
+
+def test_figures_are_whole_in_a_narrow_terminal() -> None:
+    lines = shown(EXAMPLES / "claude.jsonl", 50)
+    assert max(map(len, lines)) <= 50
+    foot = " ".join(" ".join(lines[len(lines) - 1 - lines[::-1].index("") :]).split())
+    assert foot.endswith("mcp__docs__lookup 1) tokens in 200,080 out 1,312, cost $0.0930, 21.5 s, first edit turn 5")
+    assert not [line for line in lines if "context" in line and "…" in line]
 
 
 def test_a_call_that_failed_shows_its_output_a_good_one_does_not() -> None:

@@ -1,5 +1,6 @@
 """`agentv-stream providers`: each dialect that is read, how to make it, versions seen, its end, its losses."""
 
+import shutil
 import sys
 from typing import Annotated
 
@@ -29,4 +30,4 @@ def providers(
     if as_json:
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode() + "\n")
     else:
-        sys.stdout.write(text_table(rows))
+        sys.stdout.write(text_table(rows, shutil.get_terminal_size().columns if sys.stdout.isatty() else None))

@@ -61,8 +61,8 @@ def _log(name: str, roots: Sequence[Root]) -> tuple[str, Iterable[bytes]]:
 def _head(result: Result, path: str, width: int) -> Iterator[str]:
     session = result.session
     facts = (session.provider, session.model, session.version, session.cwd)
-    yield visible(f"session {session.id or '?'}  {'  '.join(f for f in facts if f)}", width)
-    yield visible(f"started {session.started_at or '?'}  status {result.status}  log {path}", width)
+    yield from _whole(f"session {session.id or '?'}  {'  '.join(f for f in facts if f)}", width)
+    yield from _whole(f"started {session.started_at or '?'}  status {result.status}  log {path}", width)
     yield ""
 
 
@@ -76,7 +76,7 @@ def _message(message: Message, width: int, full: bool, window: int | None) -> It
     if usage is not None and usage.input is not None:
         share = f" = {(200 * usage.input + window) // (2 * window)} % of {window:,}" if window else ""
         context = f"  context {usage.input:,}{share}"
-    yield visible(f"{when} {who}{where}{notes}{context}", width)
+    yield from _whole(f"{when} {who}{where}{notes}{context}", width, 9)
     for text in (text_of(block) for block in message.content if bytes(block)[:1] in (b'"', b"[")):
         yield from _text(text, width, full)
     for paired in message.calls:
@@ -96,6 +96,14 @@ def _text(text: str, width: int, full: bool, indent: str = "    ") -> Iterator[s
             yield indent + "…"
     if len(shown) < len(lines):
         yield f"{indent}… {len(lines) - len(shown)} lines more"
+
+
+def _whole(text: str, width: int, indent: int = 2) -> Iterator[str]:
+    """A line that is never cut: what does not fit stands below, a little to the right."""
+    first, *rest = wrapped(visible(text), width)
+    yield first.rstrip()
+    for piece in wrapped("".join(rest), max(width - indent, 20)) if rest else ():
+        yield " " * indent + piece.rstrip()
 
 
 def wrapped(text: str, width: int) -> list[str]:
@@ -121,7 +129,8 @@ def _call(paired: PairedCall, width: int, full: bool) -> Iterator[str]:
     took = f" {result.duration_ms / 1000:.1f}s" if result is not None and result.duration_ms is not None else ""
     code = f" exit {result.exit_code}" if result is not None and result.exit_code else ""
     told = "" if outcome == "ok" else f" {outcome}"
-    yield visible(f"  {SIGNS[outcome]} {call.tool or call.name}{told}{code}{took}  {target_of(call)}", width)
+    line = f"  {SIGNS[outcome]} {call.tool or call.name}{told}{code}{took}  {target_of(call)}"
+    yield from _whole(line, width, 6) if full else [visible(line, width)]
     if result is not None and (full or outcome in ("error", "denied")):
         yield from _text(_output(result), width, full, "      ")
 
@@ -136,10 +145,10 @@ def _foot(result: Result, width: int) -> Iterator[str]:
     summary, tokens = result.tool_use_summary, result.tokens
     yield ""
     tools = ", ".join(f"{name} {count}" for name, count in sorted(summary["by_tool"].items(), key=lambda i: -i[1])[:8])
-    yield visible(f"turns {summary['turns']}, calls {summary['total_tool_calls']} ({tools})", width)
+    yield from _whole(f"turns {summary['turns']}, calls {summary['total_tool_calls']} ({tools})", width)
     cost = f", cost ${result.cost_usd:.4f}" if result.cost_usd is not None else ""
     given, made = (f"{tokens[k]:,}" if tokens.get(k) is not None else "?" for k in ("input", "output"))
     took = f", {result.duration_ms / 1000:.1f} s" if result.duration_ms is not None else ""
     first = summary["first_edit_turn"]
     edit = f", first edit turn {first}" if first is not None else ""
-    yield visible(f"tokens in {given} out {made}{cost}{took}{edit}", width)
+    yield from _whole(f"tokens in {given} out {made}{cost}{took}{edit}", width)
