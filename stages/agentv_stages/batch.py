@@ -9,6 +9,8 @@ from agentv_stages.event import AnyEvent
 from agentv_stages.fault import Fault, Reason
 from agentv_stages.message import Message
 
+_MOST_STRANGERS = 64  # more than the decoder looks at
+
 
 class Chunk(Struct, frozen=True, gc=False):
     """Bytes as one read gave them, with the time of their arrival (UTC ms; None where nobody looked at a clock).
@@ -64,7 +66,8 @@ class Batch(Struct):
         if not name or name[-1] in "/:":
             name += "(no type)"
         self.unknown[name] = self.unknown.get(name, 0) + 1
-        self.strangers.append(record)
+        if len(self.strangers) < _MOST_STRANGERS:
+            self.strangers.append(record)
 
     def fault(self, reason: Reason, record: Record, detail: str) -> None:
         """Adds a fault about a whole record."""

@@ -4,10 +4,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from agentv_stages.batch import Batch, Chunk
 from agentv_stages.fault import Fault, Part, Reason
 from agentv_stages.lines import LineReader
 from agentv_stream.dead_letter_sink import DeadLetterSink
+from agentv_stream.errors import SinkError
+from agentv_stream.output_file import OutputFile
 
 
 def fault(offset: int, data: bytes, part: Part = "whole", reason: Reason = "not-json") -> Fault:
@@ -61,3 +65,27 @@ async def test_a_giant_of_the_line_reader_is_on_disk_byte_for_byte(tmp_path: Pat
 async def test_a_giant_that_breaks_off_leaves_what_came_of_it(tmp_path: Path) -> None:
     assert await letters(tmp_path, [fault(0, b"first")], [fault(5, b"half", "begin")]) != []
     assert (tmp_path / "name.dead" / "5.bin").read_bytes() == b"half"
+
+
+async def test_the_lines_of_a_batch_are_written_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    writes: list[int] = []
+    write = OutputFile.write
+
+    async def counted(file: OutputFile, data: bytes) -> None:
+        writes.append(data.count(b"\n"))
+        await write(file, data)
+
+    monkeypatch.setattr(OutputFile, "write", counted)
+    found = await letters(tmp_path, [fault(n * 10, b"noise") for n in range(1_000)], [fault(20_000, b"x" * 60_000)] * 9)
+    assert [line["offset"] for line in found[:1_000]] == [n * 10 for n in range(1_000)]
+    assert writes == [1_000, 5, 4]  # a call for each line took nine tenths of the time
+
+
+async def test_what_stands_before_a_file_that_cannot_be_written_is_written(tmp_path: Path) -> None:
+    (tmp_path / "name.dead").write_bytes(b"in the way")
+    sink = DeadLetterSink(lambda: tmp_path / "name.dead-letters.jsonl")
+    with pytest.raises(SinkError):
+        await sink.write(Batch("log", faults=[fault(0, b"words"), fault(7, b"\xff")]))
+    await sink.close(False)
+    (line,) = (tmp_path / "name.dead-letters.jsonl").read_bytes().splitlines()
+    assert json.loads(line)["text"] == "words"
