@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from agentv_stream.following.cursor_database import CursorDatabase, CursorError
+from agentv_stream.following.follow import Follower
 from support.following import Desk, catch_up
 from support.growing_logs import claude_records
 
@@ -79,20 +80,81 @@ def test_what_was_made_of_an_agents_stream_is_not_written_over(tmp_path: Path) -
     assert json.loads(ours.read_bytes().splitlines()[0])["source"]["path"].endswith(f"{NAME}.jsonl")
 
 
-@pytest.mark.parametrize("replaced", [False, True])
-def test_cursors_that_were_removed_or_replaced_take_no_commit(tmp_path: Path, replaced: bool) -> None:
+def test_cursors_that_were_replaced_take_no_commit(tmp_path: Path) -> None:
     database = CursorDatabase(tmp_path, "one")
     with database.transaction():
         database.ask("INSERT INTO consumer(name) VALUES('one')")
     database.path.rename(tmp_path / "away")
-    if replaced:
-        CursorDatabase(tmp_path, "two").close()
+    CursorDatabase(tmp_path, "two").close()
     with pytest.raises(CursorError, match="start again"), database.transaction():
         database.ask("INSERT INTO consumer(name) VALUES('two')")
     database.close()
 
 
-def test_a_follower_whose_cursors_were_removed_says_so_and_follows_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", ["database", "folder", "moved", "with its log"])
+def test_cursors_that_were_removed_are_put_back(tmp_path: Path, how: str) -> None:
+    folder = tmp_path / "state"
+    database = CursorDatabase(folder, "one")
+    with database.transaction():
+        database.ask("INSERT INTO consumer(name) VALUES('first')")
+    if how == "folder":
+        shutil.rmtree(folder)
+    elif how == "moved":
+        database.path.rename(folder / "away")
+    else:
+        for path in folder.glob("cursors.db*" if how == "with its log" else "cursors.db"):
+            path.unlink()
+    for name in ("second", "third"):
+        with database.transaction():
+            database.ask("INSERT INTO consumer(name) VALUES(?)", name)
+    with pytest.raises(CursorError, match="another follower is at work"):
+        CursorDatabase(folder, "one")
+    database.close()
+    database = CursorDatabase(folder, None)
+    assert database.ask("SELECT name FROM consumer ORDER BY number") == [("first",), ("second",), ("third",)]
+    assert database.path.stat().st_mode & 0o777 == 0o600
+    database.close()
+    assert not list(folder.glob(".*"))
+
+
+def test_where_they_cannot_be_put_back_that_is_told_until_they_can(tmp_path: Path) -> None:
+    folder = tmp_path / "state"
+    database = CursorDatabase(folder, "one")
+    shutil.rmtree(folder)
+    folder.touch()  # a file stands where the folder was
+    for _ in range(2):
+        with pytest.raises(CursorError, match="cursors"), database.transaction():
+            raise AssertionError("nothing may be written")
+    folder.unlink()
+    with database.transaction():
+        database.ask("INSERT INTO consumer(name) VALUES('one')")
+    database.close()
+
+
+def test_followers_of_one_database_both_go_on_when_it_was_removed(tmp_path: Path) -> None:
+    desks = [Desk(tmp_path / name, consumer=name) for name in ("one", "two")]
+    desks[1].state = desks[0].state
+    followers: list[Follower] = []
+    for desk in desks:
+        (desk.logs / f"{NAME}.jsonl").write_bytes(b"".join(RECORDS[:9]))
+        followers.append(desk.follower())
+        catch_up(followers[-1])
+        followers[-1].settle_all()
+    shutil.rmtree(desks[0].state)
+    for desk, follower in zip(desks, followers, strict=True):
+        with (desk.logs / f"{NAME}.jsonl").open("ab") as file:
+            file.write(b"".join(RECORDS[9:]))
+        catch_up(follower)
+        follower.settle_all()
+        assert follower.store_trouble is None
+        follower.close()
+    for desk in desks:
+        before = desk.event_ids()
+        desk.catch_up()
+        assert desk.event_ids() == before, "what was told is known"
+
+
+def test_a_follower_whose_cursors_were_removed_follows_on(tmp_path: Path) -> None:
     desk = Desk(tmp_path / "desk")
     log = desk.logs / f"{NAME}.jsonl"
     log.write_bytes(b"".join(RECORDS[:9]))
@@ -103,11 +165,12 @@ def test_a_follower_whose_cursors_were_removed_says_so_and_follows_on(tmp_path: 
         file.write(b"".join(RECORDS[9:]))
     catch_up(follower)
     follower.settle_all()
-    assert follower.store_trouble is not None
-    assert "cursors cannot be written" in desk.said
+    assert follower.store_trouble is None
     (rows,) = desk.transcripts().values()
     assert len(rows) == 9, "the prompt and each answer"
     follower.close()
     desk.close()
+    before = desk.event_ids()
     desk.catch_up()
     assert [len(rows) for rows in desk.transcripts().values()] == [9]
+    assert desk.event_ids() == before

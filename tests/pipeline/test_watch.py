@@ -1,12 +1,15 @@
 """The live view: what it says of sessions, and how it looks in 80 columns."""
 
 import json
+import time
 from pathlib import Path
 
 import pytest
 
 from agentv_stream.discovery.places import find_roots
+from agentv_stream.following import forgetting
 from agentv_stream.following.follow_plan import Plan
+from agentv_stream.watch import feed as feeds
 from agentv_stream.watch.feed import Feed
 from agentv_stream.watch.model import project_of
 from support.growing_logs import claude_records
@@ -62,6 +65,28 @@ def test_the_same_call_failing_again_and_again_is_told(tmp_path: Path) -> None:
     (look,) = feed_of(tmp_path).looks(START + 13_000)
     assert look.stalled == "same call failed 4 times"
     assert look.errors == 4
+
+
+def test_a_session_whose_log_has_been_gone_for_long_leaves_the_view(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(forgetting, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(feeds, "FORGET_MS", 0)
+    gone, there = write(tmp_path, "aaaa-1", 2), write(tmp_path, "bbbb-2", 2)
+    feed = Feed(Plan(find_roots([str(tmp_path)]), settle_seconds=0.0))
+    for _ in range(3):
+        feed.round()
+        now[0] += 10
+    assert len(feed.looks(START)) == 2
+    gone.unlink()
+    for _ in range(3):
+        feed.round()
+        now[0] += 10
+    (look,) = feed.looks(START)
+    assert look.session == there.stem
+    assert len(feed.views) == len(feed.follower.hot) == 1
 
 
 def test_growth_is_seen(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ the tables hold.
 import os
 import sqlite3
 from collections.abc import Generator, Iterable
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 from agentv_stream.discovery.places import own_folder
 from agentv_stream.errors import AgentvStreamError
 from agentv_stream.locks import Taken, take_lock
-from agentv_stream.naming import prepare_folder
+from agentv_stream.naming import prepare_folder, temporary_name
 
 VERSION = 2
 FILE = "cursors.db"
@@ -69,11 +69,16 @@ class CursorDatabase:
     def __init__(self, folder: Path, writer: str | None) -> None:
         """After an error nothing of it stays open."""
         self.path = folder / FILE
+        self._writer = writer
+        self._opened = ExitStack()
+        self._open()
+
+    def _open(self) -> None:
         with ExitStack() as opened:
             try:
-                if writer is not None:
-                    prepare_folder(folder)
-                    opened.callback(os.close, _take_lock(folder, writer))
+                if self._writer is not None:
+                    prepare_folder(self.path.parent)
+                    opened.callback(os.close, _take_lock(self.path.parent, self._writer))
                 self._db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=10)
                 opened.callback(self._db.close)
                 os.chmod(self.path, 0o600)  # noqa: PTH101 - states hold what agents wrote
@@ -120,13 +125,52 @@ class CursorDatabase:
             raise self._error(error) from error
 
     def _look(self) -> None:
-        """A database that was removed takes everything, and nobody will ever read it."""
+        """A database that was removed takes everything, and nobody will ever read it: what is still open goes back."""
         try:
             stat = os.stat(self.path)  # noqa: PTH116 - at each commit
+        except FileNotFoundError as error:
+            if self._writer is None:
+                raise CursorError(f"the cursors in {self.path} are gone; start again") from error
+            try:
+                self._put_back()
+            except (sqlite3.Error, OSError) as failure:
+                raise CursorError(f"the cursors in {self.path} are gone ({failure}); start again") from error
+            return
         except OSError as error:
-            raise CursorError(f"the cursors in {self.path} are gone ({error.strerror}); start again") from error
+            raise CursorError(f"cannot use the cursors in {self.path}: {error.strerror}") from error
         if (stat.st_dev, stat.st_ino) != self._file:
-            raise CursorError(f"another file took the place of the cursors in {self.path}; start again")
+            if self._writer is None or not self._goes_on_there():
+                raise CursorError(f"another file took the place of the cursors in {self.path}; start again")
+            self.close()
+            self._open()
+
+    def _put_back(self) -> None:
+        """The database as it was, at its place again. Raises also: sqlite3.Error, OSError; it may be closed then."""
+        prepare_folder(self.path.parent)
+        temporary = temporary_name(self.path)
+        try:
+            os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+            with closing(sqlite3.connect(temporary)) as copy:
+                self._db.backup(copy)
+            self.close()  # before the other one is there: it may remove what is named like its own log
+            for name in ("-wal", "-shm"):
+                self.path.with_name(self.path.name + name).unlink(missing_ok=True)
+            os.link(temporary, self.path)  # nothing that was put there meanwhile is overwritten
+        finally:
+            temporary.unlink(missing_ok=True)
+        self._open()
+
+    def _goes_on_there(self) -> bool:
+        """Whether what stands at the place holds what we wrote last: another follower put it back, or somebody."""
+        query = "SELECT id,committed_ms FROM session WHERE consumer=? ORDER BY id"
+        try:
+            with closing(sqlite3.connect(f"{self.path.as_uri()}?mode=ro", uri=True, timeout=10)) as other:
+                if other.execute("PRAGMA user_version").fetchone()[0] != VERSION:
+                    return False
+                told = [tuple(row) for row in other.execute(query, (self._writer,))]
+            return bool(told) and told == self.ask(query, self._writer)
+        except (sqlite3.Error, OSError):
+            return False
 
     def ask(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """The rows that a statement gives; none for one that writes."""

@@ -2,7 +2,8 @@
 
 In: the cursors, the last listing of all files. A session is gone when none of its files is there any more, and the root
 that they lie below is. From the first look that finds it gone the time runs (wall clock); a file that is back ends it.
-What is forgotten leaves the cursors and the memory; its outputs stay, and are known as ours to `--keep`.
+What is forgotten leaves the cursors and the memory; its outputs stay, and are known as ours to `--keep`. Without
+cursors the time runs in memory.
 """
 
 import os
@@ -28,6 +29,7 @@ class Forgetting:
         self._register = register
         self._wall_ms = wall_ms
         self._look_at = register.clock()
+        self._gone: dict[str, int] = {}  # main file: since when it is known to be gone; without cursors
 
     def begin(self) -> None:
         """Transcripts of sessions that were forgotten before. Raises: CursorError."""
@@ -40,13 +42,18 @@ class Forgetting:
     def look(self, missing: Iterable[str]) -> None:
         """Forgets what is due. Below `missing` roots nothing counts as gone. Raises: nothing."""
         register = self._register
-        if register.store is None or register.clock() < self._look_at:
+        if register.clock() < self._look_at:
             return
         self._look_at = register.clock() + LOOK_SECONDS
+        roots = tuple(root + "/" for root in missing)
+        self._strangers(roots)
+        if register.store is None:
+            self._from_memory(roots)
+            return
         forgotten: list[SessionRow] = []
         try:
             with register.store.database.transaction():
-                for number in self._due(register.store, tuple(root + "/" for root in missing)):
+                for number in self._due(register.store, roots):
                     row = register.store.load(number)
                     if row is not None and self._may_go(row):
                         if row.outputs is not None:
@@ -60,6 +67,31 @@ class Forgetting:
         for row in forgotten:
             self._out_of_memory(row.id)
             register.say("forgotten: its logs have been gone for long", path=row.main)
+
+    def _strangers(self, missing: tuple[str, ...]) -> None:
+        """Files that are no session's, or not to be followed, and are not there any more."""
+        entries, found = self._register.entries, self._register.found
+        old = [path for path, entry in entries.items() if not entry.number and path not in found]
+        for path in old:
+            if not path.startswith(missing) and not self._is_there(path):
+                del entries[path]
+
+    def _from_memory(self, missing: tuple[str, ...]) -> None:
+        """As with cursors; of what is at work a session is in memory, or it is not known."""
+        register, now, limit = self._register, self._wall_ms(), self._register.plan.forget_ms
+        since, self._gone = self._gone, {}
+        for number, session in list(register.hot.items()):
+            paths = [one.path for one in session.inputs]
+            if any(path.startswith(missing) or self._is_there(path) for path in paths):
+                continue
+            begun = since.get(session.main, now)
+            self._gone[session.main] = min(begun, now)  # a clock that was set back begins it anew
+            busy = number in register.troubles or number in register.due or session.unsettled
+            if limit is not None and not busy and now - begun >= limit:
+                if session.outputs is not None and session.outputs.state is not None:
+                    register.taken[str(session.outputs.state.path(TRANSCRIPT))] = number
+                self._out_of_memory(number)
+                register.say("forgotten: its logs have been gone for long", path=session.main)
 
     def _due(self, store: CursorStore, missing: tuple[str, ...]) -> list[int]:
         """Notes what is gone since now, and what is back; gives what has been gone for long enough."""

@@ -10,6 +10,7 @@ from agentv_stream.following.followed import Followed
 from agentv_stream.watch.model import Look, SessionView
 
 MOST_SHOWN = 100
+FORGET_MS = 3_600_000  # a log that is gone is shown for so long; the follower looks once an hour
 
 
 class Feed:
@@ -17,6 +18,7 @@ class Feed:
 
     def __init__(self, plan: Plan) -> None:
         plan.files = False
+        plan.forget_ms = FORGET_MS
         self.views: dict[int, SessionView] = {}
         self.troubles = ""
         self.follower = Follower(plan, None, self._say)
@@ -32,6 +34,10 @@ class Feed:
         read = self.follower.round(scan)
         if scan:
             self._next_scan = now + max(1.0, 50 * (time.monotonic() - now))
+            with self._lock:
+                for number in self.views.keys() - self.follower.hot.keys():  # forgotten, or read again as another
+                    del self.views[number]
+                    self._last.pop(number, None)
         return read
 
     def looks(self, now_ms: int) -> list[Look]:
