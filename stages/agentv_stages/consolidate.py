@@ -159,8 +159,9 @@ class Consolidate:
             message.model = event.model
             message.late = self._last_ids.get(source.stream) == event.message_id
             early = self._early.get(source.stream)
-            if early is not None and early.key == event.message_id:
+            if early is not None and (early.key == event.message_id or early.key != early.source.base_id):
                 message.usage = self._early.pop(source.stream)
+                message.foretold = early.key != event.message_id
         if source.time_ms is not None:
             message.end_ms = source.time_ms
         return message
@@ -233,15 +234,23 @@ class Consolidate:
             return
         source, key = event.source, event.key
         message = self._current.get(source.stream)
-        if key == source.base_id and (message is None or message.message_id != key):
-            # the record is a message, and its text or calls are still to come (Gemini's answers that only call)
-            if len(self._early) >= MOST_STREAMS:
-                del self._early[next(iter(self._early))]
-            self._early[source.stream] = event
-        elif message is not None and message.role == "assistant":
-            known = message.usage
-            if known is None or known.input is None or (event.input is not None and event.key == known.key):
-                message.usage = event  # that of another call, whose answer never came, is in the totals alone
+        if message is None or message.role != "assistant" or (key == source.base_id and message.message_id != key):
+            self._early_usage(event)  # its text or calls are still to come
+            return
+        known = message.usage
+        if known is None or known.input is None or (event.input is not None and key == known.key):
+            message.usage = event
+        elif event.input is not None and key != known.key:
+            if message.foretold and message.open == len(message.calls):
+                message.usage, message.foretold = event, False
+            else:
+                self._early_usage(event)
+
+    def _early_usage(self, event: TokenUsage) -> None:
+        """Keeps the tokens of an answer that is about to come, as of one that asks for nothing but a script."""
+        if len(self._early) >= MOST_STREAMS:
+            del self._early[next(iter(self._early))]
+        self._early[event.source.stream] = event
 
     def _retract(self, event: Retract) -> None:
         void = set(event.message_ids)

@@ -24,6 +24,7 @@ class Message(Struct):
     `content` holds the blocks: JSON strings (text) or objects (an image, say). `turn` counts the assistant messages
     of the main stream from 1; None elsewhere. `injected`: written by the agent's program, not by a person or a model.
     `late` marks a row that only carries what came after its message had left. `open` counts the calls without a result.
+    `foretold`: `usage` was told before all else of the message, so it may be that of an answer that never came.
     """
 
     index: int
@@ -42,6 +43,7 @@ class Message(Struct):
     retracted: bool = False
     late: bool = False
     open: int = 0
+    foretold: bool = False
     content_pieces: list[Raw] = field(default_factory=list[Raw])
     thinking_pieces: list[Raw] = field(default_factory=list[Raw])
 

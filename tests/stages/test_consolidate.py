@@ -194,6 +194,30 @@ def test_a_slash_command_is_an_injected_user_message() -> None:
     assert (message.role, message.injected, said(message)) == ("user", True, ["/cost now"])
 
 
+def test_tokens_that_come_before_their_answer_are_its_own() -> None:
+    """An answer that asks for nothing but a script: its calls are known when the script makes them."""
+    given = (
+        usage(0, "r1", input=10),
+        call(1, "a", message="m1"),
+        result(2, "a"),
+        usage(3, "r2", input=20),
+        call(4, "b", message="m2"),
+        result(5, "b"),
+        usage(6, "r3", input=30),
+        call(7, "c", message="m3"),
+        result(8, "c"),
+        text(9, "Done.", "m4"),
+        usage(10, "r4", input=40),
+    )
+    assert [m.usage.input for m in all_of(*given) if m.usage is not None] == [10, 20, 30, 40]
+
+
+def test_tokens_of_an_answer_that_never_came_are_not_those_of_the_next() -> None:
+    given = (text(0, "a", "m1"), usage(1, "r1", input=10), usage(2, "lost", input=15), text(3, "b", "m2"))
+    after = (usage(4, "r2", input=20), text(5, "c", "m3"), usage(6, "r3", input=30))
+    assert [m.usage.key for m in all_of(*given, *after) if m.usage is not None] == ["r1", "r2", "r3"]
+
+
 def test_usage_belongs_to_the_running_answer() -> None:
     (message,) = all_of(text(0, "a"), usage(1, "m1", input=10, output=5))
     assert message.usage is not None
