@@ -1,6 +1,7 @@
 """`stats` and `import` as commands: tables, JSON, plots, exit codes."""
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ def test_sums_are_those_of_the_single_sessions(tmp_path: Path) -> None:
     assert total["turns"] == sum(result.tool_use_summary["turns"] for result in results)
     for outcome in ("ok", "error"):
         assert total["by_outcome"][outcome] == sum(r.tool_use_summary["by_outcome"][outcome] for r in results)
-    assert total["by_status"] == {"complete": 11, "unknown": 1} or sum(total["by_status"].values()) == 12
+    assert total["by_status"] == dict(Counter(result.status for result in results))
 
 
 def test_the_table_shows_groups_and_a_total(tmp_path: Path) -> None:

@@ -7,10 +7,11 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Raw
 
 from agentv_stages.batch import Batch, Chunk, Record
 from agentv_stages.decode import Decode
-from agentv_stages.event import AnyEvent, AssistantText, ToolCall, ToolResult
+from agentv_stages.event import AnyEvent, AssistantText, Source, ToolCall, ToolResult
 from agentv_stages.lines import LineReader
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.claude import PROVIDER
@@ -195,6 +196,39 @@ def test_an_escape_that_a_redaction_broke_invents_no_records() -> None:
     assert batch.unknown == {}
 
 
+def test_a_member_of_a_broken_record_is_no_record() -> None:
+    inner = b'{"type":"text","text":"x"}'
+    for behind in (b',"uuid":"u"}', b"]}", b"}"):
+        events, faults, batch = read(b'{"type":"assistant","message":\\*' + inner + behind + b"\n" + says("y") + b"\n")
+        assert (texts(events), faults, batch.unknown) == (["y"], ["torn-middle"], {})
+
+
+def test_a_record_far_behind_the_break_of_another_one_is_found() -> None:
+    events, faults, _ = read(b'{"a":x,"pad":"' + b"y" * 500 + b'"}' + says("whole") + b"\n")
+    assert (texts(events), faults) == (["whole"], ["torn-middle"])
+
+
+def test_what_a_decoder_told_before_it_refused_a_record_stands_once() -> None:
+    class Hasty:
+        """Tells a record's text before it looks at the rest, which it cannot take as it is."""
+
+        state = msgspec.structs.replace(STREAM.decoder(DecodeContext("log")).state)
+
+        def decode(self, record: Record, batch: Batch, /) -> None:
+            batch.events.append(AssistantText(Source("log", record.row, record.offset, 1), "", "m", Raw(b'"x"')))
+            if b" " in record.data:
+                raise msgspec.ValidationError("a space")
+
+        def flush(self, batch: Batch, /) -> None: ...
+
+    stage = Decode(STREAM)
+    stage.decoder = Hasty()
+    records = [Record(b'{"a":1}', 0, 0), Record(b'{"a": 1}', 8, 1), Record(b'{"a":1}', 17, 2)]
+    (batch,) = stage.push(Batch("log", records=records))
+    assert [(e.source.row, e.source.offset) for e in batch.events] == [(0, 0), (1, 8), (2, 17)]
+    assert batch.faults == []
+
+
 def test_a_line_of_many_breaks_is_given_up_in_linear_time() -> None:
     line = b'{"a":x}' * 20_000
     events, faults, _ = read(line + b"\n" + says("y") + b"\n")
@@ -214,7 +248,20 @@ def test_an_array_is_one_record_per_element() -> None:
 def test_what_is_no_object_is_a_fault(value: bytes) -> None:
     events, faults, _ = read(says("x") + b"\n" + value + b"\n")
     assert texts(events) == ["x"]
-    assert set(faults) == {"not-object"}
+    assert faults == ["not-object"] * (1 + value.count(b","))
+
+
+def test_an_array_within_the_array_of_records_is_not_opened() -> None:
+    events, faults, _ = read(b"[" + says("a", "m1") + b",[" + says("b", "m2") + b"]," + says("c", "m3") + b"]\n")
+    assert (texts(events), faults) == (["a", "c"], ["not-object"])
+
+
+def test_of_an_array_that_breaks_off_the_torn_element_is_the_fault() -> None:
+    whole = b"[" + says("a", "m1") + b"," + says("b", "m2") + b","
+    events, faults, batch = read(whole + says("c", "m3")[:40])
+    assert (texts(events), faults) == (["a", "b"], ["torn"])
+    assert [e.source.row for e in events if isinstance(e, AssistantText)] == [0, 1]
+    assert batch.faults[0].offset in (len(whole) - 1, len(whole))
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,7 @@ def test_an_input_that_stays_unclear_is_not_held_for_ever() -> None:
     unclear = msgspec.json.encode({"type": "assistant", "message": {"content": []}, "parent_tool_use_id": None,
                                    "session_id": "s"})  # fmt: skip
     decided = [detector.push(Batch("log", records=[Record(unclear, 0, row)])) for row in range(MOST_RECORDS)]
-    assert decided[-1] or any(decided)
+    assert any(decided)
 
 
 _ODD: tuple[Any, ...] = (None, True, 0, -1, 1.5, 1e30, "", "x", [], {}, [1], {"a": 1}, [[]], "[")

@@ -1,5 +1,6 @@
 """The line reader: records, offsets and rows, for any cut of the input."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,6 +33,18 @@ def test_lines_are_cut_at_line_feed_only() -> None:
     assert [r[0] for r in rows] == ['{"a":"\u2028\u2029\x85\x0b"}'.encode(), b'{"b":1}']
 
 
+@pytest.mark.parametrize(
+    ("data", "count"),
+    [(b'{"a":1}\r\n{"b":1}\r\n', 2), (b'{"a":1}\n{\n{"b":2}\n[\n', 4), (b"x" * 20 + b"\n" + b"y" * 20, 2)],
+    ids=["carriage returns", "lone brackets inside", "as long as the cap"],
+)
+def test_any_one_cut_gives_the_same_records(data: bytes, count: int) -> None:
+    whole = read([data], cap=20)
+    assert (len(whole[0]), whole[1]) == (count, [])
+    for at in range(1, len(data)):
+        assert read([data[:at], data[at:]], cap=20) == whole, at
+
+
 def test_offsets_count_bytes_and_rows_count_records() -> None:
     rows, _ = read([b'{"a":1}\n\n  \n{"b":2}\n'])
     assert rows == [(b'{"a":1}', 0, 0), (b'{"b":2}', 12, 1)]
@@ -56,6 +69,18 @@ def test_a_pretty_printed_document_is_one_record() -> None:
     for pieces in ([data], [data[:1], data[1:]], [data[:2], data[2:]], [data[i : i + 1] for i in range(len(data))]):
         rows, _ = read(pieces)
         assert rows == [(data, 0, 0)]
+    for at in range(len(data) + 3):
+        rows, _ = read(cut(b"\n \n" + data, [at]))
+        assert rows == [(data, 3, 0)], at
+
+
+def test_a_blank_rest_is_no_unfinished_record() -> None:
+    reader = LineReader("f")
+    reader.push(Chunk(b'{"a":1}\n  '))
+    assert (reader.peek(), reader.rest()) == (None, None)
+    reader.push(Chunk(b"{"))
+    peeked = reader.peek()
+    assert peeked is not None and (peeked.data, peeked.offset, peeked.row) == (b"  {", 8, 1)
 
 
 def test_a_record_over_the_cap_goes_on_in_pieces_and_the_next_one_is_read() -> None:
@@ -69,6 +94,7 @@ def test_a_record_over_the_cap_goes_on_in_pieces_and_the_next_one_is_read() -> N
         faults = [f for b in batches for f in b.faults]
         assert records == [(b'{"a":1}', 0, 0), (b'{"b":2}', 59, 2)], size
         assert b"".join(f.data for f in faults) == big
+        assert all(f.data for f in faults[:-1])
         assert (faults[0].part, faults[-1].part, faults[0].offset) == ("begin", "end", 8)
 
 

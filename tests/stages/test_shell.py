@@ -165,6 +165,7 @@ def test_what_cannot_be_decided_or_does_nothing_executes(command: str) -> None:
 
 
 WRITES = [
+    "su bruno -c 'rm x'",
     "sed -i 's/foo/bar/' file.txt",
     "sed -i.bak s/a/b/ f",
     "sed -E -i s/a/b/ f",
