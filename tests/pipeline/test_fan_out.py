@@ -1,6 +1,7 @@
 """One channel to many sinks: all get everything, one that fails hurts nobody else, each is closed once."""
 
 import anyio
+import anyio.lowlevel
 import pytest
 from anyio import wait_all_tasks_blocked
 
@@ -130,6 +131,22 @@ async def test_a_bug_of_a_sink_is_raised_and_all_are_closed() -> None:
         await run(broken, good)
     assert caught.group_contains(ZeroDivisionError)
     assert (broken.closed, len(good.closed)) == ([False], 1)
+
+
+async def test_a_sink_closes_to_the_end_when_all_is_cancelled() -> None:
+    class Closing(Kept):
+        async def close(self, whole: bool) -> None:
+            await anyio.lowlevel.checkpoint()
+            await super().close(whole)
+
+    sink = Closing("a")
+    send, receive = anyio.create_memory_object_stream[Batch](2)
+    with anyio.CancelScope() as scope, send:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_cancel_when_blocked, scope)
+            await send.send(Batch("b0"))
+            await fan_out(receive, [sink], 2, never)
+    assert (sink.got, sink.closed) == (["b0"], [False])
 
 
 async def test_without_sinks_the_channel_is_emptied() -> None:

@@ -135,6 +135,32 @@ async def test_a_file_that_was_asked_for_is_written_anew_whatever_stood_there(tm
     assert len(rows_of(named)) == len(READ_EDIT)
 
 
+async def test_a_finished_session_writes_a_file_that_was_asked_for_anew_at_once(tmp_path: Path) -> None:
+    named = tmp_path / "mine.jsonl"
+    named.write_text("words\n")
+    way = Way(tmp_path)
+    sink = way.sink(finished=True, named=named)
+    for batch in way.batches():
+        await sink.write(batch)
+        assert named.read_text() == "words\n"
+    await sink.close(True)
+    assert len(rows_of(named)) == len(READ_EDIT)
+    assert list(tmp_path.iterdir()) == [named]
+
+
+@pytest.mark.parametrize("finished", [False, True])
+async def test_a_folder_in_the_place_that_was_asked_for_is_an_error_before_anything_is_written(
+    tmp_path: Path, finished: bool
+) -> None:
+    named = tmp_path / "mine.jsonl"
+    named.mkdir()
+    way = Way(tmp_path)
+    with pytest.raises(SinkError, match="mine"):
+        for batch in way.batches():
+            await way.sink(finished, named).write(batch)
+    assert list(tmp_path.iterdir()) == [named]
+
+
 async def test_a_run_that_is_cut_short_leaves_the_rows_that_were_complete(tmp_path: Path) -> None:
     way = Way(tmp_path)
     sink = way.sink()

@@ -111,6 +111,9 @@ EXECUTES = [
     "git status",
     "make 2>&1 | tail -5",
     "cargo test 2>/dev/null",
+    "make 1>&-",
+    "make >&2-",
+    "make <& f",
     "cat a; python b.py",
     "python b.py && cat a",
     "curl -sS http://localhost/x",
@@ -165,6 +168,7 @@ def test_what_cannot_be_decided_or_does_nothing_executes(command: str) -> None:
 
 
 WRITES = [
+    "make >& log",
     "su bruno -c 'rm x'",
     "sed -i 's/foo/bar/' file.txt",
     "sed -i.bak s/a/b/ f",
