@@ -1,6 +1,7 @@
 """Sessions whose logs have been gone for long are forgotten, and nothing else is."""
 
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,11 +39,30 @@ class Days:
         path.write_bytes(b"\n".join(records) + b"\n")
         return path
 
-    def after(self, follower: Follower, days: float) -> None:
+    def follow(self, **plan: Any) -> Follower:
+        """A follower that has read both logs and looked at them once more."""
+        follower = self.follower = self.desk.follower(**plan)
+        catch_up(follower)
+        self.after(0)
+        return follower
+
+    def restart(self) -> Follower:
+        """A follower that goes on where the one before it ended; it has not looked yet."""
+        self.end()
+        self.follower = self.desk.follower()
+        return self.follower
+
+    def after(self, days: float) -> None:
         """So much later the follower looks again, and puts to rest what it saw."""
         self.now += max(days * DAY, LOOK_SECONDS)
         self.wall += days * DAY
-        catch_up(follower)
+        catch_up(self.follower)
+
+    def gone_for(self, days: float) -> None:
+        """The log goes, which is seen, and so much later the follower looks again."""
+        self.log.unlink()
+        self.after(0)
+        self.after(days)
 
     def rows(self, table: str) -> int:
         database = sqlite3.connect(self.desk.state / FILE)
@@ -57,221 +77,179 @@ class Days:
     def forgotten(self) -> int:
         return self.desk.said.count("forgotten: its logs have been gone for long")
 
-    def end(self, follower: Follower) -> None:
-        follower.close()
+    def end(self) -> None:
+        """As when the follower is stopped. Ending twice changes nothing."""
+        self.follower.close()
         self.desk.close()
 
 
 @pytest.fixture
-def days(tmp_path: Path) -> Days:
-    return Days(tmp_path / "live")
-
-
-def follow(days: Days, **plan: Any) -> Follower:
-    follower = days.desk.follower(**plan)
-    catch_up(follower)
-    days.after(follower, 0)
-    return follower
+def days(tmp_path: Path) -> Iterator[Days]:
+    days = Days(tmp_path / "live")
+    yield days
+    days.end()
 
 
 def test_a_log_gone_for_a_month_leaves_the_cursors_and_the_memory_and_its_outputs_stay(days: Days) -> None:
-    follower = follow(days)
+    follower = days.follow()
     transcripts = {path: path.read_bytes() for path in days.transcripts()}
     number = follower.entries[str(days.log)].number
     assert (days.rows("session"), days.rows("input"), days.rows("seen")) == (2, 2, 2)
-    days.log.unlink()
-    days.after(follower, 0)
-    days.after(follower, 29)
+    days.gone_for(29)
     assert days.forgotten() == 0
     assert days.rows("gone") == 1
-    days.after(follower, 1)
+    days.after(1)
     assert days.forgotten() == 1
     assert (days.rows("session"), days.rows("input"), days.rows("seen"), days.rows("gone")) == (1, 1, 1, 0)
     assert str(days.log) not in follower.entries
     assert number not in follower.hot
     assert {path: path.read_bytes() for path in days.transcripts()} == transcripts
-    days.end(follower)
 
 
 def test_the_time_runs_over_restarts_and_while_nobody_looks(days: Days) -> None:
-    follower = follow(days)
+    days.follow()
     days.log.unlink()
     for _ in range(3):
-        days.after(follower, 7)
-        days.end(follower)
-        follower = days.desk.follower()
+        days.after(7)
+        days.restart()
     days.wall += 30 * DAY
-    days.end(follower)
-    follower = days.desk.follower()
-    catch_up(follower)
+    catch_up(days.restart())
     assert days.forgotten() == 1
-    days.end(follower)
 
 
 def test_a_log_that_is_back_is_gone_no_more(days: Days) -> None:
-    follower = follow(days)
+    days.follow()
     data = days.log.read_bytes()
     days.log.unlink()
-    days.after(follower, 20)
+    days.after(20)
     days.log.write_bytes(data)
-    days.after(follower, 5)
+    days.after(5)
     assert days.rows("gone") == 0
     days.log.unlink()
-    days.after(follower, 20)
-    days.after(follower, 20)
+    days.after(20)
+    days.after(20)
     assert days.forgotten() == 0
-    days.after(follower, 10)
+    days.after(10)
     assert days.forgotten() == 1
-    days.end(follower)
 
 
 def test_what_has_a_file_left_is_kept(days: Days) -> None:
     agent = [r.replace(b'"isSidechain": false', b'"isSidechain": true') for r in claude_records(SESSION, 2, 100, 9)]
     below = days.write(f"{SESSION}/subagents/agent-abc", agent)
-    follower = follow(days)
-    days.log.unlink()
-    days.after(follower, 0)
-    days.after(follower, 40)
+    days.follow()
+    days.gone_for(40)
     assert days.forgotten() == 0
     below.unlink()
-    days.after(follower, 0)
-    days.after(follower, 40)
+    days.after(0)
+    days.after(40)
     assert days.forgotten() == 1
-    days.end(follower)
 
 
 def test_outputs_that_are_not_finished_are_waited_for(days: Days) -> None:
-    follower = follow(days, settle_seconds=1e9)
+    follower = days.follow(settle_seconds=1e9)
     follower.commit(list(follower.hot.values()), force=True)
-    days.log.unlink()
-    days.after(follower, 0)
-    days.after(follower, 40)
+    days.gone_for(40)
     assert days.forgotten() == 0
     follower.settle_all()
-    days.after(follower, 0)
+    days.after(0)
     assert days.forgotten() == 1
-    days.end(follower)
 
 
 def test_outputs_that_a_crash_left_longer_are_cut_first(days: Days) -> None:
-    follower = follow(days)
+    days.follow()
     days.log.unlink()
-    days.after(follower, 0)
+    days.after(0)
     (transcript,) = [path for path in days.transcripts() if SESSION in path.name]
     whole = transcript.read_bytes()
     with transcript.open("ab") as file:
         file.write(b'{"half')
-    days.after(follower, 40)
+    days.after(40)
     assert days.forgotten() == 0
-    days.end(follower)
-    follower = days.desk.follower()
-    catch_up(follower)
-    days.after(follower, 0)
+    catch_up(days.restart())
+    days.after(0)
     assert days.forgotten() == 1
     assert transcript.read_bytes() == whole
-    days.end(follower)
 
 
 def test_a_root_that_is_not_there_is_not_mounted(days: Days) -> None:
-    follower = follow(days)
+    days.follow()
     days.desk.logs.rename(days.desk.logs.with_name("away"))
-    days.after(follower, 0)
-    days.after(follower, 90)
+    days.after(0)
+    days.after(90)
     assert (days.forgotten(), days.rows("gone")) == (0, 0)
-    days.end(follower)
 
 
 def test_a_clock_that_was_set_back_begins_anew(days: Days) -> None:
-    follower = follow(days)
+    days.follow()
     days.log.unlink()
-    days.after(follower, 0)
-    days.after(follower, -400)
-    days.after(follower, 29)
+    days.after(0)
+    days.after(-400)
+    days.after(29)
     assert days.forgotten() == 0
-    days.after(follower, 1)
+    days.after(1)
     assert days.forgotten() == 1
-    days.end(follower)
 
 
 def test_never(days: Days) -> None:
-    follower = follow(days, forget_ms=None)
-    days.log.unlink()
-    days.after(follower, 0)
-    days.after(follower, 4000)
+    days.follow(forget_ms=None)
+    days.gone_for(4000)
     assert days.forgotten() == 0
-    days.end(follower)
 
 
 @pytest.mark.parametrize("restart", [False, True])
 def test_a_forgotten_log_that_comes_back_is_read_again_into_its_own_transcript(days: Days, restart: bool) -> None:
-    follower = follow(days)
+    days.follow()
     data, transcripts = days.log.read_bytes(), {path: path.read_bytes() for path in days.transcripts()}
-    days.log.unlink()
-    days.after(follower, 0)
-    days.after(follower, 30)
+    days.gone_for(30)
     assert (days.forgotten(), days.rows("kept")) == (1, 1)
     if restart:
-        days.end(follower)
-        follower = days.desk.follower()
+        days.restart()
     days.log.write_bytes(data)
-    days.after(follower, 0)
-    days.after(follower, 0)
+    days.after(0)
+    days.after(0)
     assert {path: path.read_bytes() for path in days.transcripts()} == transcripts
     assert (days.rows("kept"), days.rows("session"), days.rows("place")) == (0, 2, 2)
     assert max(days.desk.event_ids().values()) == 2  # told again, with the same ids
-    days.end(follower)
 
 
 @pytest.mark.parametrize("restart", [False, True])
 def test_a_later_log_of_a_forgotten_session_leaves_what_was_written_of_it(days: Days, restart: bool) -> None:
-    follower = follow(days)
+    days.follow()
     before = {path: path.read_bytes() for path in days.transcripts()}
-    days.log.unlink()
-    days.after(follower, 0)
-    days.after(follower, 30)
+    days.gone_for(30)
     if restart:
-        days.end(follower)
-        follower = days.desk.follower()
+        days.restart()
     days.write(SESSION, claude_records(SESSION, 2, 2000, 5))
-    days.after(follower, 0)
+    days.after(0)
     assert {path: path.read_bytes() for path in days.transcripts() if path in before} == before
     assert len(days.transcripts()) == 3
-    days.end(follower)
 
 
 @pytest.mark.parametrize("restart", [False, True])
 def test_keep_removes_the_outputs_of_a_forgotten_session_and_nothing_is_left_of_it(days: Days, restart: bool) -> None:
-    follower = follow(days)
-    days.log.unlink()
-    days.after(follower, 0)
-    days.after(follower, 30)
+    follower = days.follow()
+    days.gone_for(30)
     if restart:
-        days.end(follower)
-        follower = days.desk.follower()
+        follower = days.restart()
     assert len(days.transcripts()) == 2
     keep_rule("0d")(follower)
     assert not [path for path in days.transcripts() if SESSION in path.name]
     assert not [path for path in days.desk.out.iterdir() if SESSION in path.name]
-    days.after(follower, 0)
+    days.after(0)
     assert (days.rows("kept"), days.rows("place"), days.rows("made")) == (0, 1, 0 if restart else 1)
-    days.end(follower)
 
 
 def test_what_somebody_put_in_the_place_of_a_forgotten_transcript_is_not_ours(days: Days) -> None:
-    follower = follow(days)
-    days.log.unlink()
-    days.after(follower, 0)
-    days.after(follower, 30)
-    days.end(follower)
+    days.follow()
+    days.gone_for(30)
+    days.end()
     (transcript,) = [path for path in days.transcripts() if SESSION in path.name]
     other = transcript.with_suffix(".mine")
     other.write_bytes(b"mine\n")
     other.rename(transcript)
-    follower = days.desk.follower()
-    keep_rule("0d")(follower)
+    keep_rule("0d")(days.restart())
     assert transcript.read_bytes() == b"mine\n"
     assert days.rows("kept") == 0
-    days.end(follower)
 
 
 def test_the_commands_time_is_a_duration_or_never(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
