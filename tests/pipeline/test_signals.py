@@ -80,8 +80,15 @@ async def test_what_fails_within_is_raised_as_it_is_and_signals_do_again_what_th
 
 def test_one_interrupt_lets_the_agent_finish(tmp_path: Path) -> None:
     process = begun(tmp_path)
+    assert process.stdin is not None
+    assert process.stdout is not None
     process.send_signal(signal.SIGINT)
-    code, _ = ended(process, b"".join(LINES[len(LINES) // 2 :]))
+    half = len(LINES) // 2
+    for line in LINES[half : half + 3]:  # the second one is read when the signal has been noted
+        process.stdin.write(line)
+        process.stdin.flush()
+        assert os.read(process.stdout.fileno(), 1 << 16)
+    code, _ = ended(process, b"".join(LINES[half + 3 :]))
     assert code == 0
     assert json.loads((tmp_path / "s.json").read_bytes())["status"] == "complete"
 
