@@ -1,0 +1,127 @@
+"""What verdicts say beside their score: each thing that was looked at, what it took, what was missing."""
+
+from typing import Any
+
+import pytest
+
+from agentv_stages.event import AnyEvent, SessionEnd, ToolCall, ToolResult
+from agentv_stages.trajectory.verdict import MAX_ASSERTIONS, MAX_EVIDENCE, Proof, evidence_of
+from support.trajectories import Trace, evaluator_of, judge, trace_of
+
+READ = {"tool": "Read", "args": {"a": 1}, "max_duration_ms": 100}
+STEPS: list[Any] = [READ, {"tool": "Edit"}]
+NO_TRACE = ["- No trace available for evaluation"]
+EXTRA: list[Any] = [("Read", {"a": 1}, 150), "Bash", "Grep"]
+OTHER: list[Any] = [("Read", {"a": 2}, 50)]
+
+
+def mode(name: str, steps: list[Any] = STEPS) -> dict[str, Any]:
+    return {"type": "tool-trajectory", "mode": name, "expected": steps}
+
+
+def told(config: dict[str, Any], events: list[AnyEvent], compat: bool = False) -> list[str]:
+    return [f"{'+' if a.passed else '-'} {a.text}" for a in judge(evaluator_of(config, compat), events).assertions]
+
+
+@pytest.mark.parametrize(
+    ("name", "calls", "compat", "assertions"),
+    [
+        ("exact", EXTRA, False, ["- Expected 2 tool calls, got 3", "+ Position 0: Read",
+                                 "- Read took 150ms (max: 100ms)", "- Position 1: expected Edit, got Bash"]),
+        ("exact", OTHER, False, ["- Expected 2 tool calls, got 1", "- Position 0: Read args mismatch",
+                                 "- Position 1: expected Edit, got nothing"]),
+        ("in_order", EXTRA, False, ["+ Found Read at position 0", "- Read took 150ms (max: 100ms)",
+                                    "- Expected Edit at position 1, not found in order"]),
+        ("in_order", [("Read", {"a": 1}, 50)], True, ["+ Found Read at position 0",
+                                                      "+ Read completed in 50ms (max: 100ms)",
+                                                      "- Expected Edit at position 1, not found in remaining trace"]),
+        ("in_order", OTHER, True, ["- Expected Read at position 0: tool found at 0 but args mismatch",
+                                   "- Expected Edit at position 1, not found in remaining trace"]),
+        ("superset", ["Bash", "Edit"], False, ["- Expected Read not found in actual trajectory",
+                                               "+ Found Edit at position 1"]),
+        ("subset", EXTRA, True, ["+ 1 of 3 tool calls are in allowed set",
+                                 "- Position 1: Bash is not in allowed set",
+                                 "- Position 2: Grep is not in allowed set"]),
+        ("subset", [], False, ["+ No actual tool calls (trivially a subset)"]),
+    ],
+)  # fmt: skip
+def test_each_step_is_told(name: str, calls: list[Any], compat: bool, assertions: list[str]) -> None:
+    assert told(mode(name), trace_of(calls), compat) == assertions
+
+
+@pytest.mark.parametrize("compat", [False, True])
+@pytest.mark.parametrize(
+    ("name", "nothing"),
+    [
+        ("exact", "+ No tool sequence specified"),
+        ("in_order", "+ No tool sequence specified"),
+        ("superset", "+ No expected tools specified"),
+        ("subset", "+ No actual tool calls (trivially a subset)"),
+    ],
+)
+def test_a_trace_without_calls_is_told_from_no_trace(name: str, nothing: str, compat: bool) -> None:
+    assert told(mode(name, []), trace_of([]), compat) == [nothing]
+    assert told(mode(name, []), [], compat) == NO_TRACE
+
+
+@pytest.mark.parametrize("compat", [False, True])
+@pytest.mark.parametrize("name", ["exact", "in_order"])
+def test_a_call_that_took_no_time_took_0_ms(name: str, compat: bool) -> None:
+    assert "+ Read completed in 0ms (max: 100ms)" in told(mode(name), trace_of([("Read", {"a": 1}, 0)]), compat)
+
+
+@pytest.mark.parametrize("compat", [False, True])
+@pytest.mark.parametrize("name", ["exact", "in_order", "superset", "subset"])
+def test_a_partial_result_tells_no_duration(name: str, compat: bool) -> None:
+    trace = Trace().call("Read", {"a": 1}, result=False)
+    call = trace.events[0]
+    assert isinstance(call, ToolCall)
+    partial = ToolResult(trace.source(), "-0", call.call_id, None, None, duration_ms=5, partial=True, call=call)
+    slow = ToolResult(trace.source(), "-1", call.call_id, None, None, duration_ms=500, call=call)
+    events: tuple[list[AnyEvent], list[AnyEvent]] = ([call, partial, slow], [call, slow])
+    with_it, without = (judge(evaluator_of(mode(name), compat), given) for given in events)
+    assert (with_it.score, with_it.assertions) == (without.score, without.assertions)
+
+
+def test_forbidden_calls_are_told_form_by_form() -> None:
+    config = {"type": "forbid", "calls": ["Read", "Bash(rm *)"]}
+    assert told(config, trace_of(["Read", "Read"])) == ["- Read was called", "+ Bash(rm *) was not called"]
+    (first, _) = judge(evaluator_of(config), trace_of(["Read", "Read"])).assertions
+    assert [(e.row, e.tool, e.event) for e in first.evidence] == [(1, "Read", "tool_call"), (3, "Read", "tool_call")]
+
+
+def test_evidence_names_the_canonical_tool_of_a_call_and_of_its_result() -> None:
+    trace = Trace().call("Read", name="read_file")
+    call, result = map(evidence_of, trace.events)
+    assert (call.tool, result.tool, result.event) == ("Read", "Read", "tool_result")
+    orphan = ToolResult(trace.source(), "-0", "x", None, None)
+    assert (evidence_of(orphan).tool, evidence_of(orphan).call_id) == (None, "x")
+    assert evidence_of(SessionEnd(trace.source(), "-0", "complete")).call_id is None
+
+
+def test_a_full_list_makes_room_for_what_failed() -> None:
+    steps: list[Any] = [{"tool": f"t{i}"} for i in range(MAX_ASSERTIONS + 5)]
+    calls = [f"t{i}" for i in range(MAX_ASSERTIONS + 3)]
+    result = judge(evaluator_of(mode("superset", steps)), trace_of(calls))
+    assert [a.text for a in result.assertions if not a.passed] == [
+        f"Expected t{i} not found in actual trajectory" for i in range(MAX_ASSERTIONS + 3, MAX_ASSERTIONS + 5)
+    ]
+    assert (len(result.assertions), result.assertions_truncated) == (MAX_ASSERTIONS, True)
+    whole = judge(evaluator_of(mode("superset", steps[:MAX_ASSERTIONS])), trace_of(calls))
+    assert (len(whole.assertions), whole.assertions_truncated) == (MAX_ASSERTIONS, False)
+
+
+def test_a_list_of_failures_stays_as_it_is_when_it_is_full() -> None:
+    proof = Proof()
+    evidence = evidence_of(Trace().call("Read").events[0])
+    for i in range(MAX_ASSERTIONS + 2):
+        proof.add(f"{i} " + "x" * 5_000, False, [evidence] * 50)
+    assert (len(proof.listed), proof.dropped, proof.listed[-1].text[:4]) == (MAX_ASSERTIONS, 2, "199 ")
+    assert (len(proof.listed[0].text), len(proof.listed[0].evidence)) == (2_000, MAX_EVIDENCE)
+
+
+def test_further_calls_are_named_a_few_of_them() -> None:
+    result = judge(evaluator_of(mode("exact", [{"tool": "Read"}])), trace_of(["Read"] * 30))
+    (extra, _) = result.assertions
+    assert extra.text == "Expected 1 tool calls, got 30"
+    assert [e.row for e in extra.evidence] == [3 + 2 * i for i in range(MAX_EVIDENCE)]
