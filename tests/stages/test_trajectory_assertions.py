@@ -125,3 +125,73 @@ def test_further_calls_are_named_a_few_of_them() -> None:
     (extra, _) = result.assertions
     assert extra.text == "Expected 1 tool calls, got 30"
     assert [e.row for e in extra.evidence] == [3 + 2 * i for i in range(MAX_EVIDENCE)]
+
+
+FORBID = {"type": "forbid", "calls": ["Edit"], "name": "f"}
+HALF = {**mode("superset", [{"tool": "Read"}, {"tool": "Bash"}]), "name": "s"}
+MEMBERS = [FORBID, HALF, {"type": "llm-grader", "prompt": "x", "name": "l"}]
+
+
+@pytest.mark.parametrize(
+    ("aggregator", "wanted"),
+    [
+        ({"type": "weighted_average"}, 0.75),
+        ({"type": "weighted_average", "weights": {"f": 3, "s": 1}}, 0.875),
+        ({"type": "minimum"}, 0.5),
+        ({"type": "maximum"}, 1),
+        ({"type": "all_or_nothing"}, 0),
+        ({"type": "threshold", "threshold": 0.5}, 1),
+        ({"type": "threshold", "threshold": 0.6}, 0),
+    ],
+)
+def test_a_composite_counts_its_members_as_they_end_and_tells_what_they_say(
+    aggregator: dict[str, Any], wanted: float
+) -> None:
+    config = {"type": "composite", "assertions": MEMBERS, "aggregator": aggregator}
+    assert judge(evaluator_of(config), trace_of(["Read"])).score == wanted
+    assert told(config, trace_of(["Read"])) == [
+        "+ f: score 1.00",
+        "+ f: Edit was not called",
+        "- s: score 0.50",
+        "+ s: Found Read at position 0",
+        "- s: Expected Bash not found in actual trajectory",
+        "+ l: skipped, it needs a model",
+    ]
+
+
+def test_a_composite_of_all_is_broken_by_the_first_that_fails_and_met_by_the_last_that_passes() -> None:
+    config = {"type": "composite", "assertions": [HALF, FORBID], "aggregator": {"type": "all_or_nothing"}}
+    assert standings(config, ["Read", "Edit", "Bash"]) == ["open", "violated", "violated"]
+    both = {**mode("superset", [{"tool": "Edit"}]), "name": "e"}
+    assert standings({**config, "assertions": [HALF, both]}, ["Edit", "Read", "Bash"]) == ["open", "open", "satisfied"]
+
+
+def standings(config: dict[str, Any], calls: list[str]) -> list[str]:
+    """Where an evaluator stands after each call."""
+    evaluator, found = evaluator_of(config), list[str]()
+    for call in calls:
+        for event in trace_of([call]):
+            evaluator.push(event)
+        found.append(evaluator.standing)
+    return found
+
+
+@pytest.mark.parametrize("compat", [False, True])
+def test_a_skill_that_was_not_loaded_is_told_with_the_calls_that_there_were(compat: bool) -> None:
+    config = {"type": "skill-trigger", "skill": "csv", "should_trigger": True}
+    assert told(config, trace_of(["Bash", "Edit"]), compat) == ['- Skill "csv" not found in 2 tool call(s)']
+    assert told({**config, "should_trigger": False}, trace_of(["Bash"]), compat) == [
+        '+ Skill "csv" correctly did not trigger'
+    ]
+
+
+def test_path_steps_are_told_with_their_counts() -> None:
+    calls: list[Any] = [("search", {"id": 1}), ("search", {"id": 2}), "reply"]
+    matched = {"type": "trajectory:tool-args-match", "value": {"name": "search", "args": {"id": 2}}}
+    assert told(matched, trace_of(calls)) == ["+ search: 1 of 2 calls have the expected arguments"]
+    other = {"type": "trajectory:tool-args-match", "value": {"name": "search", "args": {"id": 3}}}
+    assert told(other, trace_of(calls)) == ["- search: 0 of 2 calls have the expected arguments"]
+    assert len(told({"type": "trajectory:tool-used", "value": ["search", "reply", "none"]}, trace_of(calls))) == 3
+    assert told(matched, []) == ["- No trace data available for trajectory:tool-args-match assertion"]
+    result = judge(evaluator_of({"type": "trajectory:tool-used", "value": "search"}), trace_of(["search"] * 30))
+    assert [e.row for e in result.assertions[0].evidence] == [1 + 2 * i for i in range(MAX_EVIDENCE)]

@@ -176,3 +176,21 @@ def test_exploration_goes_by_kind_and_in_compat_by_name() -> None:
 def test_session_end_may_carry_a_closing_record() -> None:
     end = SessionEnd(Source("f", 0, 0, 1), "-0", "complete", cost_usd=0.2, result_json=Raw(b"{}"))
     assert score({"type": "cost", "budget": 0.2}, [end]) == (1, True)
+
+
+@pytest.mark.parametrize(("streams", "calls"), [("main", 2), ("all", 5)])
+def test_model_calls_of_sub_agents_count_where_the_spec_says_so(streams: str, calls: int) -> None:
+    trace = Trace().text(message_id="m1").text(message_id="m2")
+    for name in ("a", "a", "b", "c"):
+        trace.text(message_id=name, stream=f"sidechain:{name}")
+    for limit, passes in ((calls, True), (calls - 1, False)):
+        config = {**metrics(max_llm_calls=limit), "streams": streams}
+        assert score(config, trace.events) == (float(passes), passes)
+
+
+def test_tokens_written_to_a_cache_are_none_of_the_input_in_compat() -> None:
+    trace = Trace()
+    trace.events.append(TokenUsage(trace.source(), "-0", "k", input=100, cached=30, cache_write=20, output=1))
+    for limit, compat in ((50, True), (100, False)):
+        assert score({"type": "token-usage", "max_input": limit}, trace.events, compat) == (1, True)
+        assert score({"type": "token-usage", "max_input": limit - 1}, trace.events, compat) == (0, False)

@@ -91,6 +91,18 @@ def test_a_shell_call_that_only_speaks_of_the_skill_does_not_trigger_it() -> Non
     assert score(trigger(), events) == (0, False)
 
 
+@pytest.mark.parametrize("compat", [False, True])
+def test_a_write_of_the_skills_file_does_not_trigger_it(compat: bool) -> None:
+    events = Trace().call("Write", {"file_path": READ, "content": "x"}, files=(READ,)).events
+    assert score(trigger(), events, compat) == (0, False)
+
+
+def test_in_compat_a_shell_read_of_the_skill_is_seen_by_its_output_only() -> None:
+    command = "cat .agents/skills/csv-analyzer/SKILL.md"
+    events = Trace().call("Bash", {"command": command}, kind="read", command=command).events
+    assert score(trigger(), events, compat=True) == (0, False)
+
+
 def test_trigger_is_final_at_the_request_and_used_at_the_good_result() -> None:
     made = Trace().call("Skill", {"skill": SKILL}, result=False)
     triggered, used = evaluator_of(trigger()), evaluator_of({"type": "skill-used", "value": SKILL})
