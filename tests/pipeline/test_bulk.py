@@ -40,6 +40,16 @@ def _same_place(files: dict[str, bytes], root: Path) -> dict[str, bytes]:
     return {name: data.replace(str(root).encode(), b"ROOT") for name, data in files.items()}
 
 
+def test_records_and_faults_of_all_sessions_are_summed_up(tmp_path: Path) -> None:
+    paths = make_folder(tmp_path / "in")
+    (tmp_path / "in" / "torn.jsonl").write_bytes(claude_session(77, 2, broken=True))
+    results = [summarize(path) for path in (*paths, tmp_path / "in" / "torn.jsonl")]
+    outcome = _import(tmp_path / "in", tmp_path / "out", "thread", workers=2)
+    assert outcome.records == sum(result.records for result in results) > 0
+    assert outcome.faults == {"torn": sum(result.faults.get("torn", 0) for result in results)}
+    assert outcome.faults["torn"] == 2
+
+
 class Backwards(Executor):
     """Somebody's own executor: does what it was given last first."""
 
