@@ -235,6 +235,37 @@ def test_a_log_that_is_named_itself_is_told_from_its_end_at_every_start(tmp_path
     assert [min(one["row"] for one in told if one["file"] == str(path)) for path in (old, later)] == [9, 0]
 
 
+def test_a_start_elsewhere_leaves_the_ends_of_other_places_as_they_were(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    here, there = desk.logs, tmp_path / "there"
+    there.mkdir()
+    names = [f"{n}1111111-2222-3333-4444-555555555555" for n in range(3)]
+    one, other, begun = here / f"{names[0]}.jsonl", there / f"{names[1]}.jsonl", here / f"{names[2]}.jsonl"
+
+    def write(path: Path, begin: int, end: int) -> None:
+        with path.open("ab") as file:
+            file.write(b"".join(record + b"\n" for record in claude_records(path.stem, 8)[begin:end]))
+
+    def look(*places: Path) -> None:
+        for desk.logs in places:
+            follower = desk.follower(begin="end")
+            catch_up(follower)
+            follower.close()
+
+    write(one, 0, 9)
+    write(other, 0, 9)
+    look(here, there)
+    assert not desk.emitted
+    for path, begin in ((one, 9), (other, 9), (begun, 0)):
+        write(path, begin, 17)
+    look(there, here)
+    desk.close()
+    told = [json.loads(line)["source"] for data in desk.emitted for line in data.splitlines()]
+    first = {path: min(s["row"] for s in told if s["file"] == str(path)) for path in (one, other, begun)}
+    assert first == {one: 9, other: 9, begun: 0}
+    assert max(desk.event_ids().values()) == 1
+
+
 def test_a_document_that_is_rewritten_gives_the_transcript_of_its_last_form(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     log = desk.logs / "session-2026-01-01T00-00-abcdef01.json"

@@ -86,6 +86,11 @@ def test_a_partial_result_tells_no_duration(name: str, compat: bool) -> None:
 def test_forbidden_calls_are_told_form_by_form() -> None:
     config = {"type": "forbid", "calls": ["Read", "Bash(rm *)"]}
     assert told(config, trace_of(["Read", "Read"])) == ["- Read was called", "+ Bash(rm *) was not called"]
+    assert told(config, trace_of(["Bash"])) == ["+ Read was not called", "+ Bash(rm *) was not called"]
+    assert standings(config, ["Bash", "Read"]) == ["open", "violated"]
+    for member in ("file_path", "path", "filePath", "notebook_path"):
+        edits = {"type": "forbid", "calls": ["Edit(/etc/**)"]}
+        assert told(edits, trace_of([("Edit", {member: "/etc/x"})])) == ["- Edit(/etc/**) was called"]
     (first, _) = judge(evaluator_of(config), trace_of(["Read", "Read"])).assertions
     assert [(e.row, e.tool, e.event) for e in first.evidence] == [(1, "Read", "tool_call"), (3, "Read", "tool_call")]
 
