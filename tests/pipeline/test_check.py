@@ -109,7 +109,8 @@ def test_a_case_can_be_named_and_else_is_told_from_the_file_name(tmp_path: Path)
     assert [c.id for _, c in cases_for("2026-01-02T03-04-05-000Z_base_bad_1.transcript.jsonl", [loaded], None)] == [
         "bad"
     ]
-    assert [c.id for _, c in cases_for("x.jsonl", [loaded], None)] == ["good", "bad"]
+    for neither in ("x.jsonl", "goodness.jsonl"):
+        assert [c.id for _, c in cases_for(neither, [loaded], None)] == ["good", "bad"]
     with pytest.raises(SpecError, match="no case is called 'goood'; did you mean 'good'"):
         cases_for("x.jsonl", [loaded], "goood")
 
@@ -206,6 +207,18 @@ def test_json_lines_have_a_row_for_each_case(tmp_path: Path) -> None:
         ("good", "pass", "claude"),
         ("bad", "fail", "claude"),
     ]
+
+
+def test_a_source_that_could_not_be_read_stands_in_json_and_lines_with_its_error(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run_cli(tmp_path, sources=[str(tmp_path / "missing"), str(log(tmp_path))], as_json=True, jsonl=tmp_path / "o.jsonl")
+    results = json.loads(capfd.readouterr().out)["results"]
+    rows = [json.loads(row) for row in (tmp_path / "o.jsonl").read_bytes().splitlines()]
+    assert [row.get("case") for row in rows] == [None, "good", "bad"]
+    for told in (results, rows):
+        assert "no such file" in told[0]["error"].lower()
+        assert {one["error"] for one in told[1:]} == {None}
 
 
 def test_junit_has_a_test_for_each_evaluator(tmp_path: Path) -> None:

@@ -125,9 +125,14 @@ def test_a_data_set_of_another_version_is_refused(tmp_path: Path) -> None:
     place.write_text(json.dumps({**manifest, "schema_version": "agentv_stream.dataset.v99"}))
     with pytest.raises(UsageError, match="v99"):
         read_manifest(str(tmp_path / "d"))
+    with pytest.raises(UsageError, match="v99"):
+        import_sessions([tmp_path / "in"], parquet=tmp_path / "d", engine="serial", resume=True)
     place.write_text("{")
     with pytest.raises(SourceError):
         manifest_of(str(tmp_path / "d"))
+    import_sessions([tmp_path / "in"], parquet=tmp_path / "d", engine="serial")  # written anew, over whatever it was
+    assert manifest_of(str(tmp_path / "d")).generation > manifest["generation"] + 1
+    assert len(_rows(tmp_path / "d", "sessions")) == 1
 
 
 def test_a_data_set_that_is_written_anew_keeps_the_old_files_until_it_counts(

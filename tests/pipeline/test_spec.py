@@ -290,9 +290,18 @@ def test_errors_in_json_lines_name_the_line(tmp_path: Path) -> None:
 
 def test_cases_may_stand_in_other_files(tmp_path: Path) -> None:
     (tmp_path / "more.yaml").write_text("- id: m1\n- id: m2\n", encoding="utf-8")
-    loaded = spec(tmp_path, "tests:\n  - file://more.yaml\n  - id: own\n")
-    assert [case.id for case in loaded.cases] == ["m1", "m2", "own"]
-    assert len(loaded.warnings) == 3
+    for item in ("file://more.yaml", "{include: more.yaml}"):
+        loaded = spec(tmp_path, f"tests:\n  - {item}\n  - id: own\n")
+        assert [case.id for case in loaded.cases] == ["m1", "m2", "own"]
+        assert len(loaded.warnings) == 3
+    (tmp_path / "more.yaml").write_text("- id: m1\n- words\n", encoding="utf-8")
+    assert refused(tmp_path, "tests: more.yaml\n").endswith("more.yaml:2: a case is a mapping")
+
+
+def test_a_case_without_evaluators_is_a_warning_and_one_with_criteria_is_none(tmp_path: Path) -> None:
+    assert spec(tmp_path, "tests:\n  - {id: a, criteria: be kind}\n").warnings == []
+    (warning,) = spec(tmp_path, "tests:\n  - {id: a}\n").warnings
+    assert warning.endswith("the case 'a' has no evaluators")
 
 
 def test_templates_are_included_from_here_and_further_up(tmp_path: Path) -> None:

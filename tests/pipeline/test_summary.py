@@ -17,6 +17,7 @@ def test_summarize_is_what_the_stream_gives() -> None:
     result = summarize(STREAM)
     assert (result.status, result.tool_use_summary["turns"], result.tokens["input"]) == ("complete", 8, 1170)
     assert summarize(str(SESSION)).tool_use_summary["total_tool_calls"] == 5
+    assert summarize(SESSION).status == "complete"  # which the end of the log tells, no record
     assert summarize(SESSION, subagents=False).tool_use_summary["total_tool_calls"] == 4
     assert summarize(STREAM, watch="python") == summarize(STREAM, watch=("python",))
     assert summarize(STREAM, watch=("python",)).tool_use_summary["watched_commands"]["python"] == [
@@ -97,3 +98,14 @@ def test_a_log_of_one_giant_record_is_no_empty_input(monkeypatch: pytest.MonkeyP
     with pytest.raises(NotALog, match="no record is under the cap"):
         SessionReader(pieces(), "bomb")
     assert read <= 2 * DEFAULT_CAP // (1024 * 1024)
+
+
+def test_a_result_without_a_call_is_a_fault_in_the_summary_too(tmp_path: Path) -> None:
+    """It waits for its call to the end of the log."""
+    lines = SESSION.read_bytes().splitlines(keepends=True)
+    orphans = [
+        line.replace(b'"tool_use_id":"', b'"tool_use_id":"lost-') for line in lines if b'"tool_use_id":"' in line
+    ]
+    assert orphans
+    (tmp_path / "log.jsonl").write_bytes(b"".join([*lines[:3], orphans[0].replace(b'"uuid":"', b'"uuid":"f')]))
+    assert summarize(tmp_path / "log.jsonl").faults == {"orphan-result": 1}

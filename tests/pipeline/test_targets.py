@@ -168,6 +168,13 @@ def test_use_target_leads_to_another_one(tmp_path: Path) -> None:
     assert "leads round in a circle" in refused(tmp_path, loop)
 
 
+def test_the_list_may_stand_alone_or_under_its_older_name(tmp_path: Path) -> None:
+    for text in ("targets:\n  - {name: a, provider: pi}\n", "providers:\n  - {name: a, provider: pi}\n"):
+        assert list(load(tmp_path, text).targets) == ["a"]
+    assert list(load(tmp_path, "- {name: a, provider: pi}\n").targets) == ["a"]
+    assert refused(tmp_path, "words\n").startswith("targets.yaml:1: a targets file holds a list")
+
+
 def test_the_targets_file_is_found_here_or_above(tmp_path: Path) -> None:
     below = tmp_path / "x" / "y"
     below.mkdir(parents=True)

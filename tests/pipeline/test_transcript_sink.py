@@ -8,6 +8,7 @@ import pytest
 from agentv_stages.batch import Batch
 from agentv_stages.consolidate import Consolidate
 from agentv_stages.sinks.transcript import Identity
+from agentv_stream import transcript_sink
 from agentv_stream.errors import SinkError
 from agentv_stream.output_names import OutputNames
 from agentv_stream.summary import SessionReader
@@ -122,9 +123,30 @@ async def test_the_place_of_another_session_is_left_alone(tmp_path: Path, finish
 
 
 async def test_a_stream_takes_no_place_not_even_that_of_its_session(tmp_path: Path) -> None:
-    for name in ("name.transcript.jsonl", "name-2.transcript.jsonl"):
+    for name in ("name.transcript.jsonl", "name-2.transcript.jsonl", "name-3.transcript.jsonl"):
         way = Way(tmp_path)
         assert (await way.through(way.sink())).name == name
+
+
+async def test_which_name_the_outputs_of_a_run_bear(tmp_path: Path) -> None:
+    other = LOG.replace(SESSION.encode(), SESSION.replace("1111", "9999").encode())
+    way = Way(tmp_path)
+    for _ in way.batches():
+        pass
+
+    def named(finished: bool, fixed: bool = False) -> str:
+        return way.names(finished, fixed).place()[1]
+
+    assert (named(finished=False), named(finished=True)) == ("name", "name")
+    (tmp_path / "name.dead-letters.jsonl").write_text("")
+    assert (named(finished=False), named(finished=True)) == ("name-2", "name")
+    way_of_other = Way(tmp_path, other)
+    (await way_of_other.through(way_of_other.sink())).rename(tmp_path / "name.transcript.jsonl")
+    assert (named(finished=False), named(finished=True)) == ("name-2", "name-2")
+    (tmp_path / "name-2.stream.jsonl").write_text("")
+    assert (named(finished=False), named(finished=True)) == ("name-3", "name-3")
+    assert named(finished=False, fixed=True) == "name"
+    assert [way.names(*how).exclusive for how in ((False, False), (True, False), (False, True))] == [True, False, False]
 
 
 async def test_a_file_that_was_asked_for_is_written_anew_whatever_stood_there(tmp_path: Path) -> None:
@@ -135,7 +157,10 @@ async def test_a_file_that_was_asked_for_is_written_anew_whatever_stood_there(tm
     assert len(rows_of(named)) == len(READ_EDIT)
 
 
-async def test_a_finished_session_writes_a_file_that_was_asked_for_anew_at_once(tmp_path: Path) -> None:
+async def test_a_finished_session_writes_a_file_that_was_asked_for_anew_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transcript_sink, "GATHER_BYTES", 1)
     named = tmp_path / "mine.jsonl"
     named.write_text("words\n")
     way = Way(tmp_path)

@@ -214,12 +214,12 @@ def test_what_a_decoder_told_before_it_refused_a_record_stands_once() -> None:
 
         state = msgspec.structs.replace(STREAM.decoder(DecodeContext("log")).state)
 
-        def decode(self, record: Record, batch: Batch, /) -> None:
+        def decode(self, record: Record, batch: Batch) -> None:
             batch.events.append(AssistantText(Source("log", record.row, record.offset, 1), "", "m", Raw(b'"x"')))
             if b" " in record.data:
                 raise msgspec.ValidationError("a space")
 
-        def flush(self, batch: Batch, /) -> None: ...
+        def flush(self, batch: Batch) -> None: ...
 
     stage = Decode(STREAM)
     stage.decoder = Hasty()
