@@ -177,7 +177,7 @@ def _shell(call: ToolCall, plan: _Plan) -> ToolCall:
         patch = read_patch(facts.patch)
         tool = "Write" if patch.adds_only else "Edit"
         return _made(call, call.input_json, tool, "write", facts.script, patch.files, True, False)
-    files = (facts.path,) if facts.tool_name == "Read" and facts.path else facts.written
+    files = facts.files or facts.written
     if not plan.finer_shell or facts.tool_name == "Bash":
         return _made(call, call.input_json, plan.tool, facts.kind, facts.script, files, False, facts.writes_file)
     raw = call.input_json

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from agentv_stages.event import Kind
-from agentv_stages.shell_arguments import EXECUTE, NOTHING, WRITES, Part, ShellTool, is_file
+from agentv_stages.shell_arguments import EXECUTE, NOTHING, WRITES, Part, ShellTool, bundles, is_file
 from agentv_stages.shell_programs import judge_program
 from agentv_stages.shell_tables import HEADERS, KEYWORDS, RUNNER_VALUES, RUNNERS, SHELLS, WRAPPERS
 from agentv_stages.shell_words import Command, Pipeline, split_shell
@@ -22,16 +22,17 @@ _KEPT_PROGRAMS = 1_000
 _KEPT_COPIES = 16  # wrappers and substitutions repeat the text of what they run; of all texts at most so many times it
 _KEPT_TEXT = 16 * 1024 * 1024
 _KEPT_FILES = 100
+_WRAPPED = 4  # words that a shell is looked for in: `sudo -u name bash`
 
 
 class ShellFacts(NamedTuple):
     """What a shell text does.
 
     `tool_name` is the finer name of it (`Bash` where it has none). `path` is what a reading or listing command reads,
-    `pattern` what a search looks for. `writes_file`: a file is changed otherwise than by a patch; `written` are the
-    targets of redirections. `patch` is the body of an `apply_patch`. `programs` are the programs that it runs with
-    their text, by the last part of their names, wrappers (`sudo`, `npx`) and what they wrap both. `script` is the text
-    without a `bash -lc` around it.
+    `files` are all that reading commands name, `pattern` what a search looks for. `writes_file`: a file is changed
+    otherwise than by a patch; `written` are the targets of redirections. `patch` is the body of an `apply_patch`.
+    `programs` are the programs that it runs with their text, by the last part of their names, wrappers (`sudo`, `npx`)
+    and what they wrap both. `script` is the text without a `bash -lc` around it.
     """
 
     kind: Kind
@@ -43,6 +44,7 @@ class ShellFacts(NamedTuple):
     written: tuple[str, ...] = ()
     patch: str | None = None
     script: str = ""
+    files: tuple[str, ...] = ()
 
 
 def classify_shell(command: str | Sequence[str]) -> ShellFacts:
@@ -148,6 +150,9 @@ class _Judge:
         patch: Part | None = None
         writes = False
         for i, command in enumerate(pipeline):
+            if i and command.script is None and command.given is None:
+                if not SHELLS.isdisjoint(map(program_name, command.words[:_WRAPPED])):
+                    feed(command, pipeline[i - 1])
             part = self.command(command, nesting)
             for target in command.writes:
                 if is_file(target):
@@ -205,8 +210,8 @@ class _Judge:
             low = name.lower()
             if low in SHELLS or name in ("eval", "su"):
                 script = " ".join(words[1:]) if name == "eval" else script_of(low, words)
-                if script is None and not any(word[0] not in "-+" for word in words[1:] if word):
-                    script = command.script  # its here-document
+                if script is None and reads_script(words):
+                    script = command.script if command.script is not None else command.given
                 return self.script(script, nesting, self.told or was_expanded(script, words, command))
             part = judge_program(low, words, command)
             if not part.inner or nesting >= MAX_NESTING:
@@ -250,7 +255,14 @@ class _Judge:
             tuple(self.written),
             best.patch,
             script,
+            self.files() if best.tool == "Read" else (),
         )
+
+    def files(self) -> tuple[str, ...]:
+        """What the commands read that only read; variables are left out."""
+        named = [path for part in self.parts if part.tool == "Read" for path in (part.path, *part.more)]
+        known = dict.fromkeys(path for path in named if path and "$" not in path and "`" not in path)
+        return tuple(known)[:_KEPT_FILES]
 
 
 _RANK: dict[Kind, int] = {"read": 1, "search": 1, "execute": 2, "write": 3}
@@ -266,6 +278,30 @@ def takes_pipe(part: Part, command: Command) -> bool:
 
 def _is_recursive(word: str) -> bool:
     return word.startswith("-") and word[1:].isalpha() and ("r" in word or "R" in word)
+
+
+def reads_script(words: list[str]) -> bool:
+    """Whether a shell takes its script from standard input: it is given none, or `-s` and arguments for it."""
+    for word in words[1:]:
+        if word[:1] not in ("-", "+"):
+            return not word or word == "/dev/stdin"
+        if word != "--" and bundles(word, "s"):
+            return True
+    return True
+
+
+def feed(shell: Command, before: Command) -> None:
+    """Gives a shell behind a pipe the script that comes through it, where the text says it (`echo TEXT | sh`)."""
+    words = before.words
+    name = program_name(words[0]) if words else ""
+    if name == "cat" and before.script is not None and len(words) == 1:
+        shell.given = before.script
+    elif name in ("echo", "printf") and not before.writes:
+        shell.given = " ".join(word for word in words[1:] if word not in ("-n", "-e", "-ne", "--"))
+    else:
+        return
+    if before.expanded:
+        shell.expanded = {*(shell.expanded or ()), shell.given}
 
 
 def was_expanded(script: str | None, words: list[str], command: Command) -> bool:

@@ -11,7 +11,8 @@ ShellTool: TypeAlias = Literal["Bash", "Read", "LS", "Grep", "Glob", "Edit", "Wr
 
 class Part(NamedTuple):
     """What a command does. `kind` None: nothing worth telling (cd, echo). `patch`: the body of an `apply_patch`.
-    `inner`: the words of a command that it runs for what it finds (`find -exec`), which may do more."""
+    `inner`: the words of a command that it runs for what it finds (`find -exec`), which may do more. `more`: the files
+    that it reads behind `path`."""
 
     kind: Kind | None
     tool: ShellTool = "Bash"
@@ -19,6 +20,7 @@ class Part(NamedTuple):
     pattern: str | None = None
     patch: str | None = None
     inner: tuple[str, ...] = ()
+    more: tuple[str, ...] = ()
 
 
 NOTHING = Part(None)

@@ -1,6 +1,6 @@
 """What one program does with its arguments: words of a simple command in, kind, finer name, path and pattern out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from agentv_stages import shell_transfers
@@ -8,6 +8,8 @@ from agentv_stages.shell_arguments import EXECUTE, NOTHING, WRITES, Part, bundle
 from agentv_stages.shell_tables import FAMILY, FIND, FIND_NAMES, GREP, LIST, NEUTRAL, READ, WRITE
 from agentv_stages.shell_words import Command
 
+_MOST_PATHS = 100
+_ONE_INPUT = frozenset(("uniq", "xxd"))  # the second file is their output
 _Judge: TypeAlias = Callable[[str, list[str], Command], Part]
 
 
@@ -36,7 +38,7 @@ def _writes(family: str, words: list[str], command: Command) -> Part:
 
 
 def _patch(family: str, words: list[str], command: Command) -> Part:
-    body = command.script if command.script is not None else first(words, 1)
+    body = next((text for text in (command.script, first(words, 1), command.given) if text is not None), None)
     return Part("write", "Edit", None, None, body or "")
 
 
@@ -45,18 +47,23 @@ def _list(family: str, words: list[str], command: Command) -> Part:
 
 
 def _read(family: str, words: list[str], command: Command) -> Part:
-    path = first(operands(family, words)) if family != "tr" else None
-    if path is None:
-        if command.script is not None and not command.reads:
-            return NOTHING  # prints its here-document, as echo does
-        path = first(command.reads)
-    return Part("read", "Read", path)
+    if family != "tr":
+        given = operands(family, words)
+        if given:
+            return _reads(given[:1] if family in _ONE_INPUT else given)
+    if command.script is not None and not command.reads:
+        return NOTHING  # prints its here-document, as echo does
+    return _reads(command.reads)
+
+
+def _reads(paths: Sequence[str]) -> Part:
+    return Part("read", "Read", first(paths), more=tuple(paths[1:_MOST_PATHS]))
 
 
 def _get_content(family: str, words: list[str], command: Command) -> Part:
     words = [word.lower() if word.startswith("-") else word for word in words]
     path = value(words, "-path", "-literalpath")
-    return Part("read", "Read", path if path is not None else first(operands(family, words)))
+    return _reads([path] if path is not None else operands(family, words))
 
 
 def _type(family: str, words: list[str], command: Command) -> Part:
@@ -75,8 +82,8 @@ def _scripted(own: tuple[str, ...]) -> _Judge:
     """A filter whose first operand is its script, unless one of the options `own` gives it."""
 
     def judge(family: str, words: list[str], command: Command) -> Part:
-        path = first(operands(family, words), 0 if value(words, *own) is not None else 1)
-        return Part("read", "Read", path if path is not None else first(command.reads))
+        given = operands(family, words)[0 if value(words, *own) is not None else 1 :]
+        return _reads(given or command.reads)
 
     return judge
 

@@ -38,8 +38,8 @@ _ESCAPE = re.compile(r"""\\(?:\n|(["\\$`]))""")
 @dataclass(slots=True)
 class Command:
     """A simple command. `words` are unquoted; `writes` and `reads` are the targets of its redirections; `script` is the
-    body of its here-document; `text` is the command as it stands in the shell text. `expanded` are those of the words
-    in which substitutions stand: what those run are commands of their own."""
+    body of its here-document, `given` that of its here-string; `text` is the command as it stands in the shell text.
+    `expanded` are those of the words in which substitutions stand: what those run are commands of their own."""
 
     words: list[str] = field(default_factory=list[str])
     writes: list[str] = field(default_factory=list[str])
@@ -47,6 +47,7 @@ class Command:
     script: str | None = None
     text: str = ""
     expanded: set[str] | None = None
+    given: str | None = None
 
 
 Pipeline = list[Command]
@@ -264,15 +265,20 @@ class _Reader:
             if not (operator in (">&", "<&") or self.text.startswith("&", self.at)):
                 return
             self.at += 1
+        count = self.count
         target = self.word(depth)
-        if operator in ("<<", "<<-"):
+        if operator == "<<<":
+            command.given = target
+            if self.count > count:
+                command.expanded = {*(command.expanded or ()), target}
+        elif operator in ("<<", "<<-"):
             self.waiting.append((command, target, operator == "<<-"))
         elif operator == "<":
             command.reads.append(target)
         elif operator in (">&", "<&"):
             if not target.rstrip("-").isdigit() and target != "-" and operator == ">&":
                 command.writes.append(target)
-        elif operator != "<<<":
+        else:
             command.writes.append(target)
 
     def word(self, depth: int) -> str:

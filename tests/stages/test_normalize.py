@@ -253,3 +253,9 @@ def test_inputs_of_any_shape_pass_with_their_keys_unchanged(provider: str, name:
 def test_bytes_that_no_parser_likes_pass(raw: bytes, name: str) -> None:
     for stage in STAGES.values():
         assert stage.call(call_of(name, raw=raw)).tool
+
+
+@pytest.mark.parametrize("name", ["claude", "codex"])
+def test_a_shell_that_reads_several_files_names_them_all(name: str) -> None:
+    made = STAGES[name].call(call_of("Bash" if name == "claude" else "shell", {"command": "cat a b; head -3 c"}))
+    assert made.files == ("a", "b", "c")

@@ -468,3 +468,54 @@ def test_a_filter_of_what_an_echo_says_reads_no_file(text: str) -> None:
 def test_behind_a_pipe_files_are_still_read(text: str, kind: str, tool: str) -> None:
     facts = classify_shell(text)
     assert (facts.kind, facts.tool_name) == (kind, tool)
+
+
+@pytest.mark.parametrize(
+    ("command", "programs"),
+    [
+        ("bash <<EOF\nrm x\nEOF", ["bash", "rm"]),
+        ("sh -s <<'EOF'\nrm x\nEOF", ["sh", "rm"]),
+        ("bash -s -- one two <<EOF\nrm x\nEOF", ["bash", "rm"]),
+        ("bash /dev/stdin <<EOF\nrm x\nEOF", ["bash", "rm"]),
+        ('bash <<< "rm x"', ["bash", "rm"]),
+        ("cat <<'EOF' | bash\nrm x\nEOF", ["cat", "bash", "rm"]),
+        ("echo 'rm x' | sudo bash -s one", ["echo", "sudo", "bash", "rm"]),
+    ],
+)
+def test_a_shell_that_reads_its_script_does_what_the_script_does(command: str, programs: list[str]) -> None:
+    facts = classify_shell(command)
+    assert facts.kind == "write"
+    assert [name for name, _ in facts.programs] == programs
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["bash script.sh <<EOF\nrm x\nEOF", "bash -s one < script.sh", 'echo "$(make script)" | bash', "> x | bash"],
+)
+def test_a_script_that_the_text_does_not_hold_executes(command: str) -> None:
+    facts = classify_shell(command)
+    assert "rm" not in [name for name, _ in facts.programs]
+    assert facts.kind == ("write" if command[0] == ">" else "execute")
+    assert [name for name, _ in facts.programs].count("make") == command.count("make")
+
+
+@pytest.mark.parametrize(
+    ("command", "files"),
+    [
+        ("cat a b", ("a", "b")),
+        ("head -n1 a b c", ("a", "b", "c")),
+        ("sed -n 1,9p a; echo ---; sed -n 1,9p b && tail -3 a", ("a", "b")),
+        ("cat a | grep x", ("a",)),
+        ("cat $F b", ("b",)),
+        ("wc -l < a", ("a",)),
+        ("uniq a out", ("a",)),
+        ("cat a && make", ()),
+        ("ls a b", ()),
+    ],
+)
+def test_all_files_that_reading_commands_name_are_named(command: str, files: tuple[str, ...]) -> None:
+    assert classify_shell(command).files == files
+
+
+def test_the_files_of_a_text_are_bounded() -> None:
+    assert len(classify_shell("cat " + " ".join(f"f{n}" for n in range(1000))).files) == 100
