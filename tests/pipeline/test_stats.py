@@ -144,3 +144,10 @@ def test_where_nothing_was_found_that_is_told(tmp_path: Path) -> None:
     told = CliRunner().invoke(build(["stats"]), ["stats", str(tmp_path)])
     assert (told.exit_code, told.stdout) == (3, "")
     assert told.stderr == f"agentv-stream: no session was found in {tmp_path}\n"
+
+
+@pytest.mark.parametrize("command", ["stats", "import"])
+def test_the_report_goes_to_no_url(tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    told = _run(command, tmp_path, "--json", "s3://bucket/x.json")
+    assert (told.exit_code, list(tmp_path.iterdir())) == (2, [])

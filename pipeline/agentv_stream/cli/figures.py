@@ -10,7 +10,7 @@ from agentv_stages.visible import visible
 from agentv_stream.bulk.outcome import Outcome
 from agentv_stream.bulk.run import summarize_groups
 from agentv_stream.cli.fitting import print_fitting
-from agentv_stream.cli.importing import MOST_SHOWN, exit_code, number, with_listed, write_json
+from agentv_stream.cli.importing import MOST_SHOWN, check_json_place, exit_code, number, with_listed, write_json
 from agentv_stream.cli.interrupting import exit_code as ended_by
 from agentv_stream.cli.interrupting import interruptible
 from agentv_stream.cli.progress import Progress
@@ -27,6 +27,7 @@ def show_figures(
     """Reads the sources and shows their figures; gives the exit code."""
     try:
         dimension = named_dimension(by)
+        check_json_place(json)
         if options["prices"]:
             from agentv_stream.prices import check_installed
 

@@ -1,5 +1,6 @@
 """What `import` does: sources to units, the run with its progress, the table at the end, the exit code."""
 
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -46,6 +47,7 @@ class Wanted:
 def import_all(sources: Sequence[str], wanted: Wanted, *, dry_run: bool, json: Path | None, quiet: bool) -> int:
     """Imports; gives the exit code."""
     try:
+        check_json_place(json)
         names, roots = with_listed(sources), from_process({}).roots
         if wanted.prices:
             from agentv_stream.prices import check_installed
@@ -124,6 +126,12 @@ def report_json(outcome: Outcome) -> dict[str, Any]:
         "by_provider": providers,
         "outputs": outcome.outputs,
     }
+
+
+def check_json_place(place: Path | None) -> None:
+    """Other outputs may be URLs; this one would become a folder of that name. Raises: UsageError."""
+    if place is not None and re.match(r"[a-z][a-z0-9+]+:/", str(place)):
+        raise UsageError(f"--json {place}: expected a file, no URL")
 
 
 def write_json(place: Path, value: Any) -> None:
