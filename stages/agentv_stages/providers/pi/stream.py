@@ -60,7 +60,7 @@ from agentv_stages.providers.pi.wire import (
     first_byte,
     given,
 )
-from agentv_stages.repeats import Repeats
+from agentv_stages.repeats import Repeats, check
 from agentv_stages.scripts import Script, let_all_go, let_go, told
 from agentv_stages.times import from_epoch
 
@@ -145,7 +145,7 @@ class StreamDecoder:
             if isinstance(message, Answer):
                 self._answer(message, message.content, self._source(record, message.timestamp), record, batch)
             elif isinstance(message, Prompt):
-                self._user(message, self._source(record, message.timestamp), batch)
+                self._user(message, record, self._source(record, message.timestamp), batch)
             elif (message.tool_call_id or "") not in state.open:  # `tool_execution_end` told it, as nearly always
                 self._told(record, batch, message)
             else:
@@ -251,19 +251,19 @@ class StreamDecoder:
             del state.open[call_id]
             batch.events.append(tool_result(source, call_id, message.content, message.is_error, message.duration_ms))
         elif role == "user":
-            self._user(message, source, batch)
+            self._user(message, record, source, batch)
         else:
             other(message, f"m{record.row}", source, batch, record)
 
-    def _again(self, source: Source, batch: Batch) -> bool:
-        """Whether an answer or a prompt was told before: it has a time of its own, in ms."""
-        if source.time_ms is None or not self.state.told.again(str(source.time_ms), source.length):
+    def _again(self, identity: str, source: Source, batch: Batch) -> bool:
+        """Whether an answer or a prompt was told before."""
+        if not self.state.told.again(identity, source.length):
             return False
         batch.ignore("message_end/again")
         return True
 
-    def _user(self, message: PiMessage | Prompt, source: Source, batch: Batch) -> None:
-        if not self._again(source, batch):
+    def _user(self, message: PiMessage | Prompt, record: Record, source: Source, batch: Batch) -> None:
+        if not self._again(check(record, source.time_ms), source, batch):
             user(message, f"m{source.row}", source, batch)
 
     def _answer(
@@ -273,7 +273,7 @@ class StreamDecoder:
         state.partial = None
         state.growing.clear()
         state.stop, state.error = message.stop_reason, message.error_message
-        if self._again(source, batch):
+        if self._again(str(source.time_ms or ""), source, batch):  # no two answers begin in one ms
             return
         state.message_id = message_id = f"m{record.row}"
         if message.model and message.model != state.model:
