@@ -268,44 +268,44 @@ def test_without_cursors_they_leave_the_memory_too(tmp_path: Path) -> None:
     plan = Plan(find_roots([str(desk.logs)]), Settings(out=desk.out), settle_seconds=0.0)
     plan.wanted = lambda path: "unwanted" not in path
     unwanted = days.write("unwanted", claude_records("unwanted", 1))
-    follower = Follower(plan, None, desk.say, None, desk.clock, desk.wall_ms)
+    follower = days.follower = Follower(plan, None, desk.say, None, desk.clock, desk.wall_ms)
     catch_up(follower)
     assert len(follower.hot) == 2
     before = [path.read_bytes() for path in days.transcripts()]
     days.log.unlink()
     unwanted.unlink()
-    days.after(follower, 1)
+    days.after(1)
     assert (len(follower.hot), days.forgotten()) == (2, 0)
     assert str(unwanted) not in follower.entries
-    days.after(follower, 29)
+    days.after(29)
     assert days.forgotten() == 0
-    days.after(follower, 1)
+    days.after(1)
     assert (len(follower.hot), days.forgotten()) == (1, 1)
     assert [path for path in follower.entries if SESSION in path] == []
     assert [path.read_bytes() for path in days.transcripts()] == before
     days.write(SESSION, RECORDS)  # it is back: read again, into the same file
-    days.after(follower, 0)
+    days.after(0)
     assert len(follower.hot) == 2
     assert [path.read_bytes() for path in days.transcripts()] == before
-    follower.close()
+    days.end()
 
 
 def test_without_cursors_nothing_goes_while_its_root_is_not_there_or_it_came_back(tmp_path: Path) -> None:
     days = Days(tmp_path)
     desk = days.desk
     plan = Plan(find_roots([str(desk.logs)]), Settings(out=desk.out), settle_seconds=0.0)
-    follower = Follower(plan, None, desk.say, None, desk.clock, desk.wall_ms)
+    follower = days.follower = Follower(plan, None, desk.say, None, desk.clock, desk.wall_ms)
     catch_up(follower)
     away = desk.logs.rename(tmp_path / "away")
     for _ in range(3):
-        days.after(follower, 40)
+        days.after(40)
     assert (len(follower.hot), days.forgotten()) == (2, 0)
     away.rename(desk.logs)
     days.log.unlink()
-    days.after(follower, 20)
+    days.after(20)
     days.write(SESSION, RECORDS)
-    days.after(follower, 20)
+    days.after(20)
     days.log.unlink()
-    days.after(follower, 20)
+    days.after(20)
     assert (len(follower.hot), days.forgotten()) == (2, 0)
-    follower.close()
+    days.end()
