@@ -13,11 +13,12 @@ from agentv_stream.cli import bare_options
 from support.fake_agents import READ_EDIT, agent, alive, init, stream
 
 
-def start(tmp_path: Path, *arguments: str) -> subprocess.Popen[str]:
+def start(tmp_path: Path, *arguments: str, stdin: int | None = None) -> subprocess.Popen[str]:
     words = ["agentv-stream", "run", *arguments]
     code = f"import sys; from agentv_stream.cli import main; sys.argv = {words!r}; main()"
+    command = [sys.executable, "-c", code]
     return subprocess.Popen(
-        [sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command, cwd=tmp_path, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
 
 
@@ -95,6 +96,14 @@ def test_a_silent_agent_exits_with_3(tmp_path: Path) -> None:
     code, _, err = run(tmp_path, "--", *agent(tmp_path, "pass"))
     assert code == 3
     assert "the agent printed nothing" in err
+
+
+def test_the_agent_reads_our_standard_input(tmp_path: Path) -> None:
+    command = agent(tmp_path, "sys.stderr.write(sys.stdin.read()); say(DATA)", stream(READ_EDIT))
+    process = start(tmp_path, "--out", "r", "--", *command, stdin=subprocess.PIPE)
+    process.communicate("fix the größer bug\n", timeout=60)
+    (result,) = (tmp_path / "r").glob("*.json")
+    assert json.loads(result.read_bytes())["run"]["stderr_tail"] == "fix the größer bug\n"
 
 
 def test_how_a_silent_agent_ended_is_told(tmp_path: Path) -> None:

@@ -192,6 +192,22 @@ def test_a_run_ends_with_an_answer_that_stops_by_itself() -> None:
     stopped = user([{"type": "text", "text": "[Request interrupted by user]"}])
     assert only(tell(stopped), SessionEnd).status == "interrupted"
     assert not [e for e in tell(answer(text, stop="tool_use")).events if isinstance(e, SessionEnd)]
+    thought = {"type": "thinking", "thinking": "hm"}
+    assert not [e for e in tell(answer(thought, stop="end_turn")).events if isinstance(e, SessionEnd)]
+    failed = answer(thought, {"type": "text", "text": "API Error"}, isApiErrorMessage=True)
+    assert only(tell(failed), SessionEnd).reason == "API Error"
+
+
+def test_ids_of_events_begin_with_that_of_their_line() -> None:
+    for value in (answer({"type": "text", "text": "x"}, stop="end_turn"), user("go")):
+        assert {event.source.base_id for event in tell(value).events} == {value["uuid"]}
+
+
+def test_usage_of_a_sub_agents_answer_does_not_hide_that_of_the_main_stream() -> None:
+    text = {"type": "text", "text": "x"}
+    one, other = answer(text, own="m", used=5), answer(text, own="s", used=7, isSidechain=True)
+    told = usages(tell(one, other, one, other).events)
+    assert [(u.key, u.source.stream) for u in told] == [("m", "main"), ("s", "sidechain:unknown")]
 
 
 def test_old_sidechains_in_the_same_file_stand_on_a_stream_of_their_own() -> None:

@@ -84,6 +84,10 @@ def only(batch: Batch, kind: type[AnyEvent]) -> Any:
     return event
 
 
+def only_all(batch: Batch, kind: type[AnyEvent]) -> list[Any]:
+    return [e for e in batch.events if isinstance(e, kind)]
+
+
 @pytest.mark.parametrize("kind", sorted(QUIET_TYPES))
 def test_types_that_carry_nothing_are_counted_by_name(kind: str) -> None:
     batch = tell(line(kind))
@@ -133,6 +137,13 @@ def test_a_limit_that_is_kept_is_no_news() -> None:
 def test_a_type_that_is_really_new_is_unknown() -> None:
     batch = pushed(STREAM, lines(line("telepathy"), system("dream"), {"a": 1}))
     assert batch.unknown == {"telepathy": 1, "system/dream": 1, "(no type)": 1}
+
+
+def test_another_session_behind_a_reset_is_no_foreign_one() -> None:
+    init, other = system("init"), {**system("init"), "session_id": "t"}
+    assert [f.reason for f in pushed(STREAM, lines(init, other)).faults] == ["foreign-record"]
+    told = only_all(tell(init, line("conversation_reset"), other), SessionInfo)
+    assert [(e.session_id, e.another) for e in told] == [("s", False), ("t", False)]
 
 
 def test_init_says_who_the_session_is_and_may_come_again() -> None:
@@ -302,6 +313,22 @@ def test_a_result_says_how_the_run_ended(members: dict[str, Any], status: str) -
     assert msgspec.json.decode(end.result_json) == value
 
 
+@pytest.mark.parametrize(
+    ("members", "reason"),
+    [
+        ({"subtype": "success"}, "success"),
+        ({"subtype": "error_max_turns"}, "error_max_turns"),
+        ({"subtype": "success", "is_error": True, "result": "API Error: 529"}, "success: API Error: 529"),
+        ({"subtype": "error_during_execution", "errors": ["x"]}, "error_during_execution: x"),
+        ({"subtype": "error_during_execution", "errors": ["no x", "no y"]}, "error_during_execution: no x; no y"),
+        ({"subtype": "error_during_execution", "terminal_reason": "aborted_tools"}, "aborted_tools"),
+        ({}, None),
+    ],
+)
+def test_a_result_says_why_the_run_ended(members: dict[str, Any], reason: str | None) -> None:
+    assert only(tell(line("result", **members)), SessionEnd).reason == reason
+
+
 def test_the_totals_of_all_models_stand_for_the_session() -> None:
     value = line("result", subtype="success", total_cost_usd=1.5, usage=USAGE, modelUsage={"a": USED, "b": USED})
     total = only(tell(value), TokenUsage)
@@ -354,6 +381,16 @@ def test_without_model_usage_the_results_usage_is_a_segment() -> None:
     assert (total.scope, total.input, total.output) == ("segment", 130, 250)
 
 
+@pytest.mark.parametrize(("given", "output", "told"), [(0, 0, False), (5, 0, True), (0, 5, True)])
+def test_a_result_that_counted_nothing_tells_no_usage(given: int, output: int, told: bool) -> None:
+    used = {"input_tokens": given, "output_tokens": output}
+    assert bool(usages(tell(line("result", subtype="success", usage=used)).events)) is told
+
+
+def test_a_refusal_without_names_takes_nothing_back() -> None:
+    assert not only_all(tell(system("model_refusal_fallback", content="x")), Retract)
+
+
 def test_a_result_that_comes_twice_counts_once() -> None:
     usage = {**USAGE, "output_tokens": 250}
     one = line("result", subtype="success", usage=usage, duration_ms=700, num_turns=3)
@@ -386,7 +423,16 @@ def test_the_array_of_the_json_format_is_read_element_by_element() -> None:
 
 
 def test_replayed_messages_are_not_told_again() -> None:
-    assert tell({**user({"type": "text", "text": "x"}, isReplay=True), "uuid": None}).ignored == {"user/replay": 1}
+    text = user({"type": "text", "text": "x"})
+    assert tell({**text, "isReplay": True, "uuid": None}).ignored == {"user/replay": 1}
+    for told in ({**text, "uuid": None}, {**text, "isReplay": True}):
+        assert only(tell(told), UserText).source.base_id == (told["uuid"] or "")
+
+
+def test_ids_of_events_begin_with_that_of_their_line() -> None:
+    values = (answer({"type": "text", "text": "x"}), system("init"), line("result", subtype="success"))
+    for value in values:
+        assert {event.source.base_id for event in tell(value).events} == {value["uuid"]}
 
 
 def test_members_may_stand_in_any_order() -> None:

@@ -22,7 +22,7 @@ from agentv_stages.event import (
     TokenUsage,
 )
 from agentv_stages.foreign import CLAUDE_ENVELOPE, other_session
-from agentv_stages.payload import text_of
+from agentv_stages.payload import decode_json, plain_text, text_of
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.claude.blocks import (
     SYNTHETIC_MODEL,
@@ -279,7 +279,7 @@ class StreamDecoder:
             status = "error"
         reason = line.terminal_reason or line.subtype or None
         if status == "error" and (line.result or line.errors):
-            reason = f"{reason}: {_short(line.result or line.errors)}"
+            reason = f"{reason}: {_short(line.result) or _errors(line.errors)}"
         duration = None if again else whole_ms(line.duration_ms)
         turns = None if again else line.num_turns
         batch.events.append(SessionEnd(source, "", status, reason, cost, duration, turns, Raw(record.data)))
@@ -313,6 +313,13 @@ def _short(raw: Raw) -> str:
     if not raw:
         return ""
     return text_of(raw)[:300] or bytes(raw)[:300].decode("utf-8", "replace")
+
+
+def _errors(raw: Raw) -> str:
+    """A list of errors as one text; what is no list of texts as it stands."""
+    value = decode_json(raw)
+    errors = list(map(plain_text, value)) if isinstance(value, list) else []  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] - decoded JSON
+    return "; ".join(filter(None, errors))[:300] or _short(raw)
 
 
 def _tell(name: str, line: SystemLine) -> tuple[str, Level] | None:
