@@ -92,7 +92,7 @@ ENDS: Mapping[str, str] = {
 
 
 class DialectRow(Struct, frozen=True):
-    """One dialect, as `agentv-stream providers --json` writes it."""
+    """One dialect of those that `providers --json` prints."""
 
     provider: str
     title: str

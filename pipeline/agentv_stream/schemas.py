@@ -1,6 +1,6 @@
 """JSON Schemas of all outputs, by name: of a session (`agentv_stages.schemas`) and of commands (`shapes`)."""
 
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 from agentv_stages import schemas as of_stages
 from agentv_stages.trajectory.trace_events import TraceEvent
@@ -52,4 +52,5 @@ def about(name: str) -> str:
     """One sentence about an output."""
     struct = (*get_args(SHAPES[name]), SHAPES[name])[0]
     text = " ".join((struct.__doc__ or "").split("\n\n", maxsplit=1)[0].split())
-    return text.split(". ")[0].rstrip(".") + "."
+    sentence = text.split(". ")[0].rstrip(".") + "."
+    return f"An array. {sentence}" if get_origin(SHAPES[name]) is list else sentence

@@ -30,7 +30,7 @@ class SessionLine(Struct):
 
 
 class ToolTableRow(Struct):
-    """A row of `tools --json`: which native tool is which canonical one."""
+    """A row of what `tools --json` prints: which native tool is which canonical one."""
 
     provider: str
     native: str
