@@ -35,6 +35,8 @@ class TotalsState(Struct):
     sessions: dict[str, Tokens] = field(default_factory=dict[str, Tokens])
     covering: Tokens | None = None
     covered: dict[str, Tokens] = field(default_factory=dict[str, Tokens])  # a stream's calls when its last total came
+    models: dict[str, Tokens] = field(default_factory=dict[str, Tokens])  # what the agent said that each had
+    shares: dict[str, Tokens] = field(default_factory=dict[str, Tokens])  # and each stream
     ended: Tokens | None = None  # what sessions came to that another one followed in the same input
     ended_streams: dict[str, Tokens] = field(default_factory=dict[str, Tokens])
     ended_cost: float = 0.0
@@ -92,6 +94,12 @@ class Totals:
         stream = usage.source.stream
         tokens = Tokens()
         tokens.add(usage)
+        if usage.scope == "share":
+            if usage.model is not None:
+                state.models[usage.model] = tokens
+            else:
+                state.shares.setdefault(stream, Tokens()).add(tokens)
+            return
         calls = self._calls_of(stream)
         since = without(calls, state.covered.get(stream))
         if not usage.covers_later:
@@ -253,8 +261,15 @@ class Totals:
             return None
         return state.last_ms - state.first_ms
 
+    def _shared_out(self) -> bool:
+        """Whether the agent told the shares of all that is known: one session, and no call since."""
+        covered, calls = self.state.covered.get(MAIN), self._calls_of(MAIN)
+        return self.state.ended is None and covered is not None and covered == calls
+
     def by_model(self) -> dict[str, dict[str, Any]]:
-        """Tokens per model, from the single calls."""
+        """Tokens per model: its share where the agent told it, else the sum of its calls."""
+        if self.state.models and self._shared_out():
+            return {name: tokens_json(tokens) for name, tokens in self.state.models.items()}
         models: dict[str, Tokens] = {}
         for row in self.state.sums:
             if row.model is not None:
@@ -262,5 +277,10 @@ class Totals:
         return {name: tokens_json(tokens) for name, tokens in models.items()}
 
     def by_stream(self) -> dict[str, dict[str, Any]]:
-        """Tokens per stream, where the log tells them apart."""
-        return {name: tokens_json(tokens) for name, tokens in self._by_stream().items()}
+        """Tokens per stream, where the log tells them apart: as by model."""
+        streams = self._by_stream()
+        for stream, share in self.state.shares.items() if self._shared_out() else ():
+            known = streams.get(stream, Tokens())
+            if (share.input or 0) >= (known.input or 0):  # else an answer broke off, and is in its calls alone
+                streams[stream] = share
+        return {name: tokens_json(tokens) for name, tokens in streams.items()}

@@ -331,9 +331,14 @@ def test_a_result_says_why_the_run_ended(members: dict[str, Any], reason: str | 
 
 def test_the_totals_of_all_models_stand_for_the_session() -> None:
     value = line("result", subtype="success", total_cost_usd=1.5, usage=USAGE, modelUsage={"a": USED, "b": USED})
-    total = only(tell(value), TokenUsage)
+    *shares, total, main = usages(tell(value).events)
     assert (total.scope, total.covers_streams) == ("session", True)
     assert (total.input, total.cached, total.cache_write, total.output) == (10_100, 7_000, 3_000, 500)
+    assert [(u.scope, u.model, u.input, u.output) for u in shares] == [("share", name, 5_050, 250) for name in "ab"]
+    assert (main.scope, main.model, main.input) == ("share", None, 130)
+    totals = Totals()
+    totals.observe(tell(value))
+    assert {name: told["output"] for name, told in totals.by_model().items()} == {"a": 250, "b": 250}
 
 
 def used(plain: int, output: int, cost: float) -> dict[str, Any]:
@@ -361,7 +366,8 @@ def test_a_resumed_run_spent_what_came_since_its_begin() -> None:
 def test_a_run_of_its_own_spent_what_its_totals_say() -> None:
     value = line("result", subtype="success", total_cost_usd=0.2, result_index=0, modelUsage=used(50, 250, 0.2),
                  model_usage_since_last_result=used(50, 250, 0.2))  # fmt: skip
-    assert [(u.input, u.cost_usd) for u in usages(pushed(STREAM, lines(value)).events)] == [(5050, 0.2)]
+    told = usages(pushed(STREAM, lines(value)).events)
+    assert [(u.input, u.cost_usd) for u in told if u.scope == "session"] == [(5050, 0.2)]
 
 
 def test_a_notice_whose_message_is_a_string_is_taken_whole() -> None:

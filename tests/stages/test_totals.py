@@ -187,3 +187,26 @@ def test_the_totals_of_a_session_that_another_follows_in_the_same_input_stay() -
 def test_a_sub_agents_run_adds_nothing_to_the_time_that_the_agent_reported() -> None:
     sub = SessionEnd(at(1, None, "subagent:x"), "", "complete", duration_ms=700)
     assert told(end(0, duration_ms=900), sub).duration_ms == 900
+
+
+def test_shares_that_the_agent_told_stand_for_the_calls_of_a_model_and_a_stream() -> None:
+    """Of single calls Claude's stream has placeholders; its end says what each model and the main thread had."""
+    call = usage(0, "a", model="big", input=10, output=1, output_final=False)
+    ended = (
+        usage(1, "s", scope="share", model="big", input=10, output=7),
+        usage(1, "s", scope="share", model="small", input=3, output=2),
+        usage(1, "t", scope="session", input=13, output=9, covers_streams=True),
+        usage(1, "u", scope="share", input=10, output=7),
+    )
+    totals = told(call, *ended)
+    assert {name: (row["input"], row["output"]) for name, row in totals.by_model().items()} == {
+        "big": (10, 7),
+        "small": (3, 2),
+    }
+    assert {name: (row["input"], row["output"]) for name, row in totals.by_stream().items()} == {"main": (10, 7)}
+    assert (totals.tokens().input, totals.tokens().output) == (13, 9)
+    cut = told(call, *ended, usage(2, "b", model="big", input=20, output=1, output_final=False))
+    assert {name: (row["input"], row["output"]) for name, row in cut.by_model().items()} == {"big": (30, None)}
+    assert cut.by_stream()["main"]["input"] == 30
+    broken = told(call, usage(1, "lost", input=5), *ended)
+    assert broken.by_stream()["main"]["input"] == 15

@@ -112,7 +112,7 @@ def _event(event: AnyEvent) -> str:
         return f"{event.level} {event.name}: {event.message}" if event.level != "debug" else ""
     if isinstance(event, SlashCommand):
         return f"command {event.name} {event.args or ''}"
-    if isinstance(event, TokenUsage) and event.scope != "call":
+    if isinstance(event, TokenUsage) and event.scope not in ("call", "share"):
         given = "?" if event.input is None else f"{event.input:,}"
         return f"tokens in {given} out {'?' if event.output is None else f'{event.output:,}'}"
     return ""

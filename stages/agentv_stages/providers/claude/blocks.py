@@ -230,6 +230,20 @@ def session_usage(source: Source, by_model: dict[str, ModelUsage], cost: float |
     )
 
 
+def model_shares(source: Source, by_model: dict[str, ModelUsage]) -> list[TokenUsage]:
+    """What each model had of the session's total."""
+    return [
+        structs.replace(
+            session_usage(source, {name: usage}, None),
+            part=f"-model-{n}",
+            scope="share",
+            model=name,
+            covers_streams=False,
+        )
+        for n, (name, usage) in enumerate(by_model.items())
+    ]
+
+
 def less(total: TokenUsage, part: TokenUsage) -> TokenUsage:
     """A session's total without a part of it; a figure that only one of them has stays as it is."""
 

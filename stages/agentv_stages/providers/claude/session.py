@@ -28,6 +28,7 @@ from agentv_stages.providers.claude.blocks import (
     SYNTHETIC_MODEL,
     Seen,
     assistant_blocks,
+    model_shares,
     read_usage,
     session_usage,
     token_usage,
@@ -232,6 +233,7 @@ class SessionDecoder:
             event = Notification(_renamed(source, _generated(record.data)), "", kind, "the model ended the session")
         elif kind == "cost-state":
             if line.modelUsage:
+                batch.events.extend(model_shares(source, line.modelUsage))
                 event = session_usage(source, line.modelUsage, line.totalCostUSD)
             else:
                 batch.ignore(kind)

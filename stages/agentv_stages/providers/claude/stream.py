@@ -8,6 +8,7 @@ the whole block, which is the one that counts. Lines of a sub-agent bear the id 
 import re
 
 from msgspec import Raw, Struct, ValidationError, field
+from msgspec.structs import replace
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import (
@@ -29,6 +30,7 @@ from agentv_stages.providers.claude.blocks import (
     Seen,
     assistant_blocks,
     less,
+    model_shares,
     read_usage,
     session_usage,
     token_usage,
@@ -260,14 +262,15 @@ class StreamDecoder:
             if self.state.earlier is not None:
                 spent = less(spent, self.state.earlier)
                 cost = spent.cost_usd
+            else:
+                batch.events.extend(model_shares(source, line.modelUsage))
             batch.events.append(spent)
-        elif not again and line.usage is not None and (line.usage.input_tokens or line.usage.output_tokens):
+        if not again and line.usage is not None and (line.usage.input_tokens or line.usage.output_tokens):
             key = line.uuid or f"result{record.row}"
             usage = token_usage(source, key, line.usage, None, True)
-            batch.events.append(
-                TokenUsage(source, "", key, "segment", None, usage.input, usage.cached, usage.cache_write,
-                           usage.cache_write_1h, usage.output)
-            )  # fmt: skip
+            # Of the main thread alone: the whole of it only where no total stands beside it.
+            part, scope = ("-main", "share") if line.modelUsage else ("", "segment")
+            batch.events.append(replace(usage, part=part, scope=scope))
         status: Status = "complete"
         if record.row == 0 and len(line.result) > 2 and bytes(line.result)[:1] == b'"':
             # `--output-format json` prints nothing else: the answer stands here alone
