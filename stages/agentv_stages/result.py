@@ -18,6 +18,9 @@ from agentv_stages.totals import Totals
 
 SCHEMA = "agentv_stream.result.v1"
 MOST_INDENTED = 256 * 1024
+MOST_NAMES = 1_000  # of unknown and of ignored records
+LONGEST_NAME = 500
+OTHER = "(other)"
 SLICE = 1024  # entries of a long list or map that are written at a time
 Members: TypeAlias = Iterable[tuple[str, Any]]
 
@@ -166,6 +169,13 @@ class Counters(Struct):
     ignored: dict[str, int] = field(default_factory=dict[str, int])
 
 
+def _count(counts: dict[str, int], name: str, count: int) -> None:
+    """The names are those of the log's records: of too many, and of endless ones, the rest goes by one name."""
+    if name not in counts and (len(counts) >= MOST_NAMES or len(name) > LONGEST_NAME):
+        name = OTHER
+    counts[name] = counts.get(name, 0) + count
+
+
 class Observer:
     """Everything that watches a session for its result: facts, statistics, totals, counters; fed batch by batch."""
 
@@ -193,9 +203,9 @@ class Observer:
             if fault.part in ("whole", "begin"):
                 counters.faults[fault.reason] = counters.faults.get(fault.reason, 0) + 1
         for name, count in batch.unknown.items():
-            counters.unknown[name] = counters.unknown.get(name, 0) + count
+            _count(counters.unknown, name, count)
         for name, count in batch.ignored.items():
-            counters.ignored[name] = counters.ignored.get(name, 0) + count
+            _count(counters.ignored, name, count)
 
     def result(self, open_calls: list[str], outputs: Outputs | None = None, lists: bool = True) -> Result:
         """The result so far; without `lists` its `tool_use_summary` has only what does not grow with the session."""

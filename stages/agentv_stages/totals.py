@@ -167,6 +167,9 @@ class Totals:
         if tokens is None and len(self._sums) >= MOST_SUMS:
             key = (OTHER_STREAMS, usage.model)
             tokens = self._sums.get(key)
+            if tokens is None and len(self._sums) >= 2 * MOST_SUMS:  # models without end, too
+                key = (OTHER_STREAMS, None)
+                tokens = self._sums.get(key)
         if tokens is None:
             tokens = self._sums[key] = Tokens()
             self.state.sums.append(StreamModel(*key, tokens))

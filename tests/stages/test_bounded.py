@@ -5,6 +5,8 @@ from msgspec import Raw
 from agentv_stages.batch import Batch
 from agentv_stages.consolidate import MOST_STREAMS, Consolidate
 from agentv_stages.event import AssistantText, Source, TokenUsage
+from agentv_stages.providers.claude import PROVIDER
+from agentv_stages.result import MOST_NAMES, Observer
 from agentv_stages.totals import MOST_SUMS, Totals
 
 AGENTS = 3 * MOST_SUMS
@@ -25,6 +27,29 @@ def test_the_last_messages_of_sub_agents_that_ended_leave() -> None:
     assert left >= AGENTS - MOST_STREAMS
     left += sum(len(batch.messages) for batch in stage.flush())
     assert left == AGENTS
+
+
+def test_the_tokens_of_models_without_end_stay_exact() -> None:
+    totals = Totals()
+    for n in range(AGENTS):
+        usage = TokenUsage(Source("f", n, n, 1), "", f"m{n}", "call", f"model {n}", 10, output=1, output_final=False)
+        totals.observe(Batch("f", events=[usage]))
+    for n in range(AGENTS - 500, AGENTS):  # the last ones again, with what they really gave
+        usage = TokenUsage(Source("f", n, n, 1), "", f"m{n}", "call", f"model {n}", 10, output=5)
+        totals.observe(Batch("f", events=[usage]))
+    tokens = totals.tokens()
+    assert (tokens.input, tokens.output) == (10 * AGENTS, AGENTS + 4 * 500)
+    assert len(totals.state.sums) <= 2 * MOST_SUMS + 1
+
+
+def test_names_of_unknown_records_are_bounded() -> None:
+    dialect = PROVIDER.dialects[0]
+    observer = Observer(PROVIDER, dialect)
+    for n in range(AGENTS):
+        observer.observe(Batch("f", unknown={f"type {n}": 1}, ignored={f"x{n}" * 1_000: 1}))
+    assert len(observer.counters.unknown) == MOST_NAMES + 1
+    assert observer.counters.unknown["(other)"] == AGENTS - MOST_NAMES
+    assert observer.counters.ignored == {"(other)": AGENTS}
 
 
 def test_the_tokens_of_many_sub_agents_stay_exact() -> None:
