@@ -53,6 +53,30 @@ def get(address: str) -> tuple[int, str]:
         return reply.status, reply.read().decode()
 
 
+def asked(address: str, host: str, method: str = "GET") -> bytes:
+    name, _, port = address.removeprefix("http://").partition(":")
+    with socket.create_connection((name, int(port)), timeout=5) as client:
+        client.sendall(f"{method} /metrics HTTP/1.1\r\nHost: {host}\r\nAccept: */*\r\n\r\n".encode())
+        return b"".join(iter(lambda: client.recv(65_536), b""))
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:9464", "localhost:1", "LOCALHOST.", "[::1]:9464", "::1", ""])
+def test_loopback_answers_who_asks_for_it(running: tuple[str, object, object], host: str) -> None:
+    assert asked(running[0], host).startswith(b"HTTP/1.1 200 ")
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:9464", "127.0.0.1.evil.example", "localhost.evil", "[x]"]
+)
+def test_a_page_whose_name_leads_here_gets_nothing(running: tuple[str, object, object], host: str) -> None:
+    assert asked(running[0], host).startswith(b"HTTP/1.1 403 ")
+
+
+def test_a_question_for_the_head_gets_no_body(running: tuple[str, object, object]) -> None:
+    head, _, body = asked(running[0], "127.0.0.1", "HEAD").partition(b"\r\n\r\n")
+    assert (head[:12], body) == (b"HTTP/1.1 200", b"")
+
+
 def metric(address: str, name: str) -> float:
     _, text = get(f"{address}/metrics")
     return sum(float(line.rpartition(" ")[2]) for line in text.splitlines() if line.startswith(f"agentv_stream_{name}"))

@@ -5,15 +5,17 @@ that the last round is not long ago. Anything else is 404. Nothing can be change
 """
 
 import os
+import re
 import resource
 import time
 from functools import partial
+from ipaddress import ip_address
 from pathlib import Path
 
 import anyio
 import anyio.to_thread
 import msgspec
-from anyio.abc import ByteStream, TaskStatus
+from anyio.abc import ByteStream, SocketAttribute, TaskStatus
 
 from agentv_stream.errors import AgentvStreamError, UsageError
 from agentv_stream.files import is_there
@@ -24,6 +26,7 @@ from agentv_stream.following.tail import Running
 PREFIX = "agentv_stream_"
 MOST_REQUEST = 8192
 STALE_SECONDS = 60.0
+_HOST = re.compile(rb"\r\nhost:[ \t]*(\[[^\]\r\n]*\]|[^:\r\n]*?)(?::\d*)?[ \t]*\r\n", re.IGNORECASE)
 MOST_ASKING = 16  # at once; each has five seconds
 
 
@@ -62,13 +65,31 @@ async def _answer(follower: Follower, running: Running, slots: anyio.Semaphore, 
                 head = b""
                 while b"\r\n\r\n" not in head and len(head) < MOST_REQUEST:
                     head += await stream.receive()
-                status, kind, body = await _respond(follower, running, head)
+                if _asked_by_name(head, stream):
+                    status, kind, body = "403 Forbidden", "text/plain", b"ask for the address, or for localhost\n"
+                else:
+                    status, kind, body = await _respond(follower, running, head)
                 reply = f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n"
-                await stream.send(reply.encode() + b"Connection: close\r\n\r\n" + body)
+                shown = b"" if head.startswith(b"HEAD ") else body
+                await stream.send(reply.encode() + b"Connection: close\r\n\r\n" + shown)
         except (anyio.EndOfStream, anyio.BrokenResourceError, TimeoutError):
             return  # whoever asked has gone
         finally:
             slots.release()
+
+
+def _asked_by_name(head: bytes, stream: ByteStream) -> bool:
+    """Whether loopback is asked for under some name: a page in a browser whose name was made to lead here asks so."""
+    local = str(stream.extra(SocketAttribute.local_address)[0])
+    host = _HOST.search(head)
+    if host is None or not host[1] or not ip_address(local.partition("%")[0]).is_loopback:
+        return False
+    name = host[1].decode("ascii", "replace").lower()
+    try:
+        ip_address(name.strip("[]"))
+    except ValueError:
+        return name.rstrip(".") != "localhost" and not name.rstrip(".").endswith(".localhost")
+    return False
 
 
 async def _respond(follower: Follower, running: Running, head: bytes) -> tuple[str, str, bytes]:
