@@ -137,7 +137,8 @@ class ToolResult(Event, frozen=True, gc=False, omit_defaults=True, tag="tool_res
     """What a tool gave back. `output_json` is any JSON value, None where the log holds no output.
 
     `outcome` None means that the log only says that the call ended; `Pair` then says `ok`.
-    Several results of one call: `partial` marks all but the last (a background shell, a task that was only launched).
+    Several results of one call: `partial` marks all but the last (a background shell, a task that was only launched);
+    a partial one with an outcome and no output is the end of a call whose output may come from another file.
     `Pair` fills `call` and, where both ends have a time and the log gives none, `duration_ms`.
     """
 

@@ -4,10 +4,13 @@ In: batches in file order, their calls normalised. Out: the same batches; each `
 and a duration (result time minus call time where both have one and the log gives none). A call or result that the log
 repeats is dropped and counted (`repeated-call`, `repeated-result`). A result that comes before its call waits for it.
 At `flush` the calls without a result come as results with the outcome `unpaired`.
+A result that says how a call ended and not what it gave (`partial`, an outcome, no output) waits for the output, which
+stands in another file; where that does not come, it is the result.
 Faults: `orphan-result` for a result whose call was never seen; it goes on without a call.
 """
 
 from msgspec import Struct, convert, field
+from msgspec.structs import replace
 
 from agentv_stages.batch import Batch
 from agentv_stages.event import AnyEvent, ToolCall, ToolResult
@@ -21,7 +24,7 @@ MOST_RECENT = 1024
 
 
 class PairState(Struct):
-    """Calls without a result, results without a call, and the calls that were answered lately.
+    """Calls without a result, results without a call or an output, and the calls that were answered lately.
 
     Of those the size of the input is kept by id: enough to tell a repetition from another call under a reused id.
     """
@@ -29,6 +32,7 @@ class PairState(Struct):
     open: dict[str, ToolCall] = field(default_factory=dict[str, ToolCall])
     early: dict[str, ToolResult] = field(default_factory=dict[str, ToolResult])
     recent: dict[str, int] = field(default_factory=dict[str, int])
+    bare: dict[str, ToolResult] = field(default_factory=dict[str, ToolResult])
 
 
 class Pair:
@@ -80,16 +84,19 @@ class Pair:
         batch = Batch()
         for result in state.early.values():
             self._orphan(result, batch, batch.events)
+        for result in list(state.bare.values()):
+            self._result(replace(result, partial=False), batch, batch.events)
         for call in state.open.values():
             batch.events.append(
                 ToolResult(call.source, call.part, call.call_id, None, "unpaired", None, None, None, False, call)
             )
         self.left = list(state.open)
-        state.early, state.open = {}, {}
+        state.early, state.open, state.bare = {}, {}, {}
         return (batch,) if batch.events else ()
 
     def snapshot(self) -> PairState:
-        return PairState(dict(self.state.open), dict(self.state.early), self._recent.items())
+        state = self.state
+        return PairState(dict(state.open), dict(state.early), self._recent.items(), dict(state.bare))
 
     def restore(self, snapshot: object, /) -> None:
         self.state = convert(snapshot, PairState, from_attributes=True)
@@ -109,6 +116,7 @@ class Pair:
             return False
         if len(state.open) >= MOST_OPEN:
             oldest = state.open.pop(next(iter(state.open)))
+            state.bare.pop(oldest.call_id, None)
             self._recent.put(oldest.call_id, len(oldest.input_json))
         state.open[key] = call
         return True
@@ -124,9 +132,16 @@ class Pair:
                 self._orphan(state.early.pop(next(iter(state.early))), batch, out)
             state.early[key] = result
             return
+        duration, outcome = result.duration_ms, result.outcome
         if not result.partial:
             self._recent.put(key, len(call.input_json))
-        duration = result.duration_ms
+            if state.bare:
+                bare = state.bare.pop(key, result)
+                duration = bare.duration_ms if duration is None else duration
+                outcome = outcome or bare.outcome
+        elif result.output_json is None and outcome is not None:
+            state.bare[key] = result
+            return
         if duration is None:
             begun, ended = call.source.time_ms, result.source.time_ms
             if begun is not None and ended is not None and ended >= begun:
@@ -137,7 +152,7 @@ class Pair:
                 result.part,
                 key,
                 result.output_json,
-                result.outcome or "ok",
+                outcome or "ok",
                 result.exit_code,
                 duration,
                 result.agent_id,

@@ -4,6 +4,8 @@ from random import Random
 
 import msgspec
 import pytest
+from msgspec import Raw
+from msgspec.structs import replace
 
 from agentv_stages import pair
 from agentv_stages.batch import Batch, Record
@@ -152,3 +154,27 @@ def test_other_events_keep_their_order() -> None:
     events = [text(0, "a"), call(1, "t"), text(2, "b"), result(3, "t"), text(4, "c")]
     out, _, _ = run(*events)
     assert [e.source.row for e in out] == [0, 1, 2, 3, 4]
+
+
+def test_an_end_without_output_waits_for_the_output() -> None:
+    bare = replace(result(2, "t", "error"), partial=True, output_json=None, duration_ms=7)
+    given = replace(result(3, "t", None), output_json=Raw(b'"x"'))
+    for order in ((bare, given), (given, bare)):
+        out, faults, _ = run(call(0, "t"), *order)
+        [end] = results(out)
+        assert (end.output, faults) == ("x", [])
+    out, faults, _ = run(call(0, "t"), bare, call(1, "u"))
+    assert [(r.call_id, r.outcome, r.duration_ms, r.partial) for r in results(out)] == [
+        ("t", "error", 7, False),
+        ("u", "unpaired", None, False),
+    ]
+
+
+def test_a_restored_pairing_still_waits_for_the_output() -> None:
+    bare = replace(result(2, "t", "error"), partial=True, output_json=None)
+    before, after = Pair(), Pair()
+    before.push(batch(call(0, "t"), bare))
+    after.restore(msgspec.json.decode(msgspec.json.encode(before.snapshot()), type=pair.PairState))
+    [last] = after.flush()
+    assert [(r.call_id, r.outcome) for r in results(last.events)] == [("t", "error")]
+    assert after.left == []

@@ -24,6 +24,7 @@ from agentv_stages.providers.qwen import PROVIDER
 from agentv_stages.providers.qwen.companions import companions
 from agentv_stages.providers.qwen.session import KEEP
 from agentv_stream.folder import LocalFolder
+from agentv_stream.summary import SessionReader, read_file
 from support.decoding import (
     asked_calls,
     best,
@@ -255,11 +256,35 @@ def test_a_sub_agents_file_beside_its_session_is_not_counted_again(tmp_path: Pat
         path.parent.mkdir(parents=True)
         path.write_bytes(b"")
     [found] = companions(str(place / "chats" / "s-1.jsonl"), LocalFolder())
-    assert (found.path, found.context.stream, found.context.session_id) == (str(inner), "sidechain:helper-c1", "s-1")
+    assert (found.path, found.context.stream, found.context.session_id) == (str(inner), "subagent:helper-c1", "s-1")
     assert companions(str(inner), LocalFolder()) == []
     side: dict[str, Any] = {"agentId": "helper-c1", "agentName": "helper", "isSidechain": True}
     told = pushed(SESSION, lines(record("assistant", "a1", asks("d1"), usageMetadata=META, **side)), found.context)
     assert (told.events, list(told.ignored.values())) == ([], [1])
+
+
+@pytest.mark.parametrize("beside", [True, False])
+def test_what_a_sub_agents_tools_gave_back_is_taken_from_its_file(tmp_path: Path, beside: bool) -> None:
+    place = tmp_path / "projects" / "-w"
+    agent = {"prompt_id": "s-1#helper-c1#0", "model": "m"}
+    ran = {"function_args": {"command": "x"}, "duration_ms": 5, "status": "error", **agent}
+    main = lines(
+        record("user", "u1", {"text": "Go."}),
+        telemetry("t1", call_id="d1", function_name="run_shell_command", **ran),
+        record("assistant", "a1", {"text": "Done."}, usageMetadata=META),
+    )
+    side: dict[str, Any] = {"agentId": "helper-c1", "agentName": "helper", "isSidechain": True}
+    gave = result("d1", "run_shell_command", "error", output="Output: no\nExit Code: 3")
+    inner = lines({**gave, **side})
+    for path, given in ((place / "chats" / "s-1.jsonl", main), (place / "subagents/s-1/agent-helper-c1.jsonl", inner)):
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"\n".join(r.data for r in given) + b"\n")
+    reader = SessionReader(read_file(str(place / "chats" / "s-1.jsonl")), str(place / "chats" / "s-1.jsonl"))
+    [end] = results([e for batch in reader.batches(beside) for e in batch.events])
+    assert (end.source.stream, end.outcome, end.duration_ms) == ("subagent:helper-c1", "error", 5)
+    assert (end.output, end.exit_code) == (("Output: no\nExit Code: 3", 3) if beside else (None, None))
+    told = reader.result()
+    assert (told.tool_use_summary["by_outcome"]["error"], told.status, told.faults) == (1, "complete", {})
 
 
 def test_records_of_0_24_are_told_or_named() -> None:

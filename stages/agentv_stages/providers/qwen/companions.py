@@ -1,7 +1,7 @@
 """Finds the files of a Qwen session's sub-agents: `subagents/<session id>/agent-<id>.jsonl` beside its `chats`.
 
-Their calls, texts and tokens stand in the session's own telemetry already, so that they are taken along without being
-counted again; read by itself such a file tells all of it.
+Their calls, texts and tokens stand in the session's own telemetry already; what their tools gave back is taken from
+these files, by call id. Read by itself such a file tells all of it.
 Source: Qwen Code 0.24.4.
 """
 
@@ -19,5 +19,5 @@ def companions(path: str, folder: Folder) -> list[Companion]:
     out: list[Companion] = []
     for file in folder.glob(f"{base}subagents/{session}/agent-*.jsonl"):
         agent = file.replace("\\", "/").rpartition("/")[2].removeprefix("agent-").removesuffix(".jsonl")
-        out.append(Companion(file, DecodeContext(file, f"sidechain:{agent}", None, session)))
+        out.append(Companion(file, DecodeContext(file, f"subagent:{agent}", None, session)))
     return out

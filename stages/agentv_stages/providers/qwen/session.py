@@ -2,7 +2,7 @@
 
 Source: Qwen Code 0.14 to 0.24.4. One assistant line is one model answer, in Gemini's parts. Sub-agents have no lines in
 it: their answers and calls stand in the telemetry, which repeats the main thread's and adds times to its calls. From
-0.24 on each also has a file of its own below `subagents/`, in the same form; as a companion it tells nothing again.
+0.24 on each also has a file of its own below `subagents/`, in the same form: as a companion it gives outputs alone.
 """
 
 from typing import TypeVar
@@ -57,7 +57,7 @@ from agentv_stages.times import parse_iso, whole_ms
 
 LOSSES = (
     "where the session ran over ACP, its last records are missing, and reads and edits that failed are successes",
-    "what sub-agents' tools gave back, and their thoughts, stand in files of their own, if at all",
+    "sub-agents' thoughts, and before 0.24 what their tools gave back",
     "what the calls of an exec script gave back is not recorded",
     "an answer that an API error broke off is not recorded",
     "costs are not recorded",
@@ -105,7 +105,7 @@ class SessionDecoder:
     def decode(self, record: Record, batch: Batch) -> None:
         line = decode_session(record.data)
         kind = line.type
-        if self.companion:
+        if self.companion and kind != "tool_result":
             batch.ignore("subagent's file, told by telemetry")
             return
         if line.isSidechain and self.stream == MAIN:  # a sub-agent's file, read by itself
@@ -125,6 +125,9 @@ class SessionDecoder:
             self.stream,
             line.uuid or "",
         )
+        if self.companion:
+            self._result(line, source, batch)
+            return
         if info != self.state.info:
             self._session(info, source, record, batch)
         if kind == "system":

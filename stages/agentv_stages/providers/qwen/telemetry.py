@@ -54,21 +54,22 @@ def answer_id(event: UiEvent, source: Source) -> str:
 
 
 def agent_call(event: UiEvent, name: str, source: Source, batch: Batch) -> None:
-    """A sub-agent's call: telemetry knows its input and its end, not its output."""
+    """A sub-agent's call: telemetry knows its input and its end; its output stands in the sub-agent's own file."""
     message_id = answer_id(event, source)
     duration = _duration(event)
     began = source
     if duration is not None and source.time_ms is not None and duration <= source.time_ms:
         began = in_stream(source, source.stream, source.time_ms - duration)
     given = event.function_args or EMPTY_OBJECT
-    call_id = f"{source.base_id}-call"
+    call_id = event.call_id or f"{source.base_id}-call"
     batch.events.append(ToolCall(began, "", message_id, call_id, name, given, None, event.model))
     outcome: Outcome = "ok" if event.success or event.status == "success" else "error"
     if event.decision in REJECTED:
         outcome = "denied"
     elif event.status == "cancelled":
         outcome = "cancelled"
-    batch.events.append(ToolResult(source, "", call_id, None, outcome, None, duration))
+    more = event.call_id is not None
+    batch.events.append(ToolResult(source, "", call_id, None, outcome, None, duration, partial=more))
 
 
 def script_call(event: UiEvent, name: str, message_id: str, source: Source, batch: Batch) -> None:
