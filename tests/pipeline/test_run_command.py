@@ -38,6 +38,14 @@ def test_repeat_makes_numbered_attempts(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "r" / "t_a_3.json").read_bytes())["attempt"] == 3
 
 
+def test_who_forgets_the_two_dashes_means_the_options_of_the_agent(tmp_path: Path) -> None:
+    command = agent(tmp_path, "sys.stderr.write(' '.join(sys.argv[1:])); say(DATA)", stream(READ_EDIT))
+    code, _, _ = run(tmp_path, "--task", "t", "--out", "r", *command, "-p", "do it", "--json", "--prompt", "x")
+    assert code == 0
+    (result,) = (tmp_path / "r").glob("t_*_1.json")
+    assert json.loads(result.read_bytes())["run"]["stderr_tail"] == "-p do it --json --prompt x"
+
+
 def test_results_go_below_the_hidden_folder_by_default(tmp_path: Path) -> None:
     command = agent(tmp_path, "say(DATA)", stream(READ_EDIT))
     code, _, err = run(tmp_path, "--", *command)

@@ -62,6 +62,11 @@ EXIT_CODES = """\b
 Exit codes: 0 fine, 1 a verdict failed, 2 wrong usage, 3 the agent's run
 failed or the input was empty, 4 something could not be read or written."""
 
+PARSING: dict[str, dict[str, bool]] = {
+    "consume": {"allow_extra_args": True},  # it says itself what takes several sources
+    "run": {"allow_interspersed_args": False},  # who forgets the -- means the agent's options all the same
+}
+
 
 def _version(value: bool) -> None:
     if value:
@@ -94,8 +99,7 @@ def build(names: list[str]) -> typer.Typer:
         if isinstance(target, typer.Typer):
             app.add_typer(target, name=name, short_help=ABOUT[name], epilog=EXIT_CODES)
         else:
-            more = {"allow_extra_args": True} if name == "consume" else None  # it says itself what takes several
-            app.command(name, short_help=ABOUT[name], epilog=EXIT_CODES, context_settings=more)(target)
+            app.command(name, short_help=ABOUT[name], epilog=EXIT_CODES, context_settings=PARSING.get(name))(target)
     return app
 
 

@@ -8,7 +8,11 @@ import typer
 
 def run(
     command: Annotated[
-        list[str] | None, typer.Argument(metavar="COMMAND...", help="The agent's command line, behind --.")
+        list[str] | None,
+        typer.Argument(
+            metavar="COMMAND...",
+            help="The agent's command line, best behind --: what follows its first word is the agent's.",
+        ),
     ] = None,
     task: Annotated[str | None, typer.Option("--task", "--test-id", metavar="NAME", help="Name of the task.")] = None,
     approach: Annotated[
