@@ -217,6 +217,20 @@ def old_run() -> list[Record]:
     )
 
 
+def test_calls_of_an_mcp_server_in_the_oldest_stream_give_what_the_server_said() -> None:
+    tool = {"server": "s", "tool": "add", "arguments": {"a": 1}}
+    pairs: list[dict[str, Any]] = []
+    for call_id, result in (("a", {"Ok": {"content": []}}), ("b", {"Ok": {"isError": True}}), ("c", {"Err": "no"})):
+        pairs.append(message("mcp_tool_call_begin", call_id=call_id, invocation=tool))
+        pairs.append(message("mcp_tool_call_end", call_id=call_id, invocation=tool, result=result))
+    events = decoded(OLD, [*old_run(), *lines(*pairs)]).events
+    assert [(r.output, r.outcome) for r in results(events)[-3:]] == [
+        ({"content": []}, "ok"),
+        ({"isError": True}, "error"),
+        ("no", "error"),
+    ]
+
+
 def test_the_oldest_stream_gives_calls_with_names_outcomes_and_tokens_of_each_model_call() -> None:
     given = old_run()
     assert best(PROVIDER, given) == ("codex-exec-old", 1.0)

@@ -507,3 +507,56 @@ def test_a_call_behind_its_item_is_no_second_call() -> None:
     done = item("CommandExecution", id="c", command=["bash", "-lc", "ls"], status="completed", exit_code=0)
     events = decoded(ROLLOUT, run(done, call("c"), output("c", "fine"))).events
     assert [c.call_id for c in calls(events)] == ["c"]
+
+
+ADDED = {"a.txt": {"type": "add", "content": "x"}}
+CONTENT = {"content": [{"type": "text", "text": "3"}], "isError": False}
+ADD = {"invocation": {"server": "s", "tool": "add", "arguments": {"a": 1}}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "members", "name", "given", "output", "outcome"),
+    [
+        ("patch_apply_end", {"changes": ADDED, "success": True, "stdout": "out", "stderr": ""}, "file_change",
+         {"changes": [{"path": "a.txt", "kind": "add", "content": "x"}]}, "out", "ok"),
+        ("patch_apply_end", {"changes": ADDED, "success": False, "stdout": "out", "stderr": "err"}, "file_change",
+         {"changes": [{"path": "a.txt", "kind": "add", "content": "x"}]}, "outerr", "error"),
+        ("mcp_tool_call_end", {**ADD, "result": {"Ok": CONTENT}}, "mcp__s__add", {"a": 1}, CONTENT, "ok"),
+        ("mcp_tool_call_end", {**ADD, "result": {"Ok": {**CONTENT, "isError": True}}}, "mcp__s__add", {"a": 1},
+         {**CONTENT, "isError": True}, "error"),
+        ("mcp_tool_call_end", {**ADD, "result": {"Err": "no"}}, "mcp__s__add", {"a": 1}, "no", "error"),
+        ("mcp_tool_call_end", {**ADD, "result": "odd"}, "mcp__s__add", {"a": 1}, "odd", "ok"),
+    ],
+)  # fmt: skip
+def test_ends_of_the_extended_mode_are_calls_with_results(
+    kind: str, members: dict[str, Any], name: str, given: Any, output: Any, outcome: str
+) -> None:
+    """The output of an MCP call stood in the transcript inside `{"Ok": …}`, and one that said `isError` was fine."""
+    events = decoded(ROLLOUT, run(event(kind, call_id="c1", **members))).events
+    assert [(c.name, c.input, c.call_id) for c in calls(events)] == [(name, given, "c1")]
+    assert [(r.output, r.outcome) for r in results(events)] == [(output, outcome)]
+
+
+def test_ends_that_say_what_the_calls_output_says_are_counted_by_name() -> None:
+    batch = decoded(ROLLOUT, run(event("web_search_end", call_id="c1", query="q")))
+    assert batch.ignored["web_search_end"] == 1
+    assert calls(batch.events) == []
+
+
+def test_what_is_told_again_is_counted_by_name() -> None:
+    again = run(line("turn_context", model="m-1"), counted(10, 10, 1), counted(10, 10, 1), counted(20, 10, 2))
+    ignored = decoded(ROLLOUT, again).ignored
+    assert (ignored["turn_context"], ignored["token_count, repeated"]) == (1, 1)
+
+
+@pytest.mark.parametrize("key", ["thread_name", "name"])
+def test_a_thread_may_get_a_name(key: str) -> None:
+    named: dict[str, Any] = {key: "T"}
+    events = decoded(ROLLOUT, run(event("thread_name_updated", **named))).events
+    assert [e.title for e in events if isinstance(e, SessionInfo) and e.title] == ["T"]
+
+
+def test_a_notice_tells_its_message_or_its_reason() -> None:
+    given = run(event("stream_error", message="again"), event("exec_approval_request", reason="may I", call_id="c"))
+    told = [(e.name, e.message) for e in decoded(ROLLOUT, given).events if isinstance(e, Notification)]
+    assert told == [("retry", "again"), ("permission_request", "may I")]

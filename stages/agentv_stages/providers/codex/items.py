@@ -13,7 +13,7 @@ from agentv_stages.batch import Batch, Record
 from agentv_stages.event import EMPTY_OBJECT, Notification, Outcome, Source
 from agentv_stages.payload import decode_json, join_strings, to_raw
 from agentv_stages.providers.codex.conversation import Conversation
-from agentv_stages.providers.codex.outcome import outcome_of
+from agentv_stages.providers.codex.outcome import mcp_result, outcome_of
 from agentv_stages.providers.codex.scripts import Script, maker, named_call
 from agentv_stages.providers.codex.wire import (
     Item,
@@ -22,7 +22,6 @@ from agentv_stages.providers.codex.wire import (
     duration_ms,
     first,
     given,
-    member,
     parts_of,
     word,
 )
@@ -96,9 +95,8 @@ class Items(Conversation):
             if first(p.invocation) == b"{":
                 call = decode_invocation(p.invocation)
                 item.server, item.tool, item.arguments = call.server, call.tool, call.arguments
-            failed = member(p.result, "Err") if len(p.result) < 4096 else None
-            item.result = p.result
-            item.status = Raw(b'"failed"' if failed is not None else b'"completed"')
+            item.result, failed = mcp_result(p.result)
+            item.status = Raw(b'"failed"' if failed else b'"completed"')
         else:
             # What these say stands in the call's output too; only a call that a script made would be missed.
             batch.ignore(kind)

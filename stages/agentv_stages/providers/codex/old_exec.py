@@ -25,7 +25,7 @@ from agentv_stages.foreign import other_session
 from agentv_stages.payload import decode_json, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.codex.items import changes_of
-from agentv_stages.providers.codex.outcome import is_bytes
+from agentv_stages.providers.codex.outcome import is_bytes, mcp_result
 from agentv_stages.providers.codex.usage import of_call
 from agentv_stages.providers.codex.wire import (
     Msg,
@@ -35,7 +35,6 @@ from agentv_stages.providers.codex.wire import (
     duration_ms,
     first,
     given,
-    member,
     plain,
 )
 
@@ -239,8 +238,8 @@ def _patch_end(m: Msg) -> tuple[Raw | None, Outcome | None]:
 
 
 def _mcp_end(m: Msg) -> tuple[Raw | None, Outcome | None]:
-    failed = first(m.result) == b"{" and (member(m.result, "Err") is not None)
-    return (m.result if given(m.result) else None), "error" if failed else "ok"
+    output, failed = mcp_result(m.result)
+    return (output if given(output) else None), "error" if failed else "ok"
 
 
 def _search_end(m: Msg) -> tuple[Raw | None, Outcome | None]:

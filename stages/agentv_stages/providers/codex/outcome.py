@@ -13,7 +13,7 @@ from msgspec import Raw
 
 from agentv_stages.event import Outcome
 from agentv_stages.payload import decode_json, text_of, to_raw
-from agentv_stages.providers.codex.wire import Item, decode_wrapped, first, given, parts_of, word
+from agentv_stages.providers.codex.wire import ABSENT, Item, decode_wrapped, first, given, parts_of, word
 from agentv_stages.times import whole_ms
 
 HEAD = 600
@@ -169,3 +169,27 @@ def outcome_of(item: Item) -> Outcome | None:
     if outcome != "denied" and item.exit_code is not None:
         return "error" if item.exit_code else "ok"
     return outcome
+
+
+class _McpResult(msgspec.Struct, rename={"ok": "Ok", "error": "Err"}, gc=False):
+    ok: Raw = ABSENT
+    error: Raw = ABSENT
+
+
+class _McpOutput(msgspec.Struct, gc=False):
+    isError: bool | None = None
+
+
+_mcp_result = msgspec.json.Decoder(_McpResult).decode
+_mcp_output = msgspec.json.Decoder(_McpOutput).decode
+
+
+def mcp_result(raw: Raw) -> tuple[Raw, bool]:
+    """What an MCP call gave back, without the `Ok` or `Err` that stands around it, and whether the call failed."""
+    try:
+        told = _mcp_result(raw)
+        if given(told.error):
+            return told.error, True
+        return (told.ok, bool(_mcp_output(told.ok).isError)) if given(told.ok) else (raw, False)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return raw, False  # of another shape
