@@ -218,7 +218,7 @@ class Summary(Event, frozen=True, gc=False, tag="summary"):
 class SessionInfo(Event, frozen=True, gc=False, tag="session"):
     """Facts of the session as they become known; of several events the last value that is not None holds.
 
-    `another`: the header of another session stands in the same input; totals of the agent begin anew.
+    `another`: the header of another session or run in the same input, with which the agent's totals begin anew.
     """
 
     session_id: str | None = None

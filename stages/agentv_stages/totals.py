@@ -271,7 +271,8 @@ class Totals:
 
     def by_model(self) -> dict[str, dict[str, Any]]:
         """Tokens per model: its share where the agent told it, else the sum of its calls."""
-        if self.state.models and self._shared_out():
+        shares = self.state.models.values()
+        if shares and self._shared_out() and sum(share.input or 0 for share in shares) == self.tokens().input:
             return {name: tokens_json(tokens) for name, tokens in self.state.models.items()}
         models: dict[str, Tokens] = {}
         for row in self.state.sums:

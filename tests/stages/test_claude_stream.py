@@ -370,6 +370,36 @@ def test_a_run_of_its_own_spent_what_its_totals_say() -> None:
     assert [(u.input, u.cost_usd) for u in told if u.scope == "session"] == [(5050, 0.2)]
 
 
+@pytest.mark.parametrize("indexed", [True, False])
+def test_runs_of_a_session_in_one_file_add_up(indexed: bool) -> None:
+    """`claude -p … >> log`, then `claude --continue -p … >> log`. Before 2.1.3 each run's totals are its own."""
+
+    def run(own: str, plain: int, cost: float, earlier: int) -> dict[str, Any]:
+        usage = {"input_tokens": plain, "output_tokens": 5}
+        since = {"m": {"inputTokens": plain, "outputTokens": 5, "costUSD": cost}}
+        whole = {"m": {"inputTokens": plain + earlier, "outputTokens": 5, "costUSD": cost + earlier / 1000}}
+        if not indexed:
+            return line("result", uuid=own, subtype="success", usage=usage, modelUsage=since, total_cost_usd=cost)
+        return line("result", uuid=own, subtype="success", usage=usage, modelUsage=whole, result_index=0,
+                    total_cost_usd=cost + earlier / 1000, model_usage_since_last_result=since)  # fmt: skip
+
+    totals = Totals()
+    totals.observe(tell(run("u-1", 90, 0.5, 0), run("u-2", 60, 0.25, 90), run("u-3", 30, 0.125, 150)))
+    assert (totals.tokens().input, totals.tokens().output) == (180, 15)
+    assert totals.cost_usd == pytest.approx(0.875)
+    assert totals.by_stream()["main"]["input"] == 180
+
+
+def test_results_of_one_run_hold_what_was_told_before() -> None:
+    given = []
+    for own, plain, whole in (("u-1", 90, 131), ("u-2", 30, 161)):
+        usage = {"input_tokens": plain, "output_tokens": 5}
+        given.append(line("result", uuid=own, subtype="success", usage=usage, modelUsage={"m": {"inputTokens": whole}}))
+    totals = Totals()
+    totals.observe(tell(*given))
+    assert totals.tokens().input == 161
+
+
 def test_a_notice_whose_message_is_a_string_is_taken_whole() -> None:
     why = "This command requires approval"
     given = lines(system("permission_denied", tool_name="Bash", tool_use_id="t", message=why))

@@ -10,6 +10,7 @@ from agentv_stages.detect import rank
 from agentv_stages.event import AssistantText, Notification, SessionEnd, SessionInfo, ToolCall, UserText
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.gemini import PROVIDER
+from agentv_stages.totals import Totals
 from support.decoding import (
     asked_calls,
     best,
@@ -237,3 +238,17 @@ def test_wild_streams_hold_nothing_unknown() -> None:
         batch = Batch(str(path), records=given)
         Decode(STREAM, DecodeContext(str(path))).push(batch)
         assert not batch.unknown and not batch.faults, path
+
+
+def test_runs_of_a_session_in_one_file_add_up() -> None:
+    """`gemini -p … >> log`, then `gemini --resume latest -p … >> log`; a log that is there twice counts once."""
+
+    def run(second: int, tokens: int) -> list[dict[str, Any]]:
+        stats = {"total_tokens": tokens + 5, "input_tokens": tokens, "output_tokens": 5, "cached": 0}
+        began, ended = (f"2026-03-01T11:00:{second + n:02}.000Z" for n in (0, 1))
+        end = {"type": "result", "timestamp": ended, "status": "success", "stats": stats}
+        return [{**INIT, "timestamp": began}, end]
+
+    totals = Totals()
+    totals.observe(Batch("log", events=events_of(STREAM, lines(*run(1, 40), *run(5, 27), *run(5, 27)))))
+    assert (totals.tokens().input, totals.tokens().output) == (67, 10)

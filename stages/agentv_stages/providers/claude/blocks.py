@@ -265,6 +265,21 @@ def less(total: TokenUsage, part: TokenUsage) -> TokenUsage:
     )
 
 
+def more(total: TokenUsage, part: TokenUsage) -> TokenUsage:
+    """Two runs' totals together."""
+    costs = [cost for cost in (total.cost_usd, part.cost_usd) if cost is not None]
+    return structs.replace(
+        total,
+        input=_sum((total.input, part.input)),
+        cached=_sum((total.cached, part.cached)),
+        cache_write=_sum((total.cache_write, part.cache_write)),
+        cache_write_1h=_sum((total.cache_write_1h, part.cache_write_1h)),
+        output=_sum((total.output, part.output)),
+        reasoning=_sum((total.reasoning, part.reasoning)),
+        cost_usd=sum(costs) if costs else None,
+    )
+
+
 def _sum(values: Iterable[int | None]) -> int | None:
     known = [v for v in values if v is not None]
     return sum(known) if known else None

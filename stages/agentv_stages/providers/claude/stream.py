@@ -31,6 +31,7 @@ from agentv_stages.providers.claude.blocks import (
     assistant_blocks,
     less,
     model_shares,
+    more,
     read_usage,
     session_usage,
     token_usage,
@@ -40,6 +41,7 @@ from agentv_stages.providers.claude.blocks import (
 from agentv_stages.providers.claude.subtypes import INTERNAL_SUBTYPES, TOLD_SUBTYPES
 from agentv_stages.providers.claude.wire import (
     ModelUsage,
+    ResultLine,
     StreamLine,
     SystemLine,
     decode_head,
@@ -82,6 +84,8 @@ class StreamState(Struct):
     reset: bool = False
     partial_id: str = ""
     earlier: TokenUsage | None = None
+    told: TokenUsage | None = None
+    before: TokenUsage | None = None
     results: Repeats = field(default_factory=Repeats)
     main: Seen = field(default_factory=Seen)
     others: Seen = field(default_factory=Seen)
@@ -226,7 +230,7 @@ class StreamDecoder:
             state = self.state
             another = other_session(record, line.session_id, None if state.reset else state.session_id, batch)
             if another:
-                state.earlier = None
+                state.earlier = state.told = state.before = None
             state.session_id, state.reset = line.session_id, False
             batch.events.append(
                 SessionInfo(
@@ -264,6 +268,11 @@ class StreamDecoder:
                 cost = spent.cost_usd
             else:
                 batch.events.extend(model_shares(source, line.modelUsage))
+            if not again:
+                self._run(spent, line)
+            if self.state.before is not None:
+                spent = more(spent, self.state.before)
+                cost = spent.cost_usd
             batch.events.append(spent)
         if not again and line.usage is not None and (line.usage.input_tokens or line.usage.output_tokens):
             key = line.uuid or f"result{record.row}"
@@ -286,6 +295,24 @@ class StreamDecoder:
         duration = None if again else whole_ms(line.duration_ms)
         turns = None if again else line.num_turns
         batch.events.append(SessionEnd(source, "", status, reason, cost, duration, turns, Raw(record.data)))
+
+    def _run(self, spent: TokenUsage, line: ResultLine) -> None:
+        """Notes what the run spent so far, and whether it is another one than told before.
+
+        Another run of the session, its output appended to the same file, counts from nothing; a result of the same run
+        holds what the one before it told.
+        """
+        state, told = self.state, self.state.told
+        state.told = spent
+        if told is None:
+            return
+        if line.result_index is not None:
+            fresh = line.result_index == 0
+        else:
+            own = token_usage(spent.source, "", line.usage, None, True).input if line.usage is not None else None
+            fresh = (spent.input or 0) < (told.input or 0) + (own or 0) // 2
+        if fresh:
+            state.before = told if state.before is None else more(state.before, told)
 
     def _other(self, kind: str, record: Record, batch: Batch) -> None:
         line = decode_other(record.data)

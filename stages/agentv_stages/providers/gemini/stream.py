@@ -103,9 +103,11 @@ class StreamDecoder:
             self._result(line, source, batch)
         elif kind == "init":
             another = other_session(record, line.session_id, self.state.session_id, batch)
+            resumed = line.session_id is not None and line.session_id == self.state.session_id
             self.state.session_id, self.state.model = line.session_id, line.model
             if not self.state.told.again(check(record, source.time_ms)):
                 self.state.message_id, self.state.ended_ms = "", -1
+                another = another or resumed  # a run's totals are its own
             batch.events.append(SessionInfo(source, "", line.session_id, line.model, another=another))
         elif kind == "result":
             self._end(line, source, record, batch)
