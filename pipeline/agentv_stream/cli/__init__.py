@@ -53,7 +53,7 @@ ABOUT: dict[str, str] = {
 
 FIRST_STEPS = """\b
 First steps:
-  claude -p "…" --output-format stream-json --verbose | agentv-stream consume
+  codex exec --json "fix the bug" | agentv-stream consume
   agentv-stream sessions              what lies on this machine
   agentv-stream show SESSION          one of them, to read
   agentv-stream stats ~/.claude/projects"""
