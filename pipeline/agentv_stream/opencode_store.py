@@ -15,6 +15,7 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct
 
+from agentv_stages.times import epoch_ms
 from agentv_stream.errors import SourceError
 from agentv_stream.files import is_file, is_folder
 
@@ -147,7 +148,13 @@ def _text(value: object) -> str | None:
 
 
 def _number(value: object) -> int | None:
-    return round(value) if isinstance(value, int | float) else None
+    """A whole number; None for what none is, and for what no count and no time can be: a column takes any value."""
+    return round(value) if isinstance(value, int | float) and abs(value) < 2**53 else None
+
+
+def _time(value: object) -> int | None:
+    """Epoch ms; None for what no date can name."""
+    return epoch_ms(_number(value))
 
 
 @dataclass
@@ -170,8 +177,8 @@ class _Database:
                         _text(row[2]),
                         _text(row[3]),
                         _text(row[4]),
-                        _number(row[5]),
-                        _number(row[6]),
+                        _time(row[5]),
+                        _time(row[6]),
                         _text(row[7]),
                     )
                 )
@@ -227,8 +234,8 @@ class _Folder:
                         session.title,
                         session.directory,
                         session.version,
-                        _number(time.created),
-                        _number(time.updated),
+                        _time(time.created),
+                        _time(time.updated),
                     )
                 )
         return found

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agentv_stream.opencode_store import StoreError, list_sessions
+from agentv_stream.opencode_store import StoreError, list_sessions, revisions
 from support.opencode_stores import child, export, make_database, make_folder
 
 
@@ -18,6 +18,18 @@ def test_sessions_are_listed_oldest_first(tmp_path: Path) -> None:
         ("ses_2", "ses_1", "look"),
     ]
     assert [s.id for s in list_sessions(make_folder(tmp_path, child(), export()))] == ["ses_1", "ses_2"]
+
+
+@pytest.mark.parametrize("time", ["9e999", "-9e999", "9223372036854775807", "-9223372036854775807", "'soon'", "NULL"])
+def test_a_time_that_no_date_can_name_is_none(time: str, tmp_path: Path) -> None:
+    path = tmp_path / "opencode.db"
+    with closing(make_database(path, export(), child())) as connection:
+        connection.execute(f"UPDATE session SET time_created = {time}, time_updated = {time} WHERE id = 'ses_1'")
+        connection.commit()
+    first, other = list_sessions(path)
+    assert (first.id, first.created_ms, first.updated_ms) == ("ses_1", None, None)
+    assert other.created_ms == 1772359200010
+    assert [r.session.id for r in revisions(path)] == ["ses_1"]
 
 
 def test_what_is_no_store_is_an_error(tmp_path: Path) -> None:
