@@ -391,7 +391,7 @@ def test_runs_of_a_session_in_one_file_add_up(indexed: bool) -> None:
 
 
 def test_results_of_one_run_hold_what_was_told_before() -> None:
-    given = []
+    given: list[dict[str, Any]] = []
     for own, plain, whole in (("u-1", 90, 131), ("u-2", 30, 161)):
         usage = {"input_tokens": plain, "output_tokens": 5}
         given.append(line("result", uuid=own, subtype="success", usage=usage, modelUsage={"m": {"inputTokens": whole}}))
