@@ -26,6 +26,12 @@ def _rows(root: Path, table: str) -> list[dict[str, Any]]:
     return rows
 
 
+def _imported(folder: Path, sessions: int = 12) -> None:
+    """A data set of made sessions; its sources lie in `in` beside it."""
+    make_folder(folder / "in", sessions)
+    import_sessions([folder / "in"], parquet=folder / "d", engine="serial")
+
+
 def test_the_docs_tell_every_column_and_no_other() -> None:
     text = DOCS.read_text(encoding="utf-8")
     assert SCHEMA in text
@@ -54,8 +60,7 @@ def test_rows_say_what_the_session_says(tmp_path: Path) -> None:
 
 
 def test_files_lie_by_provider_and_day_and_bear_the_schema_version(tmp_path: Path) -> None:
-    make_folder(tmp_path / "in")
-    import_sessions([tmp_path / "in"], parquet=tmp_path / "d", engine="serial")
+    _imported(tmp_path)
     manifest = manifest_of(str(tmp_path / "d"))
     days = {file.day for file in manifest.files if file.table == "sessions"}
     assert days == {"2026-03-01", "2026-03-02", "2026-03-03"}
@@ -118,8 +123,7 @@ def test_big_partitions_become_several_files(tmp_path: Path, monkeypatch: pytest
 
 
 def test_a_data_set_of_another_version_is_refused(tmp_path: Path) -> None:
-    make_folder(tmp_path / "in", 1)
-    import_sessions([tmp_path / "in"], parquet=tmp_path / "d", engine="serial")
+    _imported(tmp_path, 1)
     place = tmp_path / "d" / "_dataset.json"
     manifest = json.loads(place.read_bytes())
     place.write_text(json.dumps({**manifest, "schema_version": "agentv_stream.dataset.v99"}))
@@ -138,14 +142,15 @@ def test_a_data_set_of_another_version_is_refused(tmp_path: Path) -> None:
 def test_a_data_set_that_is_written_anew_keeps_the_old_files_until_it_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make_folder(tmp_path / "in", 3)
-    import_sessions([tmp_path / "in"], parquet=tmp_path / "d", engine="serial")
+    _imported(tmp_path, 3)
     before = (tmp_path / "d" / "_dataset.json").read_bytes()
     old = manifest_of(str(tmp_path / "d"))
     real = object_store.put
+    published: list[str] = []
 
     def watched(place: str, data: bytes) -> None:
         if place.endswith("_dataset.json"):
+            published.append(place)
             assert (tmp_path / "d" / "_dataset.json").read_bytes() == before
             assert all((tmp_path / "d" / file.path).stat().st_size == file.size for file in old.files)
         real(place, data)
@@ -153,7 +158,7 @@ def test_a_data_set_that_is_written_anew_keeps_the_old_files_until_it_counts(
     monkeypatch.setattr(object_store, "put", watched)
     import_sessions([tmp_path / "in"], parquet=tmp_path / "d", engine="serial", text_chars=5)
     new = manifest_of(str(tmp_path / "d"))
-    assert new.generation == 2
+    assert (len(published), new.generation) == (1, 2)
     assert not {file.path for file in new.files} & {file.path for file in old.files}
     assert len(list((tmp_path / "d").rglob("*.parquet"))) == len(new.files)
 

@@ -220,7 +220,8 @@ def old_run() -> list[Record]:
 def test_calls_of_an_mcp_server_in_the_oldest_stream_give_what_the_server_said() -> None:
     tool = {"server": "s", "tool": "add", "arguments": {"a": 1}}
     pairs: list[dict[str, Any]] = []
-    for call_id, result in (("a", {"Ok": {"content": []}}), ("b", {"Ok": {"isError": True}}), ("c", {"Err": "no"})):
+    ends: dict[str, Any] = {"a": {"Ok": {"content": []}}, "b": {"Ok": {"isError": True}}, "c": {"Err": "no"}}
+    for call_id, result in ends.items():
         pairs.append(message("mcp_tool_call_begin", call_id=call_id, invocation=tool))
         pairs.append(message("mcp_tool_call_end", call_id=call_id, invocation=tool, result=result))
     events = decoded(OLD, [*old_run(), *lines(*pairs)]).events
