@@ -42,6 +42,7 @@ def test_unified_diffs_name_what_is_left_of_each_file() -> None:
 @pytest.mark.parametrize(
     ("text", "adds_only"),
     [
+        ("*** Begin Patch\n*** Update File: a\n@@\n-x\n+y\n*** Add File: b\n+x\n*** End Patch", False),
         ("*** Add File: a\n+x\n*** Add File: b\n+y\n", True),
         ("*** Add File: a\n*** Update File: b\n", False),
         ("--- /dev/null\n+++ b/a\n--- /dev/null\n+++ b/b\n", True),
