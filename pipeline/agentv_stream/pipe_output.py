@@ -5,6 +5,7 @@ import math
 import os
 import select
 import stat
+import sys
 from pathlib import Path
 
 import anyio
@@ -29,14 +30,14 @@ def cannot_seek(target: str) -> bool:
 class PipeOutput:
     """Writes to standard output (`-`) or to a named pipe or device.
 
-    Waiting blocks no thread: it is written when there is room, in pieces that fit (a pipe that has room takes
-    `PIPE_BUF` bytes at once), because the mode of a descriptor that we share with others is not ours to change.
-    `left` says that the reader has gone.
+    Waiting blocks no thread: it is written when there is room, in pieces that fit, because the mode of a descriptor
+    that we share with others is not ours to change.
+    `left` says that the reader has gone, `gave_up` that nobody read until the patience of `hurry` was over.
     """
 
     def __init__(self, target: str) -> None:
         self.name = "standard output" if target == STANDARD_OUTPUT else target
-        self.left = False
+        self.left = self.gave_up = False
         self._target = target
         self._descriptor: int | None = None
         self._deadline = math.inf
@@ -60,6 +61,7 @@ class PipeOutput:
                 raise SinkError(self.name, error) from error
         self._scope = None
         if scope.cancelled_caught:
+            self.gave_up = True
             raise SinkError(self.name, TimeoutError(errno.ETIMEDOUT, "nobody reads it"))
 
     def hurry(self, seconds: float) -> None:
@@ -87,14 +89,38 @@ class PipeOutput:
             await anyio.sleep(OPEN_SECONDS)
 
     async def _write(self, descriptor: int, data: bytes) -> None:
-        poll = select.poll()
-        poll.register(descriptor, select.POLLOUT)
-        view = memoryview(data)
-        while view:
-            if not poll.poll(0):
-                await anyio.wait_writable(descriptor)
-                continue
-            try:
-                view = view[os.write(descriptor, view[: select.PIPE_BUF]) :]
-            except BlockingIOError:
-                await anyio.wait_writable(descriptor)
+        await write_all(descriptor, data)
+
+
+async def write_all(descriptor: int, data: bytes) -> None:
+    """Hands all of `data` to the kernel, blocks no thread, and can be cancelled between pieces. Raises: OSError."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLOUT)
+    view = memoryview(data)
+    while view:
+        if not poll.poll(0):
+            await anyio.wait_writable(descriptor)
+            continue
+        try:
+            view = view[os.write(descriptor, view[: _room(descriptor)]) :]
+        except BlockingIOError:
+            await anyio.wait_writable(descriptor)
+
+
+def _room(descriptor: int) -> int:
+    """How much something takes without waiting that takes anything: what a pipe has free, in whole pages.
+
+    The first and the last page of a pipe may be used in part, and count as used.
+    """
+    if sys.platform == "linux":
+        import fcntl
+        import termios
+
+        try:
+            size = fcntl.fcntl(descriptor, fcntl.F_GETPIPE_SZ)
+            held = int.from_bytes(fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4)), sys.byteorder)
+        except OSError:
+            return select.PIPE_BUF  # no pipe
+        page = select.PIPE_BUF
+        return max(page, ((size - held) // page - 2) * page)
+    return select.PIPE_BUF

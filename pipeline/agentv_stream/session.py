@@ -8,6 +8,7 @@ read (and teed) to its end, so that the agent behind the pipe never dies of us.
 
 import os
 import signal
+import stat
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -32,6 +33,7 @@ from agentv_stream.fan_out import fan_out
 from agentv_stream.folder import companions_of
 from agentv_stream.live_outputs import LiveOutputs
 from agentv_stream.named_provider import named_provider
+from agentv_stream.pipe_output import write_all
 from agentv_stream.pump import hand_on, items_of, pump
 from agentv_stream.settings import Settings
 from agentv_stream.sink import Sink
@@ -146,8 +148,13 @@ class StreamSession:
             try:
                 async for chunk in self.source.chunks():
                     self.saw_bytes = True
-                    if self._tee is not None:
-                        await self._write_tee(chunk.data)
+                    try:
+                        if self._tee is not None:
+                            await self._write_tee(chunk.data)
+                    except anyio.get_cancelled_exc_class():
+                        with anyio.CancelScope(shield=True):
+                            forward = forward and await _forward(send, chunk)  # it was read: it is worked off
+                        raise
                     if forward:
                         forward = await _forward(send, chunk)
             except SourceError as error:
@@ -168,24 +175,24 @@ class StreamSession:
                 self.report.failures.append(error)
 
     async def _write_tee(self, data: bytes) -> None:
-        """Standard output first. A reader that leaves ends the tee, not the run."""
+        """Standard output first. A reader that leaves ends the tee, not the run; one that does not read is waited for.
+
+        Until the reading ends: what a thread writes cannot be taken back, and no signal would end it.
+        """
         assert self._tee is not None
-        view = memoryview(data)
-        while view:
-            try:
-                written = await anyio.to_thread.run_sync(os.write, self._tee, view)
-            except BlockingIOError:
-                await anyio.wait_writable(self._tee)
-                continue
-            except BrokenPipeError:
-                self._tee = None
-                self.report.warnings.append("the reader of standard output left; the run goes on without it")
-                return
-            except OSError as error:
-                self._tee = None
-                self.report.failures.append(SinkError("standard output", error))
-                return
-            view = view[written:]
+        try:
+            if stat.S_ISREG(os.fstat(self._tee).st_mode):
+                view = memoryview(data)
+                while view:
+                    view = view[await anyio.to_thread.run_sync(os.write, self._tee, view) :]
+            else:
+                await write_all(self._tee, data)
+        except BrokenPipeError:
+            self._tee = None
+            self.report.warnings.append("the reader of standard output left; the run goes on without it")
+        except OSError as error:
+            self._tee = None
+            self.report.failures.append(SinkError("standard output", error))
 
     @property
     def cut_short(self) -> bool:

@@ -7,8 +7,9 @@ import json
 import os
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
-from subprocess import Popen
+from subprocess import PIPE, Popen, TimeoutExpired
 
 import anyio
 import anyio.lowlevel
@@ -18,8 +19,9 @@ from agentv_stream.session import Report, StreamSession
 from agentv_stream.settings import Settings
 from agentv_stream.signals import heeded
 from agentv_stream.source import FileSource
-from support.consuming import LIMIT_SECONDS, STREAM, rows_of, start
+from support.consuming import LIMIT_SECONDS, STREAM, command, environment, rows_of, start
 from support.growing_logs import claude_records
+from support.made_sessions import claude_session
 
 LOG = STREAM.read_bytes()
 LINES = LOG.splitlines(keepends=True)
@@ -186,3 +188,27 @@ def test_nobody_waits_for_ever_for_a_reader_that_does_not_come(tmp_path: Path, m
     report = anyio.run(run)
     assert [str(failure) for failure in report.failures] == [f"cannot write {pipe}: nobody reads it"]
     assert report.result is not None
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("consume", "--tee", "-q"), ("consume", "--stats", "-", "-q"), ("show", "--full")],
+    ids=lambda words: words[0],
+)
+def test_who_does_not_read_what_we_print_keeps_no_signal_from_ending_us(tmp_path: Path, words: tuple[str, ...]) -> None:
+    log = tmp_path / "long.jsonl"
+    log.write_bytes(claude_session(1, 4000))  # more of everything than a pipe holds
+    read, write = os.pipe()
+    process = Popen(command(words[0], log, *words[1:]), stdout=write, stderr=PIPE, cwd=tmp_path, env=environment())
+    os.close(write)
+    with os.fdopen(read, "rb", buffering=0) as reader, process:
+        assert reader.read(1)
+        for number in (signal.SIGINT, signal.SIGINT):
+            process.send_signal(number)
+            with suppress(TimeoutExpired):
+                process.wait(3)
+        assert process.wait(LIMIT_SECONDS) in (128 + signal.SIGINT, -signal.SIGINT)
+        assert process.stderr is not None
+        assert b"Traceback" not in process.stderr.read()
+    if words[0] == "consume":
+        assert list(tmp_path.rglob("*.transcript.jsonl"))

@@ -148,8 +148,9 @@ def put_lines(place: str, lines: Iterable[bytes], mark: str = "put") -> None:
     Raises: SinkError.
     """
     folder = None if is_url(place) else Path(place).parent
-    local = leaving.temporary(folder, mark)
+    local: Path | None = None
     try:
+        local = leaving.temporary(folder, mark)
         if folder is not None:
             prepare_folder(folder)
         descriptor = os.open(local, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -160,8 +161,9 @@ def put_lines(place: str, lines: Iterable[bytes], mark: str = "put") -> None:
     except OSError as error:
         raise SinkError(place, error) from error
     finally:
-        local.unlink(missing_ok=True)
-        leaving.settled(local)
+        if local is not None:
+            local.unlink(missing_ok=True)
+            leaving.settled(local)
 
 
 def put_file(local: Path, place: str) -> None:

@@ -112,6 +112,7 @@ def load(name: str) -> Any:
 def main() -> None:
     """The entry point of `agentv-stream`."""
     from agentv_stream.cli.standard_streams import flushed, open_standard_streams, told
+    from agentv_stream.cli.telling import quiet_stdout
     from agentv_stream.ctrl_c import die_of_it, raised
     from agentv_stream.errors import SinkError
 
@@ -143,6 +144,8 @@ def main() -> None:
         code = 128 + signal.SIGINT
     else:
         code = 0
+    if code == 128 + signal.SIGINT:
+        quiet_stdout()  # who does not read what is held would be waited for
     sys.exit(flushed(code))
 
 

@@ -3,7 +3,7 @@
 import gc
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,7 @@ from agentv_stream.errors import (
 )
 from agentv_stream.live_line import LiveLine, can_redraw
 from agentv_stream.output_file import publish
+from agentv_stream.pipe_output import STANDARD_OUTPUT, PipeOutput
 from agentv_stream.publish import publish_now
 from agentv_stream.session import Report, StreamSession
 from agentv_stream.settings import Settings, from_process, stream_log
@@ -46,6 +47,7 @@ HINT = (
 SESSION_ID = re.compile(r"(ses_)?[0-9a-fA-F-]{6,36}|ses_\w+")
 WHICH = "; `agentv-stream providers` lists the logs that are read"
 
+LAST_SECONDS = 2.0  # for whoever reads the statistics, once we are told to end
 STATS_SECONDS = 2.0  # how often the statistics file is renewed while the stream runs
 
 
@@ -154,12 +156,20 @@ def tune_collector() -> None:
 
 async def _run(source: ByteSource, settings: Settings, live: "LiveCheck | None", prices: bool) -> int:
     """Reads, writes and tells; no signal ends it before the last output is written."""
+    printed = PipeOutput(STANDARD_OUTPUT) if settings.stats == STANDARD_OUTPUT else None
     watchers = [live.checker] if live is not None else []
     session = StreamSession(source, settings, watchers=watchers, lists=False)  # they are made while they are written
     if live is not None and live.fail_fast == "close":
         live.stop = session.stop
     wanted = settings.live if settings.live is not None else can_redraw(sys.stderr) and not settings.quiet
-    async with heeded(session.interrupt):
+
+    def interrupt(number: int) -> None:
+        session.interrupt(number)
+        if session.report.result is not None and printed is not None:  # it is all that is left to do
+            session.report.signalled = number
+            printed.hurry(LAST_SECONDS)
+
+    async with heeded(interrupt):
         async with anyio.create_task_group() as tasks:
             if wanted:
                 line = LiveLine(session, sys.stderr)
@@ -174,7 +184,23 @@ async def _run(source: ByteSource, settings: Settings, live: "LiveCheck | None",
             from agentv_stream.prices import estimate_cost
 
             estimate_cost(session.report.result)
-        return finish(session, session.report, settings, live)
+        if printed is not None:
+            session.report.failures += await _print_stats(session, printed)
+        code = finish(session, session.report, settings, live)
+        return 128 + (session.report.signalled or 0) if printed is not None and printed.gave_up else code
+
+
+async def _print_stats(session: StreamSession, output: PipeOutput) -> list[Exception]:
+    """The result to standard output. Who does not read it is waited for, unless we are told to end."""
+    result, observer = session.report.result, session.observer
+    if result is None or observer is None:
+        return []
+    try:
+        for piece in result.json_pieces(observer.stats.members()):
+            await output.write(piece)
+    except SinkError as error:
+        return [] if output.left else [error]
+    return []
 
 
 async def _keep_stats(session: StreamSession, place: Path) -> None:
@@ -205,9 +231,9 @@ def finish(session: StreamSession, report: Report, settings: Settings, live: "Li
         if isinstance(failure, AgentvStreamError):
             code = _worst(code, failure.exit_code)
     if result is not None:
-        if settings.stats is not None and session.observer is not None:
+        if settings.stats not in (None, STANDARD_OUTPUT) and session.observer is not None:
             try:
-                write_stats(settings.stats, result.json_pieces(session.observer.stats.members()))
+                publish_now(Path(str(settings.stats)), result.json_pieces(session.observer.stats.members()))
             except SinkError as error:
                 say(str(error))
                 code = _worst(code, error.exit_code)
@@ -235,20 +261,6 @@ def _told(failure: Exception, session: StreamSession) -> str:
     if isinstance(failure, NotALog):
         return f"{failure}{WHICH if session.source.finished else chr(10) + HINT}"
     return str(failure)
-
-
-def write_stats(place: str, pieces: Iterable[bytes]) -> None:
-    """The result to a file (atomic) or to standard output. Raises: SinkError."""
-    if place != "-":
-        publish_now(Path(place), pieces)
-        return
-    try:
-        sys.stdout.buffer.writelines(pieces)
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        quiet_stdout()
-    except OSError as error:
-        raise SinkError("standard output", error) from error
 
 
 def closing_lines(result: Result) -> str:
