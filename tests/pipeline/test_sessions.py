@@ -137,7 +137,7 @@ def test_cursors_are_listed_shown_and_reset(home: Path) -> None:
     details = json.loads(call("cursors", "show", "1111", cwd=home).stdout)
     assert details["state"]["facts"]["session_id"] == SESSION
     assert call("cursors", "reset", cwd=home).returncode == 2
-    assert "1 sessions" in call("cursors", "reset", "1111", cwd=home).stdout
+    assert "1 session is read again" in call("cursors", "reset", "1111", cwd=home).stdout
     before = next((home / "out").glob("*.transcript.jsonl")).read_bytes()
     assert call("tail", "--all", "--once", "--out", "out", cwd=home).returncode == 0
     (transcript,) = (home / "out").glob("*.transcript.jsonl")
