@@ -51,6 +51,7 @@ class State(Struct):
     running: dict[str, Running] = field(default_factory=dict[str, Running])
     scripts: list[Script] = field(default_factory=list[Script])
     ended: list[Script] = field(default_factory=list[Script])
+    silent: list[Script] = field(default_factory=list[Script])
     pending: list[Copy] = field(default_factory=list[Copy])
     said: list[int] = field(default_factory=list[int])
     user_seen: bool = False
@@ -166,18 +167,22 @@ class Calls:
             state.scripts = [script for script in state.scripts if not script.counted]
 
     def ended(self, script: Script) -> None:
-        """A script is over; an item of it may come late."""
+        """A script is over; an item of it may come late. Those that count as calls themselves stand apart."""
         if len(script.input) <= LONGEST_ENDED:
-            self.state.ended.append(script)
-            del self.state.ended[:-MOST_ENDED]
+            kept = self.state.silent if script.counted else self.state.ended
+            kept.append(script)
+            if len(kept) > MOST_ENDED:
+                del kept[0]
 
     def leave(self, batch: Batch) -> None:
         """Another turn begins: a script that gave nothing ended with the run before, one in the background goes on."""
-        for script in self.state.scripts:
-            if not script.counted:
+        scripts, self.state.scripts = self.state.scripts, []
+        for script in scripts:
+            if script.counted:
+                self.state.scripts.append(script)
+            else:
                 self.count(script, batch)
                 self.ended(script)
-        self.state.scripts = [s for s in self.state.scripts if s.counted and s not in self.state.ended]
 
     def count(self, script: Script, batch: Batch) -> None:
         """A script that made no call which the log shows is a call itself."""

@@ -315,6 +315,7 @@ class Conversation(Calls):
             batch.ignore("output of a script")
         if not verdict.running:
             self.state.scripts.remove(script)
+            script.over = source.row
             self.ended(script)
             self._answered(script.call_id)
 

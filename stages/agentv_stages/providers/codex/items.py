@@ -26,6 +26,7 @@ from agentv_stages.providers.codex.wire import (
     word,
 )
 
+LATEST = 32  # rows behind its script's output that an item is waited for
 COPIES = frozenset(("Reasoning", "Plan", "ContextCompaction", "HookPrompt", "EnteredReviewMode", "ExitedReviewMode"))
 _USER_SHELL = frozenset((b'"user_shell"', b'"userShell"'))
 RUNS = frozenset({"CommandExecution", "FileChange", "McpToolCall", "DynamicToolCall", "CollabAgentToolCall"}) | {
@@ -118,36 +119,37 @@ class Items(Conversation):
         elif bytes(item.source) in _USER_SHELL:
             batch.ignore("user shell")
         elif state.scripts or item.type in ("CommandExecution", "FileChange", "McpToolCall", "DynamicToolCall"):
-            script = self._script_of(item)
+            script = self._script_of(item, source.row)
             if script is None:
                 self._made(item, None, source, batch)
                 self.early(call_id, True)
             elif script in state.scripts:
                 self._inner(item, script, source, batch)
             elif script.counted:
-                script.made = True
+                state.silent.remove(script)
                 batch.ignore("item of a script that ended")
             else:
                 self._made(item, script, source, batch)
         else:
             batch.ignore(f"{item.type}, told again")
 
-    def _script_of(self, item: Item) -> Script | None:
+    def _script_of(self, item: Item, row: int) -> Script | None:
         """The script that made a call: one that runs, as nearly always the only one, or one that ended just before."""
-        scripts, ended = self.state.scripts, self.state.ended
-        told = [s for s in reversed(ended) if s.counted and not s.made] if ended else []
-        if len(scripts) == 1 and not told:
+        scripts, silent = self.state.scripts, self.state.silent
+        if silent:  # the item of a script that ended long ago will not come any more
+            silent = self.state.silent = [s for s in silent if not 0 < s.over < row - LATEST]
+        if len(scripts) == 1 and not silent:
             return scripts[0]
         if not scripts and not item.id.startswith("exec-"):
             return None
         did = _did(item)
-        found = maker(scripts, did) or maker(told, did)
+        found = maker(scripts, did) or maker(silent[::-1], did)
         if found is not None:
             return found
         if scripts:
             return next((s for s in scripts if not s.counted), scripts[0])
-        dark = (s for s in told if named_call(s.input)[0] == "exec")  # its text does not say what it called
-        return next(dark, None) or maker(ended, did)
+        dark = (s for s in reversed(silent) if named_call(s.input)[0] == "exec")  # its text does not say what it called
+        return next(dark, None) or maker(self.state.ended, did)
 
     def _inner(self, item: Item, script: Script, source: Source, batch: Batch) -> None:
         if script.counted:

@@ -24,7 +24,7 @@ _MOST = 262_144
 
 class Script(Struct, gc=False):
     """A script that may still make calls. `made`: it made one, so it is no call itself. `counted`: it was handed on as
-    a call. `last_ms` is when its last call ended, or it began."""
+    a call. `last_ms` is when its last call ended, or it began. `over` is the row of its last output, if any."""
 
     call_id: str
     input: Raw
@@ -34,6 +34,7 @@ class Script(Struct, gc=False):
     made: bool = False
     counted: bool = False
     last_ms: int | None = None
+    over: int = 0
 
 
 def maker(scripts: list[Script], did: str) -> Script | None:
