@@ -18,6 +18,7 @@ from agentv_stream.bulk.query import run_query
 from agentv_stream.cli import build
 from agentv_stream.errors import SourceError, UsageError
 from support.made_sessions import make_folder, tree
+from support.terminal import in_terminal
 
 pytest.importorskip("duckdb", reason="the query extra is not installed")
 pytest.importorskip("pyarrow", reason="the Parquet extra is not installed")
@@ -156,6 +157,13 @@ def test_columns_of_one_name_and_decimals_are_told_in_json(dataset: Path) -> Non
     told = CliRunner().invoke(app, ["query", sql, str(dataset), "--json"])
     assert json.loads(told.stdout) == {"a": 1, "a_2": 2, "d": 1.5, "t": True}
     assert CliRunner().invoke(app, ["query", sql, str(dataset), "--csv"]).stdout == "a,a,d,t\n1,2,1.50,true\n"
+
+
+def test_values_in_csv_do_not_act_on_a_terminal(dataset: Path, tmp_path: Path) -> None:
+    sql = "SELECT 'a' || chr(27) || '[31m' AS l"
+    assert in_terminal(tmp_path, 80, "query", sql, dataset, "--csv") == ["l", "a\\x1b[31m"]
+    told = CliRunner().invoke(build(["query"]), ["query", sql, str(dataset), "--csv"])
+    assert told.stdout == "l\na\x1b[31m\n"
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")

@@ -25,11 +25,12 @@ def as_json(names: Sequence[str], rows: Rows) -> None:
 
 
 def as_csv(names: Sequence[str], rows: Rows) -> None:
-    """With a header; lists as JSON."""
+    """With a header; lists as JSON. Values as they are, but that none can act on a terminal."""
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(names)
-    for row in rows:
-        writer.writerow([_plain(value) for value in row])
+    seen = sys.stdout.isatty()
+    for row in (names, *rows):
+        values = [_plain(value) for value in row]
+        writer.writerow([visible(v) if seen and isinstance(v, str) else v for v in values])
     sys.stdout.flush()
 
 
