@@ -70,14 +70,17 @@ def test_a_short_record_after_a_restart_is_a_repetition_as_those_before_it(cut: 
 def test_a_short_record_after_new_ones_is_new_after_a_restart_too(tmp_path: Path) -> None:
     desk = Desk(tmp_path / "live")
     log = desk.logs / "stream.jsonl"
-    log.write_bytes(lines(RECORDS))
+    # Without a time: with one, the decoder itself knows the record again.
+    records = [record.replace(b'"timestamp":"2026-01-01T00:00:00.000Z",', b"") for record in RECORDS]
+    records = [short if n in SHORT else record for n, (short, record) in enumerate(zip(records, RECORDS, strict=True))]
+    log.write_bytes(lines(records))
     desk.catch_up()
-    more = [record.replace(b"-01-01T", b"-01-02T").replace(b"call-", b"again-") for record in RECORDS]
+    more = [record.replace(b"-01-01T", b"-01-02T").replace(b"call-", b"again-") for record in records]
     assert len(more[SHORT[0] + 1]) > LONG
-    log.write_bytes(lines([RECORDS[0], *more[SHORT[0] + 1 : SHORT[0] + 4]]))
+    log.write_bytes(lines([records[0], *more[SHORT[0] + 1 : SHORT[0] + 4]]))
     desk.catch_up()
     before = len(desk.event_ids())
     with log.open("ab") as file:
-        file.write(lines([RECORDS[SHORT[0]]]))
+        file.write(lines([records[SHORT[0]]]))
     desk.catch_up()
     assert len(desk.event_ids()) > before
