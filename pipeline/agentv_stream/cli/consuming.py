@@ -30,7 +30,7 @@ from agentv_stream.live_line import LiveLine, can_redraw
 from agentv_stream.output_file import publish
 from agentv_stream.pipe_output import STANDARD_OUTPUT, PipeOutput
 from agentv_stream.publish import publish_now
-from agentv_stream.session import Report, StreamSession
+from agentv_stream.session import StreamSession
 from agentv_stream.settings import Settings, from_process, stream_log
 from agentv_stream.signals import heeded
 from agentv_stream.source import ByteSource, FileSource, standard_input
@@ -184,9 +184,12 @@ async def _run(source: ByteSource, settings: Settings, live: "LiveCheck | None",
             from agentv_stream.prices import estimate_cost
 
             estimate_cost(session.report.result)
+        result = session.report.result
+        failed = live is not None and result is not None and live.finish(result, session.provider, settings.quiet)
         if printed is not None:
             session.report.failures += await _print_stats(session, printed)
-        code = finish(session, session.report, settings, live)
+        # Where we closed the pipe ourselves the end says nothing, and the verdict's code holds.
+        code = _finish(session, settings, failed, stopped=live is not None and live.stopped is not None)
         return 128 + (session.report.signalled or 0) if printed is not None and printed.gave_up else code
 
 
@@ -218,12 +221,11 @@ async def _keep_stats(session: StreamSession, place: Path) -> None:
                 await publish(place, pieces)
 
 
-def finish(session: StreamSession, report: Report, settings: Settings, live: "LiveCheck | None" = None) -> int:
-    """Writes the statistics, tells how it ended, and gives the exit code."""
+def _finish(session: StreamSession, settings: Settings, failed: bool, stopped: bool) -> int:
+    """Writes the statistics, tells how it ended, and gives the exit code; `failed`: a verdict did."""
+    report = session.report
     result = report.result
-    code = EXIT_FINE
-    if live is not None and result is not None and live.finish(result, session.provider, settings.quiet):
-        code = EXIT_VERDICT
+    code = EXIT_VERDICT if failed else EXIT_FINE
     for warning in report.warnings:
         say(warning)
     for failure in report.failures:
@@ -239,8 +241,6 @@ def finish(session: StreamSession, report: Report, settings: Settings, live: "Li
                 code = _worst(code, error.exit_code)
         if not settings.quiet:
             sys.stderr.write(closing_lines(result))
-        # Where we closed the pipe ourselves the end says nothing, and the verdict's code holds.
-        stopped = live is not None and live.stopped is not None
         if result.status in ("error", "incomplete", "interrupted", "stalled", "killed") and not stopped:
             code = _worst(code, EXIT_RUN)
     sys.stderr.flush()
