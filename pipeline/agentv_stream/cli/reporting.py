@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from agentv_stream.cli.consuming import quiet_stdout, say
+from agentv_stream.cli.telling import quiet_stdout, say
 from agentv_stream.errors import EXIT_FINE, AgentvStreamError, SinkError, UsageError
 from agentv_stream.publish import publish_now
 from agentv_stream.reports.report import compare, report_json

@@ -12,7 +12,9 @@ from agentv_stages.visible import visible
 from agentv_stream.checks.check import worst
 from agentv_stream.checks.live_check import open_checks
 from agentv_stream.checks.targets import Target, find_targets, load_targets
-from agentv_stream.cli.consuming import closing_lines, say, tune_collector
+from agentv_stream.cli.closing import closing_lines
+from agentv_stream.cli.consuming import tune_collector
+from agentv_stream.cli.telling import say
 from agentv_stream.errors import AgentvStreamError, EmptyInput, NotALog, UsageError
 from agentv_stream.live_line import can_redraw
 from agentv_stream.running.attempts import claim_attempt

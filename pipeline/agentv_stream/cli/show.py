@@ -30,7 +30,7 @@ def show(
             sys.stdout.write(line + "\n")
         sys.stdout.flush()
     except BrokenPipeError:
-        from agentv_stream.cli.consuming import quiet_stdout
+        from agentv_stream.cli.telling import quiet_stdout
 
         quiet_stdout()
     except AgentvStreamError as error:

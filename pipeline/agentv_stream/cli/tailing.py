@@ -8,8 +8,9 @@ from typing import Literal
 
 import anyio
 
-from agentv_stream.cli.consuming import quiet_stdout, say, tune_collector
+from agentv_stream.cli.consuming import tune_collector
 from agentv_stream.cli.sessions import duration_seconds
+from agentv_stream.cli.telling import quiet_stdout, say
 from agentv_stream.discovery.discover import (
     Session,
     cache_file,

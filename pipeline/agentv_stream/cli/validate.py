@@ -16,7 +16,7 @@ def validate(
     from agentv_stages.visible import visible
     from agentv_stream.checks.validate import validate_file
     from agentv_stream.checks.yaml_lines import SpecError
-    from agentv_stream.cli.consuming import say
+    from agentv_stream.cli.telling import say
     from agentv_stream.errors import EXIT_FINE, EXIT_USAGE
 
     code = EXIT_FINE

@@ -1,0 +1,46 @@
+"""The last lines that a command tells of a session: how it ended, where its transcript is, what it came to."""
+
+from agentv_stages.result import Result
+from agentv_stages.visible import visible
+
+
+def closing_lines(result: Result) -> str:
+    """Status, faults, unknown records; where the transcript is; turns, calls, first edit, tokens."""
+    summary, tokens = result.tool_use_summary, result.tokens
+    reason = f" ({visible(result.evidence.reason, 120)})" if result.evidence.reason else ""
+    faults = sum(result.faults.values())
+    letters = result.outputs.dead_letters
+    where = f" in {visible(letters)}" if isinstance(letters, str) else ""
+    trouble = f", {faults} fault{'s' if faults > 1 else ''}{where}" if faults else ""
+    unknown = sum(result.unknown.values())
+    trouble += f", {unknown} record{'s' if unknown > 1 else ''} of unknown types" if unknown else ""
+    out = tokens["output"]
+    shown_out = f"≥{tokens['output_at_least']:,}" if "output_at_least" in tokens else _number(out)
+    first_edit = summary["first_edit_turn"]
+    cost = f", ${result.cost_usd:.4f}" if result.cost_usd is not None else ""
+    if isinstance(result.estimated_cost_usd, float):
+        from agentv_stream.prices import cost_text
+
+        cost = f", {cost_text(result)}"
+    who = f"{result.session.provider} {result.session.model or ''}".strip()
+    return (
+        f"status      {result.status}{reason}  [{visible(who, 60)}]{trouble}\n"
+        f"transcript  {_where(result.outputs.transcript)}\n"
+        f"turns {summary['turns']}, calls {summary['total_tool_calls']}{_top(summary['by_tool'])}, "
+        f"first edit {'turn ' + str(first_edit) if first_edit is not None else 'none'}, "
+        f"tokens in {_number(tokens['input'])} out {shown_out}{cost}\n"
+    )
+
+
+def _where(transcript: str | None) -> str:
+    return "standard output" if transcript == "-" else visible(transcript or "none")
+
+
+def _top(by_tool: dict[str, int]) -> str:
+    first = sorted(by_tool.items(), key=lambda item: (-item[1], item[0]))[:4]
+    more = ", …" if len(by_tool) > len(first) else ""
+    return " (" + ", ".join(f"{visible(name, 30)} {n}" for name, n in first) + more + ")" if first else ""
+
+
+def _number(value: int | None) -> str:
+    return "?" if value is None else f"{value:,}"
