@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 import time
 from typing import TextIO
 
@@ -9,6 +10,7 @@ import anyio
 
 from agentv_stages.visible import visible
 from agentv_stream.session import StreamSession
+from agentv_stream.settings import Settings
 
 REFRESH_SECONDS = 0.25
 
@@ -84,6 +86,11 @@ class LiveLine:
         if len(calls) > 3:
             shown.append(f"and {len(calls) - 3} more")
         return shown
+
+
+def is_wanted(settings: Settings) -> bool:
+    """Whether a live line stands on standard error: as it is told, else in a terminal."""
+    return settings.live if settings.live is not None else can_redraw(sys.stderr) and not settings.quiet
 
 
 def short_number(value: int) -> str:

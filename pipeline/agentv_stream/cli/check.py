@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from agentv_stream.cli.options import CaseId, ProviderOfLogs, Subagents, Threshold
+
 
 def check(
     spec: Annotated[
@@ -13,23 +15,19 @@ def check(
     sources: Annotated[
         list[str], typer.Argument(metavar="SOURCES...", help="Transcripts, sessions, streams; folders of them.")
     ],
-    case: Annotated[str | None, typer.Option(metavar="ID", help="Only this case of the spec.")] = None,
-    provider: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Whose logs they are; detected by content if not given.")
-    ] = None,
+    case: CaseId = None,
+    provider: ProviderOfLogs = None,
     also: Annotated[
         list[Path] | None, typer.Option("--spec", metavar="SPEC", help="A further spec; repeatable.")
     ] = None,
-    threshold: Annotated[
-        float | None, typer.Option(min=0, max=1, metavar="SCORE", help="Score to pass; before the spec's own.")
-    ] = None,
+    threshold: Threshold = None,
     json: Annotated[bool, typer.Option("--json", help="The outcome as JSON on standard output.")] = False,
     jsonl: Annotated[
         Path | None, typer.Option(metavar="FILE", help="File for one line of JSON for each source and case.")
     ] = None,
     junit: Annotated[Path | None, typer.Option(metavar="FILE", help="File for JUnit XML.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No table.")] = False,
-    subagents: Annotated[bool, typer.Option("--subagents/--no-subagents", help="Take sub-agents' files along.")] = True,
+    subagents: Subagents = True,
 ) -> None:
     """Hold finished runs against a spec; exit 1 when a verdict fails."""
     from agentv_stream.cli.checking import check_sources

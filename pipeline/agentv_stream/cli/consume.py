@@ -5,15 +5,14 @@ from typing import Annotated
 
 import typer
 
+from agentv_stream.cli.options import CaseId, Live, Prices, ProviderOfLog, StreamLogChoice, TargetName, WatchedPrograms
 from agentv_stream.settings import StreamLog
 
 
 def consume(
     context: typer.Context,
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="A file, or - for standard input.")] = "-",
-    provider: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Whose log it is; detected by content if not given.")
-    ] = None,
+    provider: ProviderOfLog = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder for outputs; else .agentv/logs/PROVIDER.")
     ] = None,
@@ -21,9 +20,7 @@ def consume(
         str | None,
         typer.Option(metavar="FILE", help="File or named pipe for the transcript, or - for standard output."),
     ] = None,
-    target: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Name of what was run; stands in rows and file names.")
-    ] = None,
+    target: TargetName = None,
     test_id: Annotated[
         str | None, typer.Option(metavar="ID", help="Name of the test case; else the session id.")
     ] = None,
@@ -31,13 +28,7 @@ def consume(
     prompt: Annotated[
         str | None, typer.Option(metavar="TEXT", help="The prompt, for streams that do not carry it: row 0.")
     ] = None,
-    stream_log: Annotated[
-        str | None,
-        typer.Option(
-            metavar="false|summary|raw",
-            help="A log of the stream: raw (every record), summary (for people) or false (none, the default).",
-        ),
-    ] = None,
+    stream_log: StreamLogChoice = None,
     transcript_shape: Annotated[
         str | None,
         typer.Option(
@@ -48,21 +39,16 @@ def consume(
         str | None, typer.Option(metavar="FILE", help="File for the result as JSON, or - for standard output.")
     ] = None,
     tee: Annotated[bool | None, typer.Option("--tee/--no-tee", help="Pass the input on to standard output.")] = None,
-    live: Annotated[
-        bool | None, typer.Option("--live/--no-live", help="A live line on standard error; by default in a terminal.")
-    ] = None,
+    live: Live = None,
     quiet: Annotated[bool | None, typer.Option("--quiet", "-q", help="No live line, no closing lines.")] = None,
     subagents: Annotated[
         bool | None, typer.Option("--subagents/--no-subagents", help="Take sub-agents' files along; the default.")
     ] = None,
-    watch: Annotated[
-        list[str] | None,
-        typer.Option(metavar="PROGRAM", help="A program whose runs in shell calls are listed; repeatable."),
-    ] = None,
+    watch: WatchedPrograms = None,
     check: Annotated[
         list[Path] | None, typer.Option(metavar="SPEC", help="A spec whose verdicts are told; repeatable.")
     ] = None,
-    case: Annotated[str | None, typer.Option(metavar="ID", help="Only this case of the spec.")] = None,
+    case: CaseId = None,
     fail_fast: Annotated[
         str | None,
         typer.Option(
@@ -77,7 +63,7 @@ def consume(
         int | None,
         typer.Option(metavar="BYTES", help="Cap of one record (64 MiB if not given); a longer one goes to a file."),
     ] = None,
-    prices: Annotated[bool, typer.Option("--prices", help="Estimate the cost where the agent does not say.")] = False,
+    prices: Prices = False,
 ) -> None:
     """Read an agent's stream from a pipe, or a finished session, and write what is worth having."""
     from agentv_stream.cli.consuming import consume_source

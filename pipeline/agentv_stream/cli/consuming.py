@@ -24,7 +24,7 @@ from agentv_stream.errors import (
     SourceError,
     UsageError,
 )
-from agentv_stream.live_line import LiveLine, can_redraw
+from agentv_stream.live_line import LiveLine, is_wanted
 from agentv_stream.output_file import publish
 from agentv_stream.pipe_output import STANDARD_OUTPUT, PipeOutput
 from agentv_stream.publish import publish_now
@@ -159,7 +159,6 @@ async def _run(source: ByteSource, settings: Settings, live: "LiveCheck | None",
     session = StreamSession(source, settings, watchers=watchers, lists=False)  # they are made while they are written
     if live is not None and live.fail_fast == "close":
         live.stop = session.stop
-    wanted = settings.live if settings.live is not None else can_redraw(sys.stderr) and not settings.quiet
 
     def interrupt(number: int) -> None:
         session.interrupt(number)
@@ -169,12 +168,12 @@ async def _run(source: ByteSource, settings: Settings, live: "LiveCheck | None",
 
     async with heeded(interrupt):
         async with anyio.create_task_group() as tasks:
-            if wanted:
+            if is_wanted(settings):
                 line = LiveLine(session, sys.stderr)
                 tasks.start_soon(line.run)
                 if live is not None:
                     live.before_telling = line.clear
-            if settings.stats not in (None, "-"):
+            if settings.stats not in (None, STANDARD_OUTPUT):
                 tasks.start_soon(_keep_stats, session, Path(str(settings.stats)))
             await session.run()
             tasks.cancel_scope.cancel()

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from agentv_stream.cli.options import JsonLines, SessionName
 from agentv_stream.cli.telling import say
 
 app = typer.Typer(name="cursors", help="How far followers have read.", no_args_is_help=True, rich_markup_mode=None)
@@ -16,9 +17,7 @@ StateOption = Annotated[
 
 
 @app.command("list", short_help="One line per session: how far it was read.")
-def list_cursors(
-    state: StateOption = None, json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False
-) -> None:
+def list_cursors(state: StateOption = None, json: JsonLines = False) -> None:
     """One line per session: follower, agent, session, files, bytes read, when committed."""
     from agentv_stream.cli.cursor_views import cursor_lines
 
@@ -27,7 +26,7 @@ def list_cursors(
 
 @app.command()
 def show(
-    session: Annotated[str, typer.Argument(metavar="SESSION", help="Session id, its beginning, or a path.")],
+    session: SessionName,
     state: StateOption = None,
 ) -> None:
     """Everything that is kept of a session, as JSON."""

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from agentv_stream.cli.options import JsonLines
 from agentv_stream.cli.telling import say
 
 app = typer.Typer(name="faults", help="Records that could not be used.", no_args_is_help=True, rich_markup_mode=None)
@@ -14,9 +15,7 @@ Places = Annotated[list[Path] | None, typer.Argument(help="Dead-letter files or 
 
 
 @app.command("list")
-def list_faults(
-    places: Places = None, json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False
-) -> None:
+def list_faults(places: Places = None, json: JsonLines = False) -> None:
     """One line per fault: reason, where it stands, what it is."""
     from agentv_stream.dead_letter_files import fault_lines
 

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from agentv_stream.cli.options import CaseId, Live, StreamLogChoice, Threshold, WatchedPrograms
+
 
 def run(
     command: Annotated[
@@ -46,32 +48,19 @@ def run(
     provider: Annotated[
         str | None, typer.Option(metavar="NAME", help="Whose stream it is; detected by content if not given.")
     ] = None,
-    stream_log: Annotated[
-        str | None,
-        typer.Option(
-            metavar="false|summary|raw",
-            help="A log of the stream: raw (every record), summary (for people) or false (none, the default).",
-        ),
-    ] = None,
-    watch: Annotated[
-        list[str] | None,
-        typer.Option(metavar="PROGRAM", help="A program whose runs in shell calls are listed; repeatable."),
-    ] = None,
+    stream_log: StreamLogChoice = None,
+    watch: WatchedPrograms = None,
     check: Annotated[
         list[Path] | None, typer.Option(metavar="SPEC", help="A spec to hold the run against; repeatable.")
     ] = None,
-    case: Annotated[str | None, typer.Option(metavar="ID", help="Only this case of the spec.")] = None,
-    threshold: Annotated[
-        float | None, typer.Option(min=0, max=1, metavar="SCORE", help="Score to pass; before the spec's own.")
-    ] = None,
+    case: CaseId = None,
+    threshold: Threshold = None,
     fail_fast: Annotated[
         str | None, typer.Option(metavar="[report]", help="End the agent on the first violation for good.")
     ] = None,
     dump_traces: Annotated[bool, typer.Option("--dump-traces", help="Write generic trace events, too.")] = False,
     include_trace: Annotated[bool, typer.Option("--include-trace", help="Put trace events into the result.")] = False,
-    live: Annotated[
-        bool | None, typer.Option("--live/--no-live", help="A live line on standard error; by default in a terminal.")
-    ] = None,
+    live: Live = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No live line, no closing lines.")] = False,
 ) -> None:
     """Run an agent and store what it did: agentv-stream run --task fix-1 -- codex exec --json "fix the bug"."""

@@ -16,7 +16,7 @@ from agentv_stream.cli.closing import closing_lines
 from agentv_stream.cli.consuming import tune_collector
 from agentv_stream.cli.telling import say
 from agentv_stream.errors import AgentvStreamError, EmptyInput, NotALog, UsageError
-from agentv_stream.live_line import can_redraw
+from agentv_stream.live_line import is_wanted
 from agentv_stream.running.attempts import claim_attempt
 from agentv_stream.running.options import DEFAULT_FOLDER, RunOptions
 from agentv_stream.running.run import RunReport, run_agent
@@ -94,8 +94,7 @@ def _settings(
         except ValueError as error:
             raise UsageError(f"--stream-log: {error}") from error
     settings = from_process(options)
-    if settings.live is None:
-        settings = replace(settings, live=can_redraw(sys.stderr) and not settings.quiet)
+    settings = replace(settings, live=is_wanted(settings))
     path = targets if targets is not None else find_targets(Path.cwd()) if approach is not None else None
     if path is None:
         if not has_command:

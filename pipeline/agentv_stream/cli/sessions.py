@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from agentv_stream.cli.options import JsonLines, OnlyProvider, Roots
 from agentv_stream.cli.telling import say
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
@@ -46,7 +47,7 @@ def since_ms(text: str) -> int:
 
 
 def sessions(
-    provider: Annotated[str | None, typer.Option(metavar="NAME", help="Only this agent's.")] = None,
+    provider: OnlyProvider = None,
     project: Annotated[
         str | None, typer.Option(metavar="DIR|NAME", help="Only of this folder (a path), or of folders of this name.")
     ] = None,
@@ -54,14 +55,11 @@ def sessions(
         str | None, typer.Option(metavar="AGE|DATE", help="Updated since: a duration (2h, 7d) or a date.")
     ] = None,
     limit: Annotated[int, typer.Option(metavar="N", help="At most so many; 0 for all.", min=0)] = 50,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False,
+    json: JsonLines = False,
     tree: Annotated[
         bool, typer.Option("--tree", help="Forks, resumes and child sessions below their parents.")
     ] = False,
-    root: Annotated[
-        list[str] | None,
-        typer.Option(metavar="[NAME=]PATH", help="Look here instead: PATH or PROVIDER=PATH; repeatable."),
-    ] = None,
+    root: Roots = None,
 ) -> None:
     """List sessions: id, agent, project, when, size, model, first prompt."""
     from agentv_stream.cli.listing import list_sessions

@@ -5,18 +5,14 @@ from typing import Annotated
 
 import typer
 
+from agentv_stream.cli.options import ProviderOfLog, Roots, SessionName
 from agentv_stream.cli.telling import say
 
 
 def show(
-    session: Annotated[str, typer.Argument(metavar="SESSION", help="Session id, its beginning, or a path.")],
-    provider: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Whose log it is; detected by content if not given.")
-    ] = None,
-    root: Annotated[
-        list[str] | None,
-        typer.Option(metavar="[NAME=]PATH", help="Look here instead: PATH or PROVIDER=PATH; repeatable."),
-    ] = None,
+    session: SessionName,
+    provider: ProviderOfLog = None,
+    root: Roots = None,
     width: Annotated[int, typer.Option(metavar="N", help="Columns; 0 for those of the terminal.", min=0)] = 0,
     full: Annotated[bool, typer.Option("--full", help="Do not shorten texts and outputs.")] = False,
 ) -> None:

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from agentv_stream.cli.options import CaseId, OnlyProvider, Roots, StreamLogChoice, WatchedPrograms
+
 
 def tail(
     targets: Annotated[
@@ -17,11 +19,8 @@ def tail(
     project: Annotated[
         str | None, typer.Option(metavar="DIR|NAME", help="Sessions of this folder only (a path or a name).")
     ] = None,
-    provider: Annotated[str | None, typer.Option(metavar="NAME", help="Only this agent's.")] = None,
-    root: Annotated[
-        list[str] | None,
-        typer.Option(metavar="[NAME=]PATH", help="Look here instead: PATH or PROVIDER=PATH; repeatable."),
-    ] = None,
+    provider: OnlyProvider = None,
+    root: Roots = None,
     begin: Annotated[
         str,
         typer.Option(
@@ -34,21 +33,12 @@ def tail(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder for transcripts; else .agentv/logs/PROVIDER.")
     ] = None,
-    stream_log: Annotated[
-        str | None,
-        typer.Option(
-            metavar="false|summary|raw",
-            help="A log of the stream: raw (every record), summary (for people) or false (none, the default).",
-        ),
-    ] = None,
-    watch: Annotated[
-        list[str] | None,
-        typer.Option(metavar="PROGRAM", help="A program whose runs in shell calls are listed; repeatable."),
-    ] = None,
+    stream_log: StreamLogChoice = None,
+    watch: WatchedPrograms = None,
     check: Annotated[
         list[Path] | None, typer.Option(metavar="SPEC", help="A spec whose verdicts go into results; repeatable.")
     ] = None,
-    case: Annotated[str | None, typer.Option(metavar="ID", help="Only this case of the spec.")] = None,
+    case: CaseId = None,
     once: Annotated[bool, typer.Option("--once", help="Catch up and exit.")] = False,
     until_idle: Annotated[
         str | None, typer.Option(metavar="AGE", help="Exit when nothing grew for so long, like 10m.")

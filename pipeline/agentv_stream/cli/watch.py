@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from agentv_stream.cli.options import OnlyProvider, Roots
 from agentv_stream.cli.telling import say
 
 
@@ -13,11 +14,8 @@ def watch(
     targets: Annotated[
         list[str] | None, typer.Argument(metavar="TARGETS...", help="Folders or files; else all agents' sessions.")
     ] = None,
-    provider: Annotated[str | None, typer.Option(metavar="NAME", help="Only this agent's.")] = None,
-    root: Annotated[
-        list[str] | None,
-        typer.Option(metavar="[NAME=]PATH", help="Look here instead: PATH or PROVIDER=PATH; repeatable."),
-    ] = None,
+    provider: OnlyProvider = None,
+    root: Roots = None,
     since: Annotated[str, typer.Option(metavar="AGE", help="Sessions that were updated so lately, like 1h.")] = "1h",
 ) -> None:
     """Watch sessions: agent, project, turn, last tool, tokens, cost, errors, what is stalled and why."""

@@ -1,0 +1,70 @@
+"""Arguments and options that several commands take: each is called, explained and spelled the same everywhere."""
+
+from typing import Annotated, TypeAlias
+
+import typer
+
+Sources: TypeAlias = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="SOURCES...", help="Files, folders, globs, URLs, session ids; - for a list on standard input."
+    ),
+]
+
+ProviderOfLogs: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Whose logs they are; detected by content if not given.")
+]
+
+TargetName: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Name of what was run; stands in rows and file names.")
+]
+
+EngineName: TypeAlias = Annotated[
+    str, typer.Option(metavar="ENGINE", help="process, thread, serial or dask://HOST:PORT.")
+]
+
+Workers: TypeAlias = Annotated[int | None, typer.Option(min=1, metavar="N", help="How many; all cores if not given.")]
+
+Subagents: TypeAlias = Annotated[bool, typer.Option("--subagents/--no-subagents", help="Take sub-agents' files along.")]
+
+WatchedPrograms: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(metavar="PROGRAM", help="A program whose runs in shell calls are listed; repeatable."),
+]
+
+Prices: TypeAlias = Annotated[bool, typer.Option("--prices", help="Estimate the cost where the agent does not say.")]
+
+QuietBulk: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no table.")]
+
+CaseId: TypeAlias = Annotated[str | None, typer.Option(metavar="ID", help="Only this case of the spec.")]
+
+Threshold: TypeAlias = Annotated[
+    float | None, typer.Option(min=0, max=1, metavar="SCORE", help="Score to pass; before the spec's own.")
+]
+
+ProviderOfLog: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Whose log it is; detected by content if not given.")
+]
+
+StreamLogChoice: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="false|summary|raw",
+        help="A log of the stream: raw (every record), summary (for people) or false (none, the default).",
+    ),
+]
+
+Live: TypeAlias = Annotated[
+    bool | None, typer.Option("--live/--no-live", help="A live line on standard error; by default in a terminal.")
+]
+
+JsonLines: TypeAlias = Annotated[bool, typer.Option("--json", help="One JSON object per line.")]
+
+SessionName: TypeAlias = Annotated[str, typer.Argument(metavar="SESSION", help="Session id, its beginning, or a path.")]
+
+OnlyProvider: TypeAlias = Annotated[str | None, typer.Option(metavar="NAME", help="Only this agent's.")]
+
+Roots: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(metavar="[NAME=]PATH", help="Look here instead: PATH or PROVIDER=PATH; repeatable."),
+]
