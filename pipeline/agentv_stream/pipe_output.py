@@ -53,7 +53,7 @@ class PipeOutput:
             try:
                 if self._descriptor is None:
                     self._descriptor = await self._open()
-                await self._write(self._descriptor, data)
+                await write_all(self._descriptor, data)
             except BrokenPipeError as error:
                 self.left = True
                 raise SinkError(self.name, error) from error
@@ -87,9 +87,6 @@ class PipeOutput:
                 if error.errno != errno.ENXIO:  # nobody has opened the other end yet
                     raise
             await anyio.sleep(OPEN_SECONDS)
-
-    async def _write(self, descriptor: int, data: bytes) -> None:
-        await write_all(descriptor, data)
 
 
 async def write_all(descriptor: int, data: bytes) -> None:

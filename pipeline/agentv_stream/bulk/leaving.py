@@ -39,7 +39,11 @@ def known(place: Path) -> None:
 def make_temporary(folder: Path | None, mark: str) -> tuple[Path, int]:
     """As `temporary`, and the descriptor of a new private file there. Raises: OSError."""
     place = temporary(folder, mark)
-    return place, os.open(place, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        return place, os.open(place, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except OSError:
+        settled(place)
+        raise
 
 
 def sweep(folder: Path, mark: str) -> None:

@@ -125,9 +125,8 @@ def put(place: str, data: bytes, mark: str = "put") -> None:
             return
         path = Path(place)
         prepare_folder(path.parent)
-        temporary = leaving.temporary(path.parent, mark)
+        temporary, descriptor = leaving.make_temporary(path.parent, mark)
         try:
-            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             with os.fdopen(descriptor, "wb", buffering=0) as file:
                 view = memoryview(data)
                 while view:
@@ -150,10 +149,9 @@ def put_lines(place: str, lines: Iterable[bytes], mark: str = "put") -> None:
     folder = None if is_url(place) else Path(place).parent
     local: Path | None = None
     try:
-        local = leaving.temporary(folder, mark)
         if folder is not None:
             prepare_folder(folder)
-        descriptor = os.open(local, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        local, descriptor = leaving.make_temporary(folder, mark)
         with os.fdopen(descriptor, "wb") as file:
             for line in lines:
                 file.write(line + b"\n")

@@ -8,9 +8,14 @@ from agentv_stream.files import is_folder
 from agentv_stream.naming import prepare_folder, safe_part
 
 
+def stem_of(task: str, approach: str, attempt: int | str) -> str:
+    """What the names of all files of an attempt begin with."""
+    return f"{safe_part(task)}_{safe_part(approach)}_{attempt}"
+
+
 def free_attempt(folder: Path, task: str, approach: str) -> int:
     """The first number from 1 under which nothing is stored."""
-    stem = f"{safe_part(task)}_{safe_part(approach)}_"
+    stem = stem_of(task, approach, "")
     taken: set[int] = set()
     for path in folder.glob(f"{stem}*") if is_folder(folder) else ():
         number = path.name[len(stem) :].split(".")[0]
@@ -26,7 +31,7 @@ def claim_attempt(folder: Path, task: str, approach: str) -> int:
         prepare_folder(folder)
         while True:
             number = free_attempt(folder, task, approach)
-            stem = f"{safe_part(task)}_{safe_part(approach)}_{number}"
+            stem = stem_of(task, approach, number)
             claim = folder / f"{stem}.stderr.log"
             try:
                 os.close(os.open(claim, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))

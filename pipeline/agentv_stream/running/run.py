@@ -28,9 +28,10 @@ from agentv_stream.errors import (
     NotALog,
     SinkError,
 )
-from agentv_stream.naming import prepare_folder, safe_part
+from agentv_stream.naming import prepare_folder
 from agentv_stream.output_file import publish
 from agentv_stream.release import running_version
+from agentv_stream.running.attempts import stem_of
 from agentv_stream.running.child import Child, ChildEnd
 from agentv_stream.running.options import RunOptions
 from agentv_stream.running.overseer import Overseer
@@ -79,7 +80,7 @@ async def run_agent(options: RunOptions, settings: Settings, attempt: int, live:
 
     Raises: UsageError when it cannot be started, SinkError when the folder or the result cannot be written.
     """
-    stem = f"{safe_part(options.task)}_{safe_part(options.approach)}_{attempt}"
+    stem = stem_of(options.task, options.approach, attempt)
     try:
         prepare_folder(options.folder)
     except OSError as error:
