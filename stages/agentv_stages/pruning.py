@@ -54,6 +54,17 @@ def read_pruned(raw: Raw | bytes, decode: Callable[[Raw | bytes], T]) -> tuple[T
     return None, problem
 
 
+def decode_member(raw: Raw | bytes, decode: Callable[[Raw | bytes], T], place: str) -> T:
+    """Decodes a member that a record holds raw at `place`, as in `message.content`.
+
+    Raises: msgspec.ValidationError with the place in the record of what does not fit, by which `prune` goes.
+    """
+    try:
+        return decode(raw)
+    except msgspec.ValidationError as error:
+        raise msgspec.ValidationError(str(error).replace("`$", f"`$.{place}", 1)) from None
+
+
 def read_each(
     raws: Iterable[Raw], decode: Callable[[Raw | bytes], T], name: str, record: Record, batch: Batch
 ) -> list[tuple[int, T]]:

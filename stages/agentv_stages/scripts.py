@@ -7,7 +7,7 @@ it printed is told beside its calls, for no call has it.
 from msgspec import Raw, Struct
 
 from agentv_stages.batch import Batch
-from agentv_stages.event import Notification, Source, ToolCall
+from agentv_stages.event import Level, Notification, Source, ToolCall
 from agentv_stages.payload import text_of
 
 _MOST = 1000
@@ -60,5 +60,5 @@ def let_all_go(scripts: dict[str, Script], batch: Batch) -> None:
 
 def told(name: str, source: Source, call_id: str, content: Raw | None, is_error: bool | None, batch: Batch) -> None:
     """What a script that made calls has printed."""
-    text = text_of(content) if content is not None else ""
-    batch.events.append(Notification(source, "-script", name, text, "warning" if is_error else "info", call_id))
+    level: Level = "warning" if is_error else "info"
+    batch.events.append(Notification(source, "-script", name, text_of(content), level, call_id))

@@ -3,6 +3,7 @@
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from agentv_stages.event import TokenUsage
 
@@ -42,17 +43,18 @@ class Tokens(Struct, gc=False):
         if other.cost_usd is not None:
             self.cost_usd = (self.cost_usd or 0.0) + sign * other.cost_usd
 
+    def copy(self) -> "Tokens":
+        return replace(self)
+
+    def less(self, part: "Tokens | None") -> "Tokens":
+        """A copy without a part of it."""
+        rest = self.copy()
+        if part is not None:
+            rest.add(part, -1)
+        return rest
+
     def known(self) -> bool:
         return self.input is not None or self.output is not None
-
-
-def without(tokens: Tokens, part: Tokens | None = None) -> Tokens:
-    """A copy, less a part of it."""
-    rest = Tokens()
-    rest.add(tokens)
-    if part is not None:
-        rest.add(part, -1)
-    return rest
 
 
 def tokens_json(tokens: Tokens) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from msgspec import Struct, convert, field
 from agentv_stages.batch import Batch
 from agentv_stages.event import MAIN, SessionEnd, SessionInfo, Source, TokenUsage
 from agentv_stages.recent import Recent
-from agentv_stages.tokens import FIELDS, Tokens, better, tokens_json, without
+from agentv_stages.tokens import FIELDS, Tokens, better, tokens_json
 
 DEFAULT_WINDOW = 2_048
 MOST_SUMS = 1_000  # streams whose tokens are told apart; those of later sub-agents are summed up under one name
@@ -101,7 +101,7 @@ class Totals:
                 state.shares.setdefault(stream, Tokens()).add(tokens)
             return
         calls = self._calls_of(stream)
-        since = without(calls, state.covered.get(stream))
+        since = calls.less(state.covered.get(stream))
         if not usage.covers_later:
             state.covered[stream] = calls
         if usage.scope == "session":
@@ -120,7 +120,7 @@ class Totals:
         state.segments.setdefault(stream, Tokens()).add(tokens)
         if usage.covers_streams:
             if state.covering is None:
-                state.covering = without(state.ended or Tokens())
+                state.covering = state.ended.copy() if state.ended is not None else Tokens()
             state.covering.add(tokens)
 
     def _call(self, usage: TokenUsage) -> None:
@@ -187,14 +187,14 @@ class Totals:
     def _another(self) -> None:
         """Another session begins in the same input: what is known so far stays, and its totals are added to it."""
         state = self.state
-        total = without(self.tokens())
-        streams = {stream: without(tokens) for stream, tokens in self._by_stream().items()}
+        total = self.tokens().copy()
+        streams = {stream: tokens.copy() for stream, tokens in self._by_stream().items()}
         state.ended, state.ended_streams = total if total.known() else None, streams
         state.ended_cost = state.cost_usd or 0.0
         if state.covering is not None:
-            state.covering = without(total)
+            state.covering = total.copy()
         for totals in (state.segments, state.sessions):
-            totals.update((stream, without(streams[stream])) for stream in totals)
+            totals.update((stream, streams[stream].copy()) for stream in totals)
         state.covered = {stream: self._calls_of(stream) for stream in streams}
 
     def snapshot(self) -> TotalsState:
@@ -238,11 +238,10 @@ class Totals:
     def _grown(self, total: Tokens, stream: str) -> Tokens:
         """A total of the agent, and the calls of the stream that came after it: a run that was cut has no later one."""
         covered = self.state.covered.get(stream)
-        since = None if covered is None else without(self._calls_of(stream), covered)
+        since = None if covered is None else self._calls_of(stream).less(covered)
         if since is None or not (since.input or since.output):
             return total
-        grown = Tokens()
-        grown.add(total)
+        grown = total.copy()
         grown.add(since)
         for name in FIELDS:
             if getattr(total, name) is None:

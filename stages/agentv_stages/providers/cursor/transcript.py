@@ -4,13 +4,14 @@ A line holds a role and content blocks; results, times, models and tokens are mo
 nothing is the last of its turn.
 """
 
-from msgspec import Raw, Struct, ValidationError
+from msgspec import Raw, Struct
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import AssistantText, Outcome, Reasoning, SessionEnd, Source, ToolCall, ToolResult, UserText
 from agentv_stages.payload import EMPTY_STRING, text_json
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.cursor import wire
+from agentv_stages.pruning import decode_member
 
 
 class TranscriptState(Struct):
@@ -105,10 +106,5 @@ class TranscriptDecoder:
 
 
 def _blocks(content: Raw) -> list[wire.Block]:
-    """Raises: msgspec.ValidationError with the place in the record of what does not fit."""
-    if bytes(content)[:1] != b"[":
-        return []
-    try:
-        return wire.decode_blocks(content)
-    except ValidationError as error:
-        raise ValidationError(str(error).replace("`$", "`$.message.content", 1)) from None
+    """Raises: msgspec.ValidationError."""
+    return decode_member(content, wire.decode_blocks, "message.content") if bytes(content)[:1] == b"[" else []

@@ -13,7 +13,7 @@ from agentv_stages.batch import Batch, Record
 from agentv_stages.event import MAIN, Notification, SessionInfo, Source, UserText
 from agentv_stages.payload import EMPTY_STRING, one_line, to_raw
 from agentv_stages.provider import DecodeContext
-from agentv_stages.providers.opencode.parts import SILENT, content, failed, finished, usage_event
+from agentv_stages.providers.opencode.parts import SILENT, at_time, content, failed, finished, usage_event
 from agentv_stages.providers.opencode.wire import (
     MessageInfo,
     Part,
@@ -26,7 +26,7 @@ from agentv_stages.providers.opencode.wire import (
     given,
 )
 from agentv_stages.pruning import read_each
-from agentv_stages.times import epoch_ms, from_epoch
+from agentv_stages.times import from_epoch
 
 _TRUE = Raw(b"true")
 
@@ -178,8 +178,7 @@ class ExportDecoder:
         tokens = info.tokens
         if finishes == 0 and tokens is not None and (tokens.input or tokens.output):
             batch.events.append(usage_event(source, message_id, tokens, info.cost, model))
-        done = info.time.completed if info.time else None
-        end = source if done is None else _at(source, done)
+        end = at_time(source, info.time.completed if info.time else None)
         if info.error is not None:
             failed(end, info.error, batch)
         else:
@@ -195,8 +194,3 @@ def _own(source: Source, part: Part) -> Source:
     if not part.id:
         return source
     return Source(source.file, source.row, source.offset, source.length, source.time_ms, source.stream, part.id)
-
-
-def _at(source: Source, time_ms: float) -> Source:
-    time = epoch_ms(time_ms)
-    return Source(source.file, source.row, source.offset, source.length, time, source.stream, source.base_id)

@@ -5,7 +5,7 @@ A message of any role in; user texts, answers with their calls, results and usag
 
 import re
 
-from msgspec import Raw, ValidationError
+from msgspec import Raw
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import (
@@ -23,6 +23,7 @@ from agentv_stages.event import (
 from agentv_stages.payload import EMPTY_STRING, decode_json, text_of, to_raw
 from agentv_stages.providers.pi.scripts import TOOL
 from agentv_stages.providers.pi.wire import Answer, Block, PiMessage, Prompt, Usage, decode_blocks, first_byte, given
+from agentv_stages.pruning import decode_member
 from agentv_stages.scripts import Script, hold
 from agentv_stages.times import whole_ms
 
@@ -128,10 +129,7 @@ def blocks_of(message: PiMessage) -> list[Block]:
         return []
     if first_byte(content) == _STRING:
         return [Block("text", content)]
-    try:
-        return decode_blocks(content)
-    except ValidationError as error:  # the path that it names begins in the content; `Decode` prunes by it
-        raise ValidationError(str(error).replace("`$", "`$.message.content", 1)) from None
+    return decode_member(content, decode_blocks, "message.content")
 
 
 def assistant(

@@ -28,7 +28,7 @@ class Ended(Struct):
 
     @classmethod
     def of(cls, event: UiEvent) -> "Ended":
-        return cls(_duration(event), event.decision in REJECTED)
+        return cls(whole_ms(event.duration_ms), event.decision in REJECTED)
 
 
 def agent_of(event: UiEvent) -> str | None:
@@ -56,10 +56,8 @@ def answer_id(event: UiEvent, source: Source) -> str:
 def agent_call(event: UiEvent, name: str, source: Source, batch: Batch) -> None:
     """A sub-agent's call: telemetry knows its input and its end; its output stands in the sub-agent's own file."""
     message_id = answer_id(event, source)
-    duration = _duration(event)
-    began = source
-    if duration is not None and source.time_ms is not None and duration <= source.time_ms:
-        began = in_stream(source, source.stream, source.time_ms - duration)
+    duration = whole_ms(event.duration_ms)
+    began = _began(source, duration)
     given = event.function_args or EMPTY_OBJECT
     call_id = event.call_id or f"{source.base_id}-call"
     batch.events.append(ToolCall(began, "", message_id, call_id, name, given, None, event.model))
@@ -74,10 +72,8 @@ def agent_call(event: UiEvent, name: str, source: Source, batch: Batch) -> None:
 
 def script_call(event: UiEvent, name: str, message_id: str, source: Source, batch: Batch) -> None:
     """A call that an `exec` script made; only of a failed one what it gave back is told."""
-    duration = _duration(event)
-    began = source
-    if duration is not None and source.time_ms is not None and duration <= source.time_ms:
-        began = in_stream(source, source.stream, source.time_ms - duration)
+    duration = whole_ms(event.duration_ms)
+    began = _began(source, duration)
     given = event.function_args or EMPTY_OBJECT
     call_id = event.call_id or f"{source.base_id}-call"
     parent = event.parent_call_id
@@ -111,5 +107,8 @@ def agent_answer(event: UiEvent, source: Source, batch: Batch) -> None:
     batch.events.append(model_call(source, message_id, event.model, *tokens_of(event)))
 
 
-def _duration(event: UiEvent) -> int | None:
-    return whole_ms(event.duration_ms)
+def _began(source: Source, duration_ms: int | None) -> Source:
+    """Where a call began that ended at `source`; the same place where its duration says nothing of it."""
+    if duration_ms is None or source.time_ms is None or duration_ms > source.time_ms:
+        return source
+    return in_stream(source, source.stream, source.time_ms - duration_ms)
