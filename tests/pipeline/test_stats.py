@@ -9,8 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from agentv_stages.merge import DIMENSIONS
-from agentv_stream import summarize
+from agentv_stream import summarize, summarize_groups
 from agentv_stream.cli import build
+from support.consuming import SESSION
 from support.made_sessions import make_folder
 
 
@@ -41,6 +42,27 @@ def test_sums_are_those_of_the_single_sessions(tmp_path: Path) -> None:
     for outcome in ("ok", "error"):
         assert total["by_outcome"][outcome] == sum(r.tool_use_summary["by_outcome"][outcome] for r in results)
     assert total["by_status"] == dict(Counter(result.status for result in results))
+
+
+def test_a_folder_counts_what_a_fork_copied_once(tmp_path: Path) -> None:
+    """What the parent did stands in its log; the fork's log repeats it, marked, before what is its own."""
+    whole = SESSION.read_bytes()
+    (tmp_path / "parent.jsonl").write_bytes(whole)
+    alone = summarize_groups([tmp_path], engine="serial").summary.groups["all"]
+    mark = b'"forkedFrom":{"sessionId":"p","messageUuid":"m"},'
+    copied = b"".join(b"{" + mark + line[1:] for line in whole.splitlines(keepends=True) if b'"uuid"' in line)
+    message = {"id": "msg_own", "model": "m", "content": "new", "usage": {"input_tokens": 5, "output_tokens": 1}}
+    own = {
+        "type": "assistant",
+        "uuid": "own",
+        "sessionId": "fork",
+        "timestamp": "2026-03-02T10:00:00Z",
+        "message": message,
+    }
+    (tmp_path / "fork.jsonl").write_bytes(copied + json.dumps(own).encode() + b"\n")
+    both = summarize_groups([tmp_path], engine="serial").summary.groups["all"]
+    assert (both.sessions, both.turns, both.tool_calls) == (2, alone.turns + 1, alone.tool_calls)
+    assert both.tokens.sums["input"] == alone.tokens.sums["input"] + 5
 
 
 def test_the_table_shows_groups_and_a_total(tmp_path: Path) -> None:

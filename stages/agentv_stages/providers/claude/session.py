@@ -7,6 +7,7 @@ itself. File order is kept: `parentUuid` is no faithful order where calls ran in
 import hashlib
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import (
@@ -35,6 +36,7 @@ from agentv_stages.providers.claude.blocks import (
     user_blocks,
     user_string,
 )
+from agentv_stages.providers.claude.copies import COPIED, Copies
 from agentv_stages.providers.claude.subtypes import INTERNAL_SUBTYPES, TOLD_SUBTYPES
 from agentv_stages.providers.claude.wire import (
     ApiMessage,
@@ -50,7 +52,7 @@ LOSSES = (
     "retries of 5xx answers that succeeded are not logged by all versions",
     "an answer that was broken off is not in the log (in newer versions where the process was killed)",
     "in older versions (2.1.197) costs, and the tokens of compactions and of side models",
-    "where the copy of its parent's log ends with which a fork begins: both count it",
+    "in a fork, its cost",
 )
 QUIET_TYPES = frozenset(
     ("file-history-snapshot", "file-history-delta", "last-prompt", "tag", "agent-name", "agent-color", "agent-setting",
@@ -70,7 +72,10 @@ PLACEHOLDER = 8  # message_start says 1 to 8 output tokens; no finished answer o
 
 
 class SessionState(Struct):
-    """What is remembered between lines. `begun` is the session of the last record without a parent."""
+    """What is remembered between lines. `begun` is the session of the last record without a parent.
+
+    `copies` is None from the first record of the session's own on; `forked` says that there were copies before it.
+    """
 
     session_id: str | None = None
     begun: str | None = None
@@ -80,6 +85,8 @@ class SessionState(Struct):
     headless: bool = False
     main: Seen = field(default_factory=Seen)
     others: Seen = field(default_factory=Seen)
+    copies: Copies | None = field(default_factory=Copies)
+    forked: bool = False
 
 
 class SessionDecoder:
@@ -92,6 +99,15 @@ class SessionDecoder:
 
     def decode(self, record: Record, batch: Batch) -> None:
         line = decode_session(record.data)
+        if self.state.copies is not None and self._copied(self.state.copies, line, record, batch):
+            return
+        self._tell(line, record, batch)
+
+    def flush(self, batch: Batch) -> None:
+        if self.state.copies is not None:
+            self._tell_waiting(self.state.copies, batch)
+
+    def _tell(self, line: SessionLine, record: Record, batch: Batch) -> None:
         kind = line.type
         if kind == "assistant" and line.message is not None:
             self._assistant(line, line.message, record, batch)
@@ -102,8 +118,37 @@ class SessionDecoder:
         else:
             self._meta(decode_meta(record.data), record, batch)
 
-    def flush(self, batch: Batch) -> None:
-        """Nothing is held back."""
+    def _copied(self, copies: Copies, line: SessionLine, record: Record, batch: Batch) -> bool:
+        """Whether a record is a copy, or waits until that is known. The session's first own one ends the search."""
+        found = "own" if self.context.stream != "main" else copies.look(line, record)
+        if found == "waits":
+            copies.waiting.append(record)
+        elif found == "copied":
+            if not self.state.forked:
+                self._fork(copies, line, record, batch)
+            batch.ignore(COPIED)
+        elif found == "own":
+            self.state.copies = None
+            self._tell_waiting(copies, batch)
+        return found in ("waits", "copied")
+
+    def _fork(self, copies: Copies, line: SessionLine, record: Record, batch: Batch) -> None:
+        """The first copy that is known as one: tells whose session this is; what waited was copied, too."""
+        self.state.forked = True
+        for _ in copies.waiting:
+            batch.ignore(COPIED)
+        copies.waiting = []
+        head = decode_head(record.data)
+        source = replace(self._source(line, record), time_ms=copies.begun_ms(line, head))
+        self._facts(line, None, source, record, batch)
+        parent = copies.parent_of(head)
+        if parent is not None:
+            batch.events.append(SessionInfo(source, "-parent", parent_session_id=parent))
+
+    def _tell_waiting(self, copies: Copies, batch: Batch) -> None:
+        waiting, copies.waiting = copies.waiting, []
+        for record in waiting:
+            self._tell(decode_session(record.data), record, batch)
 
     def _source(self, line: SessionLine | MetaLine, record: Record) -> Source:
         return Source(
@@ -232,7 +277,7 @@ class SessionDecoder:
         elif kind == "ended-by-model":
             event = Notification(_renamed(source, _generated(record.data)), "", kind, "the model ended the session")
         elif kind == "cost-state":
-            if line.modelUsage:
+            if line.modelUsage and not self.state.forked:  # a fork goes on counting where its parent was
                 batch.events.extend(model_shares(source, line.modelUsage))
                 event = session_usage(source, line.modelUsage, line.totalCostUSD)
             else:

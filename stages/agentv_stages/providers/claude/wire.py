@@ -184,6 +184,10 @@ class SessionLine(Struct, gc=False):
     version: str | None = None
 
 
+class ForkedFrom(Struct, gc=False):
+    sessionId: str | None = None
+
+
 class SessionHead(Struct, gc=False):
     """Facts of the session that stand on every line of a kind; looked at until they are known."""
 
@@ -192,6 +196,18 @@ class SessionHead(Struct, gc=False):
     cwd: str | None = None
     gitBranch: str | None = None
     entrypoint: str | None = None
+    forkedFrom: ForkedFrom | None = None
+
+
+class Snapshot(Struct, gc=False):
+    timestamp: str | None = None
+
+
+class SnapshotLine(Struct, gc=False):
+    """What files were like before the prompt `messageId`."""
+
+    messageId: str | None = None
+    snapshot: Snapshot = field(default_factory=Snapshot)
 
 
 class Attachment(Struct, gc=False):
@@ -253,5 +269,6 @@ decode_partial = Decoder(PartialLine).decode
 decode_other = Decoder(OtherLine).decode
 decode_session = Decoder(SessionLine).decode
 decode_head = Decoder(SessionHead).decode
+decode_snapshot = Decoder(SnapshotLine).decode
 decode_usage = Decoder(Usage).decode
 decode_meta = Decoder(MetaLine).decode
