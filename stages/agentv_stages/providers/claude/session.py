@@ -53,7 +53,7 @@ LOSSES = (
     "an answer that was broken off is not in the log (in newer versions where the process was killed)",
     "in older versions (2.1.197) costs, and the tokens of compactions and of side models",
     "in a fork, its cost",
-    "where the context ends that the file of a side question (`/btw`, 2.1.90) has copied: it is told in that stream, too",
+    "where the context ends that a side question's file has copied (`/btw`, 2.1.90): it is told in that stream, too",
 )
 QUIET_TYPES = frozenset(
     ("file-history-snapshot", "file-history-delta", "last-prompt", "tag", "agent-name", "agent-color", "agent-setting",
