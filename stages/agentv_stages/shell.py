@@ -12,6 +12,7 @@ from typing import NamedTuple
 from agentv_stages.event import Kind
 from agentv_stages.shell_arguments import EXECUTE, NOTHING, WRITES, Part, ShellTool, is_file
 from agentv_stages.shell_programs import judge_program
+from agentv_stages.shell_reader import Command, Pipeline
 from agentv_stages.shell_scripts import (
     after_options,
     after_runner,
@@ -24,7 +25,7 @@ from agentv_stages.shell_scripts import (
     without_head,
 )
 from agentv_stages.shell_tables import HEADERS, KEYWORDS, RUNNERS, SHELLS, WRAPPERS
-from agentv_stages.shell_words import Command, Pipeline, split_shell
+from agentv_stages.shell_words import split_shell
 
 MAX_NESTING = 8
 _CACHED_TEXT = 2_048

@@ -5,8 +5,8 @@ from typing import TypeAlias
 
 from agentv_stages import shell_transfers
 from agentv_stages.shell_arguments import EXECUTE, NOTHING, WRITES, Part, bundles, first, has, is_file, operands, value
+from agentv_stages.shell_reader import Command
 from agentv_stages.shell_tables import FAMILY, FIND, FIND_NAMES, GREP, LIST, NEUTRAL, READ, WRITE
-from agentv_stages.shell_words import Command
 
 _MOST_PATHS = 100
 _ONE_INPUT = frozenset(("uniq", "xxd"))  # the second file is their output

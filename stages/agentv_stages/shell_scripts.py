@@ -3,8 +3,8 @@
 import re
 
 from agentv_stages.shell_arguments import bundles
+from agentv_stages.shell_reader import Command
 from agentv_stages.shell_tables import RUNNER_VALUES, RUNNERS, WRAPPERS
-from agentv_stages.shell_words import Command
 
 
 def program_name(word: str) -> str:

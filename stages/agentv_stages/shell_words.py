@@ -1,20 +1,13 @@
 """Splits shell text into its commands: words as the shell would see them, where they stand, what they redirect.
 
-Nothing is expanded and nothing is refused: unbalanced quotes run to the end of the text. One pass, linear in length.
+Most texts are simple, and are read by one regular expression; `shell_reader` reads the others.
 """
 
 import re
-from dataclasses import dataclass, field
 
-MAX_DEPTH = 25
-MAX_COMMANDS = 5_000
-"""A text of more commands is read this far; nobody asks what the rest of it does."""
+from agentv_stages.shell_reader import MAX_COMMANDS, Command, Pipeline, Reader
 
-_PLAIN = re.compile(r"[^\s'\"\\$`|&;<>()#{}]+")
-_QUOTED = re.compile(r"[^\"\\$`]+")
 _SIMPLE = re.compile(r"[\w./:@%+,=~^ -]+")
-_BLANK = re.compile(r"(?:[ \t\r]|\\\r?\n)+")
-_REDIRECT = re.compile(r"(?:\d*(>>|>\||>&|>|<<<|<<-|<<|<&|<>|<)|(&>>|&>))")
 _TOKEN = re.compile(
     r"""
     [ \t\r]*+(?:\\\r?\n[ \t\r]*+)*+(?:
@@ -35,24 +28,6 @@ _ESCAPED_PIECE = re.compile(r"""'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)|([^'"\\]+)""
 _ESCAPE = re.compile(r"""\\(?:\n|(["\\$`]))""")
 
 
-@dataclass(slots=True)
-class Command:
-    """A simple command. `words` are unquoted; `writes` and `reads` are the targets of its redirections; `script` is the
-    body of its here-document, `given` that of its here-string; `text` is the command as it stands in the shell text.
-    `expanded` are those of the words in which substitutions stand: what those run are commands of their own."""
-
-    words: list[str] = field(default_factory=list[str])
-    writes: list[str] = field(default_factory=list[str])
-    reads: list[str] = field(default_factory=list[str])
-    script: str | None = None
-    text: str = ""
-    expanded: set[str] | None = None
-    given: str | None = None
-
-
-Pipeline = list[Command]
-
-
 def split_shell(text: str, told: bool = False) -> list[Pipeline]:
     """The pipelines of a shell text in order; those of substitutions stand before the one that holds them.
 
@@ -62,7 +37,7 @@ def split_shell(text: str, told: bool = False) -> list[Pipeline]:
         words = text.split()
         return [[Command(words, text=text.strip())]] if words else []
     simple = _split_simple(text)
-    return _Reader(text, told).read() if simple is None else simple
+    return Reader(text, told).read() if simple is None else simple
 
 
 def _split_simple(text: str) -> list[Pipeline] | None:
@@ -125,264 +100,3 @@ def _without_escapes(word: str) -> str:
             for single, double, escaped, plain in _ESCAPED_PIECE.findall(word)
         ]
     )
-
-
-class _Reader:
-    def __init__(self, text: str, told: bool = False) -> None:
-        self.text = text
-        self.told = told
-        self.at: int = 0
-        self.pipelines: list[Pipeline] = []
-        self.waiting: list[tuple[Command, str, bool]] = []
-        self.gone: set[str] = set()
-        self.backticks = False
-        self.count: int = 0
-
-    def find(self, needle: str, at: int) -> int:
-        """As `text.find`, or the end of the text; what once was not found is not looked for again."""
-        if needle not in self.gone:
-            found = self.text.find(needle, at)
-            if found >= 0:
-                return found
-            self.gone.add(needle)
-        return len(self.text)
-
-    def read(self) -> list[Pipeline]:
-        while self.at < len(self.text) and self.count < MAX_COMMANDS:
-            self.list_until("", 0)
-        return [p for p in ([c for c in p if c.words or c.writes] for p in self.pipelines) if p]
-
-    def list_until(self, end: str, depth: int) -> None:
-        """Reads commands until the unquoted character `end` (or one closing parenthesis) or the end of the text."""
-        text, size = self.text, len(self.text)
-        command, pipeline, start = Command(), Pipeline(), self.at
-
-        def finish(end_at: int) -> None:
-            nonlocal command
-            command.text = text[start:end_at].strip()
-            pipeline.append(command)
-            command = Command()
-            self.count += 1
-
-        def take_word() -> None:
-            count = self.count
-            word = self.word(depth)
-            command.words.append(word)
-            if self.count > count:
-                command.expanded = {*(command.expanded or ()), word}
-
-        while self.at < size and self.count < MAX_COMMANDS:
-            at = self.at
-            c = text[at]
-            if c in " \t\r" or (c == "\\" and text[at + 1 : at + 2] in ("\n", "\r")):
-                blank = _BLANK.match(text, at)
-                self.at = blank.end() if blank else at + 1
-            elif c == end or c == ")":
-                finish(at)
-                self.pipelines.append(pipeline)
-                self.at = at + 1
-                return
-            elif c == "`" and self.backticks:  # ends the substitution that this list stands in
-                finish(at)
-                self.pipelines.append(pipeline)
-                return
-            elif c == "\n":
-                finish(at)
-                self.pipelines.append(pipeline)
-                self.at = at + 1
-                self.here_documents()
-                pipeline, start = Pipeline(), self.at
-            elif c == "#" and (at == 0 or text[at - 1] in " \t\r\n;&|()"):
-                self.at = self.find("\n", at)
-            elif c in "<>&" or c.isdigit():
-                redirect = _REDIRECT.match(text, at)
-                if redirect and not (command.words and command.words[0] == "[["):
-                    self.at = redirect.end()
-                    self.redirect(redirect[1] or redirect[2], command, depth)
-                elif c == "&":
-                    finish(at)
-                    self.pipelines.append(pipeline)
-                    self.at = at + (2 if text.startswith("&&", at) else 1)
-                    pipeline, start = Pipeline(), self.at
-                elif c in "<>":
-                    command.words.append(c)
-                    self.at = at + 1
-                else:
-                    take_word()
-            elif c == "|":
-                finish(at)
-                two = text[at : at + 2]
-                self.at = at + (2 if two in ("||", "|&") else 1)
-                if two == "||":
-                    self.pipelines.append(pipeline)
-                    pipeline = Pipeline()
-                start = self.at
-            elif c == ";":
-                finish(at)
-                self.pipelines.append(pipeline)
-                self.at = at + 1
-                pipeline, start = Pipeline(), self.at
-            elif c == "(":
-                self.at = at + 1
-                if text.startswith("((", at) and not command.words:
-                    self.at = self.find("))", at) + 2
-                elif depth < MAX_DEPTH:
-                    self.list_until(")", depth + 1)
-            else:
-                take_word()
-        finish(self.at)
-        self.pipelines.append(pipeline)
-
-    def here_documents(self) -> None:
-        """Takes the bodies that begin at the line read next."""
-        text = self.text
-        for command, mark, tabs in self.waiting:
-            begin = at = self.at
-            while True:
-                line_end = text.find("\n", at)
-                line = text[at:] if line_end < 0 else text[at:line_end]
-                if (line.lstrip("\t") if tabs else line).rstrip("\r") == mark:
-                    command.script = text[begin:at]
-                    self.at = len(text) if line_end < 0 else line_end + 1
-                    break
-                if line_end < 0:
-                    command.script = text[begin:]
-                    self.at = len(text)
-                    break
-                at = line_end + 1
-        self.waiting.clear()
-
-    def redirect(self, operator: str, command: Command, depth: int) -> None:
-        blank = _BLANK.match(self.text, self.at)
-        if blank:
-            self.at = blank.end()
-        if self.text.startswith("(", self.at):  # process substitution
-            self.at += 1
-            if depth < MAX_DEPTH:
-                self.list_until(")", depth + 1)
-            return
-        if self.at >= len(self.text) or self.text[self.at] in "\n|;&<>)":
-            if not (operator in (">&", "<&") or self.text.startswith("&", self.at)):
-                return
-            self.at += 1
-        count = self.count
-        target = self.word(depth)
-        if operator == "<<<":
-            command.given = target
-            if self.count > count:
-                command.expanded = {*(command.expanded or ()), target}
-        elif operator in ("<<", "<<-"):
-            self.waiting.append((command, target, operator == "<<-"))
-        elif operator == "<":
-            command.reads.append(target)
-        elif operator in (">&", "<&"):
-            if not target.rstrip("-").isdigit() and target != "-" and operator == ">&":
-                command.writes.append(target)
-        else:
-            command.writes.append(target)
-
-    def word(self, depth: int) -> str:
-        """One word, unquoted; substitutions in it are read as commands and stand in it as they are."""
-        text, size = self.text, len(self.text)
-        parts: list[str] = []
-        while self.at < size:
-            at = self.at
-            plain = _PLAIN.match(text, at)
-            if plain:
-                parts.append(plain[0])
-                self.at = plain.end()
-                continue
-            c = text[at]
-            if c in " \t\r\n|&;<>)" or (c == "(" and not parts):
-                break
-            if c == "`" and self.backticks:
-                break
-            if c == "(":  # `name()` of a function, an array `x=(…)`, a glob pattern
-                break
-            if c == "'":
-                close = self.find("'", at + 1)
-                parts.append(text[at + 1 : close])
-                self.at = close + 1
-            elif c == '"':
-                self.at = at + 1
-                self.double_quoted(parts, depth)
-            elif c == "\\":
-                if text[at + 1 : at + 2] != "\n":
-                    parts.append(text[at + 1 : at + 2])
-                self.at = at + 2
-            elif c == "$" or c == "`":
-                self.dollar(parts, depth)
-            else:  # `#` inside a word, braces
-                parts.append(c)
-                self.at = at + 1
-        if self.at < size and not parts and text[self.at] == "(":
-            self.at += 1
-        return "".join(parts)
-
-    def double_quoted(self, parts: list[str], depth: int) -> None:
-        text, size = self.text, len(self.text)
-        while self.at < size:
-            at = self.at
-            run = _QUOTED.match(text, at)
-            if run:
-                parts.append(run[0])
-                self.at = run.end()
-                continue
-            c = text[at]
-            if c == '"':
-                self.at = at + 1
-                return
-            if c == "`" and self.backticks:
-                return
-            if c == "\\":
-                after = text[at + 1 : at + 2]
-                if after != "\n":
-                    parts.append(after if after in '"\\$`' else "\\" + after)
-                self.at = at + 2
-            elif text[at : at + 2] in ("$'", '$"'):  # has no meaning inside double quotes
-                parts.append("$")
-                self.at = at + 1
-            else:
-                self.dollar(parts, depth)
-
-    def dollar(self, parts: list[str], depth: int) -> None:
-        """A `$…` or a backtick at the reading position."""
-        text = self.text
-        at = self.at
-        before = len(self.pipelines)
-        if self.count >= MAX_COMMANDS:
-            parts.append(text[at])
-            self.at = at + 1
-        elif text[at] == "`":
-            self.at = at + 1
-            if depth < MAX_DEPTH and not self.backticks:
-                self.backticks = True
-                self.list_until("`", depth + 1)
-                self.backticks = False
-            parts.append(self.substituted(at, before))
-        elif text.startswith("$((", at):
-            self.at = self.find("))", at) + 2
-            parts.append(text[at : self.at])
-        elif text.startswith("$(", at) and depth < MAX_DEPTH:
-            self.at = at + 2
-            self.list_until(")", depth + 1)
-            parts.append(self.substituted(at, before))
-        elif text.startswith("${", at):
-            self.at = self.find("}", at) + 1
-            parts.append(text[at : self.at])
-        elif text.startswith("$'", at):
-            close = self.find("'", at + 2)
-            while close < len(text) and text[close - 1] == "\\":
-                close = self.find("'", close + 1)
-            parts.append(text[at + 2 : close])
-            self.at = close + 1
-        else:
-            parts.append("$")
-            self.at = at + 1
-
-    def substituted(self, at: int, before: int) -> str:
-        """A substitution that was read from `at` on, as it stands in its word; `before` pipelines came before it."""
-        if not self.told:
-            return self.text[at : self.at]
-        del self.pipelines[before:]
-        return "$()"

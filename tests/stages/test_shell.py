@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from agentv_stages import shell_words
 from agentv_stages.event import Kind
 from agentv_stages.shell import classify_shell, run_commands, runs_program
-from agentv_stages.shell_words import MAX_COMMANDS, split_shell
+from agentv_stages.shell_reader import MAX_COMMANDS, Reader
+from agentv_stages.shell_words import split_shell
 
 PATCH = "*** Begin Patch\n*** Add File: new.txt\n+one\n*** End Patch\n"
 
@@ -438,7 +439,7 @@ def test_the_faster_path_reads_what_the_other_reads(pieces: list[str]) -> None:
     text = "".join(pieces)
     simple = shell_words._split_simple(text)  # pyright: ignore[reportPrivateUsage] - its equality is the law
     if simple is not None:
-        assert simple == shell_words._Reader(text).read()  # pyright: ignore[reportPrivateUsage] - as above
+        assert simple == Reader(text).read()
 
 
 @pytest.mark.parametrize(
