@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Sequence
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from agentv_stages.event import MAIN, AnyEvent, AssistantText
 from agentv_stages.trajectory.verdict import Bounds, Evidence, Proof, evidence_of
@@ -27,6 +27,7 @@ KINDS = (
     "equals",
 )
 LONGEST = 1 << 20
+MOST_PIECES = 1_000  # an answer comes in up to a million of them: joining each at once would take minutes
 
 
 def _no_constant(word: str) -> None:
@@ -35,8 +36,12 @@ def _no_constant(word: str) -> None:
 
 
 class AnswerState(Struct):
+    """`pieces` are those of the answer that `text` does not hold yet, `length` is of both."""
+
     message_id: str = ""
     text: str = ""
+    pieces: list[str] = field(default_factory=list[str])
+    length: int = 0
     evidence: Evidence | None = None
     passed: bool = False
     done: bool = False
@@ -69,15 +74,25 @@ class Answer:
         if type(event) is AssistantText and event.source.stream == MAIN and not event.synthetic:
             state = self.state
             if event.message_id != state.message_id:
-                state.message_id, state.text = event.message_id, ""
-            if len(state.text) < LONGEST:
-                state.text = (state.text + event.text)[:LONGEST]
+                state.message_id, state.text, state.pieces, state.length = event.message_id, "", [], 0
+            if state.length < LONGEST:
+                piece = event.text[: LONGEST - state.length]
+                state.pieces.append(piece)
+                state.length += len(piece)
+                if len(state.pieces) >= MOST_PIECES:
+                    self._join()
             state.evidence = evidence_of(event)
         return False
 
     def finish(self) -> None:
+        self._join()
         self.state.done = True
         self.state.passed = self._test(self.state.text)
+
+    def _join(self) -> None:
+        state = self.state
+        state.text = "".join((state.text, *state.pieces))
+        state.pieces = []
 
     def _test(self, text: str) -> bool:
         kind, values = self._kind, self._values
