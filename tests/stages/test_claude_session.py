@@ -5,9 +5,7 @@ from typing import Any
 
 import pytest
 
-from agentv_stages.batch import Batch
 from agentv_stages.event import (
-    AnyEvent,
     Notification,
     QueueOperation,
     SessionEnd,
@@ -21,6 +19,7 @@ from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.claude import PROVIDER, companions
 from agentv_stages.providers.claude.session import QUIET_SUBTYPES, QUIET_TYPES
 from agentv_stream.folder import LocalFolder
+from support.claude_disk import DISK, answer, line, only, tell, user
 from support.consuming import SESSION
 from support.decoding import (
     best,
@@ -28,7 +27,6 @@ from support.decoding import (
     check_laws,
     check_odd_shapes,
     decoded,
-    dialect,
     lines,
     pushed,
     records,
@@ -37,35 +35,7 @@ from support.decoding import (
     usages,
 )
 
-DISK = dialect(PROVIDER, "claude-session")
 LOG = SESSION.read_bytes()
-
-
-def line(kind: str, **members: Any) -> dict[str, Any]:
-    return {"type": kind, "uuid": f"u-{kind}", "parentUuid": None, "isSidechain": False, "sessionId": "s",
-            "version": "2.1.300", "cwd": "/w", "timestamp": "2026-03-01T10:00:00.000Z", **members}  # fmt: skip
-
-
-def answer(*blocks: Any, own: str = "msg_1", stop: str | None = None, used: int | None = None, **more: Any) -> Any:
-    message: dict[str, Any] = {"id": own, "model": "claude-x", "content": list(blocks), "stop_reason": stop}
-    if used is not None:
-        message["usage"] = {"input_tokens": 10, "output_tokens": used}
-    return line("assistant", message=message, **more)
-
-
-def user(content: Any, **more: Any) -> dict[str, Any]:
-    return line("user", message={"role": "user", "content": content}, **more)
-
-
-def tell(*values: Any, context: DecodeContext | None = None) -> Batch:
-    batch = pushed(DISK, lines(*values), context)
-    assert (batch.unknown, batch.faults) == ({}, [])
-    return batch
-
-
-def only(batch: Batch, kind: type[AnyEvent]) -> Any:
-    (event,) = [e for e in batch.events if isinstance(e, kind)]
-    return event
 
 
 @pytest.mark.parametrize("kind", sorted(QUIET_TYPES))

@@ -23,6 +23,7 @@ from agentv_stages.event import (
     UserText,
 )
 from agentv_stages.payload import EMPTY_STRING, text_of, to_raw
+from agentv_stages.providers.claude.refusals import failure
 from agentv_stages.providers.claude.wire import (
     ApiMessage,
     Block,
@@ -35,19 +36,6 @@ from agentv_stages.providers.claude.wire import (
 
 PARTS = tuple(f"-content-{i}" for i in range(64))
 SYNTHETIC_MODEL = "<synthetic>"
-INTERRUPTED = b'"[Request interrupted by user'
-_EXIT_CODE = re.compile(rb'"(?:Error: )?Exit code (\d{1,3})\b')
-_REFUSED = (
-    b"Claude requested permissions",
-    b"This command requires approval",
-    b"Permission to use",
-    b"Permission for this",
-    b"permission denied by",
-    b"hook error:",
-    b"was blocked",
-    b"denied by the Claude Code",
-)
-_DECLINED = b"The user doesn't want to "
 _COMMAND_NAME = re.compile(r"<command-name>\s*(/[^<\s]*)\s*</command-name>")
 _COMMAND_ARGS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
 _INJECTED = (
@@ -120,13 +108,13 @@ def user_blocks(
     batch: Batch,
     message_id: str,
     injected: bool,
-    headless: bool,
+    unasked: bool,
 ) -> None:
     """Appends the events of a user line whose content is a list of blocks."""
     events = batch.events
     for i, block in enumerate(content):
         if block.type == "tool_result":
-            events.append(_result(source, PARTS[i] if i < 64 else part(i), block, structured, headless))
+            events.append(_result(source, PARTS[i] if i < 64 else part(i), block, structured, unasked))
         elif block.type == "text":
             events.append(_user_text(source, part(i), _string(block.text), message_id, injected))
         elif block.type in ("image", "document"):
@@ -141,48 +129,35 @@ def user_string(content: str, source: Source, batch: Batch, message_id: str, inj
     batch.events.append(_user_text(source, "-content-0", to_raw(content), message_id, injected))
 
 
+def slash_command(source: Source, at: str, text: str) -> SlashCommand | None:
+    """The command that a text names in tags; None for any other text."""
+    command = _COMMAND_NAME.search(text)
+    if command is None:
+        return None
+    args = _COMMAND_ARGS.search(text)
+    return SlashCommand(source, at, command[1], args[1].strip() or None if args else None)
+
+
 def _user_text(source: Source, at: str, body: Raw, message_id: str, injected: bool) -> UserText | SlashCommand:
     if bytes(body)[:2] in (b'"<', b'"C', b'"T', b'"S', b'"['):  # the first letters of the marks above
         text = text_of(body)
-        command = _COMMAND_NAME.search(text)
+        command = slash_command(source, at, text)
         if command:
-            args = _COMMAND_ARGS.search(text)
-            return SlashCommand(source, at, command[1], args[1].strip() or None if args else None)
+            return command
         injected = injected or text.startswith(_INJECTED)
     return UserText(source, at, body, message_id, injected)
 
 
-def _result(source: Source, at: str, block: Block, structured: Structured, headless: bool) -> ToolResult:
+def _result(source: Source, at: str, block: Block, structured: Structured, unasked: bool) -> ToolResult:
     outcome: Outcome = "ok"
     exit_code = agent = None
     if block.is_error:
-        outcome, exit_code = failure(bytes(block.content), headless)
+        outcome, exit_code = failure(bytes(block.content), unasked)
     if type(structured) is ToolUseResult:
         agent = structured.agentId
         if structured.interrupted:
             outcome = "cancelled"
     return ToolResult(source, at, block.tool_use_id or "", block.content or None, outcome, exit_code, None, agent)
-
-
-def failure(output: bytes, headless: bool) -> tuple[Outcome, int | None]:
-    """What an `is_error` result means: refused, interrupted, or failed with which exit code.
-
-    The refusal sentence is the same for a person who says no and for an interrupt; where nobody sits before the agent
-    (`headless`) it is an interrupt.
-    """
-    code = _EXIT_CODE.search(output[:64])
-    if code:
-        return "error", int(code[1])
-    if b"Error: Exit code" in output[:128]:
-        return "error", None
-    head = output[:400]
-    if _DECLINED in head:
-        return ("cancelled" if headless else "denied"), None
-    if INTERRUPTED in head:
-        return "cancelled", None
-    if any(mark in head for mark in _REFUSED):
-        return "denied", None
-    return "error", None
 
 
 def read_usage(raw: Raw) -> Usage:

@@ -32,11 +32,13 @@ from agentv_stages.providers.claude.blocks import (
     model_shares,
     read_usage,
     session_usage,
+    slash_command,
     token_usage,
     user_blocks,
     user_string,
 )
 from agentv_stages.providers.claude.copies import COPIED, Copies
+from agentv_stages.providers.claude.refusals import was_interrupted
 from agentv_stages.providers.claude.subtypes import INTERNAL_SUBTYPES, TOLD_SUBTYPES
 from agentv_stages.providers.claude.wire import (
     ApiMessage,
@@ -231,7 +233,8 @@ class SessionDecoder:
             user_string(content, source, batch, message_id, injected)
         elif content:
             before = len(batch.events)
-            user_blocks(content, source, line.toolUseResult, batch, message_id, injected, self.state.headless)
+            unasked = self.state.headless or was_interrupted(line)
+            user_blocks(content, source, line.toolUseResult, batch, message_id, injected, unasked)
             if content[-1].type == "text" and source.stream == "main" and any(map(_interrupts, batch.events[before:])):
                 batch.events.append(SessionEnd(source, "", "interrupted", "interrupted by the user"))
         else:
@@ -250,7 +253,8 @@ class SessionDecoder:
             attachment = line.attachment
             name = attachment.type if attachment else ""
             if attachment and name == "queued_command" and attachment.prompt:
-                event = UserText(source, "", attachment.prompt, line.uuid or "")
+                noticed = attachment.commandMode == "task-notification"
+                event = UserText(source, "", attachment.prompt, line.uuid or "", noticed)
             elif attachment and name in ("hook_blocking_error", "hook_cancelled", "max_turns_reached"):
                 event = Notification(source, "", name, f"{name} {attachment.hookName or ''}".strip(), "warning")
             else:
@@ -304,6 +308,10 @@ class SessionDecoder:
             command, _, args = text.partition(" ")
             if command.startswith("/"):
                 batch.events.append(SlashCommand(source, "", command, args or None))
+                return
+            named = slash_command(source, "", text)
+            if named is not None:
+                batch.events.append(named)
                 return
         elif name == "turn_duration":
             text, level = f"Turn duration: {line.durationMs or 0:.0f}ms", "debug"

@@ -181,6 +181,8 @@ class SessionLine(Struct, gc=False):
     isCompactSummary: bool | None = None
     isApiErrorMessage: bool | None = None
     toolUseResult: Structured = None
+    toolDenialKind: str | None = None
+    toolDenialBeforeRun: bool | None = None
     version: str | None = None
 
 
@@ -213,6 +215,7 @@ class SnapshotLine(Struct, gc=False):
 class Attachment(Struct, gc=False):
     type: str = ""
     prompt: Raw = ABSENT
+    commandMode: str | None = None
     hookName: str | None = None
     hookEvent: str | None = None
 

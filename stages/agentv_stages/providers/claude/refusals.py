@@ -1,0 +1,57 @@
+"""What an error result of Claude Code means: refused, interrupted or failed.
+
+Source: logs of Claude Code 1.0.128 to 2.1.330, headless and from its terminal.
+"""
+
+import re
+
+from agentv_stages.event import Outcome
+from agentv_stages.providers.claude.wire import SessionLine
+
+INTERRUPTED = b'"[Request interrupted by user'
+_EXIT_CODE = re.compile(rb'"(?:Error: )?Exit code (\d{1,3})\b(\\n\[Request interrupted by user)?')
+_REFUSED = (
+    b"Claude requested permissions",
+    b"This command requires approval",
+    b"Permission to use",
+    b"Permission for this",
+    b"permission denied by",
+    b"hook error:",
+    b"was blocked",
+    b"denied by the Claude Code",
+)
+_DECLINED = b"The user doesn't want to proceed"
+_NOT_BEGUN = b"The user doesn't want to take this action"  # another call of the answer was refused or interrupted
+_ANSWERED = b"the user said:"
+_TELLS_RUNS = [2, 1, 326]  # the first version whose logs say that a call was rejected before it ran
+
+
+def failure(output: bytes, unasked: bool) -> tuple[Outcome, int | None]:
+    """What an `is_error` result means: refused, interrupted, or failed with which exit code.
+
+    The refusal sentence is the same for a person who says no and for an interrupt; where nobody was asked about the
+    call (`unasked`) it is an interrupt.
+    """
+    code = _EXIT_CODE.search(output[:96])
+    if code:
+        return ("cancelled" if code[2] else "error"), int(code[1])
+    if b"Error: Exit code" in output[:128]:
+        return "error", None
+    head = output[:400]
+    if _DECLINED in head:
+        return ("cancelled" if unasked and _ANSWERED not in head else "denied"), None
+    if _NOT_BEGUN in head:
+        return "cancelled", None
+    if INTERRUPTED in head:
+        return "cancelled", None
+    if any(mark in head for mark in _REFUSED):
+        return "denied", None
+    return "error", None
+
+
+def was_interrupted(line: SessionLine) -> bool:
+    """Whether the call that a line rejects had begun to run: only an interrupt ends it then."""
+    if line.toolDenialKind != "user-rejected" or line.toolDenialBeforeRun:
+        return False
+    version = (line.version or "").split(".")
+    return all(map(str.isdigit, version)) and [*map(int, version)] >= _TELLS_RUNS
