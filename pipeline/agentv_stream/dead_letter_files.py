@@ -3,6 +3,7 @@
 A letter whose log still stands where it stood is decoded in its place, behind the records before it; else by itself.
 """
 
+from base64 import b64decode
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -34,6 +35,7 @@ class Letter(Struct):
     length: int
     detail: str
     text: str | None = None
+    base64: str | None = None
     blob: str | None = None
 
 
@@ -68,6 +70,11 @@ def data_of(letter: Letter, path: Path) -> bytes:
     """The bytes of the record. A blob's name that leads out of the folder is not followed."""
     if letter.text is not None:
         return letter.text.encode("utf-8", "surrogatepass")
+    if letter.base64 is not None:
+        try:
+            return b64decode(letter.base64)
+        except ValueError:
+            return b""
     if letter.blob is None:
         return b""
     place = (path.parent / letter.blob).resolve()

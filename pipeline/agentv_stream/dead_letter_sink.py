@@ -1,4 +1,4 @@
-"""Dead letters beside the transcript: a line per fault, large or binary records in files of their own."""
+"""Dead letters beside the transcript: a line per fault, large records in files of their own."""
 
 import shutil
 from collections.abc import Callable
@@ -74,7 +74,7 @@ class DeadLetterSink:
             await self._file.open()
         if fault.part == "whole":
             blob = None
-            if dead_letters.inline_text(fault) is None and fault.data:
+            if not dead_letters.stands_in_line(fault):
                 path = _blobs(self._file.path) / f"{fault.offset}.bin"
                 await publish(path, fault.data)
                 blob = f"{_blobs(self._file.path).name}/{path.name}"

@@ -119,7 +119,7 @@ class RawLogRow(Struct):
 
 
 class DeadLetter(Struct):
-    """One record that could not be used, or not whole."""
+    """One record that could not be used, or not whole: its bytes as `text`, as `base64`, or in the file `blob`."""
 
     schema_version: Literal["agentv_stream.dead_letter.v1"]
     reason: Reason
@@ -128,7 +128,8 @@ class DeadLetter(Struct):
     offset: int
     length: int
     detail: str
-    text: str | UnsetType | None = UNSET
+    text: str | UnsetType = UNSET
+    base64: str | UnsetType = UNSET
     blob: str | UnsetType = UNSET
 
 

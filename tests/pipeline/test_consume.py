@@ -11,6 +11,7 @@ from typing import Any
 import anyio
 import pytest
 
+from agentv_stages.sinks.dead_letters import MOST_INLINE
 from agentv_stream import open_stream
 from support.consuming import LIMIT_SECONDS, SESSION, STREAM, consume, rows_of, run, start
 
@@ -207,7 +208,7 @@ def test_names_are_made_of_target_case_and_attempt(tmp_path: Path) -> None:
 def test_dead_letters_of_an_earlier_reading_go_when_the_log_has_no_faults_any_more(tmp_path: Path) -> None:
     log = tmp_path / SESSION.name
     whole = SESSION.read_bytes()
-    log.write_bytes(whole + b'{"type":"user","mess' + b"\xff\n" + whole[:200])  # its last line is being written
+    log.write_bytes(whole + b"\xff" * MOST_INLINE + b"\n" + whole[:200])  # its last line is being written
     consume(tmp_path, log, "--out", "out")
     assert sorted(path.name.partition(".")[2] for path in (tmp_path / "out").iterdir()) == [
         "dead", "dead-letters.jsonl", "transcript.jsonl",

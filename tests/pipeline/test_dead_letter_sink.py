@@ -9,6 +9,7 @@ import pytest
 from agentv_stages.batch import Batch, Chunk
 from agentv_stages.fault import Fault, Part, Reason
 from agentv_stages.lines import LineReader
+from agentv_stages.sinks.dead_letters import MOST_INLINE
 from agentv_stream.dead_letter_sink import DeadLetterSink
 from agentv_stream.errors import SinkError
 from agentv_stream.output_file import OutputFile
@@ -33,11 +34,13 @@ async def test_without_faults_there_is_no_file(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-async def test_text_stands_in_the_line_and_bytes_in_a_file_of_their_own(tmp_path: Path) -> None:
-    text, blob = await letters(tmp_path, [fault(0, b"words")], [fault(70, b"\xff\xfe")])
+async def test_small_records_stand_in_the_line_and_large_ones_in_files_of_their_own(tmp_path: Path) -> None:
+    large = b"\xff\xfe" * MOST_INLINE
+    text, data, blob = await letters(tmp_path, [fault(0, b"words")], [fault(9, b"\xff\xfe")], [fault(70, large)])
     assert text["text"] == "words"
+    assert data["base64"] == "//4="
     assert blob["blob"] == "name.dead/70.bin"
-    assert (tmp_path / blob["blob"]).read_bytes() == b"\xff\xfe"
+    assert (tmp_path / blob["blob"]).read_bytes() == large
     assert (tmp_path / blob["blob"]).stat().st_mode & 0o777 == 0o600
 
 
@@ -85,7 +88,7 @@ async def test_what_stands_before_a_file_that_cannot_be_written_is_written(tmp_p
     (tmp_path / "name.dead").write_bytes(b"in the way")
     sink = DeadLetterSink(lambda: tmp_path / "name.dead-letters.jsonl")
     with pytest.raises(SinkError):
-        await sink.write(Batch("log", faults=[fault(0, b"words"), fault(7, b"\xff")]))
+        await sink.write(Batch("log", faults=[fault(0, b"words"), fault(7, b"x" * MOST_INLINE)]))
     await sink.close(False)
     (line,) = (tmp_path / "name.dead-letters.jsonl").read_bytes().splitlines()
     assert json.loads(line)["text"] == "words"

@@ -1,12 +1,13 @@
 """Dead letters: a fault as one JSON line, its bytes in it where they can be."""
 
 import json
+from base64 import b64decode
 from typing import Any
 
 import pytest
 
 from agentv_stages.fault import Fault, Part
-from agentv_stages.sinks.dead_letters import MOST_INLINE, inline_text, render
+from agentv_stages.sinks.dead_letters import MOST_INLINE, render, stands_in_line
 
 
 def fault(data: bytes, part: Part = "whole") -> Fault:
@@ -28,15 +29,24 @@ def test_a_line_names_where_the_record_stands_and_holds_its_text() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("data", [b"\xff", b"a\xed\xa0\x80", b"x" * MOST_INLINE])
-def test_bytes_that_are_no_text_or_too_many_do_not_stand_in_the_line(data: bytes) -> None:
-    assert inline_text(fault(data)) is None
-    assert line(data, "n.dead/70.bin") == {**line(data, "n.dead/70.bin"), "blob": "n.dead/70.bin"}
-    assert "text" not in line(data, "n.dead/70.bin")
+@pytest.mark.parametrize("data", [b"\xff", b"a\xed\xa0\x80", b"M\xfcll"])
+def test_bytes_that_are_no_text_stand_in_the_line_as_base64(data: bytes) -> None:
+    """A program that prints Latin-1 would make a file for each of its lines."""
+    told = line(data)
+    assert b64decode(told["base64"]) == data
+    assert "text" not in told
+
+
+def test_bytes_that_are_too_many_do_not_stand_in_the_line() -> None:
+    data = b"x" * MOST_INLINE
+    assert not stands_in_line(fault(data))
+    told = line(data, "n.dead/70.bin")
+    assert told["blob"] == "n.dead/70.bin"
+    assert not {"text", "base64"} & told.keys()
 
 
 def test_a_record_in_pieces_has_the_length_of_all_of_them() -> None:
-    assert inline_text(fault(b"piece", "begin")) is None
+    assert not stands_in_line(fault(b"piece", "begin"))
     assert line(b"piece", "n.dead/70.bin", 1 << 30)["length"] == 1 << 30
 
 

@@ -167,7 +167,7 @@ class Transcript:
     def _fault(self, fault: Fault) -> None:
         if fault.part == "whole":
             blob = None
-            if fault.data and dead_letters.inline_text(fault) is None:
+            if not dead_letters.stands_in_line(fault):
                 blob = self._blob(fault, fault.data)
             self._faults.append(dead_letters.render(fault, blob))
             return

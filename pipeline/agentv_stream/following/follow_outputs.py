@@ -282,7 +282,7 @@ class FollowOutputs:
         folder = self.state.path(".dead")
         blob: str | None = None
         if fault.part == "whole":
-            if fault.data and dead_letters.inline_text(fault) is None:
+            if not dead_letters.stands_in_line(fault):
                 publish_now(folder / f"{fault.offset}.bin", fault.data)
                 blob = f"{folder.name}/{fault.offset}.bin"
             return dead_letters.render(fault, blob)

@@ -57,6 +57,7 @@ class FaultLine(Struct):
     length: int
     detail: str
     text: str | None
+    base64: str | None
     blob: str | None
 
 

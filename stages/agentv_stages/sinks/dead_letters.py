@@ -1,8 +1,10 @@
 """Dead letters: faults as JSON lines, with reason, file, offset, length and the bytes.
 
-Bytes that are UTF-8 and under 64 KiB stand in the line as `text`; others go to a file of their own, named in `blob`.
+Bytes under 64 KiB stand in the line, as `text` where they are UTF-8, else as `base64`; others go to a file of their
+own, named in `blob`.
 """
 
+from base64 import b64encode
 from typing import Any
 
 import msgspec
@@ -15,14 +17,9 @@ SCHEMA = "agentv_stream.dead_letter.v1"
 _encode = msgspec.json.Encoder().encode
 
 
-def inline_text(fault: Fault) -> str | None:
-    """The bytes as text, where they can stand in the line."""
-    if fault.part != "whole" or len(fault.data) >= MOST_INLINE:
-        return None
-    try:
-        return fault.data.decode()
-    except UnicodeDecodeError:
-        return None
+def stands_in_line(fault: Fault) -> bool:
+    """Whether the bytes need no file of their own."""
+    return fault.part == "whole" and len(fault.data) < MOST_INLINE
 
 
 def render(fault: Fault, blob: str | None, length: int | None = None) -> bytes:
@@ -38,6 +35,9 @@ def render(fault: Fault, blob: str | None, length: int | None = None) -> bytes:
     }
     if blob is not None:
         row["blob"] = blob
-    else:
-        row["text"] = inline_text(fault)
+    elif stands_in_line(fault):
+        try:
+            row["text"] = fault.data.decode()
+        except UnicodeDecodeError:
+            row["base64"] = b64encode(fault.data).decode()
     return _encode(row) + b"\n"
