@@ -6,11 +6,7 @@ Each stage is a task; bounded channels between them. The reader stands outside: 
 read (and teed) to its end, so that the agent behind the pipe never dies of us.
 """
 
-import os
-import signal
-import stat
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import anyio
@@ -33,29 +29,18 @@ from agentv_stream.fan_out import fan_out
 from agentv_stream.folder import companions_of
 from agentv_stream.live_outputs import LiveOutputs
 from agentv_stream.named_provider import named_provider
-from agentv_stream.pipe_output import write_all
 from agentv_stream.pump import hand_on, items_of, pump
+from agentv_stream.reading import Reading
+from agentv_stream.session_report import Report
 from agentv_stream.settings import Settings
 from agentv_stream.sink import Sink
-from agentv_stream.source import ByteSource, FileSource, now_ms
-
-GRACE_SECONDS = 10.0  # how long an agent may go on writing after Ctrl-C
+from agentv_stream.source import ByteSource, now_ms
 
 
 class Watcher(Protocol):
     """Somebody who sees every batch after `Consolidate`, before the sinks: a check, a live view."""
 
     def observe(self, batch: Batch) -> None: ...
-
-
-@dataclass
-class Report:
-    """What a session came to. `failures` are exceptions of errors.py, first one first; `warnings` are for people."""
-
-    result: Result | None = None
-    failures: list[Exception] = field(default_factory=list[Exception])
-    warnings: list[str] = field(default_factory=list[str])
-    signalled: int | None = None
 
 
 class StreamSession:
@@ -84,35 +69,30 @@ class StreamSession:
         self.observer: Observer | None = None
         self.pair = Pair()
         self.started_ms = now_ms()
-        self.saw_bytes = False
         self.batches = 0
         self._extra = list(sinks)
         self._stages = list(stages)
         self._transcript = transcript
         self._lists = lists
         self._outputs: LiveOutputs | None = None
-        self._decided = anyio.Event()
-        self._reading = anyio.CancelScope()
-        self._stopped = False
-        self._contexts: dict[str, DecodeContext] = {}
-        self._tee: int | None = 1 if settings.tee else None
+        self._reading = Reading(source, settings, self.report)
 
     async def run(self) -> Report:
         """Reads the source to its end. Failures are in the report, bugs are raised."""
         bug: BaseException | None = None
         async with anyio.create_task_group() as outer:
             send, receive = anyio.create_memory_object_stream[Chunk](self.settings.bound)
-            outer.start_soon(self._read, send)
+            outer.start_soon(self._reading.run, send)
             try:
                 with receive:
                     await self._pipeline(receive)
             except* (SinkError, SourceError, EmptyInput, UsageError) as group:
-                self.report.failures += _worth_telling(_flat(group), self.report.failures)
+                self.report.fail(group)
             except* Exception as group:
                 # Tasks before one that failed find their channel broken: only what broke it is worth telling.
                 bug = group.split((anyio.BrokenResourceError, anyio.ClosedResourceError))[1] or group
             finally:
-                self._decided.set()
+                self._reading.go_on_with(())
         if bug is not None:
             raise bug
         self.report.result = self._result()
@@ -120,8 +100,7 @@ class StreamSession:
 
     def stop(self) -> None:
         """Ends the reading; what has come is worked off."""
-        self._stopped = self._stopped or not self._reading.cancel_called
-        self._reading.cancel()
+        self._reading.stop()
 
     def interrupt(self, number: int) -> None:
         """A signal. The first SIGINT is noted and reading goes on for a while, a second one or SIGTERM ends it.
@@ -129,75 +108,18 @@ class StreamSession:
         What comes after that ends nothing: what has been read is written. Only who reads a pipe of ours has no more
         than that while to do so.
         """
-        if number == signal.SIGINT and self.report.signalled is None and not self._reading.cancel_called:
-            self.report.signalled = number
-            self._reading.deadline = anyio.current_time() + GRACE_SECONDS
-            return
-        if not self._reading.cancel_called:
-            self.report.signalled = number
-            self._reading.cancel()
-        if self._outputs is not None:
-            self._outputs.hurry(GRACE_SECONDS)
+        if not self._reading.goes_on_after(number) and self._outputs is not None:
+            self._outputs.hurry(self._reading.grace_seconds)
 
-    # --- reading
-
-    async def _read(self, send: MemoryObjectSendStream[Chunk]) -> None:
-        """Reads and tees to the end, whatever happens behind; then the files of sub-agents."""
-        forward = True
-        with send, self._reading:
-            try:
-                async for chunk in self.source.chunks():
-                    self.saw_bytes = True
-                    try:
-                        if self._tee is not None:
-                            await self._write_tee(chunk.data)
-                    except anyio.get_cancelled_exc_class():
-                        with anyio.CancelScope(shield=True):
-                            forward = forward and await _forward(send, chunk)  # it was read: it is worked off
-                        raise
-                    if forward:
-                        forward = await _forward(send, chunk)
-            except SourceError as error:
-                self.report.failures.append(error)
-            if forward and self.source.finished and self.settings.subagents:
-                await self._read_companions(send)
-
-    async def _read_companions(self, send: MemoryObjectSendStream[Chunk]) -> None:
-        if not await _forward(send, Chunk(b"", None, self.source.name)):
-            return
-        await self._decided.wait()
-        for path in self._contexts:
-            try:
-                async for chunk in FileSource(path).chunks():
-                    if not await _forward(send, chunk):
-                        return
-            except SourceError as error:
-                self.report.failures.append(error)
-
-    async def _write_tee(self, data: bytes) -> None:
-        """Standard output first. A reader that leaves ends the tee, not the run; one that does not read is waited for.
-
-        Until the reading ends: what a thread writes cannot be taken back, and no signal would end it.
-        """
-        assert self._tee is not None
-        try:
-            if stat.S_ISREG(os.fstat(self._tee).st_mode):
-                view = memoryview(data)
-                while view:
-                    view = view[await anyio.to_thread.run_sync(os.write, self._tee, view) :]
-            else:
-                await write_all(self._tee, data)
-        except BrokenPipeError:
-            self._tee = None
-            self.report.warnings.append("the reader of standard output left; the run goes on without it")
-        except OSError as error:
-            self._tee = None
-            self.report.failures.append(SinkError("standard output", error))
+    @property
+    def saw_bytes(self) -> bool:
+        """Whether anything has come."""
+        return self._reading.saw_bytes
 
     @property
     def cut_short(self) -> bool:
         """Whether a signal ended the reading before the input did."""
-        return self._reading.cancelled_caught and not self._stopped
+        return self._reading.cut_short
 
     # --- the chain
 
@@ -206,15 +128,16 @@ class StreamSession:
         held = await self._detect(lines, receive)
         assert self.provider is not None and self.dialect is not None
         observer = self.observer = Observer(self.provider, self.dialect, self.settings.watch)
+        contexts: dict[str, DecodeContext] = {}
         if self.source.finished and self.settings.subagents:
             found = await anyio.to_thread.run_sync(companions_of, self.provider, self.source.name)
-            self._contexts = {companion.path: companion.context for companion in found}
-        self._decided.set()
+            contexts = {companion.path: companion.context for companion in found}
+        self._reading.go_on_with(contexts)
         self._put_prompt(held)
         bound = self.settings.bound
         self._outputs = LiveOutputs(self.settings, self.source, observer, self.started_ms)
         sinks = [*self._extra, *self._outputs.sinks(self._transcript)]
-        decode = DecodeInputs(self.dialect, self.source.name, self._contexts)
+        decode = DecodeInputs(self.dialect, self.source.name, contexts)
         stages: list[Any] = [decode, Normalize(self.provider.tools), self.pair, Consolidate(), *self._stages]
         if self.source.finished:
             stages = [Chain(*stages)]  # nothing is live: a task each would only cost turns of the event loop
@@ -320,25 +243,3 @@ async def _pump_from(
             await hand_on(send, batch)
         held.clear()
         await pump(lines, receive, send)
-
-
-async def _forward(send: MemoryObjectSendStream[Chunk], chunk: Chunk) -> bool:
-    """Hands a chunk on; False when nobody takes it any more."""
-    try:
-        await hand_on(send, chunk)
-    except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-        return False
-    return True
-
-
-def _worth_telling(failures: list[Exception], before: list[Exception]) -> list[Exception]:
-    """Without `EmptyInput` where the input is empty because it could not be read."""
-    unread = any(isinstance(failure, SourceError) for failure in before)
-    return [failure for failure in failures if not (unread and isinstance(failure, EmptyInput))]
-
-
-def _flat(group: BaseExceptionGroup[Exception]) -> list[Exception]:
-    out: list[Exception] = []
-    for error in group.exceptions:
-        out += _flat(error) if isinstance(error, BaseExceptionGroup) else [error]  # pyright: ignore[reportUnknownArgumentType] - a group of exceptions
-    return out

@@ -14,7 +14,8 @@ from agentv_stages.providers import NAMES
 from agentv_stages.result import Result
 from agentv_stages.sinks.event_lines import EventLines
 from agentv_stream.schemas import SHAPES, VERSIONS, about, schema
-from agentv_stream.session import Report, StreamSession
+from agentv_stream.session import StreamSession
+from agentv_stream.session_report import Report
 from agentv_stream.settings import Settings, StreamLog
 from agentv_stream.source import FileSource
 from agentv_stream.summary import SessionReader

@@ -8,7 +8,8 @@ import pytest
 from agentv_stages.batch import Batch, Chunk
 from agentv_stages.event import ToolCall
 from agentv_stream.errors import EmptyInput, NotALog, SinkError, SourceError
-from agentv_stream.session import Report, StreamSession
+from agentv_stream.session import StreamSession
+from agentv_stream.session_report import Report
 from agentv_stream.settings import Settings
 from agentv_stream.source import FileSource
 from support.consuming import SESSION as ON_DISK

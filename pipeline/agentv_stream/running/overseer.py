@@ -9,7 +9,8 @@ from agentv_stream.errors import UsageError
 from agentv_stream.live_line import LiveLine
 from agentv_stream.running.child import Child, Stopped
 from agentv_stream.running.options import RunOptions
-from agentv_stream.session import Report, StreamSession
+from agentv_stream.session import StreamSession
+from agentv_stream.session_report import Report
 
 LONGEST_DRAIN = 20  # times `linger`: so long a flood from out of reach is read after the agent has gone
 

@@ -37,7 +37,8 @@ from agentv_stream.running.options import RunOptions
 from agentv_stream.running.overseer import Overseer
 from agentv_stream.running.prompt import prompt_of
 from agentv_stream.running.run_result import finish_result, run_value
-from agentv_stream.session import Report, StreamSession
+from agentv_stream.session import StreamSession
+from agentv_stream.session_report import Report
 from agentv_stream.settings import Settings
 from agentv_stream.signals import heeded
 from agentv_stream.sink import RenderSink, Sink

@@ -1,0 +1,130 @@
+"""The reading of a stream's source: to its end, whatever fails behind it, with a copy to standard output first.
+
+So the agent behind the pipe never dies of us: its bytes are read even where nobody takes them any more.
+"""
+
+import os
+import signal
+import stat
+from collections.abc import Iterable
+
+import anyio
+import anyio.to_thread
+from anyio.streams.memory import MemoryObjectSendStream
+
+from agentv_stages.batch import Chunk
+from agentv_stream.errors import SinkError, SourceError
+from agentv_stream.pipe_output import write_all
+from agentv_stream.pump import hand_on
+from agentv_stream.session_report import Report
+from agentv_stream.settings import Settings
+from agentv_stream.source import ByteSource, FileSource
+
+
+class Reading:
+    """Reads one source, then the files of sub-agents that belong to it. What fails goes into `report`.
+
+    `grace_seconds` is how long an agent may go on writing after Ctrl-C.
+    """
+
+    grace_seconds = 10.0
+
+    def __init__(self, source: ByteSource, settings: Settings, report: Report) -> None:
+        self.saw_bytes = False
+        self._source = source
+        self._subagents = settings.subagents
+        self._report = report
+        self._scope = anyio.CancelScope()
+        self._stopped = False
+        self._more: list[str] = []
+        self._more_known = anyio.Event()
+        self._tee: int | None = 1 if settings.tee else None
+
+    async def run(self, send: MemoryObjectSendStream[Chunk]) -> None:
+        """Reads and tees to the end, whatever happens behind; then the files that `go_on_with` names."""
+        forward = True
+        with send, self._scope:
+            try:
+                async for chunk in self._source.chunks():
+                    self.saw_bytes = True
+                    try:
+                        if self._tee is not None:
+                            await self._write_tee(chunk.data)
+                    except anyio.get_cancelled_exc_class():
+                        with anyio.CancelScope(shield=True):
+                            forward = forward and await _forward(send, chunk)  # it was read: it is worked off
+                        raise
+                    if forward:
+                        forward = await _forward(send, chunk)
+            except SourceError as error:
+                self._report.failures.append(error)
+            if forward and self._source.finished and self._subagents:
+                await self._read_more(send)
+
+    def go_on_with(self, paths: Iterable[str]) -> None:
+        """The files that are read behind the source, which waits for this. The first call holds."""
+        if not self._more_known.is_set():
+            self._more = list(paths)
+            self._more_known.set()
+
+    async def _read_more(self, send: MemoryObjectSendStream[Chunk]) -> None:
+        if not await _forward(send, Chunk(b"", None, self._source.name)):
+            return
+        await self._more_known.wait()
+        for path in self._more:
+            try:
+                async for chunk in FileSource(path).chunks():
+                    if not await _forward(send, chunk):
+                        return
+            except SourceError as error:
+                self._report.failures.append(error)
+
+    async def _write_tee(self, data: bytes) -> None:
+        """Standard output first. A reader that leaves ends the tee, not the run; one that does not read is waited for.
+
+        Until the reading ends: what a thread writes cannot be taken back, and no signal would end it.
+        """
+        assert self._tee is not None
+        try:
+            if stat.S_ISREG(os.fstat(self._tee).st_mode):
+                view = memoryview(data)
+                while view:
+                    view = view[await anyio.to_thread.run_sync(os.write, self._tee, view) :]
+            else:
+                await write_all(self._tee, data)
+        except BrokenPipeError:
+            self._tee = None
+            self._report.warnings.append("the reader of standard output left; the run goes on without it")
+        except OSError as error:
+            self._tee = None
+            self._report.failures.append(SinkError("standard output", error))
+
+    def stop(self) -> None:
+        """Ends the reading; what has come is worked off."""
+        self._stopped = self._stopped or not self._scope.cancel_called
+        self._scope.cancel()
+
+    def goes_on_after(self, number: int) -> bool:
+        """A signal has come. After the first SIGINT the reading goes on for a while; after any other it has ended."""
+        if number == signal.SIGINT and self._report.signalled is None and not self._scope.cancel_called:
+            self._report.signalled = number
+            self._scope.deadline = anyio.current_time() + self.grace_seconds
+            return True
+        if not self._scope.cancel_called:
+            self._report.signalled = number
+            self._scope.cancel()
+        return False
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether a signal ended the reading before the input did."""
+        return self._scope.cancelled_caught and not self._stopped
+
+
+async def _forward(send: MemoryObjectSendStream[Chunk], chunk: Chunk) -> bool:
+    """Hands a chunk on; False when nobody takes it any more."""
+    try:
+        await hand_on(send, chunk)
+    except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+        return False
+    return True

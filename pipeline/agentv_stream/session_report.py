@@ -1,0 +1,28 @@
+"""What running a stream came to: its result, what failed, what people should know."""
+
+from dataclasses import dataclass, field
+
+from agentv_stages.result import Result
+from agentv_stream.errors import EmptyInput, SourceError
+
+
+@dataclass
+class Report:
+    """What a session came to. `failures` are exceptions of errors.py, first one first; `warnings` are for people."""
+
+    result: Result | None = None
+    failures: list[Exception] = field(default_factory=list[Exception])
+    warnings: list[str] = field(default_factory=list[str])
+    signalled: int | None = None
+
+    def fail(self, group: BaseExceptionGroup[Exception]) -> None:
+        """Takes what tasks failed on; without `EmptyInput` where the input is empty because it could not be read."""
+        unread = any(isinstance(failure, SourceError) for failure in self.failures)
+        self.failures += [error for error in _flat(group) if not (unread and isinstance(error, EmptyInput))]
+
+
+def _flat(group: BaseExceptionGroup[Exception]) -> list[Exception]:
+    out: list[Exception] = []
+    for error in group.exceptions:
+        out += _flat(error) if isinstance(error, BaseExceptionGroup) else [error]  # pyright: ignore[reportUnknownArgumentType] - a group of exceptions
+    return out
