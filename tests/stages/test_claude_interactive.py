@@ -1,12 +1,15 @@
-"""Claude's sessions on disk as its terminal writes them: refusals, interrupts, commands, what is queued."""
+"""Claude's sessions on disk as its terminal writes them: refusals, interrupts, commands, what is queued, rewinds."""
 
 from typing import Any
 
 import pytest
 
-from agentv_stages.event import Notification, SlashCommand, UserText
-from support.claude_disk import line, only, tell, user
-from support.decoding import results
+from agentv_stages.batch import Record
+from agentv_stages.event import Notification, Retract, SlashCommand, UserText
+from agentv_stages.providers.claude.branches import MOST_IDS, Branches
+from agentv_stages.providers.claude.wire import SessionHead
+from support.claude_disk import DISK, answer, line, only, tell, user
+from support.decoding import lines, pushed, results
 
 REJECTED = "The user doesn't want to proceed with this tool use. The tool use was rejected. "
 STOP = REJECTED + "STOP what you are doing and wait for the user to tell you how to proceed."
@@ -55,3 +58,49 @@ def test_a_queued_notice_of_a_background_task_is_no_prompt() -> None:
     assert only(tell(line("attachment", attachment={**notice, "commandMode": "task-notification"})), UserText).injected
     typed = {"type": "queued_command", "prompt": "and this", "commandMode": "prompt"}
     assert not only(tell(line("attachment", attachment=typed)), UserText).injected
+
+
+def prompt(own: str, parent: str | None, **more: Any) -> dict[str, Any]:
+    return user(f"prompt {own}", **{"uuid": own, "parentUuid": parent, **more})
+
+
+def reply(own: str, parent: str | None) -> Any:
+    return answer({"type": "text", "text": own}, own=f"msg_{own}", used=9, uuid=own, parentUuid=parent)
+
+
+def taken_back(*lines: Any) -> list[tuple[str, ...]]:
+    return [event.message_ids for event in tell(*lines).events if isinstance(event, Retract)]
+
+
+def test_a_prompt_that_follows_an_earlier_message_takes_back_what_came_since() -> None:
+    first = (prompt("p1", None), reply("a1", "p1"))
+    second = (prompt("p2", "a1"), reply("a2", "p2"), prompt("p3", "a2"), reply("a3", "p3"))
+    assert taken_back(*first, *second, prompt("p4", "a3")) == []
+    assert taken_back(*first, *second, prompt("p4", "a2")) == [("p3", "msg_a3")]
+    assert taken_back(*first, *second, prompt("p4", "a1")) == [("p2", "msg_a2", "p3", "msg_a3")]
+    assert taken_back(*first, prompt("p2", None)) == [("p1", "msg_a1")]
+    again = (*first, *second, prompt("p4", "a1"), reply("a4", "p4"), prompt("p5", "a1"))
+    assert taken_back(*again) == [("p2", "msg_a2", "p3", "msg_a3"), ("p4", "msg_a4")]
+
+
+def test_what_is_no_prompt_takes_nothing_back() -> None:
+    first = (prompt("p1", None), reply("a1", "p1"), prompt("p2", "a1"))
+    result = [{"type": "tool_result", "tool_use_id": "t", "content": "x"}]
+    assert taken_back(*first, user(result, uuid="r", parentUuid="a1")) == []
+    assert taken_back(*first, prompt("s", None, isCompactSummary=True)) == []
+    assert taken_back(*first, prompt("b", "a1", isSidechain=True)) == []
+    unlinked = (prompt("p1", None), reply("a1", None), prompt("p2", None))
+    assert taken_back(*unlinked) == []
+    other = pushed(DISK, lines(*first[:2], prompt("p9", None, sessionId="another")), None)
+    assert not [event for event in other.events if isinstance(event, Retract)]
+
+
+def test_what_a_rewind_may_take_back_is_bounded() -> None:
+    branches = Branches(linked=True)
+    for n in range(3 * MOST_IDS):
+        branches.prompt(SessionHead(parentUuid=f"m{n}"), f"p{n}")
+    assert len(branches.prompts) == branches.ids == MOST_IDS
+    for n in range(2 * MOST_IDS):
+        branches.answer(f"a{n}", Record(b"{}", 0, 0))
+    assert sum(len(branch.ids) for branch in branches.prompts) == branches.ids <= MOST_IDS
+    assert branches.prompt(SessionHead(parentUuid="m5"), "late") == ()

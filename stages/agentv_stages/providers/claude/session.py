@@ -15,6 +15,7 @@ from agentv_stages.event import (
     Level,
     Notification,
     QueueOperation,
+    Retract,
     SessionEnd,
     SessionInfo,
     SlashCommand,
@@ -37,11 +38,13 @@ from agentv_stages.providers.claude.blocks import (
     user_blocks,
     user_string,
 )
+from agentv_stages.providers.claude.branches import Branches
 from agentv_stages.providers.claude.copies import COPIED, Copies
 from agentv_stages.providers.claude.refusals import was_interrupted
 from agentv_stages.providers.claude.subtypes import INTERNAL_SUBTYPES, TOLD_SUBTYPES
 from agentv_stages.providers.claude.wire import (
     ApiMessage,
+    Block,
     MetaLine,
     SessionLine,
     decode_head,
@@ -56,6 +59,7 @@ LOSSES = (
     "in older versions (2.1.197) costs, and the tokens of compactions and of side models",
     "in a fork, its cost",
     "where the context ends that a side question's file has copied (`/btw`, 2.1.90): it is told in that stream, too",
+    "in some versions before 2.1.326, whether a person refused a call or interrupted it: both are `denied`",
 )
 QUIET_TYPES = frozenset(
     ("file-history-snapshot", "file-history-delta", "last-prompt", "tag", "agent-name", "agent-color", "agent-setting",
@@ -88,6 +92,7 @@ class SessionState(Struct):
     headless: bool = False
     main: Seen = field(default_factory=Seen)
     others: Seen = field(default_factory=Seen)
+    branches: Branches = field(default_factory=Branches)
     copies: Copies | None = field(default_factory=Copies)
     forked: bool = False
 
@@ -204,6 +209,8 @@ class SessionDecoder:
                 final = stopped or (usage.output_tokens or 0) > PLACEHOLDER or (line.version or "").startswith("1.")
                 told = token_usage(source, message_id, usage, message.model, final)
                 seen.message_id, seen.usage, seen.final = message_id, message.usage, stopped
+                if source.stream == "main":
+                    state.branches.answer(message_id, record)
         model = None if synthetic or source.stream != "main" else message.model
         if line.version != state.version or (model is not None and model != state.model) or state.session_id is None:
             self._facts(line, model, source, record, batch)
@@ -229,6 +236,8 @@ class SessionDecoder:
         message_id = line.uuid or ""
         injected = bool(line.isMeta or line.isCompactSummary)
         content = message.content
+        if source.stream == "main" and not line.isCompactSummary and not _answers(content):
+            self._branch(source, message_id, record, batch)
         if isinstance(content, str):
             user_string(content, source, batch, message_id, injected)
         elif content:
@@ -239,6 +248,12 @@ class SessionDecoder:
                 batch.events.append(SessionEnd(source, "", "interrupted", "interrupted by the user"))
         else:
             batch.ignore("user/empty")
+
+    def _branch(self, source: Source, message_id: str, record: Record, batch: Batch) -> None:
+        """Takes back what stands between a prompt and the record that it follows."""
+        void = self.state.branches.prompt(decode_head(record.data), message_id)
+        if void:
+            batch.events.append(Retract(source, "", void, "rewind"))
 
     def _meta(self, line: MetaLine, record: Record, batch: Batch) -> None:
         kind = line.type
@@ -349,6 +364,11 @@ def _speaks(message: ApiMessage) -> bool:
     """Whether the line holds the text of an answer, its last block: a stop reason stands on every block's line."""
     content = message.content
     return isinstance(content, str) or any(block.type == "text" for block in content or ())
+
+
+def _answers(content: list[Block] | str | None) -> bool:
+    """Whether a user line holds results of calls, as most do."""
+    return not isinstance(content, str) and any(block.type == "tool_result" for block in content or ())
 
 
 def _interrupts(event: AnyEvent) -> bool:

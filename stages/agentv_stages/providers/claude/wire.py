@@ -195,6 +195,7 @@ class SessionHead(Struct, gc=False):
 
     sessionId: str | None = None
     session_id: str | None = None
+    parentUuid: str | None = None
     cwd: str | None = None
     gitBranch: str | None = None
     entrypoint: str | None = None
