@@ -37,6 +37,16 @@ def ended(content: str, **more: Any) -> tuple[str | None, int | None]:
         (NOT_BEGUN, {"version": "2.1.90"}, ("cancelled", None)),
         ("Exit code 137\n[Request interrupted by user for tool use]\nbegun", {}, ("cancelled", 137)),
         ("Exit code 137\nKilled", {}, ("error", 137)),
+        ("policy says no", {"toolDenialKind": "permission-rule"}, ("denied", None)),
+        ("not now", {"toolDenialKind": "automode-blocked"}, ("denied", None)),
+        (
+            "<tool_use_error>Cancelled: another call failed</tool_use_error>",
+            {"toolDenialKind": "cancelled"},
+            ("cancelled", None),
+        ),
+        ("stopped", {"toolDenialKind": "interrupted"}, ("cancelled", None)),
+        ("Permission for this tool use was denied.", {**REFUSED_BY_USER, "version": "2.1.330"}, ("denied", None)),
+        ("new", {"toolDenialKind": "of-a-later-version"}, ("error", None)),
         ("Exit code 1\nit says [Request interrupted by user]", {}, ("error", 1)),
     ],
 )

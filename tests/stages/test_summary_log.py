@@ -1,8 +1,9 @@
 """The summary log: one readable line an event, nothing in it that acts on a terminal."""
 
 import pytest
+from msgspec.structs import replace
 
-from agentv_stages.event import AnyEvent, Notification, SessionInfo, SlashCommand
+from agentv_stages.event import AnyEvent, Notification, Retract, SessionInfo, SlashCommand
 from agentv_stages.sinks.summary_log import SummaryLog
 from support.events import at, batch, call, end, result, text, usage, user
 
@@ -52,6 +53,8 @@ def test_each_event_that_is_worth_one_has_a_line() -> None:
         (result(0, "t", None), "✓ t"),
         (Notification(at(0), "", "hook", "failed", "error"), "error hook: failed"),
         (SlashCommand(at(0), "", "/compact", "now"), "command /compact now"),
+        (Retract(at(0), "", ("m1", "m2"), "rewind"), "taken back: 2 messages (rewind)"),
+        (replace(user(0, "the story so far"), injected=True), "user (injected): the story so far"),
         (usage(0, "s", scope="session", input=1234, output=None), "tokens in 1,234 out ?"),
     ],
 )

@@ -12,6 +12,7 @@ from agentv_stages.event import (
     AnyEvent,
     AssistantText,
     Notification,
+    Retract,
     SessionEnd,
     SessionInfo,
     SlashCommand,
@@ -92,7 +93,7 @@ def _event(event: AnyEvent) -> str:
     if isinstance(event, AssistantText):
         return _said("assistant", event.text)
     if isinstance(event, UserText):
-        return _said("user", event.text)
+        return _said("user (injected)" if event.injected else "user", event.text)
     if isinstance(event, ToolCall):
         return f"→ {event.tool or event.name} {target_of(event)}".rstrip()
     if isinstance(event, ToolResult):
@@ -112,6 +113,8 @@ def _event(event: AnyEvent) -> str:
         return f"{event.level} {event.name}: {event.message}" if event.level != "debug" else ""
     if isinstance(event, SlashCommand):
         return f"command {event.name} {event.args or ''}"
+    if isinstance(event, Retract):
+        return f"taken back: {len(event.message_ids)} messages ({event.reason})"
     if isinstance(event, TokenUsage) and event.scope not in ("call", "share"):
         given = "?" if event.input is None else f"{event.input:,}"
         return f"tokens in {given} out {'?' if event.output is None else f'{event.output:,}'}"

@@ -109,12 +109,13 @@ def user_blocks(
     message_id: str,
     injected: bool,
     unasked: bool,
+    told: Outcome | None = None,
 ) -> None:
-    """Appends the events of a user line whose content is a list of blocks."""
+    """Appends the events of a user line whose content is a list of blocks; `told`: how its line says a call ended."""
     events = batch.events
     for i, block in enumerate(content):
         if block.type == "tool_result":
-            events.append(_result(source, PARTS[i] if i < 64 else part(i), block, structured, unasked))
+            events.append(_result(source, PARTS[i] if i < 64 else part(i), block, structured, unasked, told))
         elif block.type == "text":
             events.append(_user_text(source, part(i), _string(block.text), message_id, injected))
         elif block.type in ("image", "document"):
@@ -148,11 +149,14 @@ def _user_text(source: Source, at: str, body: Raw, message_id: str, injected: bo
     return UserText(source, at, body, message_id, injected)
 
 
-def _result(source: Source, at: str, block: Block, structured: Structured, unasked: bool) -> ToolResult:
+def _result(
+    source: Source, at: str, block: Block, structured: Structured, unasked: bool, told: Outcome | None = None
+) -> ToolResult:
     outcome: Outcome = "ok"
     exit_code = agent = None
     if block.is_error:
         outcome, exit_code = failure(bytes(block.content), unasked)
+        outcome = told or outcome
     if type(structured) is ToolUseResult:
         agent = structured.agentId
         if structured.interrupted:

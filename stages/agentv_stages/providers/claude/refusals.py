@@ -49,6 +49,19 @@ def failure(output: bytes, unasked: bool) -> tuple[Outcome, int | None]:
     return "error", None
 
 
+def told_apart(line: SessionLine) -> Outcome | None:
+    """How a call ended by what its line says beside the text; None where only the text tells.
+
+    Source: the list of kinds in the program of Claude Code 2.1.330; 2.1.212 writes them, 2.1.142 does not.
+    """
+    kind = line.toolDenialKind
+    if kind is None or kind == "user-rejected":
+        return None
+    if kind in ("interrupted", "cancelled"):
+        return "cancelled"
+    return "denied" if kind == "permission-rule" or kind.startswith("automode-") else None
+
+
 def was_interrupted(line: SessionLine) -> bool:
     """Whether the call that a line rejects had begun to run: only an interrupt ends it then."""
     if line.toolDenialKind != "user-rejected" or line.toolDenialBeforeRun:

@@ -40,7 +40,7 @@ from agentv_stages.providers.claude.blocks import (
 )
 from agentv_stages.providers.claude.branches import Branches
 from agentv_stages.providers.claude.copies import COPIED, Copies
-from agentv_stages.providers.claude.refusals import was_interrupted
+from agentv_stages.providers.claude.refusals import told_apart, was_interrupted
 from agentv_stages.providers.claude.subtypes import INTERNAL_SUBTYPES, TOLD_SUBTYPES
 from agentv_stages.providers.claude.wire import (
     ApiMessage,
@@ -243,7 +243,7 @@ class SessionDecoder:
         elif content:
             before = len(batch.events)
             unasked = self.state.headless or was_interrupted(line)
-            user_blocks(content, source, line.toolUseResult, batch, message_id, injected, unasked)
+            user_blocks(content, source, line.toolUseResult, batch, message_id, injected, unasked, told_apart(line))
             if content[-1].type == "text" and source.stream == "main" and any(map(_interrupts, batch.events[before:])):
                 batch.events.append(SessionEnd(source, "", "interrupted", "interrupted by the user"))
         else:
