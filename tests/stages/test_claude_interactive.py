@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 
 from agentv_stages.batch import Record
-from agentv_stages.event import Notification, Retract, SlashCommand, UserText
+from agentv_stages.event import Notification, Retract, SlashCommand, TokenUsage, UserText
+from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.claude.branches import MOST_IDS, Branches
+from agentv_stages.providers.claude.queued import Queue
 from agentv_stages.providers.claude.wire import SessionHead
 from support.claude_disk import DISK, answer, line, only, tell, user
 from support.decoding import lines, pushed, results
@@ -114,3 +116,57 @@ def test_what_a_rewind_may_take_back_is_bounded() -> None:
         branches.answer(f"a{n}", Record(b"{}", 0, 0))
     assert sum(len(branch.ids) for branch in branches.prompts) == branches.ids <= MOST_IDS
     assert branches.prompt(SessionHead(parentUuid="m5"), "late") == ()
+
+
+def queued(operation: str, content: str | None = None) -> dict[str, Any]:
+    return {"type": "queue-operation", "operation": operation, "sessionId": "s",
+            **({} if content is None else {"content": content})}  # fmt: skip
+
+
+def prompts(version: str, *operations: Any) -> list[str]:
+    told = tell(user("go", version=version), *operations).events
+    typed = [event for event in told if isinstance(event, UserText) and not event.injected]
+    assert len({event.message_id for event in typed}) == len(typed)
+    return [event.text for event in typed][1:]
+
+
+def test_a_prompt_that_reached_the_model_within_a_turn_is_told_where_only_the_queue_says_so() -> None:
+    notice = "<task-notification>done</task-notification>"
+    one, two = queued("enqueue", "one"), queued("enqueue", "two")
+    for version in ("2.0.30", "2.1.101"):
+        assert prompts(version, one, two, queued("remove"), queued("remove")) == ["one", "two"]
+        assert prompts(version, one, two, queued("remove", "two"), queued("remove", "one")) == ["two", "one"]
+        assert prompts(version, one, two, queued("dequeue"), queued("remove")) == ["two"]
+        assert prompts(version, one, queued("popAll", "one"), two, queued("remove")) == ["two"]
+        assert prompts(version, queued("enqueue", notice), queued("remove")) == []
+        assert prompts(version, one, queued("enqueue", notice), queued("remove")) == []  # which of them is not said
+        assert prompts(version, queued("enqueue", "/cost"), queued("remove", "/cost"), queued("remove")) == []
+    assert prompts("2.1.104", one, queued("remove")) == []
+    assert prompts("2.1.330", one, queued("remove", "one")) == []
+
+
+def test_texts_that_wait_in_the_queue_are_bounded() -> None:
+    queue = Queue()
+    for n in range(1000):
+        queue.delivered("enqueue", f"{n}", "2.1.90")
+    assert len(queue.waiting) == 64
+    assert queue.delivered("remove", None, None) is None
+    assert queue.delivered("remove", "999", "2.1.90") == "999"
+
+
+@pytest.mark.parametrize("said", ["Unknown skill: nosuch", "Unknown slash command: nosuch"])
+def test_an_unknown_command_is_no_prompt(said: str) -> None:
+    assert only(tell(user(said)), UserText).injected
+
+
+def test_of_the_file_of_a_compaction_only_tokens_are_told() -> None:
+    """Up to 2.1.9x it holds the session once more, then the request for the summary and the summary."""
+    context = DecodeContext("agent", "sidechain:acompact-60de", None, "s")
+    copy = (prompt("p1", None, isSidechain=True), {**reply("a1", "p1"), "isSidechain": True})
+    batch = tell(
+        *copy, prompt("p2", "a1", isSidechain=True), {**reply("a2", "p2"), "isSidechain": True}, context=context
+    )
+    assert [(event.key, event.output) for event in batch.events if isinstance(event, TokenUsage)] == [
+        ("msg_a1", 9), ("msg_a2", 9)]  # fmt: skip
+    assert len(batch.events) == 2
+    assert batch.ignored == {"compaction": 2}

@@ -48,6 +48,8 @@ _INJECTED = (
     "This session is being continued",
     "Stop hook feedback:",
     "[Request interrupted by user",
+    "Unknown skill: ",
+    "Unknown slash command: ",
 )
 
 
@@ -140,7 +142,7 @@ def slash_command(source: Source, at: str, text: str) -> SlashCommand | None:
 
 
 def _user_text(source: Source, at: str, body: Raw, message_id: str, injected: bool) -> UserText | SlashCommand:
-    if bytes(body)[:2] in (b'"<', b'"C', b'"T', b'"S', b'"['):  # the first letters of the marks above
+    if bytes(body)[:2] in (b'"<', b'"C', b'"T', b'"S', b'"U', b'"['):  # the first letters of the marks above
         text = text_of(body)
         command = slash_command(source, at, text)
         if command:

@@ -6,6 +6,7 @@ Source: logs of Claude Code 1.0.128 to 2.1.330, headless and from its terminal.
 import re
 
 from agentv_stages.event import Outcome
+from agentv_stages.providers.claude.versions import since
 from agentv_stages.providers.claude.wire import SessionLine
 
 INTERRUPTED = b'"[Request interrupted by user'
@@ -54,9 +55,7 @@ def told_apart(line: SessionLine) -> Outcome | None:
 
     Source: the list of kinds in the program of Claude Code 2.1.330; 2.1.212 writes them, 2.1.142 does not.
     """
-    kind = line.toolDenialKind
-    if kind is None or kind == "user-rejected":
-        return None
+    kind = line.toolDenialKind or ""
     if kind in ("interrupted", "cancelled"):
         return "cancelled"
     return "denied" if kind == "permission-rule" or kind.startswith("automode-") else None
@@ -66,5 +65,4 @@ def was_interrupted(line: SessionLine) -> bool:
     """Whether the call that a line rejects had begun to run: only an interrupt ends it then."""
     if line.toolDenialKind != "user-rejected" or line.toolDenialBeforeRun:
         return False
-    version = (line.version or "").split(".")
-    return all(map(str.isdigit, version)) and [*map(int, version)] >= _TELLS_RUNS
+    return since(line.version, _TELLS_RUNS)

@@ -21,10 +21,11 @@ from agentv_stages.event import (
     SlashCommand,
     Source,
     Summary,
+    TokenUsage,
     UserText,
 )
 from agentv_stages.foreign import other_session
-from agentv_stages.payload import text_of
+from agentv_stages.payload import text_of, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.claude.blocks import (
     SYNTHETIC_MODEL,
@@ -40,6 +41,7 @@ from agentv_stages.providers.claude.blocks import (
 )
 from agentv_stages.providers.claude.branches import Branches
 from agentv_stages.providers.claude.copies import COPIED, Copies
+from agentv_stages.providers.claude.queued import Queue
 from agentv_stages.providers.claude.refusals import told_apart, was_interrupted
 from agentv_stages.providers.claude.subtypes import INTERNAL_SUBTYPES, TOLD_SUBTYPES
 from agentv_stages.providers.claude.wire import (
@@ -71,6 +73,7 @@ QUIET_TYPES = frozenset(
      "hybrid-organization", "isolation-latch", "memory-mode", "observer-ref", "repl-mode", "resume-head-vouch",
      "session-owner")
 )  # fmt: skip
+COMPACTION = "sidechain:acompact-"  # up to 2.1.9x at least, a compaction had a sub-agent's file
 _ROOT = b'"parentUuid":null'
 _GOES_ON = b'"logicalParentUuid"'  # a compaction: what comes has no parent and goes on all the same
 QUIET_SUBTYPES = INTERNAL_SUBTYPES | {"memory_saved", "agents_killed", "bridge_status", "file_snapshot"}
@@ -93,6 +96,7 @@ class SessionState(Struct):
     main: Seen = field(default_factory=Seen)
     others: Seen = field(default_factory=Seen)
     branches: Branches = field(default_factory=Branches)
+    queue: Queue = field(default_factory=Queue)
     copies: Copies | None = field(default_factory=Copies)
     forked: bool = False
 
@@ -104,6 +108,7 @@ class SessionDecoder:
         self.context = context
         self.state = SessionState()
         self._stream = context.stream if context.stream != "main" else None  # that of a sub-agent's own file
+        self._compacts = context.stream.startswith(COMPACTION)
 
     def decode(self, record: Record, batch: Batch) -> None:
         line = decode_session(record.data)
@@ -117,7 +122,9 @@ class SessionDecoder:
 
     def _tell(self, line: SessionLine, record: Record, batch: Batch) -> None:
         kind = line.type
-        if kind == "assistant" and line.message is not None:
+        if self._compacts:
+            self._compaction(line, record, batch)
+        elif kind == "assistant" and line.message is not None:
             self._assistant(line, line.message, record, batch)
         elif kind == "user" and line.message is not None:
             self._user(line, line.message, record, batch)
@@ -125,6 +132,16 @@ class SessionDecoder:
             batch.ignore(kind)
         else:
             self._meta(decode_meta(record.data), record, batch)
+
+    def _compaction(self, line: SessionLine, record: Record, batch: Batch) -> None:
+        """Tells the tokens of a compaction's file: it copies the session, and its answer is the session's summary."""
+        message = line.message
+        if line.type == "assistant" and message is not None and message.usage and message.model != SYNTHETIC_MODEL:
+            told = self._usage(line, message, message.id or line.uuid or f"m{record.row}", self._source(line, record))
+            if told is not None:
+                batch.events.append(told)
+                return
+        batch.ignore("compaction")
 
     def _copied(self, copies: Copies, line: SessionLine, record: Record, batch: Batch) -> bool:
         """Whether a record is a copy, or waits until that is known. The session's first own one ends the search."""
@@ -202,15 +219,9 @@ class SessionDecoder:
         message_id = message.id or line.uuid or f"m{record.row}"
         told = None
         if message.usage and not synthetic:  # decoded before anything is told: it may refuse the record
-            seen = state.others if line.isSidechain else state.main
-            stopped = message.stop_reason is not None
-            if seen.message_id != message_id or seen.final != stopped or seen.usage != message.usage:
-                usage = read_usage(message.usage)
-                final = stopped or (usage.output_tokens or 0) > PLACEHOLDER or (line.version or "").startswith("1.")
-                told = token_usage(source, message_id, usage, message.model, final)
-                seen.message_id, seen.usage, seen.final = message_id, message.usage, stopped
-                if source.stream == "main":
-                    state.branches.answer(message_id, record)
+            told = self._usage(line, message, message_id, source)
+            if told is not None and source.stream == "main":
+                state.branches.answer(message_id, record)
         model = None if synthetic or source.stream != "main" else message.model
         if line.version != state.version or (model is not None and model != state.model) or state.session_id is None:
             self._facts(line, model, source, record, batch)
@@ -223,6 +234,17 @@ class SessionDecoder:
                 batch.events.append(SessionEnd(source, "", "error", reason))
             elif message.stop_reason in FINAL_STOPS and _speaks(message):
                 batch.events.append(SessionEnd(source, "", "complete", message.stop_reason))
+
+    def _usage(self, line: SessionLine, message: ApiMessage, message_id: str, source: Source) -> TokenUsage | None:
+        """The tokens of an answer, None where an earlier line of it told them."""
+        seen = self.state.others if line.isSidechain else self.state.main
+        stopped = message.stop_reason is not None
+        if seen.message_id == message_id and seen.final == stopped and seen.usage == message.usage:
+            return None
+        usage = read_usage(message.usage)
+        final = stopped or (usage.output_tokens or 0) > PLACEHOLDER or (line.version or "").startswith("1.")
+        seen.message_id, seen.usage, seen.final = message_id, message.usage, stopped
+        return token_usage(source, message_id, usage, message.model, final)
 
     def _user(self, line: SessionLine, message: ApiMessage, record: Record, batch: Batch) -> None:
         source = self._source(line, record)
@@ -242,8 +264,10 @@ class SessionDecoder:
             user_string(content, source, batch, message_id, injected)
         elif content:
             before = len(batch.events)
-            unasked = self.state.headless or was_interrupted(line)
-            user_blocks(content, source, line.toolUseResult, batch, message_id, injected, unasked, told_apart(line))
+            unasked, told = self.state.headless, None
+            if line.toolDenialKind is not None:
+                unasked, told = unasked or was_interrupted(line), told_apart(line)
+            user_blocks(content, source, line.toolUseResult, batch, message_id, injected, unasked, told)
             if content[-1].type == "text" and source.stream == "main" and any(map(_interrupts, batch.events[before:])):
                 batch.events.append(SessionEnd(source, "", "interrupted", "interrupted by the user"))
         else:
@@ -281,11 +305,14 @@ class SessionDecoder:
             else:
                 batch.ignore(f"progress/{line.data.type if line.data else ''}")
         elif kind == "queue-operation":
-            base = _generated(record.data)
-            event = QueueOperation(
-                _renamed(source, base), "", line.operation or "", text_of(line.content) if line.content else None
-            )
+            own = _renamed(source, _generated(record.data))
+            text = text_of(line.content) if line.content else None
+            event = QueueOperation(own, "", line.operation or "", text)
             self._late_id(line, source, batch)
+            prompt = self.state.queue.delivered(line.operation or "", text, self.state.version)
+            if prompt is not None:
+                typed = _renamed(source, _generated(record.data + prompt.encode("utf-8", "replace")))
+                batch.events.append(UserText(typed, "", to_raw(prompt), typed.base_id))
         elif kind == "summary":
             event = Summary(_renamed(source, line.leafUuid or "summary"), "", line.summary or "", line.leafUuid)
         elif kind in ("custom-title", "ai-title"):
@@ -367,8 +394,8 @@ def _speaks(message: ApiMessage) -> bool:
 
 
 def _answers(content: list[Block] | str | None) -> bool:
-    """Whether a user line holds results of calls, as most do."""
-    return not isinstance(content, str) and any(block.type == "tool_result" for block in content or ())
+    """Whether a user line holds results of calls, as most do; they come first."""
+    return isinstance(content, list) and bool(content) and content[0].type == "tool_result"
 
 
 def _interrupts(event: AnyEvent) -> bool:

@@ -1,0 +1,40 @@
+"""Prompts that a person typed while a turn ran and that reached the model within it.
+
+Versions before 2.1.104 log them as an operation of the queue only: `enqueue` with the text, later `remove`, in some
+versions without one. Later versions log an attachment, too, and that one is told. `dequeue` is followed by a line of
+the user's own, `popAll` put the text back into the input.
+
+Source: Claude Code 2.0.30, 2.1.90 and 2.1.330 in the terminal.
+"""
+
+from msgspec import Struct, field
+
+from agentv_stages.providers.claude.versions import before
+
+_LOGS_ATTACHMENTS = [2, 1, 104]
+_MOST_WAITING = 64
+_NO_PROMPT = ("<", "/")  # notices of background tasks, commands
+
+
+class Queue(Struct):
+    """The texts that wait, oldest first."""
+
+    waiting: list[str] = field(default_factory=list[str])
+
+    def delivered(self, operation: str, text: str | None, version: str | None) -> str | None:
+        """The prompt that an operation handed to the model within a turn; None for any other operation."""
+        waiting = self.waiting
+        if operation == "enqueue":
+            if len(waiting) < _MOST_WAITING:
+                waiting.append(text or "")
+            return None
+        if operation != "remove":
+            del waiting[: 1 if operation == "dequeue" else None]
+            return None
+        if text is None:
+            alike = len({prompt.startswith(_NO_PROMPT) for prompt in waiting}) == 1
+            text, waiting[:1] = waiting[0] if alike else None, []
+        elif text in waiting:
+            waiting.remove(text)
+        told = text and not text.startswith(_NO_PROMPT) and before(version, _LOGS_ATTACHMENTS)
+        return text if told else None
