@@ -246,11 +246,15 @@ class SessionEnd(Event, frozen=True, gc=False, omit_defaults=True, tag="session_
     result_json: OptionalRaw = None
 
 
-class Retract(Event, frozen=True, gc=False, tag="retract"):
-    """What the log takes back: the message ids (and call ids) that are void from here on."""
+class Retract(Event, frozen=True, gc=False, omit_defaults=True, tag="retract"):
+    """What the log takes back: the message ids (and call ids) that are void from here on.
+
+    With `since`, the id of a record, all messages of the stream behind it are; the ids are then those of the last ones.
+    """
 
     message_ids: tuple[str, ...]
     reason: str
+    since: str | None = None
 
 
 AnyEvent: TypeAlias = (

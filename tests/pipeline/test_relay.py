@@ -9,6 +9,10 @@ from typing import Any, NoReturn
 
 import pytest
 
+from agentv_stages.batch import Batch, Record
+from agentv_stages.decode import Decode
+from agentv_stages.provider import DecodeContext
+from agentv_stages.providers import get_provider
 from agentv_stream import import_sessions, summarize_groups
 from agentv_stream.bulk import dispatch, transcripts
 from agentv_stream.bulk import relay as relays
@@ -81,6 +85,21 @@ def test_a_range_whose_decoder_was_told_too_little_is_decoded_again(
     log.write_bytes(b"".join([*lines[:middle], strange * 3, *later]))
     monkeypatch.setattr(relays, "WARM_BYTES", 0)
     _assert_same(log, tmp_path, 3_000)
+
+
+def test_a_decoder_that_begins_in_the_middle_soon_knows_what_it_needs() -> None:
+    """What it remembers for long would have every range decoded twice."""
+    session = claude_session(1, 400).replace(b'"parentUuid": null', b'"parentUuid": "u"')
+    lines = session.splitlines(keepends=True)
+    later = [line.replace(b"task 1", b"task 2").replace(b"user-1-0", b"user-2-0") for line in lines[:1]]
+    lines = [*lines[:500], *later, *lines[500:]]
+    dialect = next(d for d in get_provider("claude").dialects if d.name == "claude-session")
+    saved: list[bytes] = []
+    for given in (lines, [*lines[:64], *lines[-200:]]):
+        decode = Decode(dialect, DecodeContext("log"))
+        decode.push(Batch("log", records=[Record(line, 0, row) for row, line in enumerate(given)]))
+        saved.append(decode.save())
+    assert saved[0] == saved[1]
 
 
 def test_damaged_lines_are_faults_at_their_places(log: Path, tmp_path: Path) -> None:

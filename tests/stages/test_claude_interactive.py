@@ -4,12 +4,11 @@ from typing import Any
 
 import pytest
 
-from agentv_stages.batch import Record
+from agentv_stages.batch import Batch
 from agentv_stages.event import Notification, Retract, SlashCommand, TokenUsage, UserText
 from agentv_stages.provider import DecodeContext
-from agentv_stages.providers.claude.branches import MOST_IDS, Branches
+from agentv_stages.providers.claude.branches import MOST_RECORDS
 from agentv_stages.providers.claude.queued import Queue
-from agentv_stages.providers.claude.wire import SessionHead
 from support.claude_disk import DISK, answer, line, only, tell, user
 from support.decoding import lines, pushed, results
 
@@ -107,15 +106,28 @@ def test_what_is_no_prompt_takes_nothing_back() -> None:
     assert not [event for event in other.events if isinstance(event, Retract)]
 
 
-def test_what_a_rewind_may_take_back_is_bounded() -> None:
-    branches = Branches(linked=True)
-    for n in range(3 * MOST_IDS):
-        branches.prompt(SessionHead(parentUuid=f"m{n}"), f"p{n}")
-    assert len(branches.prompts) == branches.ids == MOST_IDS
-    for n in range(2 * MOST_IDS):
-        branches.answer(f"a{n}", Record(b"{}", 0, 0))
-    assert sum(len(branch.ids) for branch in branches.prompts) == branches.ids <= MOST_IDS
-    assert branches.prompt(SessionHead(parentUuid="m5"), "late") == ()
+def test_of_a_rewind_that_goes_far_back_the_last_messages_are_named() -> None:
+    turns: list[Any] = [prompt("p0", None), reply("a0", "p0")]
+    for n in range(1, 3 * MOST_RECORDS):
+        turns += [prompt(f"p{n}", f"a{n - 1}"), reply(f"a{n}", f"p{n}")]
+    assert taken_back(*turns, prompt("next", turns[-1]["uuid"])) == []
+    (back,) = [event for event in tell(*turns, prompt("far", "a1")).events if isinstance(event, Retract)]
+    assert back.since == "a1"
+    assert back.message_ids == tuple(i for n in range(40, 48) for i in (f"p{n}", f"msg_a{n}"))
+
+
+def test_notices_between_a_prompt_and_its_answer_are_no_branches() -> None:
+    notices = [line("attachment", uuid=f"n{n}", parentUuid="p1", attachment={"type": "x"}) for n in range(5)]
+    log = (prompt("p0", None), reply("a0", "p0"), prompt("p1", "a0"), *notices, reply("a1", "n0"), prompt("p2", "n4"))
+    assert taken_back(*log) == []
+    assert taken_back(*log, prompt("p2", "n4")) == []  # the line comes twice
+
+
+def test_what_is_remembered_for_a_rewind_does_not_grow() -> None:
+    decoder = DISK.decoder(DecodeContext("log"))
+    for record in lines(*(prompt(f"p{n}", f"p{n - 1}" if n else None) for n in range(100))):
+        decoder.decode(record, Batch())
+    assert len(decoder.state.branches.recent) == MOST_RECORDS
 
 
 def queued(operation: str, content: str | None = None) -> dict[str, Any]:

@@ -132,6 +132,8 @@ class SessionDecoder:
             batch.ignore(kind)
         else:
             self._meta(decode_meta(record.data), record, batch)
+        if line.uuid is not None and not line.isSidechain and self._stream is None:
+            self.state.branches.note(line, record.data)
 
     def _compaction(self, line: SessionLine, record: Record, batch: Batch) -> None:
         """Tells the tokens of a compaction's file: it copies the session, and its answer is the session's summary."""
@@ -220,8 +222,6 @@ class SessionDecoder:
         told = None
         if message.usage and not synthetic:  # decoded before anything is told: it may refuse the record
             told = self._usage(line, message, message_id, source)
-            if told is not None and source.stream == "main":
-                state.branches.answer(message_id, record)
         model = None if synthetic or source.stream != "main" else message.model
         if line.version != state.version or (model is not None and model != state.model) or state.session_id is None:
             self._facts(line, model, source, record, batch)
@@ -275,9 +275,10 @@ class SessionDecoder:
 
     def _branch(self, source: Source, message_id: str, record: Record, batch: Batch) -> None:
         """Takes back what stands between a prompt and the record that it follows."""
-        void = self.state.branches.prompt(decode_head(record.data), message_id)
-        if void:
-            batch.events.append(Retract(source, "", void, "rewind"))
+        back = self.state.branches.prompt(decode_head(record.data), message_id)
+        if back is not None:
+            since, void = back
+            batch.events.append(Retract(source, "", void, "rewind", since))
 
     def _meta(self, line: MetaLine, record: Record, batch: Batch) -> None:
         kind = line.type
