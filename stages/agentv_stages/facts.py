@@ -76,9 +76,11 @@ class FactsObserver:
             elif not facts.open_end and (kind is AssistantText or kind is ToolCall or kind is Reasoning):
                 if event.source.stream == MAIN and not (isinstance(event, AssistantText) and event.synthetic):
                     facts.open_end = True
-            elif kind is UserText and not facts.prompt_seen:
+            elif kind is UserText and not (facts.prompt_seen and facts.open_end):
                 assert isinstance(event, UserText)
-                facts.prompt_seen = not event.injected and event.source.stream == MAIN
+                if not event.injected and event.source.stream == MAIN:
+                    facts.prompt_seen = True
+                    facts.open_end = facts.end is not None
         for event in reversed(events):
             if event.source.stream == MAIN:
                 facts.last_event = str(event.__struct_config__.tag)

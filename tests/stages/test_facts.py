@@ -88,6 +88,10 @@ def test_a_title_comes_from_a_summary_or_the_log_itself() -> None:
         ([end(1), text(2, "more")], False, 0, "unknown"),
         ([end(1), call(2, "t")], True, 1, "incomplete"),
         ([end(1), thought(2, "hm")], True, 0, "incomplete"),
+        ([user(0, "go"), end(1), user(2, "and this")], True, 0, "incomplete"),
+        ([user(0, "go"), end(1), user(2, "and this")], False, 0, "unknown"),  # asked, and never answered
+        ([end(1), user(2, "a notice", injected=True)], False, 0, "complete"),
+        ([end(1), user(2, "to a sub-agent", stream="sidechain:x")], False, 0, "complete"),
         ([end(1), text(2, "more"), end(3, "interrupted")], True, 0, "interrupted"),
         ([end(1), text(2, "of a sub-agent", stream="sidechain:x")], True, 0, "complete"),
         ([end(1), text(2, "API error", synthetic=True)], True, 0, "complete"),
