@@ -162,12 +162,18 @@ def test_texts_that_wait_in_the_queue_are_bounded() -> None:
     for n in range(1000):
         queue.delivered("enqueue", f"{n}", "2.1.90")
     assert len(queue.waiting) == 64
-    assert queue.delivered("remove", None, None) is None
+    assert queue.delivered("enqueue", "x", None) is queue.delivered("remove", None, None) is None
     assert queue.delivered("remove", "999", "2.1.90") == "999"
 
 
-@pytest.mark.parametrize("said", ["Unknown skill: nosuch", "Unknown slash command: nosuch"])
-def test_an_unknown_command_is_no_prompt(said: str) -> None:
+@pytest.mark.parametrize(
+    "said",
+    [
+        *("Unknown skill: nosuch", "Unknown slash command: nosuch"),
+        *("<user-memory-input>remember it</user-memory-input>", "<bash-input>ls</bash-input>"),
+    ],
+)
+def test_what_the_model_is_not_asked_is_no_prompt(said: str) -> None:
     assert only(tell(user(said)), UserText).injected
 
 

@@ -43,6 +43,7 @@ _INJECTED = (
     "<local-command-",
     "<bash-",
     "<task-notification>",
+    "<user-memory-",
     "<system-reminder>",
     "Caveat:",
     "This session is being continued",

@@ -17,12 +17,14 @@ _NO_PROMPT = ("<", "/")  # notices of background tasks, commands
 
 
 class Queue(Struct):
-    """The texts that wait, oldest first."""
+    """The texts that wait, oldest first; none of versions that log attachments."""
 
     waiting: list[str] = field(default_factory=list[str])
 
     def delivered(self, operation: str, text: str | None, version: str | None) -> str | None:
         """The prompt that an operation handed to the model within a turn; None for any other operation."""
+        if not before(version, _LOGS_ATTACHMENTS):
+            return None
         waiting = self.waiting
         if operation == "enqueue":
             if len(waiting) < _MOST_WAITING:
@@ -36,5 +38,4 @@ class Queue(Struct):
             text, waiting[:1] = waiting[0] if alike else None, []
         elif text in waiting:
             waiting.remove(text)
-        told = text and not text.startswith(_NO_PROMPT) and before(version, _LOGS_ATTACHMENTS)
-        return text if told else None
+        return text if text and not text.startswith(_NO_PROMPT) else None
