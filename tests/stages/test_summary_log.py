@@ -100,3 +100,13 @@ def test_nothing_acts_on_a_terminal_and_long_lines_are_cut() -> None:
     assert len(line) == 8 + 40
     assert line.endswith("…")
     assert len(log(call(0, "t", "\x1b]0;owned\x07", given={"a": "\x1b[31m"}))) == 1
+
+
+def test_totals_that_did_not_change_are_told_once_over_a_restart_too() -> None:
+    total, more = usage(0, "s", scope="session", input=5, output=1), usage(2, "s", scope="session", input=7, output=1)
+    first, second = SummaryLog(), SummaryLog()
+    told = first.render(batch(total, total))
+    second.restore(first.snapshot())
+    told += second.render(batch(total, more, total))
+    assert [line[8:] for line in told.decode().splitlines()] == [
+        "tokens in 5 out 1", "tokens in 7 out 1", "tokens in 5 out 1"]  # fmt: skip

@@ -28,11 +28,13 @@ WIDTH = 200
 
 
 class SummaryState(Struct):
-    """What the log holds between two events: its first and last time (UTC ms), and by stream a text in pieces."""
+    """What the log holds between two events: its first and last time (UTC ms), by stream a text in pieces, and the
+    totals told last."""
 
     first_ms: int | None = None
     last_ms: int | None = None
     pieces: dict[str, tuple[Source, str]] = field(default_factory=dict[str, tuple[Source, str]])
+    totals: str = ""
 
 
 class SummaryLog:
@@ -43,6 +45,7 @@ class SummaryLog:
         self.first_ms: int | None = None
         self._last: int | None = None
         self._pieces: dict[str, tuple[Source, str]] = {}  # by stream: a text that comes in pieces
+        self._totals = ""  # some agents log them several times as they quit
 
     def render(self, batch: Batch) -> bytes:
         """One line per event that is worth one."""
@@ -57,16 +60,19 @@ class SummaryLog:
                 source, text = self._pieces.pop(stream)
                 lines.append(self._line(source, batch.arrived_ms, _said("assistant", text)))
             said = _event(event)
+            if isinstance(event, TokenUsage) and said:
+                said, self._totals = "" if said == self._totals else said, said
             if said:
                 lines.append(self._line(event.source, batch.arrived_ms, said))
         return "".join(lines).encode("utf-8", "replace")
 
     def snapshot(self) -> SummaryState:
         """The state, as a copy that later events do not change."""
-        return SummaryState(self.first_ms, self._last, dict(self._pieces))
+        return SummaryState(self.first_ms, self._last, dict(self._pieces), self._totals)
 
     def restore(self, state: SummaryState) -> None:
         self.first_ms, self._last, self._pieces = state.first_ms, state.last_ms, dict(state.pieces)
+        self._totals = state.totals
 
     def flush(self) -> bytes:
         """The texts whose next event never came."""
