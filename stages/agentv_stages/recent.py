@@ -27,14 +27,17 @@ class Recent(Generic[Value]):
 
     def put(self, key: str, value: Value) -> None:
         young = self._young
-        if len(young) >= self.size:
+        if key in young:
+            del young[key]  # so that the order is that of the last time
+        elif len(young) >= self.size:
             self._old = young
             self._young = young = {}
         young[key] = value
 
     def items(self) -> dict[str, Value]:
-        """All that is remembered, older first."""
-        return {**self._old, **self._young}
+        """All that is remembered, in the order of the last time that it was put."""
+        young = self._young
+        return {**{key: value for key, value in self._old.items() if key not in young}, **young}
 
     def load(self, entries: dict[str, Value]) -> None:
         """Puts back what `items` gave; of more than is remembered the latest."""

@@ -1,6 +1,6 @@
 """The bounded memory: what was put lately is there, the size is bounded, a snapshot goes on as the original."""
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agentv_stages.recent import Recent
@@ -25,6 +25,7 @@ def test_it_does_not_grow_by_being_put_back_again_and_again() -> None:
         assert len(recent.items()) <= 20
 
 
+@example([1, 0, 0, 0, 0, 0, 4, 1, 2, 3, 5, 0], 11)  # one is put again before it is written down
 @given(st.lists(st.integers(0, 12), max_size=60), st.integers(0, 60))
 def test_a_restored_memory_remembers_no_less_than_its_size(keys: list[int], cut: int) -> None:
     first = Recent[int](5)
