@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from agentv_stages.provider import Companion, DecodeContext, Dialect, Folder, Head, LogRoot, Provider
-from agentv_stages.providers.claude import session, stream
+from agentv_stages.provider import Companion, DecodeContext, Dialect, Folder, Head, LogRoot, Provider, RecordDecoder
+from agentv_stages.providers.claude import compaction, session, stream
 from agentv_stages.providers.claude.tools import TABLE
 
 _META_TYPES = session.QUIET_TYPES | {"queue-operation", "summary", "custom-title", "ai-title", "pr-link", "cost-state"}
@@ -100,6 +100,12 @@ def _companion(path: str, session_id: str, folder: Folder) -> Companion:
     return Companion(path, DecodeContext(path, f"sidechain:{agent}", call, session_id))
 
 
+def _session_decoder(context: DecodeContext) -> RecordDecoder:
+    if context.stream.startswith(compaction.STREAM):
+        return compaction.CompactionDecoder(context)
+    return session.SessionDecoder(context)
+
+
 PROVIDER = Provider(
     name="claude",
     title="Claude Code",
@@ -118,7 +124,7 @@ PROVIDER = Provider(
         Dialect(
             "claude-session",
             _detect_session,
-            session.SessionDecoder,
+            _session_decoder,
             live=False,
             has_end=False,
             losses=session.LOSSES,

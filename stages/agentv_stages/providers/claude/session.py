@@ -39,7 +39,7 @@ from agentv_stages.providers.claude.blocks import (
     user_blocks,
     user_string,
 )
-from agentv_stages.providers.claude.branches import Branches
+from agentv_stages.providers.claude.branches import MOST_RECORDS, Branches
 from agentv_stages.providers.claude.copies import COPIED, Copies
 from agentv_stages.providers.claude.queued import Queue
 from agentv_stages.providers.claude.refusals import told_apart, was_interrupted
@@ -73,7 +73,6 @@ QUIET_TYPES = frozenset(
      "hybrid-organization", "isolation-latch", "memory-mode", "observer-ref", "repl-mode", "resume-head-vouch",
      "session-owner")
 )  # fmt: skip
-COMPACTION = "sidechain:acompact-"  # up to 2.1.9x at least, a compaction had a sub-agent's file
 _ROOT = b'"parentUuid":null'
 _GOES_ON = b'"logicalParentUuid"'  # a compaction: what comes has no parent and goes on all the same
 QUIET_SUBTYPES = INTERNAL_SUBTYPES | {"memory_saved", "agents_killed", "bridge_status", "file_snapshot"}
@@ -108,23 +107,14 @@ class SessionDecoder:
         self.context = context
         self.state = SessionState()
         self._stream = context.stream if context.stream != "main" else None  # that of a sub-agent's own file
-        self._compacts = context.stream.startswith(COMPACTION)
 
     def decode(self, record: Record, batch: Batch) -> None:
         line = decode_session(record.data)
-        if self.state.copies is not None and self._copied(self.state.copies, line, record, batch):
+        state = self.state
+        if state.copies is not None and self._copied(state.copies, line, record, batch):
             return
-        self._tell(line, record, batch)
-
-    def flush(self, batch: Batch) -> None:
-        if self.state.copies is not None:
-            self._tell_waiting(self.state.copies, batch)
-
-    def _tell(self, line: SessionLine, record: Record, batch: Batch) -> None:
         kind = line.type
-        if self._compacts:
-            self._compaction(line, record, batch)
-        elif kind == "assistant" and line.message is not None:
+        if kind == "assistant" and line.message is not None:
             self._assistant(line, line.message, record, batch)
         elif kind == "user" and line.message is not None:
             self._user(line, line.message, record, batch)
@@ -132,18 +122,16 @@ class SessionDecoder:
             batch.ignore(kind)
         else:
             self._meta(decode_meta(record.data), record, batch)
-        if line.uuid is not None and not line.isSidechain and self._stream is None:
-            self.state.branches.note(line, record.data)
+        uuid = line.uuid
+        if uuid is not None and self._stream is None and not line.isSidechain:
+            recent = state.branches.recent
+            recent.append(uuid)
+            if len(recent) > MOST_RECORDS:
+                del recent[:-MOST_RECORDS]
 
-    def _compaction(self, line: SessionLine, record: Record, batch: Batch) -> None:
-        """Tells the tokens of a compaction's file: it copies the session, and its answer is the session's summary."""
-        message = line.message
-        if line.type == "assistant" and message is not None and message.usage and message.model != SYNTHETIC_MODEL:
-            told = self._usage(line, message, message.id or line.uuid or f"m{record.row}", self._source(line, record))
-            if told is not None:
-                batch.events.append(told)
-                return
-        batch.ignore("compaction")
+    def flush(self, batch: Batch) -> None:
+        if self.state.copies is not None:
+            self._tell_waiting(self.state.copies, batch)
 
     def _copied(self, copies: Copies, line: SessionLine, record: Record, batch: Batch) -> bool:
         """Whether a record is a copy, or waits until that is known. The session's first own one ends the search."""
@@ -155,7 +143,6 @@ class SessionDecoder:
                 self._fork(copies, line, record, batch)
             batch.ignore(COPIED)
         elif found == "own":
-            self.state.copies = None
             self._tell_waiting(copies, batch)
         return found in ("waits", "copied")
 
@@ -173,9 +160,9 @@ class SessionDecoder:
             batch.events.append(SessionInfo(source, "-parent", parent_session_id=parent))
 
     def _tell_waiting(self, copies: Copies, batch: Batch) -> None:
-        waiting, copies.waiting = copies.waiting, []
-        for record in waiting:
-            self._tell(decode_session(record.data), record, batch)
+        self.state.copies = None
+        for record in copies.waiting:
+            self.decode(record, batch)
 
     def _source(self, line: SessionLine | MetaLine, record: Record) -> Source:
         return Source(
@@ -221,7 +208,13 @@ class SessionDecoder:
         message_id = message.id or line.uuid or f"m{record.row}"
         told = None
         if message.usage and not synthetic:  # decoded before anything is told: it may refuse the record
-            told = self._usage(line, message, message_id, source)
+            seen = state.others if line.isSidechain else state.main
+            stopped = message.stop_reason is not None
+            if seen.message_id != message_id or seen.final != stopped or seen.usage != message.usage:
+                if seen.message_id != message_id and source.stream == "main":
+                    state.branches.answer(source.base_id, message_id, record.data)
+                told = answer_usage(line, message, message_id, source)
+                seen.message_id, seen.usage, seen.final = message_id, message.usage, stopped
         model = None if synthetic or source.stream != "main" else message.model
         if line.version != state.version or (model is not None and model != state.model) or state.session_id is None:
             self._facts(line, model, source, record, batch)
@@ -234,17 +227,6 @@ class SessionDecoder:
                 batch.events.append(SessionEnd(source, "", "error", reason))
             elif message.stop_reason in FINAL_STOPS and _speaks(message):
                 batch.events.append(SessionEnd(source, "", "complete", message.stop_reason))
-
-    def _usage(self, line: SessionLine, message: ApiMessage, message_id: str, source: Source) -> TokenUsage | None:
-        """The tokens of an answer, None where an earlier line of it told them."""
-        seen = self.state.others if line.isSidechain else self.state.main
-        stopped = message.stop_reason is not None
-        if seen.message_id == message_id and seen.final == stopped and seen.usage == message.usage:
-            return None
-        usage = read_usage(message.usage)
-        final = stopped or (usage.output_tokens or 0) > PLACEHOLDER or (line.version or "").startswith("1.")
-        seen.message_id, seen.usage, seen.final = message_id, message.usage, stopped
-        return token_usage(source, message_id, usage, message.model, final)
 
     def _user(self, line: SessionLine, message: ApiMessage, record: Record, batch: Batch) -> None:
         source = self._source(line, record)
@@ -275,7 +257,10 @@ class SessionDecoder:
 
     def _branch(self, source: Source, message_id: str, record: Record, batch: Batch) -> None:
         """Takes back what stands between a prompt and the record that it follows."""
-        back = self.state.branches.prompt(decode_head(record.data), message_id)
+        branches = self.state.branches
+        if branches.goes_on(message_id, record.data):
+            return
+        back = branches.prompt(decode_head(record.data), message_id)
         if back is not None:
             since, void = back
             batch.events.append(Retract(source, "", void, "rewind", since))
@@ -379,6 +364,13 @@ class SessionDecoder:
             batch.unknown_type(f"system/{name}", record)
             return
         batch.events.append(Notification(source, "", name, text[:2000], level))
+
+
+def answer_usage(line: SessionLine, message: ApiMessage, key: str, source: Source) -> TokenUsage:
+    """The tokens of an answer, as one of its lines tells them."""
+    usage = read_usage(message.usage)
+    final = message.stop_reason is not None or (usage.output_tokens or 0) > PLACEHOLDER
+    return token_usage(source, key, usage, message.model, final or (line.version or "").startswith("1."))
 
 
 def message_text(message: ApiMessage) -> bytes:

@@ -1,0 +1,44 @@
+"""The file of a compaction: the model call that made the summary, behind a copy of the session. Its tokens are told.
+
+Source: Claude Code up to 2.1.9x at least, which wrote such a file as a sub-agent's. The summary stands in the session.
+"""
+
+from msgspec import Struct
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import Source
+from agentv_stages.provider import DecodeContext
+from agentv_stages.providers.claude.blocks import SYNTHETIC_MODEL
+from agentv_stages.providers.claude.session import answer_usage
+from agentv_stages.providers.claude.wire import decode_session
+from agentv_stages.times import parse_iso
+
+STREAM = "sidechain:acompact-"
+
+
+class CompactionState(Struct):
+    """Nothing is remembered: answers that come again have the same key."""
+
+
+class CompactionDecoder:
+    """Decodes a compaction's file. The answers of the copy have keys that the session's log has told."""
+
+    def __init__(self, context: DecodeContext) -> None:
+        self.context = context
+        self.state = CompactionState()
+
+    def decode(self, record: Record, batch: Batch) -> None:
+        line, context = decode_session(record.data), self.context
+        message = line.message
+        if line.type != "assistant" or message is None or not message.usage or message.model == SYNTHETIC_MODEL:
+            batch.ignore("compaction")
+            return
+        time_ms = parse_iso(line.timestamp)
+        source = Source(
+            context.file, record.row, record.offset, len(record.data), time_ms, context.stream, line.uuid or ""
+        )
+        key = message.id or line.uuid or f"m{record.row}"
+        batch.events.append(answer_usage(line, message, key, source))
+
+    def flush(self, batch: Batch) -> None:
+        """Nothing is held back."""
