@@ -17,7 +17,7 @@ from agentv_stages.event import (
 )
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.claude import PROVIDER, companions
-from agentv_stages.providers.claude.session import QUIET_SUBTYPES, QUIET_TYPES
+from agentv_stages.providers.claude.catalogue import QUIET_SUBTYPES, QUIET_TYPES
 from agentv_stream.folder import LocalFolder
 from support.claude_disk import DISK, answer, line, only, tell, user
 from support.consuming import SESSION

@@ -9,9 +9,10 @@ from msgspec import Struct
 
 from agentv_stages.provider import Companion, DecodeContext, Dialect, Folder, Head, LogRoot, Provider, RecordDecoder
 from agentv_stages.providers.claude import compaction, session, stream
+from agentv_stages.providers.claude.catalogue import QUIET_TYPES
 from agentv_stages.providers.claude.tools import TABLE
 
-_META_TYPES = session.QUIET_TYPES | {"queue-operation", "summary", "custom-title", "ai-title", "pr-link", "cost-state"}
+_META_TYPES = QUIET_TYPES | {"queue-operation", "summary", "custom-title", "ai-title", "pr-link", "cost-state"}
 _EARLY = frozenset(("rate_limit_event", "control_request", "control_response"))
 
 

@@ -4,21 +4,17 @@ Source: Claude Code 1.0 to 2.1.330. There is no `init` and no `result` here; a r
 itself. File order is kept: `parentUuid` is no faithful order where calls ran in parallel.
 """
 
-import hashlib
-
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import (
     AnyEvent,
-    Level,
     Notification,
     QueueOperation,
     Retract,
     SessionEnd,
     SessionInfo,
-    SlashCommand,
     Source,
     Summary,
     TokenUsage,
@@ -34,16 +30,16 @@ from agentv_stages.providers.claude.blocks import (
     model_shares,
     read_usage,
     session_usage,
-    slash_command,
     token_usage,
     user_blocks,
     user_string,
 )
 from agentv_stages.providers.claude.branches import MOST_RECORDS, Branches
+from agentv_stages.providers.claude.catalogue import QUIET_TYPES
 from agentv_stages.providers.claude.copies import COPIED, Copies
+from agentv_stages.providers.claude.notices import attached, generated, progress, renamed, tell_system
 from agentv_stages.providers.claude.queued import Queue
 from agentv_stages.providers.claude.refusals import told_apart, was_interrupted
-from agentv_stages.providers.claude.subtypes import INTERNAL_SUBTYPES, TOLD_SUBTYPES
 from agentv_stages.providers.claude.wire import (
     ApiMessage,
     Block,
@@ -63,19 +59,8 @@ LOSSES = (
     "where the context ends that a side question's file has copied (`/btw`, 2.1.90): it is told in that stream, too",
     "in some versions before 2.1.326, whether a person refused a call or interrupted it: both are `denied`",
 )
-QUIET_TYPES = frozenset(
-    ("file-history-snapshot", "file-history-delta", "last-prompt", "tag", "agent-name", "agent-color", "agent-setting",
-     "mode", "permission-mode", "worktree-state", "relocated", "continued-in", "derived-from", "attribution-snapshot",
-     "speculation-accept", "content-replacement", "marble-origami-commit", "marble-origami-snapshot",
-     "history-suppression", "data-flow-records", "atis-latch", "tools-used", "api-request", "api-request-shape",
-     "api-request-blob", "bridge-session", "api-request-resumed", "artifact-autoreact-ledger",
-     "artifact-comment-monitor", "data-flow-incomplete", "dev-mods", "fork-context-ref", "frame-link", "host-row",
-     "hybrid-organization", "isolation-latch", "memory-mode", "observer-ref", "repl-mode", "resume-head-vouch",
-     "session-owner")
-)  # fmt: skip
 _ROOT = b'"parentUuid":null'
 _GOES_ON = b'"logicalParentUuid"'  # a compaction: what comes has no parent and goes on all the same
-QUIET_SUBTYPES = INTERNAL_SUBTYPES | {"memory_saved", "agents_killed", "bridge_status", "file_snapshot"}
 FINAL_STOPS = frozenset(("end_turn", "stop_sequence", "max_tokens", "refusal"))
 PLACEHOLDER = 8  # message_start says 1 to 8 output tokens; no finished answer of the old logs is shorter
 
@@ -272,43 +257,31 @@ class SessionDecoder:
         if record.data.find(_ROOT, 0, 80) >= 0:
             self._root(record, line.isSidechain, batch)
         if kind == "system":
-            self._system(line, source, record, batch)
+            tell_system(line, source, record, batch)
             return
         if kind == "attachment":
-            attachment = line.attachment
-            name = attachment.type if attachment else ""
-            if attachment and name == "queued_command" and attachment.prompt:
-                noticed = attachment.commandMode == "task-notification"
-                event = UserText(source, "", attachment.prompt, line.uuid or "", noticed)
-            elif attachment and name in ("hook_blocking_error", "hook_cancelled", "max_turns_reached"):
-                event = Notification(source, "", name, f"{name} {attachment.hookName or ''}".strip(), "warning")
-            else:
-                batch.ignore(f"attachment/{name}")
+            event = attached(line, source, batch)
         elif kind == "progress":
-            if line.data and line.data.type == "hook_progress":
-                said = f"Hook: {line.data.hookName or 'unknown'} ({line.data.hookEvent})"
-                event = Notification(source, "", "hook_progress", said, "debug")
-            else:
-                batch.ignore(f"progress/{line.data.type if line.data else ''}")
+            event = progress(line, source, batch)
         elif kind == "queue-operation":
-            own = _renamed(source, _generated(record.data))
+            own = renamed(source, generated(record.data))
             text = text_of(line.content) if line.content else None
             event = QueueOperation(own, "", line.operation or "", text)
             self._late_id(line, source, batch)
             prompt = self.state.queue.delivered(line.operation or "", text, self.state.version)
             if prompt is not None:
-                typed = _renamed(source, _generated(record.data + prompt.encode("utf-8", "replace")))
+                typed = renamed(source, generated(record.data + prompt.encode("utf-8", "replace")))
                 batch.events.append(UserText(typed, "", to_raw(prompt), typed.base_id))
         elif kind == "summary":
-            event = Summary(_renamed(source, line.leafUuid or "summary"), "", line.summary or "", line.leafUuid)
+            event = Summary(renamed(source, line.leafUuid or "summary"), "", line.summary or "", line.leafUuid)
         elif kind in ("custom-title", "ai-title"):
             title = line.customTitle or line.aiTitle or line.title
             event = SessionInfo(source, "", title=title)
         elif kind == "pr-link":
             said = f"PR #{line.prNumber} linked: {line.prUrl}"
-            event = Notification(_renamed(source, _generated(record.data)), "", "pr-link", said)
+            event = Notification(renamed(source, generated(record.data)), "", "pr-link", said)
         elif kind == "ended-by-model":
-            event = Notification(_renamed(source, _generated(record.data)), "", kind, "the model ended the session")
+            event = Notification(renamed(source, generated(record.data)), "", kind, "the model ended the session")
         elif kind == "cost-state":
             if line.modelUsage and not self.state.forked:  # a fork goes on counting where its parent was
                 batch.events.extend(model_shares(source, line.modelUsage))
@@ -327,43 +300,6 @@ class SessionDecoder:
         if self.state.session_id is None and line.sessionId and self.context.stream == "main":
             self.state.session_id = line.sessionId
             batch.events.append(SessionInfo(source, "", line.sessionId))
-
-    def _system(self, line: MetaLine, source: Source, record: Record, batch: Batch) -> None:
-        name = line.subtype
-        text = text_of(line.content) if line.content else ""
-        level: Level = "info"
-        if name == "local_command":
-            command, _, args = text.partition(" ")
-            if command.startswith("/"):
-                batch.events.append(SlashCommand(source, "", command, args or None))
-                return
-            named = slash_command(source, "", text)
-            if named is not None:
-                batch.events.append(named)
-                return
-        elif name == "turn_duration":
-            text, level = f"Turn duration: {line.durationMs or 0:.0f}ms", "debug"
-        elif name in ("compact_boundary", "microcompact_boundary"):
-            meta = line.compactMetadata
-            before = f", pre_tokens: {meta.preTokens}" if meta and meta.preTokens is not None else ""
-            text = f"Context compaction (trigger: {meta.trigger if meta else 'unknown'}{before})"
-        elif name == "stop_hook_summary":
-            text = f"Stop hooks executed (count: {line.hookCount or 0})"
-        elif name == "api_error":
-            text, level = f"retry {line.retryAttempt or '?'} of {line.maxRetries or '?'}", "warning"
-        elif name in ("informational", "away_summary"):
-            pass
-        elif name in TOLD_SUBTYPES:
-            text, level = text or TOLD_SUBTYPES[name], "warning"
-        elif not name and text:
-            name = "informational"  # version 1 had no subtypes: warnings about limits, models that were changed
-        elif name in QUIET_SUBTYPES:
-            batch.ignore(f"system/{name}")
-            return
-        else:
-            batch.unknown_type(f"system/{name}", record)
-            return
-        batch.events.append(Notification(source, "", name, text[:2000], level))
 
 
 def answer_usage(line: SessionLine, message: ApiMessage, key: str, source: Source) -> TokenUsage:
@@ -393,12 +329,3 @@ def _answers(content: list[Block] | str | None) -> bool:
 
 def _interrupts(event: AnyEvent) -> bool:
     return isinstance(event, UserText) and event.injected and b"[Request interrupted by user" in bytes(event.body)[:64]
-
-
-def _generated(data: bytes) -> str:
-    """A base id for a record without an id of its own, from its content."""
-    return f"gen-{hashlib.sha1(data, usedforsecurity=False).hexdigest()[:16]}"
-
-
-def _renamed(source: Source, base_id: str) -> Source:
-    return Source(source.file, source.row, source.offset, source.length, source.time_ms, source.stream, base_id)

@@ -38,7 +38,7 @@ from agentv_stages.providers.claude.blocks import (
     user_blocks,
     user_string,
 )
-from agentv_stages.providers.claude.subtypes import INTERNAL_SUBTYPES, TOLD_SUBTYPES
+from agentv_stages.providers.claude.catalogue import INTERNAL_SUBTYPES, TOLD_SUBTYPES
 from agentv_stages.providers.claude.wire import (
     ModelUsage,
     ResultLine,

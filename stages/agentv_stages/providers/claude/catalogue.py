@@ -1,6 +1,6 @@
-"""Subtypes of Claude's `system` records that come up in few sessions, as its bundle lists them.
+"""Records of Claude Code that say nothing of the work, or little, by type and by subtype of `system` records.
 
-Source: Claude Code 2.1.330, `{type:"system",subtype:"…"}` in its program; most are for the apps around it.
+Source: logs of Claude Code 1.0 to 2.1.330, and the list of subtypes in its program; most are for the apps around it.
 """
 
 TOLD_SUBTYPES = {
@@ -28,3 +28,17 @@ INTERNAL_SUBTYPES = frozenset(
     )
 )
 """Subtypes that say nothing of the work."""
+
+QUIET_TYPES = frozenset(
+    ("file-history-snapshot", "file-history-delta", "last-prompt", "tag", "agent-name", "agent-color", "agent-setting",
+     "mode", "permission-mode", "worktree-state", "relocated", "continued-in", "derived-from", "attribution-snapshot",
+     "speculation-accept", "content-replacement", "marble-origami-commit", "marble-origami-snapshot",
+     "history-suppression", "data-flow-records", "atis-latch", "tools-used", "api-request", "api-request-shape",
+     "api-request-blob", "bridge-session", "api-request-resumed", "artifact-autoreact-ledger",
+     "artifact-comment-monitor", "data-flow-incomplete", "dev-mods", "fork-context-ref", "frame-link", "host-row",
+     "hybrid-organization", "isolation-latch", "memory-mode", "observer-ref", "repl-mode", "resume-head-vouch",
+     "session-owner")
+)  # fmt: skip
+"""Types of lines on disk that say nothing of the work."""
+
+QUIET_SUBTYPES = INTERNAL_SUBTYPES | {"memory_saved", "agents_killed", "bridge_status", "file_snapshot"}

@@ -1,0 +1,81 @@
+"""Lines of a session on disk that are no messages but say something: commands, hooks, retries, attachments."""
+
+import hashlib
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import Level, Notification, SlashCommand, Source, UserText
+from agentv_stages.payload import text_of
+from agentv_stages.providers.claude.blocks import slash_command
+from agentv_stages.providers.claude.catalogue import QUIET_SUBTYPES, TOLD_SUBTYPES
+from agentv_stages.providers.claude.wire import MetaLine
+
+
+def attached(line: MetaLine, source: Source, batch: Batch) -> UserText | Notification | None:
+    """What an attachment says: a prompt that was queued, a hook; None for context that the program gave the model."""
+    attachment = line.attachment
+    name = attachment.type if attachment else ""
+    if attachment and name == "queued_command" and attachment.prompt:
+        noticed = attachment.commandMode == "task-notification"
+        return UserText(source, "", attachment.prompt, line.uuid or "", noticed)
+    if attachment and name in ("hook_blocking_error", "hook_cancelled", "max_turns_reached"):
+        return Notification(source, "", name, f"{name} {attachment.hookName or ''}".strip(), "warning")
+    batch.ignore(f"attachment/{name}")
+    return None
+
+
+def progress(line: MetaLine, source: Source, batch: Batch) -> Notification | None:
+    """A hook that runs; other progress is counted."""
+    if line.data and line.data.type == "hook_progress":
+        said = f"Hook: {line.data.hookName or 'unknown'} ({line.data.hookEvent})"
+        return Notification(source, "", "hook_progress", said, "debug")
+    batch.ignore(f"progress/{line.data.type if line.data else ''}")
+    return None
+
+
+def tell_system(line: MetaLine, source: Source, record: Record, batch: Batch) -> None:
+    """A `system` line: a command of the terminal, or a notice."""
+    name = line.subtype
+    text = text_of(line.content) if line.content else ""
+    level: Level = "info"
+    if name == "local_command":
+        command, _, args = text.partition(" ")
+        if command.startswith("/"):
+            batch.events.append(SlashCommand(source, "", command, args or None))
+            return
+        named = slash_command(source, "", text)
+        if named is not None:
+            batch.events.append(named)
+            return
+    elif name == "turn_duration":
+        text, level = f"Turn duration: {line.durationMs or 0:.0f}ms", "debug"
+    elif name in ("compact_boundary", "microcompact_boundary"):
+        meta = line.compactMetadata
+        before = f", pre_tokens: {meta.preTokens}" if meta and meta.preTokens is not None else ""
+        text = f"Context compaction (trigger: {meta.trigger if meta else 'unknown'}{before})"
+    elif name == "stop_hook_summary":
+        text = f"Stop hooks executed (count: {line.hookCount or 0})"
+    elif name == "api_error":
+        text, level = f"retry {line.retryAttempt or '?'} of {line.maxRetries or '?'}", "warning"
+    elif name in ("informational", "away_summary"):
+        pass
+    elif name in TOLD_SUBTYPES:
+        text, level = text or TOLD_SUBTYPES[name], "warning"
+    elif not name and text:
+        name = "informational"  # version 1 had no subtypes: warnings about limits, models that were changed
+    elif name in QUIET_SUBTYPES:
+        batch.ignore(f"system/{name}")
+        return
+    else:
+        batch.unknown_type(f"system/{name}", record)
+        return
+    batch.events.append(Notification(source, "", name, text[:2000], level))
+
+
+def generated(data: bytes) -> str:
+    """A base id for a record without an id of its own, from its content."""
+    return f"gen-{hashlib.sha1(data, usedforsecurity=False).hexdigest()[:16]}"
+
+
+def renamed(source: Source, base_id: str) -> Source:
+    """The place of a record under another base id."""
+    return Source(source.file, source.row, source.offset, source.length, source.time_ms, source.stream, base_id)
