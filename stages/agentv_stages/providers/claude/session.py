@@ -42,7 +42,6 @@ from agentv_stages.providers.claude.queued import Queue
 from agentv_stages.providers.claude.refusals import told_apart, was_interrupted
 from agentv_stages.providers.claude.wire import (
     ApiMessage,
-    Block,
     MetaLine,
     SessionLine,
     decode_head,
@@ -107,10 +106,9 @@ class SessionDecoder:
             batch.ignore(kind)
         else:
             self._meta(decode_meta(record.data), record, batch)
-        uuid = line.uuid
-        if uuid is not None and self._stream is None and not line.isSidechain:
+        if line.uuid is not None and self._stream is None and not line.isSidechain:
             recent = state.branches.recent
-            recent.append(uuid)
+            recent.append(line.uuid)
             if len(recent) > MOST_RECORDS:
                 del recent[:-MOST_RECORDS]
 
@@ -225,7 +223,8 @@ class SessionDecoder:
         message_id = line.uuid or ""
         injected = bool(line.isMeta or line.isCompactSummary)
         content = message.content
-        if source.stream == "main" and not line.isCompactSummary and not _answers(content):
+        results = type(content) is list and content and content[0].type == "tool_result"  # they come first
+        if not results and source.stream == "main" and not line.isCompactSummary:
             self._branch(source, message_id, record, batch)
         if isinstance(content, str):
             user_string(content, source, batch, message_id, injected)
@@ -320,11 +319,6 @@ def _speaks(message: ApiMessage) -> bool:
     """Whether the line holds the text of an answer, its last block: a stop reason stands on every block's line."""
     content = message.content
     return isinstance(content, str) or any(block.type == "text" for block in content or ())
-
-
-def _answers(content: list[Block] | str | None) -> bool:
-    """Whether a user line holds results of calls, as most do; they come first."""
-    return isinstance(content, list) and bool(content) and content[0].type == "tool_result"
 
 
 def _interrupts(event: AnyEvent) -> bool:
