@@ -354,6 +354,51 @@ def test_an_api_error_and_a_cancelled_request_are_ends() -> None:
     assert ends(asked, cancelled, cancelled) == [("interrupted", "Request cancelled.")]
 
 
+def test_a_call_that_escape_stopped_is_its_answers_and_the_session_still_ends_interrupted() -> None:
+    """The terminal writes "Request cancelled." first, then the call in a record of its own."""
+    answer: dict[str, Any] = {
+        "id": "g1",
+        "type": "gemini",
+        "content": "Long.",
+        "tokens": {"input": 1, "output": 1},
+        "thoughts": [],
+    }
+    cancelled = {"id": "i1", "type": "info", "content": "Request cancelled."}
+    clock = {"$set": {"lastUpdated": TIME}}
+    text = "[Operation Cancelled] Reason: Operation cancelled by user"
+    response: dict[str, Any] = {
+        "functionResponse": {"id": "c1", "name": "run_shell_command", "response": {"error": text}}
+    }
+    stopped: dict[str, Any] = {
+        "id": "c1",
+        "name": "run_shell_command",
+        "args": {},
+        "status": "cancelled",
+        "result": [response],
+    }
+    late: dict[str, Any] = {"id": "g2", "type": "gemini", "content": "", "thoughts": [], "toolCalls": [stopped]}
+    told = {"id": "u2", "type": "user", "content": [response]}
+    given = lines(HEADER, user("u1", "Go."), answer, cancelled, clock, late, clock, told)
+    check_laws(LOG, given)
+    events = events_of(LOG, given)
+    assert [(c.message_id, r.outcome) for c, r in zip(calls(events), results(events), strict=True)] == [
+        ("g1", "cancelled")
+    ]
+    assert [type(e).__name__ for e in events[-3:]] == ["ToolCall", "ToolResult", "SessionEnd"]
+    assert ends(user("u1", "Go."), answer, cancelled, late, user("u2", "Go on.")) == [
+        ("interrupted", "Request cancelled.")
+    ]
+
+
+def test_what_the_terminal_writes_for_a_person_is_injected_and_an_empty_notice_is_none() -> None:
+    shell = "I ran the following shell command:\n```sh\nls\n```\n\nThis produced the following result:\n```\na\n```"
+    given = lines(HEADER, user("u1", shell), {"id": "i1", "type": "info", "content": ""})
+    events = decoded(LOG, given)
+    assert [e.injected for e in events.events if isinstance(e, UserText)] == [True]
+    assert not [e for e in events.events if isinstance(e, Notification)]
+    assert events.ignored == {"info/empty": 1}
+
+
 def test_an_answer_without_calls_is_no_end() -> None:
     """A call is added to its answer when it has ended: a session killed while its tool ran ends with the same."""
     answer = {"id": "g1", "type": "gemini", "content": "Done.", "tokens": {"input": 1, "output": 1}}

@@ -31,7 +31,11 @@ ACP_LOSSES = (
     "tokens of a prompt that was not answered to its end",
     "text of sub-agents is not marked and told apart by the calls around it",
 )
-SESSION_LOSSES = ("an answer that was broken off is not in the log", *_COMMON_LOSSES)
+SESSION_LOSSES = (
+    "an answer that was broken off is not in the log, nor are its tokens",
+    "a rewind in the terminal takes what it left behind out of the log, tokens included",
+    *_COMMON_LOSSES,
+)
 
 
 def _is_event(line: Mapping[str, Any]) -> bool:

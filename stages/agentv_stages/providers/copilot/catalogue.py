@@ -1,6 +1,7 @@
 """The event types of GitHub Copilot: what is kept as a notification, and what is known and carries nothing to keep.
 
-Source: the session event schema of Copilot CLI 0.0.400 to 1.0.102 (138 types), and types that only its logs show.
+Source: the session event schema of Copilot CLI 0.0.400 to 1.0.102 (138 types), and types that only its logs show
+(`model.message` and its like: what a compaction in the terminal asked its model).
 """
 
 from typing import NamedTuple
@@ -61,7 +62,9 @@ IGNORED = _names(
     factory.run_started factory.run_updated hook.progress hook.start
     mcp.headers_refresh_completed mcp.headers_refresh_required mcp.oauth_completed mcp.oauth_required
     mcp.prompts.list_changed mcp.resources.list_changed mcp.tools.list_changed mcp_app.tool_call_complete
-    model.call_final_result model.call_finished pending_messages.modified sampling.completed sampling.requested
+    model.call_final_result model.call_finished model.message model.messages_snapshot model.model_call_started
+    model.model_call_success model.response model.turn_ended model.turn_started pending_messages.modified
+    sampling.completed sampling.requested
     session.autopilot_objective_changed session.background_tasks_changed session.binary_asset session.canvas.closed
     session.canvas.opened session.canvas.recorded session.canvas.registry_changed session.canvas.removed
     session.canvas.unavailable session.compaction_start session.completion_receipt session.custom_agents_updated

@@ -16,7 +16,7 @@ from agentv_stages.event import AssistantText, Reasoning, SessionInfo, Source, T
 from agentv_stages.foreign import other_session
 from agentv_stages.payload import EMPTY_STRING, text_json, text_of, to_raw
 from agentv_stages.provider import DecodeContext
-from agentv_stages.providers.copilot import notices, prompts, session, usage, wire
+from agentv_stages.providers.copilot import copies, notices, prompts, session, usage, wire
 from agentv_stages.providers.copilot.catalogue import KNOWN
 from agentv_stages.providers.copilot.deltas import Events, give_up, pending_of
 from agentv_stages.providers.copilot.results import arguments, ended, mcp_name
@@ -37,6 +37,8 @@ RARE: dict[str, Callable[[Events, wire.Rare, Source, Batch], None]] = {
     "session.title_changed": session.facts,
     "session.tools_updated": session.facts,
     "session.auto_mode_resolved": session.facts,
+    "session.info": copies.info,
+    "session.compaction_complete": usage.compacted,
     "session.error": session.error,
     "session.idle": session.idle,
     "session.shutdown": session.shutdown,
@@ -73,6 +75,8 @@ class EventsDecoder:
         }
 
     def decode(self, record: Record, batch: Batch) -> None:
+        if self.state.begun_ms is not None and copies.is_copy(self.state, record, batch):
+            return
         try:
             line = self._read(record.data)
         except msgspec.ValidationError:
@@ -107,6 +111,8 @@ class EventsDecoder:
             if line.kind == "session.start":
                 self._begins(line, record, batch)
             handler(self, line, source, batch)
+            if line.kind == "session.start" and record.row == 0 and not line.agentId:
+                self.state.begun_ms = source.time_ms
         except msgspec.ValidationError as error:  # the path that it names begins in `data`; `Decode` prunes by it
             told = str(error)
             told = told.replace("`$", "`$.data", 1) if "`$" in told else f"{told} - at `$.data`"  # null, or no object
@@ -150,6 +156,8 @@ class EventsDecoder:
     def _message(self, line: wire.MessageLine, record: Record, batch: Batch) -> None:
         data, state = line.data, self.state
         agent, started_by = line.agentId, data.parentToolCallId
+        if state.noticed and not agent and notices.is_automatic(self, line, record, batch):
+            return
         if state.told.again(line.id, len(record.data)):
             batch.ignore("assistant.message/again")
             state.failure, state.aborted = None, False
@@ -195,8 +203,12 @@ class EventsDecoder:
                 events.append(ToolCall(source, at, message_id, call_id, name, arguments(call.arguments), parent, model))
                 part += 1
                 if len(opened) >= MOST_OPEN:
-                    del opened[next(iter(opened))]
+                    oldest = next(iter(opened))
+                    del opened[oldest]
+                    state.parent_of.pop(oldest, None)
                 opened[call_id] = None
+                if agent or started_by:
+                    state.parent_of[call_id] = parent
         if part == 0:
             batch.ignore("assistant.message/empty")
         state.release_usage(batch)
@@ -243,6 +255,8 @@ class EventsDecoder:
         message_id = pending_of(self.state, agent or started_by).answer_id or f"m{source.row}"
         name = mcp_name(data.mcpServerName, data.mcpToolName) or data.toolName
         opened[call_id] = source.time_ms
+        if agent or started_by:
+            self.state.parent_of[call_id] = parent
         batch.events.append(
             ToolCall(source, "", message_id, call_id, name, arguments(data.arguments), parent, data.model)
         )
@@ -268,6 +282,8 @@ class EventsDecoder:
             )
         output, exit_code, outcome = ended(data)
         started = state.open.pop(call_id, None)
+        if state.parent_of:
+            state.parent_of.pop(call_id, None)
         took = source.time_ms - started if started is not None and source.time_ms is not None else None
         if took is not None and took < 0:
             took = None

@@ -1,6 +1,6 @@
 """What Copilot tells beside its work: permissions, hooks, sub-agents, notices in; notifications out."""
 
-from agentv_stages.batch import Batch
+from agentv_stages.batch import Batch, Record
 from agentv_stages.event import Notification, Source
 from agentv_stages.payload import decode_json, text_of, to_raw
 from agentv_stages.providers.copilot import wire
@@ -45,13 +45,34 @@ def hook(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
     batch.events.append(Notification(source, "", line.kind, text, "warning"))
 
 
+def is_automatic(at: Events, line: wire.MessageLine, record: Record, batch: Batch) -> bool:
+    """Whether an answer is no model's: Copilot itself reads what a shell gave when the system says that it ended.
+
+    Such a message has neither model nor call of a model, and follows the notification.
+    """
+    noticed, at.state.noticed = at.state.noticed, None
+    data = line.data
+    if data.model or data.apiCallId or wire.decode_follows(record.data).parentId != noticed:
+        return False
+    source = at.source(line, record)
+    for i, call in enumerate(data.toolRequests or ()):
+        _no_call(at, call.toolCallId)
+        batch.events.append(Notification(source, f"-{i}", "tool.automatic", call.name, "info", call.toolCallId))
+    return True
+
+
+def _no_call(at: Events, call_id: str) -> None:
+    """The start and the end of what no model asked for are no call's."""
+    if len(at.state.by_user) >= MOST_AGENTS:
+        del at.state.by_user[next(iter(at.state.by_user))]
+    at.state.by_user[call_id] = True
+
+
 def by_user(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
     """A command that the user ran: its start and its end are no calls of the model."""
     data = wire.decode_failure(line.data)
     if data.toolCallId:
-        if len(at.state.by_user) >= MOST_AGENTS:
-            del at.state.by_user[next(iter(at.state.by_user))]
-        at.state.by_user[data.toolCallId] = True
+        _no_call(at, data.toolCallId)
     text = data.toolName or ""
     batch.events.append(Notification(source, "", line.kind, text, "info", data.toolCallId))
 

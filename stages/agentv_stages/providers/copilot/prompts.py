@@ -31,6 +31,7 @@ def system(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
     if at.state.told.again(line.id, source.length):
         batch.ignore("system.notification/again")
         return
+    at.state.noticed = line.id
     if data.content in wire.NOTHING:
         batch.ignore("system.notification/empty")
         return

@@ -3,7 +3,7 @@
 from msgspec import Raw
 
 from agentv_stages.batch import Batch, Record
-from agentv_stages.event import Notification, SessionEnd, SessionInfo, Source, Status
+from agentv_stages.event import Notification, SessionEnd, SessionInfo, Source, Status, ToolResult
 from agentv_stages.foreign import other_session
 from agentv_stages.providers.copilot import usage, wire
 from agentv_stages.providers.copilot.deltas import Events, give_up_all
@@ -35,7 +35,7 @@ def shutdown(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
     data = wire.decode_shutdown(line.data)
     give_up_all(at, batch)
     if not at.state.told.again(line.id, source.length):
-        usage.of_run(data, source, batch)
+        usage.of_run(at, data, source, batch)
     status, reason = _verdict(at.state)
     if data.shutdownType == "error" and status == "complete":
         status, reason = "error", data.errorReason
@@ -97,6 +97,22 @@ def abort(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
     if not line.agentId:
         at.state.aborted = True
     batch.events.append(Notification(source, "", line.kind, data.reason or data.message or "", "warning"))
+    _cancel(at.state, line.agentId, source, batch)
+
+
+def _cancel(state: EventsState, agent: str | None, source: Source, batch: Batch) -> None:
+    """Ends the open calls of an agent that was interrupted, and of the sub-agents that its calls wait for."""
+    opened, parent_of = state.open, state.parent_of
+    own = state.parents.get(agent) if agent else None
+    stopped: dict[str, bool] = {}
+    for call_id in opened:  # in the order of the requests: a sub-agent's call comes after the one that started it
+        parent = parent_of.get(call_id)
+        if (parent == own and (not agent or own is not None)) or (parent is not None and parent in stopped):
+            stopped[call_id] = True
+    for i, call_id in enumerate(stopped):
+        del opened[call_id]
+        parent_of.pop(call_id, None)
+        batch.events.append(ToolResult(source, f"-{i}", call_id, None, "cancelled"))
 
 
 def idle(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:

@@ -4,6 +4,7 @@ from msgspec import Struct, field
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import TokenUsage
+from agentv_stages.providers.copilot.wire import Usage
 from agentv_stages.repeats import Repeats
 
 
@@ -31,11 +32,20 @@ class EventsState(Struct):
 
     session_id: str | None = None
     model: str | None = None
+    begun_ms: int | None = None
+    """When the session began, until its first own record; of a fork, `forked` is told by a record before that."""
+    forked: bool = False
     open: dict[str, int | None] = field(default_factory=dict[str, int | None])
+    parent_of: dict[str, str | None] = field(default_factory=dict[str, str | None])
+    """Of the open calls of sub-agents the call that started the agent."""
     by_user: dict[str, bool] = field(default_factory=dict[str, bool])
+    noticed: str | None = None
+    """Id of the last notification of the system, until the next answer."""
     pending: dict[str, Pending] = field(default_factory=dict[str, Pending])
     parents: dict[str, str] = field(default_factory=dict[str, str])
     agents: dict[str, str] = field(default_factory=dict[str, str])
+    compactions: Usage | None = None
+    """Tokens of all compactions, which the totals of a run leave out."""
     usage_keys: list[str] = field(default_factory=list[str])
     usage: TokenUsage | None = None
     """Of a model call whose answer is about to come."""

@@ -1,13 +1,13 @@
 """Tokens in Copilot's events: a model call's usage or the metrics of a run in, token usage out."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
 
 from agentv_stages.batch import Batch
 from agentv_stages.event import Source, TokenUsage
-from agentv_stages.providers.copilot import wire
+from agentv_stages.providers.copilot import notices, wire
 from agentv_stages.providers.copilot.deltas import Events
 
 Scope: TypeAlias = Literal["call", "segment", "session"]
@@ -40,23 +40,43 @@ def _tokens(at: Events, line: wire.Rare, source: Source, usage: wire.Usage | Non
     at.state.usage = _token_usage(source, key, "call", usage.model, usage)
 
 
-def of_run(data: wire.Shutdown, source: Source, batch: Batch) -> None:
-    """The totals of a run at its end, all models and sub-agents together."""
+def compacted(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
+    """A compaction: what it came to, and the model call that it took, which has no record of its own."""
+    notices.notice(at, line, source, batch)
+    data = wire.decode_compaction(line.data)
+    used = data.compactionTokensUsed
+    if used is None or used.inputTokens is None or at.state.told.again(line.id, source.length):
+        return
+    key = data.requestId or source.base_id or f"u{source.row}"
+    batch.events.append(_token_usage(source, key, "call", used.model, used))
+    known = at.state.compactions
+    at.state.compactions = _sum((known, used)) if known else used
+
+
+def of_run(at: Events, data: wire.Shutdown, source: Source, batch: Batch) -> None:
+    """The totals of a run at its end, all models and sub-agents together. Those of a fork hold its parent's."""
+    if at.state.forked:
+        return
     parts = [m.usage for m in (data.modelMetrics or {}).values() if m.usage is not None]
     if not parts:
         return
-    total = wire.Usage(
+    # with the accounting of 1.0 a resumed session goes on counting; before it each run counted anew
+    scope: Scope = "session" if data.accountingSnapshot not in wire.NOTHING else "segment"
+    model = next(iter(data.modelMetrics or {})) if len(parts) == 1 else data.currentModel
+    if scope == "session" and at.state.compactions is not None:
+        parts.append(at.state.compactions)
+    key = source.base_id or f"u{source.row}"
+    batch.events.append(_token_usage(source, key, scope, model, _sum(parts), True))
+
+
+def _sum(parts: Sequence[wire.Usage]) -> wire.Usage:
+    return wire.Usage(
         inputTokens=_known_sum(p.inputTokens for p in parts),
         outputTokens=_known_sum(p.outputTokens for p in parts),
         cacheReadTokens=_known_sum(p.cacheReadTokens for p in parts),
         cacheWriteTokens=_known_sum(p.cacheWriteTokens for p in parts),
         reasoningTokens=_known_sum(p.reasoningTokens for p in parts),
     )
-    # with the accounting of 1.0 a resumed session goes on counting; before it each run counted anew
-    scope: Scope = "session" if data.accountingSnapshot not in wire.NOTHING else "segment"
-    model = next(iter(data.modelMetrics or {})) if len(parts) == 1 else data.currentModel
-    key = source.base_id or f"u{source.row}"
-    batch.events.append(_token_usage(source, key, scope, model, total, True))
 
 
 def _known_sum(values: Iterable[int | None]) -> int | None:

@@ -132,6 +132,11 @@ class UsageRecord(Struct, gc=False):
     usage: Usage | None = None
 
 
+class Compaction(Struct, gc=False):
+    compactionTokensUsed: Usage | None = None
+    requestId: str | None = None
+
+
 class ModelMetrics(Struct, gc=False):
     usage: Usage | None = None
 
@@ -192,6 +197,10 @@ class PermissionResult(Struct, gc=False):
 class PermissionCompleted(Struct, gc=False):
     toolCallId: str | None = None
     result: PermissionResult | None = None
+
+
+class Follows(Struct, gc=False):
+    parentId: str | None = None
 
 
 class HookError(Struct, gc=False):
@@ -334,6 +343,8 @@ decode_output = msgspec.json.Decoder(ToolOutput).decode
 decode_error = msgspec.json.Decoder(ToolError).decode
 decode_usage = msgspec.json.Decoder(Usage).decode
 decode_record = msgspec.json.Decoder(UsageRecord).decode
+decode_follows = msgspec.json.Decoder(Follows).decode
+decode_compaction = msgspec.json.Decoder(Compaction).decode
 decode_shutdown = msgspec.json.Decoder(Shutdown).decode
 decode_session = msgspec.json.Decoder(Session).decode
 decode_subagent = msgspec.json.Decoder(SubagentStarted).decode

@@ -71,13 +71,20 @@ class ChatDecoder:
             return
         message = _plain_message(data) if plain else None
         if message is None:
-            self._other(decode_chat(data), record, batch)
+            line = decode_chat(data)
+            stopped = self._stopped(line, batch) if state.cancelled is not None else None
+            self._other(line, record, batch)
+            if stopped is not None:
+                batch.events.append(stopped)
             return
+        stopped = self._stopped(message, batch) if state.cancelled is not None else None
         if state.started and (state.copying or message.type == "user") and self._is_copy(message):
             batch.ignore("context_copy")
             return
         state.started = True
         self._message(message, record, batch, message.id or f"m{record.row}")
+        if stopped is not None:
+            batch.events.append(stopped)
 
     def _answered(self, data: bytes) -> bool:
         """Whether a record, new itself, only gives results that were told, as nearly all do."""
@@ -112,7 +119,19 @@ class ChatDecoder:
             batch.unknown_type("(no type)", record)
 
     def flush(self, batch: Batch) -> None:
-        """Nothing is held back."""
+        """The end by a cancelled request, if nothing followed it."""
+        self._stopped(None, batch)
+
+    def _stopped(self, line: ChatMessage | PlainMessage | None, batch: Batch) -> SessionEnd | None:
+        """Tells the end that was held back; where the next record is the call that was stopped, that comes first."""
+        held = self.state.cancelled
+        if held is None:
+            return None
+        self.state.cancelled = None
+        if line is not None and line.type == "gemini" and line.toolCalls and line.tokens is None:
+            return held
+        batch.events.append(held)
+        return None
 
     def _source(self, record: Record, time: str | None, base_id: str) -> Source:
         return Source(self.file, record.row, record.offset, len(record.data), parse_iso(time), self.stream, base_id)
@@ -219,11 +238,14 @@ class ChatDecoder:
             if told is None:
                 remember(known, message_id, Told())
                 text = text_of(message_text(message, source, batch))
+                if not text:
+                    batch.ignore(f"{kind}/empty")
+                    return
                 batch.events.append(Notification(source, "", kind, text, kind))  # type: ignore[arg-type]
                 if kind == "error" and text.startswith(API_ERROR):
                     batch.events.append(SessionEnd(source, "-end", "error", text))
                 elif kind == "info" and text == CANCELLED:
-                    batch.events.append(SessionEnd(source, "-end", "interrupted", text))
+                    self.state.cancelled = SessionEnd(source, "-end", "interrupted", text)
             else:
                 batch.ignore(f"{kind}/again")
         else:

@@ -15,6 +15,7 @@ from agentv_stages.providers.gemini.state import ChatState
 from agentv_stages.providers.gemini.wire import FunctionResponse, MessageHead, Part
 
 CONTEXT = b"<session_context>"
+USER_SHELL = b"I ran the following shell command:\\n```"
 LOOP = b'"System: Potential loop detected'
 _DIRECTORY = re.compile(r"Workspace Director(?:ies|y):\**\s*(?:-\s+)?(/[^\n]*|[A-Za-z]:\\[^\n]*)")
 _COMMAND = re.compile(r"(/[a-zA-Z][\w:-]*)(?:\s+(.*))?\s*\Z", re.DOTALL)
@@ -62,7 +63,7 @@ def _user_text(at: Session, body: Raw, source: Source, batch: Batch) -> None:
         if command:
             batch.events.append(SlashCommand(source, "", command[1], command[2] or None))
             return
-    batch.events.append(UserText(source, "", body, source.base_id, context or LOOP in head))
+    batch.events.append(UserText(source, "", body, source.base_id, context or LOOP in head or USER_SHELL in head))
 
 
 def _late_result(at: Session, answer: FunctionResponse, index: int, source: Source, batch: Batch) -> None:

@@ -4,6 +4,8 @@ from typing import TypeVar
 
 from msgspec import Struct, field
 
+from agentv_stages.event import SessionEnd
+
 T = TypeVar("T")
 KEEP = 4096
 
@@ -26,6 +28,7 @@ class ChatState(Struct):
 
     `started`: a message was recorded on a line of its own; from then on `$set` only repeats messages.
     `copying`: records repeat the history for a new context. `asking`: the last answer if it has no calls of its own.
+    `cancelled`: the end by "Request cancelled.", held back until the next record, which may be that of a running call.
     """
 
     session_id: str | None = None
@@ -35,6 +38,7 @@ class ChatState(Struct):
     copying: bool = False
     asking: str = ""
     asking_ms: int | None = None
+    cancelled: SessionEnd | None = None
     messages: dict[str, Told] = field(default_factory=dict[str, Told])
     calls: dict[str, bool] = field(default_factory=dict[str, bool])
 

@@ -1,0 +1,45 @@
+"""History that a fork has copied from its parent's log: told there, and not a second time here.
+
+Source: sessions that Copilot 1.0.102 forked in its terminal. A fork's log begins with a `session.start` of its
+own; behind it stand the parent's records, with their ids and their times, which are before that start. A `session.info`
+then names the parent.
+"""
+
+import re
+
+import msgspec
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import SessionInfo, Source
+from agentv_stages.providers.copilot import notices, wire
+from agentv_stages.providers.copilot.deltas import Events
+from agentv_stages.providers.copilot.state import EventsState
+from agentv_stages.times import parse_iso
+
+COPIED = "copied from the parent session"
+_PARENT = re.compile(r"Forked from .* \(([0-9a-f-]{36})\) as ", re.DOTALL)
+
+
+def is_copy(state: EventsState, record: Record, batch: Batch) -> bool:
+    """Whether a record between a session's start and its first own one is the parent's."""
+    assert state.begun_ms is not None
+    try:
+        head = wire.decode_piece(record.data)
+    except msgspec.ValidationError:
+        return False
+    time_ms = parse_iso(head.timestamp)
+    if time_ms is None or time_ms >= state.begun_ms:
+        state.begun_ms = None
+        return False
+    state.forked = True
+    batch.ignore(COPIED)
+    return True
+
+
+def info(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
+    """A notice, which in a fork may name the parent."""
+    notices.notice(at, line, source, batch)
+    if at.state.forked and b'"fork"' in bytes(line.data):
+        parent = _PARENT.match(wire.decode_failure(line.data).message or "")
+        if parent:
+            batch.events.append(SessionInfo(source, "-parent", parent_session_id=parent[1]))
