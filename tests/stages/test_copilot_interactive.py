@@ -81,6 +81,16 @@ def test_a_session_that_was_forked_and_resumed_tells_all() -> None:
     assert not [e for e in events if isinstance(e, SessionInfo) and e.parent_session_id]
 
 
+def test_a_rewind_takes_no_call_from_what_a_follower_counted() -> None:
+    """The terminal rewrites the log, and its totals leave out what was rewound; the follower goes on behind it."""
+    rewound = at(5, "session.info", {"infoType": "rewind", "message": "Rewound the conversation."})
+    begun = (start(0, PARENT), *answer(1, "One."), *answer(3, "Two."), rewound, *answer(6, "Three."))
+    told = usages(events_of(SESSION, lines(*begun, shutdown(7, 2))))
+    assert [(u.scope, u.input) for u in told] == [("call", 100)] * 3
+    unseen = usages(events_of(SESSION, lines(start(0, PARENT), rewound, shutdown(7, 2))))
+    assert [(u.scope, u.input) for u in unseen] == [("session", 200)]
+
+
 def test_calls_that_escape_stopped_are_cancelled() -> None:
     started = at(3, "subagent.started", {"toolCallId": "c2", "agentName": "a"}, agentId="a1")
     background = at(2, "subagent.started", {"toolCallId": "c0", "agentName": "b"}, agentId="b1")

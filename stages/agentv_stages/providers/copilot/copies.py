@@ -37,9 +37,12 @@ def is_copy(state: EventsState, record: Record, batch: Batch) -> bool:
 
 
 def info(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
-    """A notice, which in a fork may name the parent."""
+    """A notice, which may tell of a rewind or, in a fork, name the parent."""
+    data, state = wire.decode_notice(line.data), at.state
     notices.notice(at, line, source, batch)
-    if at.state.forked and b'"fork"' in bytes(line.data):
-        parent = _PARENT.match(wire.decode_failure(line.data).message or "")
+    if data.infoType == "rewind":
+        state.rewound = True
+    elif data.infoType == "fork" and state.forked:
+        parent = _PARENT.match(data.message or "")
         if parent:
             batch.events.append(SessionInfo(source, "-parent", parent_session_id=parent[1]))

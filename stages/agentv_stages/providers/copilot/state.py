@@ -35,6 +35,8 @@ class EventsState(Struct):
     begun_ms: int | None = None
     """When the session began, until its first own record; of a fork, `forked` is told by a record before that."""
     forked: bool = False
+    rewound: bool = False
+    """A rewind took model calls out of the log and of the totals, which a follower had read before."""
     open: dict[str, int | None] = field(default_factory=dict[str, int | None])
     parent_of: dict[str, str | None] = field(default_factory=dict[str, str | None])
     """Of the open calls of sub-agents the call that started the agent."""

@@ -54,8 +54,12 @@ def compacted(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None
 
 
 def of_run(at: Events, data: wire.Shutdown, source: Source, batch: Batch) -> None:
-    """The totals of a run at its end, all models and sub-agents together. Those of a fork hold its parent's."""
-    if at.state.forked:
+    """The totals of a run at its end, all models and sub-agents together.
+
+    Those of a fork hold its parent's calls, those after a rewind lack calls that were made: there the calls are summed.
+    """
+    state = at.state
+    if state.forked or (state.rewound and state.usage_keys):
         return
     parts = [m.usage for m in (data.modelMetrics or {}).values() if m.usage is not None]
     if not parts:
@@ -63,8 +67,8 @@ def of_run(at: Events, data: wire.Shutdown, source: Source, batch: Batch) -> Non
     # with the accounting of 1.0 a resumed session goes on counting; before it each run counted anew
     scope: Scope = "session" if data.accountingSnapshot not in wire.NOTHING else "segment"
     model = next(iter(data.modelMetrics or {})) if len(parts) == 1 else data.currentModel
-    if scope == "session" and at.state.compactions is not None:
-        parts.append(at.state.compactions)
+    if scope == "session" and state.compactions is not None:
+        parts.append(state.compactions)
     key = source.base_id or f"u{source.row}"
     batch.events.append(_token_usage(source, key, scope, model, _sum(parts), True))
 

@@ -199,6 +199,13 @@ class PermissionCompleted(Struct, gc=False):
     result: PermissionResult | None = None
 
 
+class Notice(Struct, gc=False):
+    """`session.info`."""
+
+    infoType: str | None = None
+    message: str | None = None
+
+
 class Follows(Struct, gc=False):
     parentId: str | None = None
 
@@ -343,6 +350,7 @@ decode_output = msgspec.json.Decoder(ToolOutput).decode
 decode_error = msgspec.json.Decoder(ToolError).decode
 decode_usage = msgspec.json.Decoder(Usage).decode
 decode_record = msgspec.json.Decoder(UsageRecord).decode
+decode_notice = msgspec.json.Decoder(Notice).decode
 decode_follows = msgspec.json.Decoder(Follows).decode
 decode_compaction = msgspec.json.Decoder(Compaction).decode
 decode_shutdown = msgspec.json.Decoder(Shutdown).decode
