@@ -256,6 +256,20 @@ def test_an_answer_that_failed_says_so() -> None:
     assert [e.status for e in events if isinstance(e, SessionEnd)] == ["error"]
 
 
+def test_what_a_fork_copied_is_told_by_its_parent() -> None:
+    """The copies have ids of their own, and the times of what they are copies of."""
+    (record,) = fixture("export-ses_1.json")
+    value = msgspec.json.decode(record.data)
+    last = value["messages"][-1]["info"]["time"]["created"]
+    assert value["info"]["time"]["created"] < last
+    value["info"]["time"]["created"] = last
+    batch = decoded(EXPORT, document(value))
+    assert batch.ignored["copied from the parent session"] == len(value["messages"]) - 1
+    times = [event.source.time_ms for event in batch.events if event.source.time_ms is not None]
+    assert min(times) == last
+    assert len(usages(batch.events)) == 1
+
+
 def test_parts_of_every_type_are_known() -> None:
     user = {"id": "msg_1", "sessionID": "ses_1", "role": "user", "time": {"created": 1}}
     asked = [

@@ -32,9 +32,10 @@ _TRUE = Raw(b"true")
 
 
 class State(Struct):
-    """`session_id` is the main session's; messages of another one are a sub-agent's."""
+    """`session_id` is the main session's, made at `begun_ms`; messages of another one are a sub-agent's."""
 
     session_id: str | None = None
+    begun_ms: float | None = None
     model: str | None = None
     cwd: str | None = None
 
@@ -89,6 +90,7 @@ class ExportDecoder:
             batch.events.append(Notification(source, "", "subagent", session.title or session.id or ""))
             return
         state.session_id = session.id
+        state.begun_ms = time
         state.cwd = session.directory
         parent = session.parentID or session.parent_id
         source = self._source(record, session.id, time, session.id or "")
@@ -111,12 +113,21 @@ class ExportDecoder:
         if self.state.session_id is None and info.sessionID:
             self.state.session_id = info.sessionID
             batch.events.append(SessionInfo(source, "", info.sessionID))
-        if info.role == "user":
+        if self._copied(info, created):
+            batch.ignore("copied from the parent session")
+        elif info.role == "user":
             self._user(parts, message_id, source, batch)
         elif info.role == "assistant":
             self._answer(info, parts, message_id, source, batch, parent)
         else:
             batch.unknown_type(f"message/{info.role}", record)
+
+    def _copied(self, info: MessageInfo, created: float | None) -> bool:
+        """Whether a fork took the message from its parent, under an id of its own: it is older than the session."""
+        begun_ms = self.state.begun_ms
+        if created is None or begun_ms is None or info.sessionID != self.state.session_id:
+            return False
+        return created < begun_ms
 
     def _user(self, parts: list[Part] | tuple[Part, ...], message_id: str, source: Source, batch: Batch) -> None:
         for i, part in enumerate(parts):
