@@ -20,7 +20,8 @@ def child() -> dict[str, Any]:
     """A session that the `task` call of the export started."""
     info = {"id": "ses_2", "parentID": "ses_1", "directory": "/w", "title": "look", "version": "1.18.0"}
     info["time"] = {"created": 1772359200010, "updated": 1772359200030}  # type: ignore[assignment]  # a plain value
-    message = {"id": "msg_9", "sessionID": "ses_2", "role": "assistant", "finish": "stop", "time": {"created": 1772359200012}}
+    ended: dict[str, Any] = {"time": {"created": 1772359200012}, "finish": "stop"}
+    message = {"id": "msg_9", "sessionID": "ses_2", "role": "assistant", **ended}
     part = {"type": "text", "text": "seen", "id": "prt_1", "sessionID": "ses_2", "messageID": "msg_9"}
     return {"info": info, "messages": [{"info": message, "parts": [part]}]}
 
