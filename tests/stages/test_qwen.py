@@ -31,6 +31,7 @@ from support.decoding import (
     calls,
     check_laws,
     corpus,
+    decoded,
     dialect,
     events_of,
     head,
@@ -422,6 +423,19 @@ def test_a_session_on_disk() -> None:
 
 def ends(*given: dict[str, Any]) -> list[str]:
     return [e.status for e in events_of(SESSION, lines(*given)) if isinstance(e, SessionEnd)]
+
+
+def test_what_a_branch_copied_is_told_by_its_parent() -> None:
+    copied = {"forkedFrom": {"sessionId": "parent", "messageUuid": "m"}}
+    old = (record("user", "u1", {"text": "old"}, **copied), record("assistant", "a1", {"text": "old answer"}, **copied))
+    given = lines(*old, record("user", "u2", {"text": "new"}), record("assistant", "a2", {"text": "new answer"}))
+    batch = decoded(SESSION, given)
+    assert texts(batch.events) == ["new answer"]
+    assert [e.text for e in batch.events if isinstance(e, UserText)] == ["new"]
+    (info,) = [e for e in batch.events if isinstance(e, SessionInfo) and e.session_id is not None]
+    assert (info.parent_session_id, info.source.time_ms) == ("parent", None)
+    assert batch.ignored["copied from the parent session"] == 2
+    check_laws(SESSION, given)
 
 
 def test_a_whole_answer_without_calls_ends_a_turn() -> None:

@@ -112,6 +112,9 @@ class SessionDecoder:
             self.stream = f"sidechain:{line.agentId or 'unknown'}"
         payload = _NO_PAYLOAD
         info = (line.sessionId, line.version, line.cwd, line.gitBranch)
+        if line.forkedFrom is not None:
+            self._copied(info, line.forkedFrom.sessionId, record, batch)
+            return
         if kind == "system":
             payload = decode_payload(line.systemPayload) if line.systemPayload else _NO_PAYLOAD
             if info == self.state.info and self._is_quiet(line.subtype or "", payload, record.row, batch):
@@ -160,6 +163,15 @@ class SessionDecoder:
             session_id, version, cwd, branch = info
             other_session(record, session_id, known, batch)
             batch.events.append(SessionInfo(source, "", session_id, None, version, cwd, branch))
+
+    def _copied(self, info: tuple[str | None, ...], parent: str | None, record: Record, batch: Batch) -> None:
+        """What a branch took from its parent, whose log tells it; here only whose branch it is."""
+        batch.ignore("copied from the parent session")
+        if self.state.info[0] is None and self.stream == MAIN:
+            self.state.info = info
+            session_id, version, cwd, branch = info
+            source = Source(self.file, record.row, record.offset, len(record.data))
+            batch.events.append(SessionInfo(source, "", session_id, None, version, cwd, branch, parent))
 
     def _begin(self, line: SessionLine, source: Source) -> tuple[str, int]:
         """Id and first part of a message. Two lines with one id are one message."""

@@ -134,8 +134,12 @@ class ToolCallResult(Struct, gc=False):
     durationMs: float | None = None
 
 
+class ForkedFrom(Struct, gc=False):
+    sessionId: str | None = None
+
+
 class SessionLine(Struct, gc=False):
-    """A line of a session on disk."""
+    """A line of a session on disk; `forkedFrom` marks what `/branch` copied from another session."""
 
     type: str = ""
     subtype: str | None = None
@@ -149,6 +153,7 @@ class SessionLine(Struct, gc=False):
     message: ChatMessage | None = None
     usageMetadata: UsageMetadata | None = None
     contextWindowSize: int | None = None
+    forkedFrom: ForkedFrom | None = None
     toolCallResult: ToolCallResult | None = None
     agentId: str | None = None
     isSidechain: bool | None = None
