@@ -113,7 +113,7 @@ def test_of_a_rewind_that_goes_far_back_the_last_messages_are_named() -> None:
     assert taken_back(*turns, prompt("next", turns[-1]["uuid"])) == []
     (back,) = [event for event in tell(*turns, prompt("far", "a1")).events if isinstance(event, Retract)]
     assert back.since == "a1"
-    assert back.message_ids == tuple(i for n in range(64, 72) for i in (f"p{n}", f"msg_a{n}"))
+    assert back.message_ids == tuple(i for n in range(88, 96) for i in (f"p{n}", f"msg_a{n}"))
 
 
 def test_notices_between_a_prompt_and_its_answer_are_no_branches() -> None:
