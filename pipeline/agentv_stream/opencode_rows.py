@@ -2,7 +2,7 @@
 
 In: the path of the database or of the folder, and a session id. Out: JSON lines, first the session, then its messages
 with their parts in order; a child session (a sub-agent) stands behind the message whose `task` call started it, its
-rows with that call's id as `parent_call`.
+rows with that call's id as `parent_call`. Behind a message that `/undo` deleted stands a row that says so (`undone`).
 """
 
 from collections.abc import Iterator
@@ -73,7 +73,7 @@ def read_rows(path: str | Path, session_id: str) -> Iterator[StoredRow]:
     """As `read_session`, with ids, and whether the store will still change a row.
 
     An answer is final when it has ended, or when a later one of its session has; a prompt when something follows it;
-    what a child session says when it is known which call started it.
+    what was deleted always; what a child session says when it is known which call started it.
 
     Raises: StoreError when the store cannot be read or has no such session.
     """
@@ -105,6 +105,7 @@ class _Reading:
         yield StoredRow(session_id, facts, known)
         final = self._final(session_id)
         all_final = known
+        removed = self.store.removed(session_id)
         own = set(self.children.get(session_id, ()))
         for message_id, data in self.store.messages(session_id):
             started: list[tuple[str, str]] = []
@@ -120,6 +121,9 @@ class _Reading:
             for child, call in started:
                 own.discard(child)
                 yield from self.rows(child, call, depth + 1, known)
+            if message_id in removed:
+                undone = b'{"undone":' + _encode(message_id) + b',"sessionID":' + _encode(session_id) + tail + b"}"
+                yield StoredRow(f"{message_id}-undone", undone, known)
         for child in self.children.get(session_id, ()):
             yield from self.rows(child, None, depth + 1, all_final)
 
@@ -128,7 +132,8 @@ class _Reading:
         heads = [(message_id, _head(data)) for message_id, data in self.store.messages(session_id)]
         last_ended = max((n for n, (_, head) in enumerate(heads) if head.ended), default=-1)
         last = len(heads) - 1
-        return {m for n, (m, head) in enumerate(heads) if n <= last_ended or (head.role == "user" and n < last)}
+        final = {m for n, (m, head) in enumerate(heads) if n <= last_ended or (head.role == "user" and n < last)}
+        return final.union(self.store.removed(session_id))
 
 
 def _head(data: bytes) -> _Head:

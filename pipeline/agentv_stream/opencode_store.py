@@ -3,11 +3,12 @@
 Source: opencode 1.2 to 1.18 (SQLite), 0.3 to 1.1 (files).
 """
 
+import heapq
 import re
 import sqlite3
-from collections.abc import Generator, Iterator
+from collections.abc import Collection, Generator, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import quote
@@ -18,6 +19,7 @@ from msgspec import Struct
 from agentv_stages.times import epoch_ms
 from agentv_stream.errors import SourceError
 from agentv_stream.files import is_file, is_folder
+from agentv_stream.opencode_removed import RemovedMessage, content_of, read_removed
 
 STORE_SIGN = "::"  # stands between the path of a store and the session in it
 _ID = re.compile(r"[A-Za-z0-9_-]+\Z")
@@ -76,7 +78,11 @@ class Store(Protocol):
     def sessions(self) -> list[StoredSession]: ...
 
     def messages(self, session_id: str) -> Iterator[tuple[str, bytes]]:
-        """Id and JSON of each message, in order."""
+        """Id and JSON of each message, in order; the removed ones, too."""
+        ...
+
+    def removed(self, session_id: str) -> Collection[str]:
+        """Ids of the messages that the agent has deleted and the store still knows."""
         ...
 
     def parts(self, session_id: str, message_id: str) -> Iterator[tuple[str, bytes]]:
@@ -160,6 +166,7 @@ def _time(value: object) -> int | None:
 @dataclass
 class _Database:
     connection: sqlite3.Connection
+    gone: dict[str, dict[str, RemovedMessage]] = field(default_factory=dict[str, dict[str, RemovedMessage]])
 
     def sessions(self) -> list[StoredSession]:
         known = {_text(row[1]) for row in self.connection.execute("PRAGMA table_info(session)")}
@@ -197,10 +204,28 @@ class _Database:
 
     def messages(self, session_id: str) -> Iterator[tuple[str, bytes]]:
         query = "SELECT id, data FROM message WHERE session_id = ? ORDER BY id"
-        return self._rows(query, (session_id,))
+        rows = self._rows(query, (session_id,))
+        removed = self.removed(session_id)
+        if not removed:
+            return rows
+        numbers = {name: message.number for name, message in removed.items()}
+        return heapq.merge(rows, self._contents(session_id, numbers), key=lambda row: row[0])
+
+    def removed(self, session_id: str) -> dict[str, RemovedMessage]:
+        found = self.gone.get(session_id)
+        if found is None:
+            found = self.gone[session_id] = read_removed(self.connection, session_id)
+        return found
 
     def parts(self, session_id: str, message_id: str) -> Iterator[tuple[str, bytes]]:
+        removed = self.removed(session_id).get(message_id)
+        if removed is not None:
+            return self._contents(session_id, removed.parts)
         return self._rows("SELECT id, data FROM part WHERE message_id = ? ORDER BY id", (message_id,))
+
+    def _contents(self, session_id: str, numbers: dict[str, int]) -> Iterator[tuple[str, bytes]]:
+        for name in sorted(numbers):
+            yield name, content_of(self.connection, session_id, numbers[name])
 
     def _rows(self, query: str, values: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
         for name, data in self.connection.execute(query, values):
@@ -242,6 +267,9 @@ class _Folder:
 
     def messages(self, session_id: str) -> Iterator[tuple[str, bytes]]:
         return self._files(f"message/{session_id}", f"session/message/{session_id}")
+
+    def removed(self, session_id: str) -> Collection[str]:
+        return ()
 
     def parts(self, session_id: str, message_id: str) -> Iterator[tuple[str, bytes]]:
         if not _ID.match(message_id):

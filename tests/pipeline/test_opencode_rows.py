@@ -1,5 +1,6 @@
 """A session of an OpenCode store as rows: as the export has it, children behind the calls that started them."""
 
+import copy
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -7,12 +8,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from agentv_stages.event import AnyEvent, SessionInfo
+from agentv_stages.event import AnyEvent, Retract, SessionInfo
 from agentv_stages.providers.opencode import PROVIDER
-from agentv_stream.opencode_rows import read_session
+from agentv_stream.opencode_rows import read_rows, read_session
 from agentv_stream.opencode_store import StoreError
 from support.decoding import best, calls, dialect, events_of, records, results, texts, total
-from support.opencode_stores import child, export, make_database, make_folder, without_ids
+from support.opencode_stores import child, export, make_database, make_folder, undo, without_ids
 
 
 def events_from(path: Path, session_id: str = "ses_1") -> list[AnyEvent]:
@@ -111,3 +112,51 @@ def test_sessions_that_are_each_others_children_end(tmp_path: Path) -> None:
     path = tmp_path / "opencode.db"
     make_database(path, first, second).close()
     assert len(list(read_session(path, "ses_1"))) == 6
+
+
+def test_what_undo_deleted_is_told_and_taken_back(tmp_path: Path) -> None:
+    path = tmp_path / "opencode.db"
+    with closing(make_database(path, export(), child())) as connection:
+        before = events_from(path)
+        undo(connection, "msg_2", "msg_3")
+    rows = [msgspec.json.decode(row) for row in read_session(path, "ses_1")]
+    assert [row.get("undone") or row["info"]["id"] for row in rows] == [
+        "ses_1",
+        "msg_1",
+        "msg_2",
+        "ses_2",
+        "msg_9",
+        "msg_2",
+        "msg_3",
+        "msg_3",
+    ]
+    events = events_from(path)
+    assert summary(events) == summary(before)
+    assert [e.message_ids for e in events if isinstance(e, Retract)] == [("msg_2",), ("msg_3",)]
+
+
+def test_rows_that_were_taken_stand_where_they_were_after_an_undo(tmp_path: Path) -> None:
+    """A follower has them already: what says that they were undone comes as rows of its own."""
+    path = tmp_path / "opencode.db"
+    with closing(make_database(path, export())) as connection:
+        before = [(row.id, row.data) for row in read_rows(path, "ses_1") if row.final]
+        undo(connection, "msg_3")
+    after = [(row.id, row.data) for row in read_rows(path, "ses_1") if row.final]
+    assert after[: len(before)] == before
+    assert [name for name, _ in after[len(before) :]] == ["msg_3-undone"]
+
+
+def test_a_fork_counts_what_it_did_itself(tmp_path: Path) -> None:
+    """OpenCode writes no parent for it; its copies bear the times of what they are copies of."""
+    own = export()
+    last = own["messages"][-1]["info"]["time"]["created"]
+    fork = copy.deepcopy(own)
+    fork["info"].update(id="ses_3", title="Fix it (fork #1)", time={"created": last, "updated": last})
+    for message in fork["messages"]:
+        message["info"].update(id=f"{message['info']['id']}-fork", sessionID="ses_3")
+    path = tmp_path / "opencode.db"
+    make_database(path, own, fork).close()
+    events = events_from(path, "ses_3")
+    assert texts(events) == texts(events_from(path))[-1:]
+    assert calls(events) == []
+    assert next(s.parent_session_id for s in events if isinstance(s, SessionInfo)) is None

@@ -58,6 +58,34 @@ def make_database(path: Path, *exports: dict[str, Any], wal: bool = False) -> sq
     return connection
 
 
+def undo(connection: sqlite3.Connection, *message_ids: str) -> None:
+    """Deletes messages as the prompt after an `/undo` does: the events of 1.18 keep what they were."""
+    connection.execute(
+        "CREATE TABLE IF NOT EXISTS event (id text PRIMARY KEY, aggregate_id text, seq integer, type text, data text)"
+    )
+    for message_id in message_ids:
+        [(session, data)] = connection.execute("SELECT session_id, data FROM message WHERE id = ?", (message_id,))
+        parts = connection.execute("SELECT id, data FROM part WHERE message_id = ?", (message_id,)).fetchall()
+        own = {"id": message_id, "sessionID": session}
+        info = {**own, **msgspec.json.decode(data)}
+        _event(connection, session, "message.updated.1", {"info": {**own, "role": info["role"]}})
+        for part_id, value in parts:
+            ids = {"id": part_id, "sessionID": session, "messageID": message_id}
+            _event(connection, session, "message.part.updated.1", {"part": {**ids, "type": "text", "text": ""}})
+            _event(connection, session, "message.part.updated.1", {"part": {**ids, **msgspec.json.decode(value)}})
+        _event(connection, session, "message.updated.1", {"info": info})
+        _event(connection, session, "message.removed.1", {"messageID": message_id})
+        connection.execute("DELETE FROM part WHERE message_id = ?", (message_id,))
+        connection.execute("DELETE FROM message WHERE id = ?", (message_id,))
+    connection.commit()
+
+
+def _event(connection: sqlite3.Connection, session: str, kind: str, value: dict[str, Any]) -> None:
+    [(number,)] = connection.execute("SELECT count(*) FROM event")
+    data = msgspec.json.encode({"sessionID": session, **value}).decode()
+    connection.execute("INSERT INTO event VALUES (?,?,?,?,?)", (f"evt_{number}", session, number, kind, data))
+
+
 def make_folder(root: Path, *exports: dict[str, Any]) -> Path:
     storage = root / "storage"
     for one in exports:

@@ -11,6 +11,7 @@ _STORED_LOSSES = (
     "tokens of answers that broke off",
     "outputs that OpenCode cut (the whole is in a file that metadata.outputPath names)",
     "the arguments of a call to a tool that does not exist",
+    "the model calls that made titles",
 )
 
 PROVIDER = Provider(
@@ -31,7 +32,14 @@ PROVIDER = Provider(
             ),
             has_prompt=False,
         ),
-        Dialect("opencode-export", detect_export, ExportDecoder, live=False, has_end=False, losses=_STORED_LOSSES),
+        Dialect(
+            "opencode-export",
+            detect_export,
+            ExportDecoder,
+            live=False,
+            has_end=False,
+            losses=(*_STORED_LOSSES, "what was undone before another prompt"),
+        ),
         Dialect("opencode-rows", detect_rows, ExportDecoder, live=False, has_end=False, losses=_STORED_LOSSES),
     ),
     tools=TABLE,

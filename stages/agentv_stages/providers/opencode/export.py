@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from agentv_stages.batch import Batch, Record
-from agentv_stages.event import MAIN, Notification, SessionInfo, Source, UserText
+from agentv_stages.event import MAIN, Notification, Retract, SessionInfo, Source, UserText
 from agentv_stages.payload import EMPTY_STRING, one_line, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.opencode.parts import SILENT, at_time, content, failed, finished, usage_event
@@ -68,6 +68,9 @@ class ExportDecoder:
                 self._session(decode_session(document.info), record, batch)
         elif document.role:
             self._message(decode_message_info(data), document.parts or (), "", record, batch, parent)
+        elif document.undone:
+            source = self._source(record, document.sessionID, None, f"{document.undone}-undone")
+            batch.events.append(Retract(source, "", (document.undone,), "undo"))
         else:
             batch.unknown_type("document", record)
 

@@ -141,7 +141,7 @@ class Document(Struct, gc=False):
 
     A whole export (`info` of a session, `messages`), a dump (`session`, `messages`), a row of a session (`info` alone),
     a row of a message (`info` of a message, `parts`), a message file of the JSON store (neither).
-    `parent_call` stands in rows of a child session that `opencode_store` writes.
+    `opencode_rows` writes `parent_call` in rows of a child session, and rows that name a message that was `undone`.
     """
 
     info: Raw = ABSENT
@@ -150,6 +150,8 @@ class Document(Struct, gc=False):
     parts: list[Part] | None = None
     role: str | None = None
     parent_call: str | None = None
+    undone: str | None = None
+    sessionID: str | None = None
 
 
 class Metadata(Struct, gc=False):
