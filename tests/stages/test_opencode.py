@@ -256,6 +256,23 @@ def test_an_answer_that_failed_says_so() -> None:
     assert [e.status for e in events if isinstance(e, SessionEnd)] == ["error"]
 
 
+@pytest.mark.parametrize(
+    ("error", "ends"),
+    [
+        ("The user rejected permission to use this specific tool call.", ["interrupted"]),
+        ("The user dismissed this question", ["interrupted"]),
+        ("The user rejected permission to use this specific tool call with the following feedback: use rg", []),
+        ("The user has specified a rule which prevents you from using this specific tool call.", []),
+    ],
+)
+def test_a_call_refused_without_a_word_stops_the_run(error: str, ends: list[str]) -> None:
+    info = {"id": "msg_2", "sessionID": "ses_1", "role": "assistant", "finish": "tool-calls", "time": {"created": 1}}
+    part = {"type": "tool", "id": "prt_1", "tool": "bash", "callID": "call_1", "state": failed(error)}
+    events = events_of(ROWS, lines({"info": info, "parts": [part]}))
+    assert [r.outcome for r in results(events)] == ["denied"]
+    assert [e.status for e in events if isinstance(e, SessionEnd)] == ends
+
+
 def test_what_a_fork_copied_is_told_by_its_parent() -> None:
     """The copies have ids of their own, and the times of what they are copies of."""
     (record,) = fixture("export-ses_1.json")

@@ -10,10 +10,19 @@ import msgspec
 from msgspec import Raw, Struct
 
 from agentv_stages.batch import Batch, Record
-from agentv_stages.event import MAIN, Notification, Retract, SessionInfo, Source, UserText
+from agentv_stages.event import MAIN, Notification, Retract, SessionEnd, SessionInfo, Source, UserText
 from agentv_stages.payload import EMPTY_STRING, one_line, to_raw
 from agentv_stages.provider import DecodeContext
-from agentv_stages.providers.opencode.parts import SILENT, at_time, content, failed, finished, usage_event
+from agentv_stages.providers.opencode.parts import (
+    CONTINUES,
+    SILENT,
+    at_time,
+    content,
+    failed,
+    finished,
+    stops,
+    usage_event,
+)
 from agentv_stages.providers.opencode.wire import (
     MessageInfo,
     Part,
@@ -169,12 +178,13 @@ class ExportDecoder:
         if info.summary == _TRUE:
             text = "the answer sums up what was before"
             batch.events.append(Notification(source, "-compact", "compact_boundary", text))
-        finishes = 0
+        finishes, refused = 0, False
         for i, part in enumerate(parts):
             kind = part.type
             if kind in ("text", "reasoning", "tool"):
                 own = _own(source, part)
                 content(part, message_id, own, "" if part.id else f"-{i}", batch, model, parent)
+                refused = refused or stops(part)
             elif kind == "step-finish":
                 if part.tokens is not None:
                     key = message_id if finishes == 0 else f"{message_id}#{finishes}"
@@ -195,6 +205,8 @@ class ExportDecoder:
         end = at_time(source, info.time.completed if info.time else None)
         if info.error is not None:
             failed(end, info.error, batch)
+        elif refused and info.finish in CONTINUES:
+            batch.events.append(SessionEnd(end, "-end", "interrupted", "permission rejected"))
         else:
             finished(end, info.finish, batch)
 

@@ -44,6 +44,7 @@ _DENIED = (
     "An automatic reviewer denied",
     "Plan mode refused",
 )
+_STOPS = ("The user rejected permission to use this specific tool call.", "The user dismissed this question")
 _CANCELLED = ("Tool execution aborted", "The operation was aborted", "Tool call aborted", "Aborted")
 _TIMED_OUT = b"terminated command after exceeding timeout"
 _ABORTED_SHELL = b"User aborted the command"
@@ -144,6 +145,14 @@ def _ending(state: ToolState, facts: Metadata, invalid: bool) -> tuple[Raw | Non
         if _ABORTED_SHELL in tail:
             return output, "cancelled"
     return output, "ok"
+
+
+def stops(part: Part) -> bool:
+    """Whether the call was refused without a word to the model: no step follows."""
+    state = part.state
+    return (
+        state is not None and state.status == "error" and given(state.error) and text_of(state.error).startswith(_STOPS)
+    )
 
 
 def usage_event(source: Source, key: str, tokens: Tokens, cost: float | None, model: str | None) -> TokenUsage:
