@@ -4,11 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentv_stages import shell_words
 from agentv_stages.event import Kind
-from agentv_stages.shell import classify_shell, run_commands, runs_program
-from agentv_stages.shell_reader import MAX_COMMANDS, Reader
-from agentv_stages.shell_words import split_shell
+from agentv_stages.shell import classify_shell, run_commands, runs_program, split_shell, words
+from agentv_stages.shell.reader import MAX_COMMANDS, Reader
 
 PATCH = "*** Begin Patch\n*** Add File: new.txt\n+one\n*** End Patch\n"
 
@@ -437,7 +435,7 @@ def test_any_text_is_read_to_its_end(pieces: list[str]) -> None:
 )
 def test_the_faster_path_reads_what_the_other_reads(pieces: list[str]) -> None:
     text = "".join(pieces)
-    simple = shell_words._split_simple(text)  # pyright: ignore[reportPrivateUsage] - its equality is the law
+    simple = words._split_simple(text)  # pyright: ignore[reportPrivateUsage] - its equality is the law
     if simple is not None:
         assert simple == Reader(text).read()
 

@@ -14,8 +14,7 @@ from typing import Any
 from msgspec import Struct, field, json
 
 from agentv_stages.event import AnyEvent, ToolCall
-from agentv_stages.shell import classify_shell
-from agentv_stages.shell_words import split_shell
+from agentv_stages.shell import classify_shell, split_shell
 from agentv_stages.trajectory.arguments import MISSING
 from agentv_stages.trajectory.calls import arguments_of, counts, named, string_member
 from agentv_stages.trajectory.json_values import is_object

@@ -1,7 +1,7 @@
 """What programs do that fetch, pack, unpack or apply files: the words of a simple command in, write or execute out."""
 
-from agentv_stages.shell_arguments import EXECUTE, WRITES, Part, bundles, first, is_file
-from agentv_stages.shell_reader import Command
+from agentv_stages.shell.arguments import EXECUTE, WRITES, Part, bundles, first, is_file
+from agentv_stages.shell.reader import Command
 
 GIT_WRITES = {
     "apply": frozenset(("--check", "--stat", "--numstat", "--summary", "--cached")),

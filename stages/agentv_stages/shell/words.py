@@ -1,11 +1,11 @@
 """Splits shell text into its commands: words as the shell would see them, where they stand, what they redirect.
 
-Most texts are simple, and are read by one regular expression; `shell_reader` reads the others.
+Most texts are simple, and are read by one regular expression; `reader` reads the others.
 """
 
 import re
 
-from agentv_stages.shell_reader import MAX_COMMANDS, Command, Pipeline, Reader
+from agentv_stages.shell.reader import MAX_COMMANDS, Command, Pipeline, Reader
 
 _SIMPLE = re.compile(r"[\w./:@%+,=~^ -]+")
 _TOKEN = re.compile(

@@ -2,9 +2,9 @@
 
 import re
 
-from agentv_stages.shell_arguments import bundles
-from agentv_stages.shell_reader import Command
-from agentv_stages.shell_tables import RUNNER_VALUES, RUNNERS, WRAPPERS
+from agentv_stages.shell.arguments import bundles
+from agentv_stages.shell.reader import Command
+from agentv_stages.shell.tables import RUNNER_VALUES, RUNNERS, WRAPPERS
 
 
 def program_name(word: str) -> str:

@@ -10,10 +10,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from agentv_stages.event import Kind
-from agentv_stages.shell_arguments import EXECUTE, NOTHING, WRITES, Part, ShellTool, is_file
-from agentv_stages.shell_programs import judge_program
-from agentv_stages.shell_reader import Command, Pipeline
-from agentv_stages.shell_scripts import (
+from agentv_stages.shell.arguments import EXECUTE, NOTHING, WRITES, Part, ShellTool, is_file
+from agentv_stages.shell.programs import judge_program
+from agentv_stages.shell.reader import Command, Pipeline
+from agentv_stages.shell.scripts import (
     after_options,
     after_runner,
     feed,
@@ -24,8 +24,8 @@ from agentv_stages.shell_scripts import (
     was_expanded,
     without_head,
 )
-from agentv_stages.shell_tables import HEADERS, KEYWORDS, RUNNERS, SHELLS, WRAPPERS
-from agentv_stages.shell_words import split_shell
+from agentv_stages.shell.tables import HEADERS, KEYWORDS, RUNNERS, SHELLS, WRAPPERS
+from agentv_stages.shell.words import split_shell
 
 MAX_NESTING = 8
 _CACHED_TEXT = 2_048

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from agentv_stages.event import Kind
-from agentv_stages.shell_tables import NO_FILE, NO_FILES, VALUES
+from agentv_stages.shell.tables import NO_FILE, NO_FILES, VALUES
 
 ShellTool: TypeAlias = Literal["Bash", "Read", "LS", "Grep", "Glob", "Edit", "Write"]
 

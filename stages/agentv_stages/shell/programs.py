@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from agentv_stages import shell_transfers
-from agentv_stages.shell_arguments import EXECUTE, NOTHING, WRITES, Part, bundles, first, has, is_file, operands, value
-from agentv_stages.shell_reader import Command
-from agentv_stages.shell_tables import FAMILY, FIND, FIND_NAMES, GREP, LIST, NEUTRAL, READ, WRITE
+from agentv_stages.shell import transfers
+from agentv_stages.shell.arguments import EXECUTE, NOTHING, WRITES, Part, bundles, first, has, is_file, operands, value
+from agentv_stages.shell.reader import Command
+from agentv_stages.shell.tables import FAMILY, FIND, FIND_NAMES, GREP, LIST, NEUTRAL, READ, WRITE
 
 _MOST_PATHS = 100
 _ONE_INPUT = frozenset(("uniq", "xxd"))  # the second file is their output
@@ -139,7 +139,7 @@ def _git(family: str, words: list[str], command: Command) -> Part:
     while at < len(words) and words[at].startswith("-"):
         at += 2 if words[at] in ("-C", "-c", "--git-dir", "--work-tree") else 1
     words = words[at:]
-    return _grep("grep", words, command) if first(words) == "grep" else shell_transfers.git(words)
+    return _grep("grep", words, command) if first(words) == "grep" else transfers.git(words)
 
 
 def _find(family: str, words: list[str], command: Command) -> Part:
@@ -188,11 +188,11 @@ _JUDGES: dict[str, _Judge] = {
     "yq": _yq,
     "type": _type,
     "sort": _sort,
-    "curl": shell_transfers.curl,
-    "wget": shell_transfers.wget,
-    "unzip": shell_transfers.unzip,
-    **dict.fromkeys(("tar", "gtar", "bsdtar"), shell_transfers.tar),
-    **dict.fromkeys(("patch", "rsync"), shell_transfers.dry),
+    "curl": transfers.curl,
+    "wget": transfers.wget,
+    "unzip": transfers.unzip,
+    **dict.fromkeys(("tar", "gtar", "bsdtar"), transfers.tar),
+    **dict.fromkeys(("patch", "rsync"), transfers.dry),
     "tee": _tee,
     "dd": _dd,
     "git": _git,
