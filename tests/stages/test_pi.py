@@ -371,6 +371,54 @@ def test_a_copied_entry_of_a_fork_keeps_its_usage_key() -> None:
     assert first[0].key == second[0].key
 
 
+SKILL = '<skill name="count" location="/s/count/SKILL.md">\nReferences are relative to /s/count.\n\nCount.\n</skill>'
+
+
+@pytest.mark.parametrize(
+    ("content", "prompts"),
+    [
+        ([text(f"{SKILL}\n\na.py\n\nand b.py")], ["/skill:count a.py\n\nand b.py"]),
+        ([text(SKILL), {"type": "image", "data": "aa", "mimeType": "image/png"}], ["/skill:count"]),
+        (SKILL, ["/skill:count"]),
+        ([text(f"Look at this: {SKILL}")], [f"Look at this: {SKILL}"]),
+        ([text('<skill name="count" says nothing')], ['<skill name="count" says nothing']),
+    ],
+)
+def test_the_prompt_of_a_skill_is_its_command_and_the_skills_text_is_injected(content: Any, prompts: list[str]) -> None:
+    message = {"role": "user", "content": content, "timestamp": 1772359200500}
+    for of, record in ((SESSION, entry("message", "a", None, message=message)), (STREAM, end(message))):
+        told = [e for e in events_of(of, lines(HEADER, record)) if isinstance(e, UserText)]
+        assert [e.text for e in told if not e.injected] == prompts
+        assert [msgspec.json.decode(e.body) for e in told if e.injected] == ([content] if len(told) == 2 else [])
+        assert len({e.message_id for e in told}) == len(told)
+        check_laws(of, lines(HEADER, record))
+
+
+def test_a_persons_own_command_says_that_the_model_did_not_see_it_and_that_it_was_cancelled() -> None:
+    run = {"role": "bashExecution", "command": "ls", "output": "a\n", "cancelled": False, "excludeFromContext": False}
+    given = lines(
+        HEADER,
+        entry("message", "a", None, message={**run, "exitCode": 0, "excludeFromContext": True}),
+        entry("message", "b", "a", message={**run, "cancelled": True}),
+    )
+    told = [(e.text, e.injected) for e in events_of(SESSION, given) if isinstance(e, UserText)]
+    assert told == [("!!ls\na\n\n(exit code 0)", True), ("!ls\na\n\n(cancelled)", True)]
+
+
+def test_escape_during_a_call_ends_the_run_as_interrupted_whatever_its_empty_answer_says() -> None:
+    """Before 1.5.1 that answer was an `error` with the text of JavaScript's AbortError."""
+    zero = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "cost": {"total": 0}}
+    ended = answer([], "error", usage=zero, errorMessage="This operation was aborted")
+    failed = answer([], "error", usage=zero, errorMessage="The operation was aborted due to timeout")
+    for message, status in ((ended, "interrupted"), (failed, "error")):
+        session = lines(HEADER, entry("message", "a", None, message=message))
+        stream = lines(HEADER, end(message), {"type": "agent_end", "messages": [], "willRetry": False})
+        for of, given in ((SESSION, session), (STREAM, stream)):
+            events = events_of(of, given)
+            assert [e.status for e in events if isinstance(e, SessionEnd)] == [status]
+            assert not texts(events)
+
+
 def test_what_a_fork_copies_from_its_parent_is_not_told_again() -> None:
     """Copied entries keep their times; the header bears the time of the fork."""
     header = {**HEADER, "id": "fork", "timestamp": "2026-03-01T10:00:02.000Z", "parentSession": "/s-1.jsonl"}

@@ -35,16 +35,30 @@ STATUS_OF_STOP: dict[str, Status] = {
     "aborted": "interrupted",
 }
 _BROKEN = ("error", "aborted")
+_ABORTED = "This operation was aborted"
 _EXIT_CODE = re.compile(rb"Command exited with code (-?\d{1,10})(?:\\n)*\"")
 _CANCELLED = (b"Command aborted", b"Operation aborted", b"Skipped due to queued user message", b"Request was aborted")
 _DENIED = (b"Tool execution was blocked", b"Blocked by user", b"blocked by user", b"Permission denied by")
 _TAIL = 240
 _STRING = 34
+_SKILL_HEADS = (b'[{"type":"text","text":"<skill name=', b'"<skill name=')
+_SKILL_HEAD = len(_SKILL_HEADS[0])
+_SKILL = re.compile(r'<skill name="([^"]+)" location="[^"]+">\n.*?\n</skill>(?:\n\n(.+))?\Z', re.DOTALL)
 
 
 def part(index: int) -> str:
     """The suffix of a block's base id."""
     return PARTS[index] if index < 64 else f"-{index}"
+
+
+def status_of(stop: str | None, error: str | None) -> Status | None:
+    """How a run ended whose last answer stopped so; None where the run goes on.
+
+    Before 1.5.1 Escape during a tool call ended the run with an empty answer that calls itself an error.
+    """
+    if stop == "error" and error == _ABORTED:
+        return "interrupted"
+    return STATUS_OF_STOP.get(stop or "")
 
 
 def failure(content: bytes) -> tuple[Outcome, int | None]:
@@ -192,9 +206,32 @@ def unwrapped(arguments: Raw) -> Raw:
 
 
 def user(message: PiMessage | Prompt, message_id: str, source: Source, batch: Batch) -> None:
-    """Appends a prompt."""
-    if given(message.content):
-        batch.events.append(UserText(source, "", message.content, message_id))
+    """Appends a prompt; where Pi put a skill's text in the place of `/skill:NAME …`, the command and then that text."""
+    content = message.content
+    if not given(content):
+        return
+    command = _skill_command(content)
+    if command is None:
+        batch.events.append(UserText(source, "", content, message_id))
+    else:
+        batch.events.append(UserText(source, "", to_raw(command), message_id))
+        batch.events.append(UserText(source, "-skill", content, f"{message_id}-skill", True))
+
+
+def _skill_command(content: Raw) -> str | None:
+    """The command of a person that a skill's text stands for; None of any other prompt.
+
+    Source: pi 0.87, `parseSkillBlock`.
+    """
+    if not bytes(memoryview(content)[:_SKILL_HEAD]).startswith(_SKILL_HEADS):
+        return None
+    try:
+        skill = _SKILL.match(text_of(content))
+    except ValueError:  # bytes that are no text: passed on as they are, like any prompt's
+        return None
+    if skill is None:
+        return None
+    return f"/skill:{skill[1]} {skill[2]}" if skill[2] else f"/skill:{skill[1]}"
 
 
 def other(message: PiMessage, message_id: str, source: Source, batch: Batch, record: Record) -> None:
@@ -205,8 +242,10 @@ def other(message: PiMessage, message_id: str, source: Source, batch: Batch, rec
     elif role in ("branchSummary", "compactionSummary"):
         body = message.summary
     elif role == "bashExecution":
+        mark = "!!" if message.exclude_from_context else "!"
         code = "" if message.exit_code is None else f"\n(exit code {message.exit_code})"
-        body = to_raw(f"!{message.command or ''}\n{message.output or ''}{code}")
+        end = "\n(cancelled)" if message.cancelled else code
+        body = to_raw(f"{mark}{message.command or ''}\n{message.output or ''}{end}")
     elif role in ("system", "developer"):
         batch.ignore(f"message/{role}")
         return

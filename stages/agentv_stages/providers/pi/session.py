@@ -15,11 +15,11 @@ from agentv_stages.event import Notification, SessionEnd, SessionInfo, Source, U
 from agentv_stages.foreign import other_session
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.pi.messages import (
-    STATUS_OF_STOP,
     assistant,
     blocks_of,
     other,
     spent,
+    status_of,
     tokens,
     tool_result,
     usage_event,
@@ -207,7 +207,7 @@ def _append(
             batch.events.append(usage)
         if message.error_message:
             batch.events.append(Notification(source, "", "error", message.error_message, "error"))
-        status = STATUS_OF_STOP.get(message.stop_reason or "")
+        status = status_of(message.stop_reason, message.error_message)
         if status is not None:
             batch.events.append(SessionEnd(source, "-end", status, message.error_message or message.stop_reason))
     elif role == "user":

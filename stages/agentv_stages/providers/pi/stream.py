@@ -25,10 +25,10 @@ from agentv_stages.foreign import other_session
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.pi.growing import GrownBlock, grow, unfinished
 from agentv_stages.providers.pi.messages import (
-    STATUS_OF_STOP,
     assistant,
     blocks_of,
     other,
+    status_of,
     tool_result,
     usage_event,
     usage_key,
@@ -350,7 +350,7 @@ class StreamDecoder:
     def _end(self, record: Record, batch: Batch) -> None:
         state = self.state
         state.held_end = False
-        status = STATUS_OF_STOP.get(state.stop or "", "unknown" if state.stop is None else "incomplete")
+        status = status_of(state.stop, state.error) or ("unknown" if state.stop is None else "incomplete")
         reason = state.error or state.stop
         batch.events.append(SessionEnd(self._source(record, None), "-end", status, reason))
 

@@ -75,6 +75,8 @@ class PiMessage(Struct, gc=False, rename="camel"):
     command: str | None = None
     output: str | None = None
     exit_code: int | None = None
+    cancelled: bool | None = None
+    exclude_from_context: bool | None = None
     duration_ms: float | None = None
     nested_calls: NestedCalls | None = None
 
