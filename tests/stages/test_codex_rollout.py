@@ -109,6 +109,16 @@ def test_a_text_that_stands_twice_comes_once(copy_first: bool) -> None:
     check_laws(ROLLOUT, given)
 
 
+@pytest.mark.parametrize("copy_first", [True, False])
+def test_the_copy_of_a_plan_lacks_the_plan_and_is_a_copy_all_the_same(copy_first: bool) -> None:
+    copy = item("AgentMessage", id="msg_1", content=[{"type": "Text", "text": "Here it is.\n"}])
+    whole = message("assistant", "Here it is.\n<proposed_plan>\n# Plan\n</proposed_plan>\n")
+    whole["payload"]["id"] = "msg_1"
+    given = run(*([copy, whole] if copy_first else [whole, copy]))
+    assert texts(decoded(ROLLOUT, given).events) == ["Here it is.\n<proposed_plan>\n# Plan\n</proposed_plan>\n"]
+    check_laws(ROLLOUT, given)
+
+
 def test_a_text_without_response_item_is_taken_from_its_copy() -> None:
     given = lines(
         meta("0.66.0"),
@@ -281,6 +291,84 @@ def test_an_interrupt_cancels_open_calls_and_ends_the_run() -> None:
     assert [(r.call_id, r.outcome) for r in results(events)] == [("a", "cancelled"), ("b", "cancelled")]
     assert [e.status for e in events if isinstance(e, SessionEnd)] == ["interrupted", "complete"]
     check_laws(ROLLOUT, given)
+
+
+def test_a_call_that_a_kill_left_open_is_not_cancelled_by_a_later_interrupt() -> None:
+    given = lines(
+        meta(),
+        event("task_started", turn_id="killed"),
+        call("a"),
+        event("task_started", 3, turn_id="resumed"),
+        call("b"),
+        event("turn_aborted", 4, reason="interrupted"),
+    )
+    assert [(r.call_id, r.outcome) for r in results(decoded(ROLLOUT, given).events)] == [("b", "cancelled")]
+    check_laws(ROLLOUT, given)
+    late = lines(*(json.loads(r.data) for r in given), output("a", "Process exited with code 0\nOutput:\n", 5))
+    assert [(r.call_id, r.outcome) for r in results(decoded(ROLLOUT, late).events)][1:] == [("a", "ok")]
+
+
+def test_an_interrupt_decides_only_if_it_was_the_last_thing() -> None:
+    def statuses(*body: dict[str, Any]) -> list[str]:
+        given = lines(meta("0.77.0"), message("user", "Go."), event("turn_aborted", reason="interrupted"), *body)
+        return [e.status for e in decoded(ROLLOUT, given).events if isinstance(e, SessionEnd)]
+
+    assert statuses() == ["interrupted"]
+    assert statuses(message("user", "<user_shell_command>ls</user_shell_command>")) == ["interrupted"]
+    assert statuses(message("user", "Again."), message("assistant", "Done.")) == ["interrupted", "complete"]
+    assert statuses(message("user", "Again.")) == ["interrupted", "unknown"]
+
+
+def test_what_a_review_does_is_told_in_its_own_log_alone() -> None:
+    def of(thread: str, kind: str, **more: Any) -> dict[str, Any]:
+        return event("item_completed", thread_id=thread, item={"type": kind, **more})
+
+    given = run(
+        of(THREAD, "EnteredReviewMode", id="e"),
+        of("review", "UserMessage", id="u", content=[{"type": "text", "text": "Review it."}]),
+        of("review", "CommandExecution", id="c", command=["ls"], status="completed", exit_code=0),
+        of("review", "AgentMessage", id="m", content=[{"type": "Text", "text": "Looking."}]),
+        of(THREAD, "ExitedReviewMode", id="x"),
+        message("assistant", "All is well."),
+        of(THREAD, "CommandExecution", id="d", command=["ls"], status="completed", exit_code=0),
+    )
+    events = decoded(ROLLOUT, given).events
+    assert texts(events) == ["All is well."]
+    assert [e.text for e in events if isinstance(e, UserText) and not e.injected] == ["Fix it."]
+    assert [c.call_id for c in calls(events)] == ["d"]
+    assert [e.name for e in events if isinstance(e, Notification)] == ["entered_review_mode", "exited_review_mode"]
+    check_laws(ROLLOUT, given)
+
+
+def test_what_an_older_review_says_and_spends_is_not_its_parents() -> None:
+    reviewed = [
+        counted(1000, 1000),
+        event("entered_review_mode", 2),
+        event("user_message", 2, message="Review it."),
+        event("user_message", 3, message="Review it."),
+        counted(400, 400),
+        event("agent_message", 3, message="Looking."),
+        counted(900, 500),
+        message("user", "<user_action>\n</user_action>", 4),
+        event("exited_review_mode", 4),
+        message("assistant", "All is well.", 4),
+        event("agent_message", 4, message="All is well."),
+        counted(1200, 200),
+    ]
+    given = run(*reviewed, version="0.77.0")
+    events = decoded(ROLLOUT, given).events
+    assert texts(events) == ["All is well."]
+    assert [e.text for e in events if isinstance(e, UserText) and not e.injected] == ["Fix it."]
+    assert [u.input for u in usages(events)] == [1000, 200]
+    check_laws(ROLLOUT, given)
+    killed = run(*reviewed[:7], message("user", "Go on.", 5), event("agent_message", 6, message="Gladly."))
+    assert texts(decoded(ROLLOUT, killed).events) == ["Gladly."]
+
+
+def test_the_items_of_a_second_session_in_one_log_are_its_own() -> None:
+    other = line("session_meta", 3, id="other", cwd="/w")
+    ran = event("item_completed", 4, thread_id="other", item={"type": "CommandExecution", "id": "c", "command": ["ls"]})
+    assert [c.call_id for c in calls(decoded(ROLLOUT, run(other, ran)).events)] == ["c"]
 
 
 def test_a_search_of_the_server_is_call_and_result_in_one() -> None:
@@ -456,6 +544,7 @@ def test_what_says_nothing_is_ignored_and_what_is_new_is_unknown() -> None:
         run(
             line("world_state", full=True),
             line("inter_agent_communication_metadata", trigger_turn=True),
+            line("retained_context", 2),
             response("ghost_snapshot", ghost_commit={}),
             response("additional_tools", tools=[]),
             event("thread_settings_applied"),

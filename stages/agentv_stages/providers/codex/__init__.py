@@ -64,6 +64,7 @@ PROVIDER = Provider(
             losses=(
                 "the text of an answer that broke off",
                 "retries",
+                "whether a call was refused or its turn interrupted: in the terminal the one is the other",
                 "arguments of calls inside scripts, as far as their items do not repeat them",
                 "the order of calls that one script ran in parallel (it is that of their ends)",
             ),

@@ -22,6 +22,7 @@ class Copy(Struct, gc=False):
     role: str
     text: Raw
     source: Source
+    id: str = ""
 
 
 class Running(Struct, gc=False):
@@ -34,18 +35,22 @@ class Running(Struct, gc=False):
 class State(Struct):
     """What the rollout decoders remember; every list and map in it is capped.
 
-    `answer` is the message id of the model answer that is being written, "" between answers. `open` maps the calls that
-    wait for a result to the sub-agent's id that they started, if any; `early` those whose result came first, True where
-    it told the call too. `said` holds checksums of the last texts, whose
-    copies are not needed. `counted` is the `token_count` that `totals` are of, as it stands in the log, `counted_ms`
-    its time. `told` has the lines that bear no call id.
+    `thread` is the one whose items count here; `reviewing` says that a review tells what comes, which has a log of its
+    own. `ends` says that the log tells how its turns end, `over` that the last one was broken off. `answer` is the
+    message id of the model answer that is being written, "" between answers. `open` maps the calls that wait for a
+    result to the sub-agent's id that they started, if any; `left` has those of them whose turn is over (a kill);
+    `early` those whose result came first, True where it told the call too. `said` holds checksums of the last texts,
+    `said_id` the id of the model's last one, whose copies are not needed. `counted` is the `token_count` that `totals`
+    are of, as it stands in the log, `counted_ms` its time. `told` has the lines that bear no call id.
     """
 
     session_id: str | None = None
+    thread: str | None = None
     model: str | None = None
     window: int | None = None
     answer: str = ""
     open: dict[str, str] = field(default_factory=dict[str, str])
+    left: list[str] = field(default_factory=list[str])
     early: dict[str, bool] = field(default_factory=dict[str, bool])
     answered: dict[str, bool] = field(default_factory=dict[str, bool])
     running: dict[str, Running] = field(default_factory=dict[str, Running])
@@ -54,6 +59,7 @@ class State(Struct):
     silent: list[Script] = field(default_factory=list[Script])
     pending: list[Copy] = field(default_factory=list[Copy])
     said: list[int] = field(default_factory=list[int])
+    said_id: str = ""
     user_seen: bool = False
     turns: list[list[str]] = field(default_factory=list[list[str]])
     outputs_end: bool = True
@@ -64,6 +70,8 @@ class State(Struct):
     told: Repeats = field(default_factory=Repeats)
     records: bool = False
     ends: bool = False
+    over: bool = False
+    reviewing: bool = False
     started: bool = False
     replay: bool = False
     begun_ms: int | None = None

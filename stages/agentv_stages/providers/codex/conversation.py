@@ -86,7 +86,7 @@ class Conversation(Calls):
         if p.role == "assistant":
             self.state.final = True
             for part in parts_of(p.content):
-                self._told(part.text)
+                self._told(part.text, p.id)
         elif p.role == "user":
             self.state.user_seen = True
             self.state.pending = [copy for copy in self.state.pending if copy.role != "user"]
@@ -100,7 +100,7 @@ class Conversation(Calls):
             for i, part in enumerate(parts):
                 if first(part.text) != b'"':
                     continue
-                self._told(part.text)
+                self._told(part.text, p.id)
                 batch.events.append(
                     AssistantText(source, f"-{i}" if many else "", answer, part.text, False, False, self.state.model)
                 )
@@ -122,18 +122,23 @@ class Conversation(Calls):
         self.let_go(batch)
         state.pending = [copy for copy in state.pending if copy.role != "user"]
         state.user_seen = True
-        state.final = False
+        state.final = state.over = state.reviewing = False
         state.turns.append([])
         if len(state.turns) > MOST_TURNS:
             del state.turns[0]
 
-    def _told(self, text: Raw) -> None:
+    def _told(self, text: Raw, item_id: str | None) -> None:
         """A text of the model came as a response item: its copy, before or after it, is not needed."""
         state = self.state
+        state.said_id = item_id or ""
         check = zlib.crc32(text)
         if state.pending:
             held = len(state.pending)
-            state.pending = [c for c in state.pending if c.role != "assistant" or zlib.crc32(c.text) != check]
+            state.pending = [
+                c
+                for c in state.pending
+                if c.role != "assistant" or ((not c.id or c.id != item_id) and zlib.crc32(c.text) != check)
+            ]
             if len(state.pending) < held:
                 return
         self._said(check)
@@ -144,25 +149,27 @@ class Conversation(Calls):
         if len(said) > MOST_SAID:
             del said[0]
 
-    def told_again(self, role: str, text: Raw, batch: Batch) -> bool:
-        """Whether a text that should stand in a response item too is empty, or came there already."""
+    def told_again(self, role: str, text: Raw, batch: Batch, item_id: str = "") -> bool:
+        """Whether a text that should stand in a response item too is empty, or came there already. Of a text with a
+        plan in it the copy has only what stands around the plan: there the id tells."""
         state = self.state
         if first(text) != b'"' or len(text) == 2:
             batch.ignore("empty text")
             return True
         known = (role == "user" and state.user_seen) or zlib.crc32(text) in state.said
+        known = known or (item_id != "" and item_id == state.said_id)
         if known:
             batch.ignore("user text, told again" if role == "user" else "assistant text, told again")
         return known
 
-    def copy(self, role: str, text: Raw, source: Source, batch: Batch) -> None:
+    def copy(self, role: str, text: Raw, source: Source, batch: Batch, item_id: str = "") -> None:
         """A text that should stand in a response item too."""
         state = self.state
-        if self.told_again(role, text, batch):
+        if self.told_again(role, text, batch, item_id):
             return
         if len(state.pending) >= MOST_PENDING:
             self._emit_copy(state.pending.pop(0), batch)
-        state.pending.append(Copy(role, text, source))
+        state.pending.append(Copy(role, text, source, item_id))
 
     def release(self, role: str | None, batch: Batch) -> None:
         """The response items of the held texts did not come: the copies are what there is."""
@@ -322,12 +329,14 @@ class Conversation(Calls):
     def close(self, source: Source | None, batch: Batch) -> None:
         """A run ended: nothing that waits will be completed. With `source` its open calls were cancelled there."""
         state = self.state
+        state.reviewing = False
         self.release(None, batch)
         for script in state.scripts:
             self.count(script, batch)
         self.let_go(batch)
         if source is not None:
-            for i, call_id in enumerate(list(state.open)):
+            left = set(state.left)
+            for i, call_id in enumerate([one for one in state.open if one not in left]):
                 self.result(source, call_id, None, "cancelled", None, None, batch, f"-{i}")
             for script in state.scripts:
                 self.ended(script)

@@ -20,7 +20,7 @@ def completed(decoder: Conversation, p: Payload, source: Source, again: bool, ba
 def aborted(decoder: Conversation, p: Payload, source: Source, again: bool, batch: Batch) -> None:
     """A turn was interrupted."""
     decoder.close(source, batch)
-    decoder.state.ends = True
+    decoder.state.over = True
     duration = None if again else whole_ms(p.duration_ms)
     batch.events.append(SessionEnd(source, "", "interrupted", p.reason, duration_ms=duration))
 

@@ -27,7 +27,8 @@ from agentv_stages.providers.codex.wire import (
 )
 
 LATEST = 32  # rows behind its script's output that an item is waited for
-COPIES = frozenset(("Reasoning", "Plan", "ContextCompaction", "HookPrompt", "EnteredReviewMode", "ExitedReviewMode"))
+COPIES = frozenset(("Reasoning", "Plan", "ContextCompaction", "HookPrompt"))
+REVIEWS = {"EnteredReviewMode": "entered_review_mode", "ExitedReviewMode": "exited_review_mode"}
 _USER_SHELL = frozenset((b'"user_shell"', b'"userShell"'))
 RUNS = frozenset({"CommandExecution", "FileChange", "McpToolCall", "DynamicToolCall", "CollabAgentToolCall"}) | {
     "CollabToolCall",
@@ -55,9 +56,12 @@ class Items(Conversation):
             batch.ignore("item_completed")
             return
         kind = item.type
-        if kind == "AgentMessage":
+        if p.thread_id is not None and p.thread_id != self.state.thread and self.state.thread is not None:
+            # What a review does is told here, too; it has a log of its own.
+            batch.ignore("item of another thread")
+        elif kind == "AgentMessage":
             for part in parts_of(item.content):
-                self.copy("assistant", part.text, source, batch)
+                self.copy("assistant", part.text, source, batch, item.id)
         elif kind == "UserMessage":
             texts = [part.text for part in parts_of(item.content) if first(part.text) == b'"']
             self.copy("user", join_strings(texts), source, batch)
@@ -67,6 +71,8 @@ class Items(Conversation):
             self._activity(item, source, batch)
         elif kind in COPIES:
             batch.ignore(f"item_completed:{kind}")
+        elif kind in REVIEWS:
+            batch.events.append(Notification(source, "", REVIEWS[kind], ""))
         else:
             batch.unknown_type(f"item_completed:{kind}", record)
 

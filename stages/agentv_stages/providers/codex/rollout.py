@@ -1,8 +1,8 @@
 """Codex rollouts with an envelope (`{timestamp, type, payload}`) to events.
 
 In: lines of `rollout-*.jsonl`, Codex 0.4x to 0.169. End rule: `task_complete` (complete, or error where it says so) and
-`turn_aborted` (interrupted); versions before 0.10x have no end record, and a file of theirs is complete when no call is
-open and the last thing was an answer.
+`turn_aborted` (interrupted); versions before 0.10x have no record of a good end, and a file of theirs is complete when
+no call is open and the last thing was an answer.
 Usage: `token_usage_record` (0.16x), one per model call; else `token_count`, whose cumulative totals are differenced.
 A fork begins with a copy of its parent's history, which is not counted again.
 """
@@ -21,6 +21,7 @@ from agentv_stages.providers.codex.rollout_catalogue import (
     NOTICES,
     OUTPUTS,
     PERMISSIONS,
+    REVIEWS,
     UNNAMED,
 )
 from agentv_stages.providers.codex.wire import Payload, decode_rollout, first, given, member, plain, word
@@ -59,14 +60,18 @@ class RolloutDecoder(Items):
                 return
             if not state.replay:
                 if event == "token_count":
-                    if state.records:
+                    if state.records or state.reviewing:
                         batch.ignore(event)
                         return
                     if p.info == state.counted and given(p.info):
                         batch.ignore("token_count, repeated")
                         return
-                elif event in COPIED and self.told_again(COPIED[event], p.message, batch):
-                    return
+                elif event in COPIED:
+                    if state.reviewing:
+                        batch.ignore("text of a review")
+                        return
+                    if self.told_again(COPIED[event], p.message, batch):
+                        return
         elif kind in IGNORED_LINES:
             batch.ignore(kind)
             return
@@ -101,7 +106,7 @@ class RolloutDecoder(Items):
     def flush(self, batch: Batch) -> None:
         state = self.state
         self.close(None, batch)
-        if not state.ends and (state.started or state.final or state.user_seen or state.open):
+        if not (state.ends or state.over) and (state.started or state.final or state.user_seen or state.open):
             ends.end_of_log(self, batch)
 
     def _event(self, p: Payload, source: Source, record: Record, batch: Batch) -> None:
@@ -120,6 +125,8 @@ class RolloutDecoder(Items):
             self.end_answer()
             if self.state.scripts:
                 self.leave(batch)
+            if self.state.open:
+                self.state.left = list(self.state.open)
             if p.model_context_window and p.model_context_window != self.state.window:
                 self.state.window = p.model_context_window
                 batch.events.append(SessionInfo(source, "", context_window=p.model_context_window))
@@ -141,6 +148,8 @@ class RolloutDecoder(Items):
 
     def _notice(self, p: Payload, source: Source, batch: Batch) -> None:
         kind = p.type
+        if kind in REVIEWS:
+            self.state.reviewing = REVIEWS[kind]
         name = "permission_request" if kind in PERMISSIONS else "retry" if kind == "stream_error" else kind
         text = plain(p.message) if first(p.message) == b'"' else p.reason or word(p.status) or ""
         batch.events.append(Notification(source, "", name, text, NOTICES[kind], p.call_id))  # type: ignore[arg-type]  # the values are levels
@@ -162,11 +171,12 @@ class RolloutDecoder(Items):
         if state.session_id is not None:
             if state.started:
                 other_session(record, p.id, state.session_id, batch)
+                state.thread = p.id
             elif p.id != state.session_id:
                 state.replay = True
             batch.ignore("session_meta")
             return
-        state.session_id = p.id
+        state.session_id = state.thread = p.id
         state.begun_ms = source.time_ms
         state.replay = p.forked_from_id is not None
         version = _VERSION.match(p.cli_version or "")

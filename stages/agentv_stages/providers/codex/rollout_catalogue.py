@@ -34,8 +34,11 @@ NOTICES = {
     "request_user_input": "info",
     "elicitation_request": "info",
 }
+REVIEWS = {"entered_review_mode": True, "exited_review_mode": False}
 PERMISSIONS = frozenset(("exec_approval_request", "apply_patch_approval_request", "request_permissions"))
-IGNORED_LINES = frozenset(("world_state", "inter_agent_communication", "inter_agent_communication_metadata"))
+IGNORED_LINES = frozenset(("world_state", "inter_agent_communication", "inter_agent_communication_metadata")) | {
+    "retained_context"  # a person's answers to questions, again
+}
 LINES = IGNORED_LINES | {
     "session_meta",
     "turn_context",

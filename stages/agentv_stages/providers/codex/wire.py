@@ -139,6 +139,7 @@ class Payload(ItemPayload):
     """The payload of a rollout line of any type."""
 
     item: Item | None = None
+    thread_id: str | None = None
     info: Raw = ABSENT
     usage: Tokens | None = None
     response_id: str | None = None
