@@ -92,6 +92,26 @@ def test_a_review_began_when_its_parent_entered_review_mode() -> None:
     assert [(c.path[-7:-6], c.context.stream) for c in got] == [("2", "subagent:review")]
 
 
+def test_what_began_after_a_rewind_belongs_to_the_file_that_it_began() -> None:
+    def at(second: int) -> str:
+        return f"2026-03-01T10:00:{second:02}.000Z"
+
+    early, late = child("k1", "root", agent_path="/early"), child("k2", "root", agent_path="/late")
+    files = {
+        "1": meta("root", at(0)),
+        "2": early | {"timestamp": at(5)},
+        "3": meta("root", at(10), history_base={"thread_id": "root", "end_ordinal_exclusive": 2}),
+        "4": late | {"timestamp": at(15)},
+        "5": child("k3", "k1", agent_path="/early/child") | {"timestamp": at(16)},
+        "6": meta("root", at(20), history_base={"thread_id": "root", "end_ordinal_exclusive": 2}),
+    }
+    folder = Memory(dict(rollout(name, head) for name, head in files.items()))
+    streams = {
+        part: [c.context.stream for c in companions(f"{DAY}/rollout-{part}.jsonl", folder)] for part in ("1", "3", "6")
+    }
+    assert streams == {"1": ["subagent:/early", "subagent:/early/child"], "3": ["subagent:/late"], "6": []}
+
+
 def test_text_inside_the_first_line_cannot_name_a_parent() -> None:
     forged = meta("m", instructions='"parent_thread_id":"root"')
     assert found(rollout("1", meta("root")), rollout("2", forged)) == []

@@ -133,13 +133,14 @@ class Followed:
         return one
 
     def companions(self, folder: Folder) -> list[Input]:
-        """Takes along the sub-agents' files that are new; gives them."""
+        """Takes along the sub-agents' files that are new, of every part of the log; gives them."""
         provider = self.provider
         if provider is None:
             return []
         known = {one.path for one in self.inputs}
-        found = [c for c in provider.companions(self.main, folder) if c.path not in known]
-        return [self.add(companion.path, companion.context) for companion in found]
+        parts = [self.main, *(one.path for one in self.inputs[1:] if one.generation)]
+        found = {c.path: c for part in parts for c in provider.companions(part, folder) if c.path not in known}
+        return [self.add(companion.path, companion.context) for companion in found.values()]
 
     # --- reading
 

@@ -290,6 +290,7 @@ class Rotation:
             return "later" if session.number in self._register.troubles else "no"
         self._say("a further part of a log that is followed", path=found.path, of=session.main)
         session.join(found.path)
+        self._register.times[session.number].companions_at = 0.0  # it may have sub-agents of its own
         self._entries[found.path] = Entry(None, session.number)
         return "yes"
 

@@ -1,12 +1,14 @@
 """Finds the rollouts of a session's sub-agents: files of their own that name their parent in the first line.
 
 A sub-agent of a sub-agent belongs to the root as well. A review (before 0.77) does not name its parent; it began when
-the parent entered review mode, to a tenth of a second.
+the parent entered review mode, to a tenth of a second. A conversation that was rewound goes on in a further file of the
+same thread (0.169): what began after it was begun belongs to that one.
 Source: Codex 0.50 to 0.169, `session_meta`.
 """
 
 import posixpath
 import re
+import sys
 from typing import NamedTuple
 
 from agentv_stages.payload import decode_json
@@ -45,14 +47,19 @@ def companions(path: str, folder: Folder) -> list[Companion]:
         return []
     place = posixpath.dirname(path) or "."
     others: list[Head] = []
+    parts: list[int] = []
     for other in folder.glob(f"{place}/rollout-*.jsonl*"):
         head = _head(other, folder) if other != path else None
         if head is not None and (head.parent is not None or head.kind == "review"):
             others.append(head)
+        elif head is not None and head.thread == root.thread and (head.time_ms or 0) != (root.time_ms or 0):
+            parts.append(head.time_ms or 0)
     if not others:
         return []
     known = {root.thread: ""}
     found: list[Head] = []
+    if parts:
+        others = _begun_in(root, parts, others)
     while True:
         new = [h for h in others if h.parent in known and h.thread not in known]
         if not new:
@@ -70,6 +77,14 @@ def companions(path: str, folder: Folder) -> list[Companion]:
         Companion(h.path, DecodeContext(h.path, f"subagent:{h.name}", calls.get(h.thread), root.thread))
         for h in sorted(found)
     ]
+
+
+def _begun_in(root: Head, parts: list[int], others: list[Head]) -> list[Head]:
+    """`others` without the root's children of another file of its thread; `parts` are the times of these files."""
+    begun = root.time_ms or 0
+    since = begun if any(time < begun for time in parts) else 0
+    until = min((time for time in parts if time > begun), default=sys.maxsize)
+    return [h for h in others if h.parent != root.thread or since <= (h.time_ms or 0) < until]
 
 
 def _head(path: str, folder: Folder) -> Head | None:
