@@ -1,6 +1,7 @@
 """The commands that look at sessions, cursors and faults, as somebody calls them."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -75,6 +76,17 @@ def test_the_beginning_of_several_sessions_is_wrong_usage(home: Path, command: l
     done = call(*command, "11111111", cwd=home)
     assert (done.returncode, done.stdout) == (2, "")
     assert "2 sessions begin with" in done.stderr
+
+
+def test_of_several_files_of_one_session_its_beginning_names_the_newest(home: Path) -> None:
+    older = home / ".claude" / "projects" / "-home-dev-app" / f"{SESSION}.jsonl"
+    newer = home / ".claude" / "projects" / "-home-dev-else" / f"{SESSION}-2.jsonl"
+    newer.parent.mkdir()
+    newer.write_bytes(b"\n".join(claude_records(SESSION, 5)) + b"\n")
+    os.utime(older, (1_700_000_000, 1_700_000_000))
+    assert len(call("sessions", "--json", cwd=home).stdout.splitlines()) == 2
+    for name in (SESSION, SESSION[:8]):
+        assert "turn 5" in call("show", name, cwd=home).stdout
 
 
 def test_roots_are_configured_by_project_variable_and_option(home: Path) -> None:

@@ -229,6 +229,7 @@ def in_project(session: Session, project: str) -> bool:
 
 def pick(sessions: Sequence[Session], name: str) -> Session:
     """The session whose id (or file name) begins with `name`; the `…` of an id in the list may be copied with it.
+    Of several files with one id (Codex begins another one when a thread is rewound) it is the first in `sessions`.
 
     Raises: SourceError when none does, UsageError when several do: a longer name is wanted.
     """
@@ -237,7 +238,7 @@ def pick(sessions: Sequence[Session], name: str) -> Session:
     found = exact[:1] or [s for s in sessions if s.id.startswith(name) or Path(s.path).name.startswith(name)]
     if not found:
         raise SourceError(f"no such file, and no session begins with {name!r}; `agentv-stream sessions` lists them")
-    if len(found) > 1:
+    if len({(s.header.provider, s.id) for s in found}) > 1:
         shown = ", ".join(s.id for s in found[:5])
         raise UsageError(f"{len(found)} sessions begin with {name!r}: {shown}")
     return found[0]
