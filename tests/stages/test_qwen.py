@@ -22,7 +22,7 @@ from agentv_stages.event import (
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.qwen import PROVIDER
 from agentv_stages.providers.qwen.companions import companions
-from agentv_stages.providers.qwen.session import KEEP
+from agentv_stages.providers.qwen.state import KEEP
 from agentv_stream.folder import LocalFolder
 from agentv_stream.summary import SessionReader, read_file
 from support.decoding import (
@@ -495,6 +495,101 @@ def test_a_compression_is_a_model_call() -> None:
     assert len(usages(events_of(SESSION, CHAT + lines(made)))) == 2
 
 
+def test_a_compression_that_asked_twice_is_two_model_calls() -> None:
+    """0.24 writes the summary, and then looks it over; what stood before them is the answer's own."""
+    own = telemetry("t7", input_token_count=100, output_token_count=20, prompt_id="s-1########0")
+    asked = (
+        telemetry(f"t{n}", input_token_count=n, output_token_count=5, prompt_id="compress-1", model="qwen-x")
+        for n in (70, 80)
+    )
+    made = record("system", "4", subtype="chat_compression", systemPayload={"info": {}})
+    given = CHAT + lines(own, *asked, made)
+    check_laws(SESSION, given)
+    assert [(u.key, u.input) for u in usages(events_of(SESSION, given))[2:]] == [("4", 70), ("4-1", 80)]
+
+
+def test_an_answer_to_a_sub_agents_notice_is_the_main_threads() -> None:
+    """Its telemetry names the sub-agent, its prompt's id does not."""
+    named = {"subagent_name": "helper", "response_id": "resp", "response_text": "Done."}
+    given = lines(
+        telemetry("t1", prompt_id="s-1########3", input_token_count=100, output_token_count=20, **named),
+        record("assistant", "a1", {"text": "Done."}, model="qwen-x", usageMetadata=META),
+    )
+    events = events_of(SESSION, given)
+    assert texts(events) == ["Done."]
+    assert [(u.input, u.source.stream) for u in usages(events)] == [(100, "main")]
+
+
+def test_a_call_that_a_sub_agent_could_not_ask_for_is_denied(tmp_path: Path) -> None:
+    text = (
+        'Tool "x" requires permission, but background agents cannot prompt for confirmation. The tool call was denied.'
+    )
+    asked = {"prompt_id": "s-1#helper-1#0", "response_id": "resp"}
+    told = telemetry("t", **asked, function_name="run_shell_command", function_args={"command": "rm x"}, call_id="c1",
+                     status="error", success=False, error=text, error_type="execution_denied")  # fmt: skip
+    assert [r.outcome for r in results(events_of(SESSION, lines(told)))] == ["denied"]
+    part = {"functionResponse": {"id": "c1", "name": "run_shell_command", "response": {"error": text}}}
+    gave = record("tool_result", "r", part, isSidechain=True, agentId="helper-1", toolCallResult={"callId": "c1"})
+    for name, given in (("subagents/s-1/agent-helper-1", gave), ("chats/s-1", told)):
+        path = tmp_path / f"{name}.jsonl"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"".join(line.data + b"\n" for line in lines(record("user", "u", {"text": "x"}), given)))
+    reader = SessionReader(read_file(str(path)), str(path))
+    assert [r.outcome for r in results([e for batch in reader.batches() for e in batch.events])] == ["denied"]
+    assert reader.result().tool_use_summary["by_outcome"]["denied"] == 1
+
+
+def test_what_a_person_stopped_is_interrupted_until_it_goes_on() -> None:
+    asked = record("assistant", "a", asks("c", command="x"), model="qwen-x", usageMetadata=META)
+    denied = (
+        telemetry("t", function_name="run_shell_command", function_args={"command": "x"}, decision="reject"),
+        result("c", status="cancelled", error="[Operation Cancelled] Reason: User did not allow tool call"),
+    )
+    stopped = result("c", status="cancelled", error="[Operation Cancelled] Reason: The tool had already completed")
+    broken = record("assistant", "b", {"text": "This is sen"}, model="qwen-x")
+    check_laws(SESSION, lines(asked, *denied, broken))
+    assert ends(asked, *denied) == ["interrupted"]
+    assert ends(asked, stopped) == ["interrupted"]
+    assert ends(asked, result("c", status="error", error="no such file")) == []
+    assert ends(asked, result("c", output="fine"), broken) == ["interrupted"]
+    assert ends(asked, result("c", output="fine"), {**broken, "model": "counts-nothing"}) == []
+    assert ends(asked, result("c", output="fine"), record("assistant", "b", asks("d"), model="qwen-x")) == []
+
+
+def said_by(*given: dict[str, Any]) -> list[tuple[Any, bool]]:
+    return [
+        (msgspec.json.decode(e.body), e.injected) for e in events_of(SESSION, lines(*given)) if isinstance(e, UserText)
+    ]
+
+
+def test_the_files_that_a_prompt_names_are_injected() -> None:
+    files = [{"text": "\n--- Content from referenced files ---"}, {"text": "def add(): ..."}]
+    given = record("user", "u", {"text": "Explain @calc.py"}, *files)
+    check_laws(SESSION, lines(given))
+    assert said_by(given) == [("Explain @calc.py", False), (files, True)]
+    assert said_by(record("user", "u", *files)) == [(files, True)]
+
+
+def test_the_text_that_a_command_sends_is_injected_and_its_words_are_a_prompt() -> None:
+    def command(raw: str, **more: Any) -> dict[str, Any]:
+        return record("system", "s", subtype="slash_command",
+                      systemPayload={"phase": "invocation", "rawCommand": raw, **more})  # fmt: skip
+
+    end = record("system", "e", subtype="slash_command", systemPayload={"phase": "result", "rawCommand": "/init"})
+    text = record("user", "u", {"text": "Analyze the folder"})
+    check_laws(SESSION, lines(command("/init", sentToModel=True), end, text, text))
+    init = said_by(command("/init", sentToModel=True), end, text, record("user", "v", {"text": "thanks"}))
+    assert init == [("Analyze the folder", True), ("thanks", False)]
+    assert said_by(command("/plan Analyze the folder", sentToModel=True), text) == [("Analyze the folder", False)]
+    assert said_by(command("/context", sentToModel=False), text) == [("Analyze the folder", False)]
+    assert said_by(command("/context"), text) == [("Analyze the folder", False)]
+
+
+def test_a_scheduled_prompt_is_injected() -> None:
+    assert said_by(record("user", "u", {"text": "look again"}, subtype="cron")) == [("look again", True)]
+    assert said_by(record("user", "u", {"text": "and this"}, subtype="mid_turn_user_message")) == [("and this", False)]
+
+
 def test_outcomes_on_disk() -> None:
     def outcome(*extra: dict[str, Any], **given: Any) -> str | None:
         events = events_of(
@@ -538,6 +633,26 @@ def test_a_rewind_takes_back_what_follows_its_target() -> None:
     )
     [retract] = [e for e in events_of(SESSION, given) if isinstance(e, Retract)]
     assert retract.message_ids == ("a1",)
+    check_laws(SESSION, given)
+
+
+def test_a_rewind_of_0_24_takes_back_the_prompt_that_followed_the_same_record() -> None:
+    back = record("system", "s", subtype="rewind", systemPayload={"truncatedCount": 2}, parentUuid="t1")
+    given = lines(
+        record("user", "u1", {"text": "a"}),
+        record("assistant", "a1", {"text": "b"}, parentUuid="u1"),
+        telemetry("t1", input_token_count=1, output_token_count=1),
+        record("user", "u2", {"text": "c"}, parentUuid="t1"),
+        record("assistant", "a2", {"text": "d"}, parentUuid="u2"),
+        back,
+        record("user", "u3", {"text": "e"}, parentUuid="s"),
+        {**back, "uuid": "s2", "parentUuid": None},
+        {**back, "uuid": "s3", "parentUuid": "unknown"},
+    )
+    events = events_of(SESSION, given)
+    taken = [(e.message_ids, e.since) for e in events if isinstance(e, Retract)]
+    assert taken == [(("u2", "a2"), "t1"), (("u1", "a1", "u3"), None)]
+    assert [e.name for e in events if isinstance(e, Notification)] == ["rewind"]
     check_laws(SESSION, given)
 
 

@@ -19,7 +19,8 @@ _END = re.compile(
 _SHOWN = re.compile(rb'"Command (?:exited with code: (-?\d+)|terminated by signal: (\w+))\b')
 _NO_SIGNAL = (b"0", b"(none)", b"null")
 _DENIED = re.compile(
-    rb"(?i)user (?:denied|did not allow|declined|rejected)|denied by polic|requires (?:user )?(?:approval|confirmation)"
+    rb"(?i)user (?:denied|did not allow|declined|rejected)|denied by polic|"
+    rb"requires (?:user )?(?:approval|confirmation|permission, but)"
 )
 _CANCELLED = re.compile(
     rb'^"(?:\[Operation Cancelled\]|User cancell?ed|'

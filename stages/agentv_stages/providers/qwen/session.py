@@ -5,10 +5,9 @@ it: their answers and calls stand in the telemetry, which repeats the main threa
 0.24 on each also has a file of its own below `subagents/`, in the same form: as a companion it gives outputs alone.
 """
 
-from typing import TypeVar
 from zlib import crc32
 
-from msgspec import Raw, Struct, field
+from msgspec import Raw
 from msgspec.structs import replace
 
 from agentv_stages.batch import Batch, Record
@@ -25,18 +24,18 @@ from agentv_stages.event import (
     Source,
     ToolCall,
     ToolResult,
-    UserText,
 )
 from agentv_stages.foreign import other_session
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.gemini.outcome import SHELL_TOOLS, failure_outcome, shell_outcome, success_outcome
+from agentv_stages.providers.qwen import prompts
 from agentv_stages.providers.qwen.bridge import asked
 from agentv_stages.providers.qwen.notices import QUIET, notice
-from agentv_stages.providers.qwen.parts import EMPTY, body_of, model_call, read_output
+from agentv_stages.providers.qwen.parts import EMPTY, model_call, read_output
+from agentv_stages.providers.qwen.state import KEEP, SessionState, put
 from agentv_stages.providers.qwen.stream import API_ERROR
 from agentv_stages.providers.qwen.telemetry import (
     Ended,
-    Tokens,
     agent_answer,
     agent_call,
     agent_of,
@@ -60,36 +59,12 @@ LOSSES = (
     "sub-agents' thoughts, and before 0.24 what their tools gave back",
     "what the calls of an exec script gave back is not recorded",
     "an answer that an API error broke off is not recorded",
+    "what a person ran with `!` or asked with `/btw`, and model calls for summaries and suggestions, are not recorded",
     "costs are not recorded",
 )
-T = TypeVar("T")
-KEEP = 4096
+MOST_IN_A_ROW = 16  # model calls of one compression
 EXEC, CODE_MODE = "exec", "code_mode"
-INJECTED = frozenset(("notification", "goal_runtime"))
 _NO_PAYLOAD = Payload()
-
-
-class SessionState(Struct):
-    """What is remembered between lines.
-
-    `messages`: ids of the last messages, for a rewind. `calls`: open call -> name and checksum of its arguments.
-    `ended`: the same name and checksum -> what telemetry said. `failed`: an API error that nothing has followed.
-    `answered`: where telemetry last told of an answer of the main thread, and its tokens.
-    """
-
-    info: tuple[str | None, ...] = (None, None, None, None)
-    model: str | None = None
-    window: int | None = None
-    failed: str | None = None
-    failed_row: int = 0
-    failed_offset: int = 0
-    last_id: str = ""
-    last_parts: int = 0
-    messages: list[str] = field(default_factory=list[str])
-    calls: dict[str, str] = field(default_factory=dict[str, str])
-    ended: dict[str, list[Ended]] = field(default_factory=dict[str, list[Ended]])
-    scripts: dict[str, Script] = field(default_factory=dict[str, Script])
-    answered: tuple[int, Tokens] | None = None
 
 
 class SessionDecoder:
@@ -200,7 +175,7 @@ class SessionDecoder:
             if call is not None:
                 name, given = asked(call.name or "unknown", call.args or EMPTY_OBJECT)
                 call_id = call.id or f"{message_id}{at}"
-                _put(state.calls, call_id, _key(name, given))
+                put(state.calls, call_id, _key(name, given))
                 if name == EXEC:
                     hold(
                         state.scripts,
@@ -218,7 +193,9 @@ class SessionDecoder:
                 synthetic = bytes(part.text).startswith(API_ERROR)
                 events.append(AssistantText(source, at, message_id, part.text, False, synthetic, model))
         usage = line.usageMetadata
-        if usage is not None and (usage.promptTokenCount is not None or usage.candidatesTokenCount is not None):
+        if usage is not None and usage.promptTokenCount is None and usage.candidatesTokenCount is None:
+            usage = None
+        if usage is not None:
             events.append(
                 model_call(
                     source,
@@ -231,9 +208,13 @@ class SessionDecoder:
                     usage.totalTokenCount,
                 )
             )
-            # An answer that was broken off has no usage; a whole one that asks for nothing is the last of its turn.
-            if self.stream == MAIN and parts and not any(part.functionCall for part in parts):
+            state.counted = model
+        # An answer that Escape broke off has no usage; a whole one that asks for nothing is the last of its turn.
+        if self.stream == MAIN and parts and not any(part.functionCall for part in parts):
+            if usage is not None:
                 events.append(SessionEnd(source, f"-end-{first}", "complete", "answered"))
+            elif model == state.counted is not None:
+                events.append(SessionEnd(source, f"-end-{first}", "interrupted", "the answer was broken off"))
 
     def _model(self, line: SessionLine, source: Source, batch: Batch) -> None:
         state = self.state
@@ -244,21 +225,15 @@ class SessionDecoder:
             batch.events.append(SessionInfo(source, "-model", model=model, context_window=window))
 
     def _user(self, line: SessionLine, source: Source, batch: Batch) -> None:
+        state = self.state
         message_id, first = self._begin(line, source)
         parts = (line.message.parts if line.message else None) or []
-        bodies = [body for body in map(body_of, parts) if body is not None]
         for i, part in enumerate(parts):
             if part.functionResponse is not None:
                 self._response(part.functionResponse, line, f"-{first + i}", source, batch)
-        if not bodies:
-            batch.ignore("user/no_text")
-            return
-        if len(bodies) == 1 and bytes(parts[0].text) not in EMPTY:
-            body = parts[0].text
-        else:
-            body = Raw(b"[" + b",".join(bodies) + b"]")
-        injected = line.subtype in INJECTED or bytes(body).startswith(b'"<system-reminder>')
-        batch.events.append(UserText(source, f"-{first}" if first else "", body, message_id, injected))
+        put(state.prompts, line.parentUuid or "", message_id)
+        asked, state.asked = state.asked, None
+        prompts.tell(line, parts, asked, message_id, first, source, batch)
 
     def _result(self, line: SessionLine, source: Source, batch: Batch) -> None:
         parts = (line.message.parts if line.message else None) or ()
@@ -299,6 +274,9 @@ class SessionDecoder:
             told(EXEC, source, call_id, output, outcome != "ok", batch)
         else:
             batch.events.append(ToolResult(source, at, call_id, output, outcome, exit_code, duration))
+        if status == "cancelled" and self.stream == MAIN:
+            reason = "a call was denied" if outcome == "denied" else "a call was cancelled"
+            batch.events.append(SessionEnd(source, f"{at}-end", "interrupted", reason))
 
     def _take(self, key: str) -> Ended | None:
         waiting = self.state.ended.get(key)
@@ -316,13 +294,23 @@ class SessionDecoder:
         if name == "ui_telemetry" and payload.uiEvent is not None:
             self._telemetry(payload.uiEvent, source, batch)
         elif name == "rewind":
-            self._rewind(payload.targetUuid, source, batch)
+            self._rewind(payload.targetUuid, line.parentUuid, source, batch)
         else:
             notice(name, payload, source, record, batch)
-            answered = self.state.answered
-            if name == "chat_compression" and answered is not None and answered[0] == record.row - 1:
-                usage = model_call(source, source.base_id, self.state.model, *answered[1])
-                batch.events.append(replace(usage, part="-usage"))
+            if name == "slash_command" and payload.phase != "result":
+                self.state.asked = prompts.asked_by(payload)
+            elif name == "chat_compression":
+                self._compressed(source, batch)
+
+    def _compressed(self, source: Source, batch: Batch) -> None:
+        """The calls that a compression made: telemetry tells of them right before it (0.24 makes two)."""
+        answered = self.state.answered
+        if answered is None or answered[0] != source.row - 1:
+            return
+        for i, tokens in enumerate(answered[2]):
+            at = f"-{i}" if i else ""
+            usage = model_call(source, f"{source.base_id}{at}", self.state.model, *tokens)
+            batch.events.append(replace(usage, part=f"-usage{at}"))
 
     def _is_quiet(self, name: str, payload: Payload, row: int, batch: Batch) -> bool:
         """Counts a record that tells nothing: most telemetry repeats the main thread, and adds times to its calls."""
@@ -338,23 +326,33 @@ class SessionDecoder:
                 if event.function_name is not None:
                     self._ended(event)
                 elif event.input_token_count is not None:
-                    self.state.answered = (row, tokens_of(event))
+                    self._answered(event, row)
         elif name not in QUIET:
             return False
         batch.ignore(name)
         return True
 
-    def _rewind(self, target: str | None, source: Source, batch: Batch) -> None:
-        """Takes back what follows the target; the target itself stays."""
-        messages = self.state.messages
-        if target is None or target not in messages:
+    def _answered(self, event: UiEvent, row: int) -> None:
+        before = self.state.answered
+        if before is None or (before[0], before[1]) != (row - 1, event.prompt_id) or len(before[2]) >= MOST_IN_A_ROW:
+            self.state.answered = row, event.prompt_id, [tokens_of(event)]
+        else:
+            self.state.answered = row, event.prompt_id, [*before[2], tokens_of(event)]
+
+    def _rewind(self, target: str | None, parent: str | None, source: Source, batch: Batch) -> None:
+        """Takes back what follows the target, which stays; where none is named, the prompt behind the same record."""
+        messages, prompt = self.state.messages, self.state.prompts.get(parent or "")
+        if target in messages:
+            start = messages.index(target) + 1
+        elif target is None and prompt in messages:
+            start = messages.index(prompt)
+        else:
             batch.events.append(Notification(source, "", "rewind", "went back to an earlier message"))
             return
-        start = messages.index(target) + 1
         void = tuple(messages[start:])
         del messages[start:]
         if void:
-            batch.events.append(Retract(source, "", void, "rewind"))
+            batch.events.append(Retract(source, "", void, "rewind", parent if target is None else None))
         else:
             batch.ignore("rewind")
 
@@ -380,16 +378,10 @@ class SessionDecoder:
         key = _key(event.function_name or "", event.function_args or EMPTY_OBJECT)
         waiting = self.state.ended.get(key)
         if waiting is None:
-            _put(self.state.ended, key, [ended])
+            put(self.state.ended, key, [ended])
         elif len(waiting) < KEEP:
             waiting.append(ended)
 
 
 def _key(name: str, given: Raw) -> str:
     return f"{name}:{crc32(bytes(given)):x}"
-
-
-def _put(known: dict[str, T], key: str, value: T) -> None:
-    if len(known) >= KEEP:
-        del known[next(iter(known))]
-    known[key] = value

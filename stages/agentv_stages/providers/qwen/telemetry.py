@@ -10,7 +10,7 @@ from msgspec import Struct
 from agentv_stages.batch import Batch
 from agentv_stages.event import EMPTY_OBJECT, AssistantText, Outcome, Source, ToolCall, ToolResult
 from agentv_stages.payload import EMPTY_STRING, to_raw
-from agentv_stages.providers.gemini.outcome import SHELL_TOOLS, shell_outcome
+from agentv_stages.providers.gemini.outcome import DENIED_TYPES, SHELL_TOOLS, shell_outcome
 from agentv_stages.providers.qwen.parts import EMPTY, model_call
 from agentv_stages.providers.qwen.wire import UiEvent
 from agentv_stages.times import whole_ms
@@ -32,10 +32,15 @@ class Ended(Struct):
 
 
 def agent_of(event: UiEvent) -> str | None:
-    """The stream of a sub-agent: prompt ids are `<session>#<agent>#<n>` there, the main thread's have no middle."""
+    """The stream of a sub-agent: prompt ids are `<session>#<agent>#<n>` there, the main thread's have more.
+
+    An answer of the main thread to a sub-agent's notice (0.24) bears that sub-agent's name, too.
+    """
     pieces = (event.prompt_id or "").split("#")
     if len(pieces) == 3 and pieces[1]:
         return f"subagent:{pieces[1]}"
+    if len(pieces) > 3:
+        return None
     return f"subagent:{event.subagent_name}" if event.subagent_name else None
 
 
@@ -62,7 +67,7 @@ def agent_call(event: UiEvent, name: str, source: Source, batch: Batch) -> None:
     call_id = event.call_id or f"{source.base_id}-call"
     batch.events.append(ToolCall(began, "", message_id, call_id, name, given, None, event.model))
     outcome: Outcome = "ok" if event.success or event.status == "success" else "error"
-    if event.decision in REJECTED:
+    if event.decision in REJECTED or event.error_type in DENIED_TYPES:
         outcome = "denied"
     elif event.status == "cancelled":
         outcome = "cancelled"

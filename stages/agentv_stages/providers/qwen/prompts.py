@@ -1,0 +1,51 @@
+"""The user's lines of Qwen Code's sessions to events: what a person typed apart from what the program wrote for it.
+
+Source: Qwen Code 0.14 to 0.24.4. The files that a prompt names with `@` stand as parts behind it; the text that a
+command like `/init` sends to the model stands in a line of its own, behind the command's record.
+"""
+
+from msgspec import Raw
+
+from agentv_stages.batch import Batch
+from agentv_stages.event import Source, UserText
+from agentv_stages.payload import EMPTY_STRING, text_of
+from agentv_stages.providers.qwen.parts import EMPTY, body_of
+from agentv_stages.providers.qwen.wire import Part, Payload, SessionLine
+
+INJECTED = frozenset(("notification", "goal_runtime", "cron"))
+REMINDER = b'"<system-reminder>'
+FILES = b'"\\n--- Content from referenced files ---"'
+
+
+def asked_by(command: Payload) -> str | None:
+    """What a person wrote behind a command whose text goes to the model; None for a command that sends nothing."""
+    return (command.rawCommand or "").strip().partition(" ")[2].strip() if command.sentToModel else None
+
+
+def tell(
+    line: SessionLine, parts: list[Part], asked: str | None, message_id: str, first: int, source: Source, batch: Batch
+) -> None:
+    """A line's texts and attachments. `asked`: the words of the command whose text this is; None for a plain prompt."""
+    typed = len(parts)
+    if typed > 1:
+        typed = next((i for i, part in enumerate(parts) if bytes(part.text) == FILES), typed)
+    injected = line.subtype in INJECTED
+    if asked is not None and not injected:
+        injected = not parts or text_of(parts[0].text or EMPTY_STRING).strip() != asked
+    told = _text(parts[:typed], injected, message_id, first, source, batch)
+    if _text(parts[typed:], True, message_id, first + typed, source, batch) or told:
+        return
+    batch.ignore("user/no_text")
+
+
+def _text(parts: list[Part], injected: bool, message_id: str, first: int, source: Source, batch: Batch) -> bool:
+    bodies = [body for body in map(body_of, parts) if body is not None]
+    if not bodies:
+        return False
+    if len(bodies) == 1 and bytes(parts[0].text) not in EMPTY:
+        body = parts[0].text
+    else:
+        body = Raw(b"[" + b",".join(bodies) + b"]")
+    injected = injected or bytes(body).startswith(REMINDER)
+    batch.events.append(UserText(source, f"-{first}" if first else "", body, message_id, injected))
+    return True

@@ -1,0 +1,45 @@
+"""What the decoder of Qwen Code's sessions remembers between lines, of a size that does not grow with the session."""
+
+from typing import TypeVar
+
+from msgspec import Struct, field
+
+from agentv_stages.providers.qwen.telemetry import Ended, Tokens
+from agentv_stages.scripts import Script
+
+T = TypeVar("T")
+KEEP = 4096
+
+
+class SessionState(Struct):
+    """What is remembered between lines.
+
+    `messages`: ids of the last messages, for a rewind. `calls`: open call -> name and checksum of its arguments.
+    `ended`: the same name and checksum -> what telemetry said. `failed`: an API error that nothing has followed.
+    `answered`: where telemetry last told of answers of the main thread in a row, their prompt's id and their tokens.
+    `counted`: the model of the last answer with tokens; one of the same model without them was broken off.
+    `prompts`: record that a prompt follows -> the prompt's id, for a rewind. `asked`: see `prompts.tell`.
+    """
+
+    info: tuple[str | None, ...] = (None, None, None, None)
+    model: str | None = None
+    window: int | None = None
+    failed: str | None = None
+    failed_row: int = 0
+    failed_offset: int = 0
+    last_id: str = ""
+    last_parts: int = 0
+    messages: list[str] = field(default_factory=list[str])
+    calls: dict[str, str] = field(default_factory=dict[str, str])
+    ended: dict[str, list[Ended]] = field(default_factory=dict[str, list[Ended]])
+    scripts: dict[str, Script] = field(default_factory=dict[str, Script])
+    answered: tuple[int, str | None, list[Tokens]] | None = None
+    counted: str | None = None
+    prompts: dict[str, str] = field(default_factory=dict[str, str])
+    asked: str | None = None
+
+
+def put(known: dict[str, T], key: str, value: T) -> None:
+    if len(known) >= KEEP:
+        del known[next(iter(known))]
+    known[key] = value
