@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentv_stages.batch import Batch
-from agentv_stages.event import AnyEvent
+from agentv_stages.event import MAIN, AnyEvent, Source, TokenUsage
 from agentv_stages.trajectory import Case, Evaluator
 from support.specs import configs, traces
 from support.trajectories import evaluator_of
@@ -99,3 +99,15 @@ def test_a_case_gives_the_same_for_any_chunking(
     assert msgspec.json.encode(online.result()) == msgspec.json.encode(offline.result())
     assert decided == [online.standing]
     assert (online.result().verdict == "pass") == (online.standing == "satisfied")
+
+
+def test_a_model_call_that_is_told_again_after_a_restart_counts_once() -> None:
+    config: dict[str, Any] = {"type": "execution-metrics", "max_tokens": 100}
+    told = TokenUsage(Source("trace.jsonl", 1, 0, 9, None, MAIN, ""), "", "call-1", input=60, output=10)
+    first = evaluator_of(config, False)
+    feed(first, [told])
+    second = evaluator_of(config, False)
+    second.restore(msgspec.json.decode(msgspec.json.encode(first.snapshot())))
+    feed(second, [told])
+    second.flush()
+    assert second.result().score == 1

@@ -68,14 +68,14 @@ class Budgets:
     @property
     def state(self) -> BudgetState:
         self._state.turns = self._turns.state
-        self._state.totals = self._totals.state
+        self._state.totals = self._totals.snapshot()
         return self._state
 
     @state.setter
     def state(self, state: BudgetState) -> None:
         self._state = state
         self._turns.state = state.turns
-        self._totals.state = state.totals
+        self._totals.restore(state.totals)
 
     def observe(self, event: AnyEvent) -> bool:
         state = self._state
