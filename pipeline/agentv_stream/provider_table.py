@@ -35,6 +35,8 @@ PRODUCED: Mapping[str, str] = {
     "opencode-rows": "agentv-stream consume opencode.db --session SESSION",
     "cursor-stream": "cursor-agent -p PROMPT --output-format stream-json",
     "cursor-transcript": "written by the IDE",
+    "kimi-stream": "kimi -p PROMPT --output-format stream-json",
+    "kimi-session": "written by every session",
     "acp": "gemini --acp, qwen --acp, opencode acp (one or both directions)",
     "vscode-chat": "written by VS Code",
     "vscode-chat-jsonl": "written by VS Code, newer versions",
@@ -61,6 +63,8 @@ VERSIONS: Mapping[str, str] = {
     "pi-session": "0.73.1, 1.5.2 and others that the log does not name",
     "opencode-stream": "1.18.33 and others that the log does not name",
     "opencode-export": "1.4.1 to 1.18.33",
+    "kimi-stream": "2.1.0",
+    "kimi-session": "2.1.0",
     "acp": "Gemini 0.61.0, Qwen 0.15.10 and 0.24.4, OpenCode 1.18.33",
 }
 """Dialect -> versions of the agent in the recordings that it was tested with; the log does not say it for the rest."""
@@ -84,6 +88,8 @@ ENDS: Mapping[str, str] = {
     "opencode-export": "none; complete when the last answer's `finish` is final",
     "opencode-rows": "none; complete when the last answer's `finish` is final",
     "cursor-stream": "`result`",
+    "kimi-stream": "`session.resume_hint`, the last line",
+    "kimi-session": "`turn.ended`, with its reason",
     "acp": "the answer to `session/prompt`",
     "vscode-chat": "none; the last request's `result`, `isCanceled` or `modelState`",
     "vscode-chat-jsonl": "none; the last request's `result`, `isCanceled` or `modelState`",

@@ -99,7 +99,7 @@ def _poolside(line: Line) -> bool:
 
 
 def _kimi(line: Line) -> bool:
-    return line.get("type") == "metadata" and "protocol_version" in line
+    return line.get("type") == "metadata" and "protocol_version" in line and "created_at" not in line
 
 
 def _openhands(line: Line) -> bool:
@@ -131,7 +131,7 @@ AGENTS: tuple[tuple[str, Callable[[Line], bool]], ...] = (
     ("a Cline session", _cline_session),
     ("a dump of Cursor's composer", _cursor_composer),
     ("a Poolside session", _poolside),
-    ("a Kimi CLI session", _kimi),
+    ("a session of the older Kimi CLI", _kimi),
     ("an OpenHands log", _openhands),
     ("a SWE-agent trajectory", _swe_agent),
     ("an OpenTelemetry export", _otlp),

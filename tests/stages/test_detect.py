@@ -27,6 +27,8 @@ EXPECTED = {
     "copilot/stream.jsonl": "copilot-stream",
     "cursor/stream.jsonl": "cursor-stream",
     "cursor/transcript.jsonl": "cursor-transcript",
+    "kimi/session.jsonl": "kimi-session",
+    "kimi/stream.jsonl": "kimi-stream",
     "opencode/export-ses_1.json": "opencode-export",
     "opencode/stream.jsonl": "opencode-stream",
     "pi/session-v3.jsonl": "pi-session",

@@ -154,6 +154,7 @@ HEADERS: dict[str, tuple[Any, ...]] = {
     "opencode-stream": (
         {**STEP, "sessionID": "S", "part": {"type": "step-finish", "reason": "stop", "messageID": "mS"}},
     ),
+    "kimi-stream": ({"role": "meta", "type": "session.resume_hint", "session_id": "S"},),
     "cursor-stream": ({"type": "system", "subtype": "init", "session_id": "S", "apiKeySource": "env"},),
 }
 

@@ -66,6 +66,7 @@ FORMS = [
     ("copilot", "github-mcp-server-get_issue", "mcp__github-mcp-server__get_issue", "github-mcp-server"),
     ("gemini", "mcp_demo_lookup", "mcp__demo__lookup", "demo"),
     ("gemini", "demo__lookup", "mcp__demo__lookup", "demo"),
+    ("kimi", "mcp__demo__lookup", "mcp__demo__lookup", "demo"),
     ("opencode", "demo_lookup", "mcp__demo__lookup", "demo"),
     ("vscode", "mcp_demo_lookup_all", "mcp__demo__lookup_all", "demo"),
     ("qwen", "mcp__demo__lookup", "mcp__demo__lookup", "demo"),

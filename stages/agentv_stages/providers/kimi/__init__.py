@@ -1,0 +1,26 @@
+"""Kimi Code (npm `@moonshot-ai/kimi-code`): stream-json and sessions on disk. Source: Kimi Code 2.1.0.
+
+The older Kimi CLI, in Python, wrote another `wire.jsonl`, which is not read; sessions that Kimi Code took over are.
+"""
+
+from agentv_stages.provider import Dialect, LogRoot, Provider
+from agentv_stages.providers.kimi.companions import companions
+from agentv_stages.providers.kimi.detect import is_session, is_stream
+from agentv_stages.providers.kimi.session import LOSSES as SESSION_LOSSES
+from agentv_stages.providers.kimi.session import SessionDecoder
+from agentv_stages.providers.kimi.stream import LOSSES as STREAM_LOSSES
+from agentv_stages.providers.kimi.stream import StreamDecoder
+from agentv_stages.providers.kimi.tools import TABLE
+
+PROVIDER = Provider(
+    name="kimi",
+    title="Kimi Code",
+    dialects=(
+        Dialect("kimi-stream", is_stream, StreamDecoder, True, True, STREAM_LOSSES, has_prompt=False),
+        Dialect("kimi-session", is_session, SessionDecoder, False, True, SESSION_LOSSES),
+    ),
+    tools=TABLE,
+    aliases=("kimi-code",),
+    roots=(LogRoot("~/.kimi-code/sessions", "KIMI_CODE_HOME", "sessions", ("*/*/agents/main/wire.jsonl",)),),
+    companions=companions,
+)

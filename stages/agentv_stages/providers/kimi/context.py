@@ -1,0 +1,147 @@
+"""Messages of Kimi's context to events: prompts, what the program writes in the user's name, answers taken over.
+
+Source: Kimi Code 2.1.0, `context.append_message`, `context.undo`, `promptOriginSchema`.
+"""
+
+from msgspec import Raw, Struct, field
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import (
+    AssistantText,
+    Notification,
+    Outcome,
+    Reasoning,
+    Retract,
+    SlashCommand,
+    Source,
+    ToolCall,
+    ToolResult,
+    UserText,
+)
+from agentv_stages.payload import EMPTY_STRING, text_json
+from agentv_stages.providers.kimi.results import asked
+from agentv_stages.providers.kimi.wire import (
+    Line,
+    Message,
+    Origin,
+    decode_elements,
+    decode_message,
+    decode_parts,
+    given,
+)
+from agentv_stages.pruning import decode_member
+
+_MOST = 1024
+_PROMPT = "user:"
+_USER = Origin("user")
+_ARRAY = b"["
+
+
+class Heard(Struct):
+    """Ids of the last messages, oldest first, for an undo; a prompt's bears `user:` in front."""
+
+    ids: list[str] = field(default_factory=list[str])
+
+    def add(self, message_id: str) -> None:
+        """Remembers a message; one that goes on is known already."""
+        ids = self.ids
+        if not ids or ids[-1] != message_id:
+            if len(ids) >= _MOST:
+                del ids[: _MOST // 4]
+            ids.append(message_id)
+
+
+def append_message(line: Line, record: Record, source: Source, again: bool, heard: Heard, batch: Batch) -> None:
+    """Appends one message of the context."""
+    message = decode_member(line.message, decode_message, "message") if given(line.message) else Message()
+    role = message.role
+    if again:
+        batch.ignore(f"{line.type}/again")
+    elif role == "user":
+        _user(message, source, heard, batch)
+    elif role == "assistant":
+        _answer(message, source, heard, batch)
+    elif role == "tool":
+        output = message.content if given(message.content) else None
+        outcome: Outcome | None = None if message.isError is None else "error" if message.isError else "ok"
+        batch.events.append(ToolResult(source, "", message.toolCallId or "", output, outcome))
+    elif role == "system":
+        batch.ignore(f"{line.type}/system")
+    else:
+        batch.unknown_type(f"{line.type}/{role}", record)
+
+
+def _user(message: Message, source: Source, heard: Heard, batch: Batch) -> None:
+    origin = message.origin or _USER
+    kind, body = origin.kind or "user", message.content
+    message_id = message.id or f"u{source.row}"
+    if not given(body):
+        batch.ignore("context.append_message/empty")
+        return
+    command = _command(origin)
+    prompt = kind == "user" or (kind == "system_trigger" and origin.name == "subagent")
+    heard.add(_PROMPT + message_id if prompt or command is not None else message_id)
+    if command is not None:
+        batch.events.append(SlashCommand(source, "", *command))
+    if prompt and origin.skillActivations and bytes(body)[:1] == _ARRAY:
+        parts = decode_elements(body)  # the skills that the prompt names stand before it
+        first = min(len(origin.skillActivations), len(parts))
+        if first:
+            batch.events.append(UserText(source, "-skills", _array(parts[:first]), f"{message_id}-skills", True))
+        body = _array(parts[first:])
+    batch.events.append(UserText(source, "", body, message_id, not prompt))
+
+
+def _array(parts: list[Raw]) -> Raw:
+    return Raw(b"[" + b",".join(map(bytes, parts)) + b"]")
+
+
+def _command(origin: Origin) -> tuple[str, str | None] | None:
+    """A skill or a plug-in's command that the user called by its name."""
+    if origin.trigger != "user-slash":
+        return None
+    if origin.kind == "skill_activation" and origin.skillName:
+        return f"/{origin.skillName}", origin.skillArgs or None
+    if origin.kind == "plugin_command" and origin.commandName:
+        return f"/{origin.pluginId or ''}:{origin.commandName}", origin.commandArgs or None
+    return None
+
+
+def _answer(message: Message, source: Source, heard: Heard, batch: Batch) -> None:
+    """An answer as Kimi CLI kept it: parts, then calls."""
+    message_id = message.id or f"m{source.row}"
+    events, before = batch.events, len(batch.events)
+    content = message.content
+    if bytes(content)[:1] == _ARRAY:
+        for i, part in enumerate(decode_member(content, decode_parts, "message.content")):
+            text = text_json(part.think if part.type == "think" else part.text)
+            if text == EMPTY_STRING:
+                continue
+            if part.type == "think":
+                events.append(Reasoning(source, f"-p{i}", message_id, text))
+            else:
+                events.append(AssistantText(source, f"-p{i}", message_id, text))
+    elif (text := text_json(content)) != EMPTY_STRING:
+        events.append(AssistantText(source, "", message_id, text))
+    for i, call in enumerate(message.toolCalls or ()):
+        name, arguments = asked(call)
+        events.append(ToolCall(source, f"-{i}", message_id, call.id or f"{message_id}-{i}", name, arguments))
+    if len(events) == before:
+        batch.ignore("context.append_message/empty")
+    else:
+        heard.add(message_id)
+
+
+def undo(count: int | None, source: Source, heard: Heard, batch: Batch) -> None:
+    """Takes back the last `count` prompts and all that followed them."""
+    ids, left = heard.ids, max(count or 1, 1)
+    start = len(ids)
+    while start and left:
+        start -= 1
+        left -= ids[start].startswith(_PROMPT)
+    void = tuple(one.removeprefix(_PROMPT) for one in ids[start:])
+    del ids[start:]
+    if void:
+        batch.events.append(Retract(source, "", void, "undo"))
+    else:
+        batch.events.append(Notification(source, "", "undo", "went back to an earlier prompt"))

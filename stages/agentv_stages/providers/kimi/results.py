@@ -1,0 +1,89 @@
+"""What Kimi's tools gave back means: exit codes, refusals, what a call was asked with.
+
+The shell tool ends the output of a command that failed with `Command failed with exit code: N.` (-1: by a signal).
+Source: Kimi Code 2.1.0, recordings and its bundled source.
+"""
+
+import re
+
+import msgspec
+from msgspec import Raw
+
+from agentv_stages.event import EMPTY_OBJECT, Outcome
+from agentv_stages.payload import text_of
+from agentv_stages.providers.kimi.tools import SHELLS
+from agentv_stages.providers.kimi.wire import AskedCall, given
+
+_TAIL = 400  # a hint where the whole output lies may stand behind the code
+_HEAD = 300
+_FAILED = b"Command failed with exit code: "
+_KILLED = b"Command killed by timeout ("
+_CODE = re.compile(rb"Command failed with exit code: (-?\d{1,10})\.")
+_TOOL = b'"Tool \\"'
+_DENIED = re.compile(rb"was denied by permission (?:rule|policy)|was not run because the user rejected ")
+_HOOK = b'"Blocked by PreToolUse hook'
+_UNASKED = b"was not run because the approval request was cancelled"
+_INTERRUPTED = b'"Tool execution was interrupted before its result was recorded'
+_NOT_FOUND = b'\\" not found"'
+_BAD_ARGUMENTS = b'"Invalid args for tool \\"'
+_NO_FILE = (b'\\" does not exist."', b'\\" is not a file."')
+_NO_EDIT = (b'"old_string not found in ', b'"old_string is not unique in ', b'"No changes to make: ')
+CHECKED = frozenset(("Bash", "Shell", "Read", "ReadMediaFile", "Edit"))
+"""Tools whose results tell a failure in words that nothing else in their place has."""
+
+
+def shell_failure(output: bytes) -> tuple[bool, int | None]:
+    """Whether a shell's output, a JSON text, says that its command failed; and with what exit code."""
+    tail = output[-_TAIL:]
+    at = tail.rfind(_FAILED)
+    if at < 0:
+        return tail.rfind(_KILLED) >= 0, None
+    found = _CODE.match(tail, at)
+    code = int(found[1]) if found else -1
+    return True, code if code >= 0 else None
+
+
+def refusal(output: bytes) -> Outcome | None:
+    """Whether a result that is an error says that its call was never run, or broken off."""
+    if output.startswith(_TOOL):
+        head = output[:_HEAD]
+        return "denied" if _DENIED.search(head) else "cancelled" if _UNASKED in head else None
+    if output.startswith(_HOOK):
+        return "denied"
+    return "cancelled" if output.startswith(_INTERRUPTED) else None
+
+
+def told_failure(name: str, output: bytes) -> tuple[bool, int | None]:
+    """For the stream, which has no flag: whether a result says in the agent's own words that its call failed.
+
+    `name` is the tool's where it is one of `CHECKED`, else "".
+    """
+    if output.startswith(_BAD_ARGUMENTS) or (output.startswith(_TOOL) and output.endswith(_NOT_FOUND)):
+        return True, None
+    if name in SHELLS:
+        return shell_failure(output)
+    if name == "Edit":
+        return output.startswith(_NO_EDIT), None
+    return name != "" and output.endswith(_NO_FILE), None
+
+
+def asked(call: AskedCall) -> tuple[str, Raw]:
+    """The name and the arguments of a call as chat completions write it; arguments that are no JSON stay a string."""
+    function = call.function
+    name = (function.name if function else None) or call.name or "unknown"
+    arguments = function.arguments if function and given(function.arguments) else call.arguments
+    if not given(arguments):
+        return name, EMPTY_OBJECT
+    if bytes(arguments)[:1] != b'"':
+        return name, arguments
+    inner = text_of(arguments).encode("utf-8", "surrogatepass")
+    if not inner:
+        return name, EMPTY_OBJECT
+    try:
+        _check(inner)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return name, arguments
+    return name, Raw(inner)
+
+
+_check = msgspec.json.Decoder(Raw).decode

@@ -1,0 +1,244 @@
+"""Kimi Code's sessions on disk (`agents/<agent>/wire.jsonl`) to events.
+
+A step is one model call and one answer: its parts, calls and results are loop events that bear its id. Prompts and
+what the program writes in the user's name are messages of the context, told apart by their origin. The log is written
+twice over from 2.x on: `agent.…` records repeat a turn when it has ended, and are not read.
+A call whose task goes on in the background has its result at once; the task's end is a notification.
+End rule: `turn.ended` ends each turn, with its reason.
+Source: Kimi Code 2.1.0, recordings and its bundled source (wire protocol 1.0 to 1.5).
+"""
+
+from msgspec import Struct, field
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import (
+    EMPTY_OBJECT,
+    MAIN,
+    AssistantText,
+    Outcome,
+    Reasoning,
+    SessionEnd,
+    SessionInfo,
+    Source,
+    Status,
+    ToolCall,
+    ToolResult,
+)
+from agentv_stages.payload import EMPTY_STRING, text_json
+from agentv_stages.provider import DecodeContext
+from agentv_stages.providers.kimi.companions import own_ids
+from agentv_stages.providers.kimi.context import Heard, append_message, undo
+from agentv_stages.providers.kimi.notices import QUIET, notice
+from agentv_stages.providers.kimi.results import refusal, shell_failure
+from agentv_stages.providers.kimi.usage import usage_event
+from agentv_stages.providers.kimi.wire import (
+    Line,
+    LoopEvent,
+    Result,
+    decode_approval,
+    decode_line,
+    given,
+)
+from agentv_stages.pruning import decode_member
+from agentv_stages.repeats import Repeats, check
+from agentv_stages.times import epoch_ms, whole_ms
+
+LOSSES = (
+    "the agent's version; costs; reasoning tokens",
+    "the text and the tokens of an answer that was killed while it was written",
+    "tokens of answers that broke off",
+    "outputs that Kimi Code cut (the whole is in a file of the session)",
+    "where a session is a fork: that its first part is its parent's",
+)
+ENDS: dict[str, Status] = {"completed": "complete", "cancelled": "interrupted", "failed": "error", "blocked": "error"}
+_REFUSED: dict[str, Outcome] = {"rejected": "denied", "cancelled": "cancelled"}
+_MOST = 1024
+_NO_RESULT = Result()
+
+
+class State(Struct):
+    """`step` is the running one. `cancelled`: the user broke it off; what fails from then on was broken off with it.
+
+    `refused`: calls that were not approved. `agents`: sub-agents by the call that began them.
+    """
+
+    model: str | None = None
+    cwd: str | None = None
+    step: str = ""
+    cancelled: bool = False
+    refused: dict[str, Outcome] = field(default_factory=dict[str, Outcome])
+    agents: dict[str, str] = field(default_factory=dict[str, str])
+    heard: Heard = field(default_factory=Heard)
+    told: Repeats = field(default_factory=Repeats)
+
+
+class SessionDecoder:
+    """Decoder of `kimi-session`."""
+
+    def __init__(self, context: DecodeContext) -> None:
+        self.context = context
+        self.state = State()
+
+    def decode(self, record: Record, batch: Batch) -> None:
+        line = decode_line(record.data)
+        kind = line.type
+        if kind == "context.append_loop_event" and line.event is not None:
+            self._loop(line.event, line, record, batch)
+            return
+        if kind in QUIET:
+            ignored = batch.ignored
+            ignored[kind] = ignored.get(kind, 0) + 1
+            return
+        source = self._source(line, record, "")
+        state = self.state
+        if kind == "usage.record":
+            key = state.step if line.usageScope == "turn" and state.step else f"{line.usageScope}-{source.time_ms}"
+            usage = usage_event(source, key, state.model or line.model, line.usage)
+            if usage is not None:
+                batch.events.append(usage)
+            else:
+                batch.ignore("usage.record/nothing")
+        elif kind == "llm.request":
+            self._model(line, source, batch)
+        elif kind == "context.append_message":
+            append_message(line, record, source, self._again(check(record, source.time_ms), source), state.heard, batch)
+        elif kind == "turn.prompt":
+            state.cancelled = False
+            batch.ignore(kind)
+        elif kind == "turn.ended":
+            self._ended(line, source, batch)
+        elif kind == "turn.cancel":
+            state.cancelled = line.target != "queued"
+            batch.ignore(kind)
+        elif kind == "permission.record_approval_result":
+            self._approval(line, batch)
+        elif kind == "subagent.spawned":
+            if line.parentToolCallId and line.subagentId and len(state.agents) < _MOST:
+                state.agents[line.parentToolCallId] = line.subagentId
+            batch.ignore(kind)
+        elif kind == "context.undo":
+            undo(line.count, source, state.heard, batch)
+        elif kind == "metadata" or kind == "profile.bind" or kind == "config.update":
+            self._info(line, source, batch)
+        else:
+            notice(line, source, record, batch)
+
+    def flush(self, batch: Batch) -> None:
+        """Nothing is held back."""
+
+    def _source(self, line: Line, record: Record, base_id: str) -> Source:
+        context = self.context
+        time_ms = epoch_ms(line.time if line.time is not None else line.created_at)
+        return Source(context.file, record.row, record.offset, len(record.data), time_ms, context.stream, base_id)
+
+    def _again(self, identity: str, source: Source) -> bool:
+        return self.state.told.again(identity, source.length)
+
+    def _loop(self, event: LoopEvent, line: Line, record: Record, batch: Batch) -> None:
+        kind, state = event.type, self.state
+        if kind == "content.part":
+            source = self._source(line, record, event.uuid or "")
+            self._part(event, source, record, batch)
+        elif kind == "tool.call":
+            source = self._source(line, record, event.uuid or "")
+            message_id = event.stepUuid or state.step or f"m{record.row}"
+            state.heard.add(message_id)
+            arguments = event.args if given(event.args) else EMPTY_OBJECT
+            call_id = event.toolCallId or event.uuid or f"call-{record.row}"
+            parent = self.context.parent_call
+            batch.events.append(
+                ToolCall(source, "", message_id, call_id, event.name or "unknown", arguments, parent, state.model)
+            )
+        elif kind == "tool.result":
+            self._result(event, self._source(line, record, ""), batch)
+        elif kind == "step.begin" or kind == "step.end":
+            if kind == "step.begin":
+                state.step = event.uuid or ""
+            ignored = batch.ignored
+            ignored[kind] = ignored.get(kind, 0) + 1
+        else:
+            batch.unknown_type(f"{line.type}/{kind}", record)
+
+    def _part(self, event: LoopEvent, source: Source, record: Record, batch: Batch) -> None:
+        part, state = event.part, self.state
+        if part is None or state.told.again(event.uuid, source.length):
+            batch.ignore("content.part/again" if part is not None else "content.part/empty")
+            return
+        message_id = event.stepUuid or state.step or f"m{source.row}"
+        kind = part.type
+        if kind == "text":
+            text = text_json(part.text)
+        elif kind == "think":
+            text = text_json(part.think)
+        else:
+            if kind.endswith("_url"):
+                batch.ignore(f"content.part/{kind}")
+            else:
+                batch.unknown_type(f"content.part/{kind}", record)
+            return
+        if text == EMPTY_STRING:
+            batch.ignore("content.part/empty")
+            return
+        state.heard.add(message_id)
+        if kind == "text":
+            batch.events.append(AssistantText(source, "", message_id, text, model=state.model))
+        else:
+            batch.events.append(Reasoning(source, "", message_id, text, model=state.model))
+
+    def _result(self, event: LoopEvent, source: Source, batch: Batch) -> None:
+        state, result = self.state, event.result or _NO_RESULT
+        call_id = event.toolCallId or event.uuid or ""
+        output = result.output if given(result.output) else None
+        outcome: Outcome | None = "ok" if event.result is not None else None
+        code = None
+        if result.isError:
+            data = bytes(result.output)
+            refused = state.refused.pop(call_id, None) if state.refused else None
+            outcome = refused or refusal(data)
+            if outcome is None:
+                failed, code = shell_failure(data)
+                outcome = "cancelled" if state.cancelled and not failed else "error"
+        agent = state.agents.pop(call_id, None) if state.agents else None
+        duration = whole_ms(result.durationMs)
+        batch.events.append(ToolResult(source, "", call_id, output, outcome, code, duration, agent))
+
+    def _approval(self, line: Line, batch: Batch) -> None:
+        approval = decode_member(line.result, decode_approval, "result") if given(line.result) else None
+        outcome = _REFUSED.get(approval.decision or "") if approval is not None else None
+        if outcome is not None and line.toolCallId and len(self.state.refused) < _MOST:
+            self.state.refused[line.toolCallId] = outcome
+        batch.ignore(line.type)
+
+    def _ended(self, line: Line, source: Source, batch: Batch) -> None:
+        self.state.cancelled = False
+        self.state.refused.clear()
+        error = line.error
+        reason = error.message if error is not None and not isinstance(error, str) else error
+        status = ENDS.get(line.reason or "", "unknown")
+        if status != "complete":
+            reason = reason or line.reason
+        batch.events.append(SessionEnd(source, "-end", status, reason, duration_ms=whole_ms(line.durationMs)))
+
+    def _model(self, line: Line, source: Source, batch: Batch) -> None:
+        state = self.state
+        if line.model and line.model != state.model and line.kind in (None, "loop"):
+            state.model = line.model
+            if self.context.stream == MAIN:
+                batch.events.append(SessionInfo(source, "", model=line.model))
+                return
+        batch.ignore("llm.request")
+
+    def _info(self, line: Line, source: Source, batch: Batch) -> None:
+        """The header names nobody: the session's id is the name of its folder."""
+        if self.context.stream == MAIN:
+            if line.type == "metadata":
+                session, parent = own_ids(self.context.file)
+                if session is not None:
+                    batch.events.append(SessionInfo(source, "", session, parent_session_id=parent))
+                    return
+            cwd = line.environmentDisclosure.cwd if line.environmentDisclosure is not None else None
+            if cwd and cwd != self.state.cwd:
+                self.state.cwd = cwd
+                batch.events.append(SessionInfo(source, "", cwd=cwd))
+                return
+        batch.ignore(line.type)

@@ -1,0 +1,126 @@
+"""Kimi Code's standard output (`kimi -p … --output-format stream-json`) to events.
+
+A line is a whole answer with its calls, one result, or a remark of the role `meta`; nothing has a time or an id but the
+calls. An answer that a retry followed is not printed. Whether a call failed is told by its text alone: a shell's exit
+code at its end, and the agent's own words for reads, edits and calls that it could not make.
+End rule: `session.resume_hint` is the last line of a run that came to its end; a goal's summary before it says how.
+Source: Kimi Code 2.1.0, stdout.
+"""
+
+from msgspec import Raw, Struct, field
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import (
+    AssistantText,
+    Notification,
+    Outcome,
+    SessionEnd,
+    SessionInfo,
+    Source,
+    Status,
+    ToolCall,
+    ToolResult,
+    UserText,
+)
+from agentv_stages.foreign import other_session
+from agentv_stages.payload import EMPTY_STRING, text_json
+from agentv_stages.provider import DecodeContext
+from agentv_stages.providers.kimi.results import CHECKED, asked, refusal, told_failure
+from agentv_stages.providers.kimi.wire import StreamLine, decode_stream, given
+
+LOSSES = (
+    "the prompt, the model, the working directory; thinking",
+    "times, durations, tokens and costs",
+    "whether a call failed, except shell commands, reads, edits, unknown tools, bad arguments and refusals",
+    "what sub-agents do; only their calls are printed",
+    "answers that broke off and were tried again; why a run failed",
+    "what a hook said is printed as an answer",
+)
+GOAL_ENDS: dict[str, Status] = {"blocked": "error", "paused": "interrupted"}
+_MOST_OPEN = 10_000
+
+
+class State(Struct):
+    """`open`: tools of open calls whose results tell a failure. `goal`: status and reason of a goal not reached."""
+
+    session_id: str | None = None
+    open: dict[str, str] = field(default_factory=dict[str, str])
+    goal: tuple[str, str | None] | None = None
+
+
+class StreamDecoder:
+    """Decoder of `kimi-stream`."""
+
+    def __init__(self, context: DecodeContext) -> None:
+        self.context = context
+        self.state = State()
+
+    def decode(self, record: Record, batch: Batch) -> None:
+        line = decode_stream(record.data)
+        context = self.context
+        source = Source(context.file, record.row, record.offset, len(record.data), None, context.stream)
+        role = line.role
+        if role == "assistant":
+            self._answer(line, source, batch)
+        elif role == "tool":
+            self._result(line, source, batch)
+        elif role == "user" and given(line.content):
+            batch.events.append(UserText(source, "", line.content, f"u{record.row}"))
+        elif role == "meta":
+            self._meta(line, source, record, batch)
+        elif not role and line.type == "goal.summary":
+            self.state.goal = (line.status, line.reason) if line.status in GOAL_ENDS else None
+            text = f"{line.status or 'no goal'}: {line.reason}" if line.reason else line.status or "no goal"
+            batch.events.append(Notification(source, "", line.type, text))
+        else:
+            batch.unknown_type(f"{role}/{line.type}" if role else line.type, record)
+
+    def flush(self, batch: Batch) -> None:
+        """Nothing is held back."""
+
+    def _answer(self, line: StreamLine, source: Source, batch: Batch) -> None:
+        message_id = f"m{source.row}"
+        events, before = batch.events, len(batch.events)
+        text = text_json(line.content)
+        if text != EMPTY_STRING:
+            events.append(AssistantText(source, "", message_id, text))
+        waiting = self.state.open
+        for i, call in enumerate(line.tool_calls or ()):
+            name, arguments = asked(call)
+            call_id = call.id or f"{message_id}-{i}"
+            if name in CHECKED and len(waiting) < _MOST_OPEN:
+                waiting[call_id] = name
+            parent = self.context.parent_call
+            events.append(ToolCall(source, f"-{i}", message_id, call_id, name, arguments, parent))
+        if len(events) == before:
+            batch.ignore("assistant/empty")
+
+    def _result(self, line: StreamLine, source: Source, batch: Batch) -> None:
+        call_id = line.tool_call_id or ""
+        output: Raw | None = line.content if given(line.content) else None
+        data = bytes(line.content)
+        outcome: Outcome | None = refusal(data)
+        name, code = self.state.open.pop(call_id, ""), None
+        if outcome is None:
+            failed, code = told_failure(name, data)
+            outcome = "error" if failed else None
+        batch.events.append(ToolResult(source, "", call_id, output, outcome, code))
+
+    def _meta(self, line: StreamLine, source: Source, record: Record, batch: Batch) -> None:
+        state, kind = self.state, line.type
+        if kind == "system.version":
+            batch.events.append(SessionInfo(source, "", version=line.version))
+        elif kind == "session.resume_hint":
+            other_session(record, line.session_id, state.session_id, batch)
+            state.session_id = line.session_id or state.session_id
+            batch.events.append(SessionInfo(source, "", line.session_id))
+            goal, state.goal = state.goal, None
+            status, reason = (GOAL_ENDS[goal[0]], goal[1]) if goal else ("complete", None)
+            batch.events.append(SessionEnd(source, "-end", status, reason, result_json=Raw(record.data)))
+        elif kind == "turn.step.retrying":
+            text = (
+                f"attempt {line.failed_attempt} of {line.max_attempts} failed: {line.error_name}: {line.error_message}"
+            )
+            batch.events.append(Notification(source, "", "retry", text, "warning"))
+        else:
+            batch.unknown_type(f"meta/{kind}", record)
