@@ -37,6 +37,8 @@ PRODUCED: Mapping[str, str] = {
     "cursor-transcript": "written by the IDE",
     "kimi-stream": "kimi -p PROMPT --output-format stream-json",
     "kimi-session": "written by every session",
+    "cline-stream": "cline --json PROMPT",
+    "cline-session": "written by every session",
     "acp": "gemini --acp, qwen --acp, opencode acp (one or both directions)",
     "vscode-chat": "written by VS Code",
     "vscode-chat-jsonl": "written by VS Code, newer versions",
@@ -65,6 +67,8 @@ VERSIONS: Mapping[str, str] = {
     "opencode-export": "1.4.1 to 1.18.33",
     "kimi-stream": "2.1.0",
     "kimi-session": "2.1.0",
+    "cline-stream": "3.0.65",
+    "cline-session": "3.0.65",
     "acp": "Gemini 0.61.0, Qwen 0.15.10 and 0.24.4, OpenCode 1.18.33",
 }
 """Dialect -> versions of the agent in the recordings that it was tested with; the log does not say it for the rest."""
@@ -90,6 +94,8 @@ ENDS: Mapping[str, str] = {
     "cursor-stream": "`result`",
     "kimi-stream": "`session.resume_hint`, the last line",
     "kimi-session": "`turn.ended`, with its reason",
+    "cline-stream": "`run_result`; a `run_aborted` behind it says that it was stopped",
+    "cline-session": "none; the manifest's `status`, without it a last answer that asks for no tool",
     "acp": "the answer to `session/prompt`",
     "vscode-chat": "none; the last request's `result`, `isCanceled` or `modelState`",
     "vscode-chat-jsonl": "none; the last request's `result`, `isCanceled` or `modelState`",

@@ -72,21 +72,12 @@ def _goose_session(line: Line) -> bool:
     return "working_dir" in line and "message_count" in line
 
 
-def _cline_stream(line: Line) -> bool:
-    return line.get("type") in ("agent_event", "run_result") and "ts" in line
-
-
 def _cline_task(line: Line) -> bool:
     return line.get("type") in ("say", "ask") and "ts" in line
 
 
-def _cline_session(line: Line) -> bool:
-    if "conversation_id" in line and "source_prefix_hash" in line:
-        return True
-    origin = line.get("origin")
-    if isinstance(origin, dict) and "messages" in line:
-        return "agent" in line and "sessionId" in origin
-    return all(key in line for key in ("session_id", "source", "interactive", "provider", "pid"))
+def _cline_context(line: Line) -> bool:
+    return "conversation_id" in line and "source_prefix_hash" in line
 
 
 def _cursor_composer(line: Line) -> bool:
@@ -126,9 +117,8 @@ AGENTS: tuple[tuple[str, Callable[[Line], bool]], ...] = (
     ("a Droid stream", _droid_stream),
     ("a Goose stream", _goose_stream),
     ("a Goose session", _goose_session),
-    ("a Cline stream", _cline_stream),
     ("a Cline task", _cline_task),
-    ("a Cline session", _cline_session),
+    ("a compacted context of Cline", _cline_context),
     ("a dump of Cursor's composer", _cursor_composer),
     ("a Poolside session", _poolside),
     ("a session of the older Kimi CLI", _kimi),

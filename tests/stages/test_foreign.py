@@ -38,7 +38,7 @@ GOOSE: dict[str, Any] = {
     "type": "message",
     "message": {"id": "m", "role": "assistant", "content": [{"type": "toolRequest"}]},
 }
-CLINE: dict[str, Any] = {"ts": "2026-01-01T00:00:00Z", "type": "agent_event", "event": {"type": "iteration_start"}}
+CLINE_CONTEXT: dict[str, Any] = {"conversation_id": "1", "source_prefix_hash": "sha256:0", "messages": []}
 CLINE_TASK: dict[str, Any] = {"ts": 1787392800000, "type": "say", "say": "text", "text": "x"}
 PLAIN: dict[str, Any] = {"role": "user", "content": "hello"}
 
@@ -53,7 +53,7 @@ PLAIN: dict[str, Any] = {"role": "user", "content": "hello"}
         (DROID_CALL, "a Droid stream"),
         (DROID_RPC, "a Droid JSON-RPC stream"),
         (GOOSE, "a Goose stream"),
-        (CLINE, "a Cline stream"),
+        (CLINE_CONTEXT, "a compacted context of Cline"),
         (CLINE_TASK, "a Cline task"),
         (PLAIN, "a plain list of messages"),
         ({"type": "nobody knows"}, None),
@@ -155,6 +155,7 @@ HEADERS: dict[str, tuple[Any, ...]] = {
         {**STEP, "sessionID": "S", "part": {"type": "step-finish", "reason": "stop", "messageID": "mS"}},
     ),
     "kimi-stream": ({"role": "meta", "type": "session.resume_hint", "session_id": "S"},),
+    "cline-stream": ({"ts": "2026-01-01T00:00:00Z", "type": "run_start", "providerId": "p", "sessionId": "S"},),
     "cursor-stream": ({"type": "system", "subtype": "init", "session_id": "S", "apiKeySource": "env"},),
 }
 

@@ -177,6 +177,27 @@ def opencode_stream() -> Log:
     ]
 
 
+def cline_stream() -> Log:
+    def line(n: int, kind: str, **event: Any) -> dict[str, Any]:
+        return {"ts": second(n), "type": "agent_event", "event": {"type": kind, **event}}
+
+    tool = {"contentType": "tool", "toolName": "read_files", "toolCallId": "c1"}
+    hook = {"type": "hook_event", "agentId": "a", "parentAgentId": None}
+    return [
+        {**hook, "ts": second(0), "hookEventName": "agent_start"},
+        line(1, "iteration_start", iteration=1),
+        line(2, "usage", inputTokens=10, outputTokens=2, totalInputTokens=10),
+        line(3, "content_end", contentType="text", text="I look."),
+        {**hook, "ts": second(4), "hookEventName": "tool_call"},
+        line(4, "content_start", **tool, input={"files": [{"path": "/w/a"}]}),
+        line(5, "content_end", **tool, output=[{"success": True}]),
+        line(6, "iteration_start", iteration=2),
+        line(7, "usage", inputTokens=20, outputTokens=3, totalInputTokens=30),
+        line(8, "content_end", contentType="text", text="Done."),
+        {"ts": second(9), "type": "run_result", "finishReason": "completed", "iterations": 2, "durationMs": 1234},
+    ]
+
+
 LOGS = {
     ("codex", "codex-rollout"): codex_rollout(),
     ("codex", "codex-exec"): codex_exec(),
@@ -187,6 +208,7 @@ LOGS = {
     ("pi", "pi-stream"): pi_stream(),
     ("qwen", "qwen-stream"): qwen_stream(),
     ("opencode", "opencode-stream"): opencode_stream(),
+    ("cline", "cline-stream"): cline_stream(),
 }
 NAMED = pytest.mark.parametrize(("provider", "name"), list(LOGS))
 

@@ -9,7 +9,10 @@ from importlib import import_module
 
 from agentv_stages.provider import Provider
 
-NAMES = ("claude", "codex", "copilot", "gemini", "qwen", "pi", "opencode", "cursor", "kimi", "acp", "vscode", "generic")
+NAMES = (
+    *("claude", "codex", "copilot", "gemini", "qwen", "pi", "opencode", "cursor", "kimi", "cline"),
+    *("acp", "vscode", "generic"),
+)
 GROUP = "agentv_stream.providers"
 
 

@@ -1,0 +1,32 @@
+"""Cline's CLI: the stream of `cline --json`, its sessions on disk.
+
+Source: Cline CLI 3.0.65. The tasks of its editor extension (`ui_messages.json`) are not read.
+"""
+
+from agentv_stages.provider import Dialect, LogRoot, Provider
+from agentv_stages.providers.cline.companions import companions
+from agentv_stages.providers.cline.detect import detect_session, detect_stream
+from agentv_stages.providers.cline.session import LOSSES as SESSION_LOSSES
+from agentv_stages.providers.cline.session import SessionDecoder
+from agentv_stages.providers.cline.stream import LOSSES as STREAM_LOSSES
+from agentv_stages.providers.cline.stream import StreamDecoder
+from agentv_stages.providers.cline.tools import TABLE
+
+_SESSIONS = ("[0-9]*/[0-9]*.messages.json",)
+
+PROVIDER = Provider(
+    name="cline",
+    title="Cline",
+    dialects=(
+        Dialect("cline-stream", detect_stream, StreamDecoder, True, True, STREAM_LOSSES, has_prompt=False),
+        Dialect("cline-session", detect_session, SessionDecoder, False, False, SESSION_LOSSES),
+    ),
+    tools=TABLE,
+    aliases=("cline-cli",),
+    roots=(
+        LogRoot("~/.cline/data/sessions", "CLINE_SESSION_DATA_DIR", "", _SESSIONS),
+        LogRoot("~/.cline/data/sessions", "CLINE_DATA_DIR", "sessions", _SESSIONS),
+        LogRoot("~/.cline/data/sessions", "CLINE_DIR", "data/sessions", _SESSIONS),
+    ),
+    companions=companions,
+)

@@ -1,0 +1,167 @@
+"""Tells the agents of one output of `cline --json` apart: the main one and the sub-agents that it waits for.
+
+Only `hook_event` lines name their agent. While one sub-agent is at work, the others wait for it, and every line is its
+own. Of several at once: a call is that of the oldest `tool_call` hook before it, a result that of its call, tokens are
+of the agent whose running total they continue, a text is of the agent that spent tokens last (both come at the end of a
+model call, one behind the other). Teammates have lines of their own (`team_event`), with their name.
+Source: Cline CLI 3.0.65, recorded runs.
+"""
+
+from msgspec import Raw, Struct, field
+
+from agentv_stages.batch import Record
+from agentv_stages.event import MAIN
+from agentv_stages.providers.cline.calls import SPAWNS, asked
+
+MOST = 1_000
+
+
+class Agent(Struct):
+    """One agent: the answer that it is writing, and its pieces so far.
+
+    `calls` counts the model calls of the answer, `input` all its input tokens; `row`, `offset` and `ts` are the place
+    and time of the last piece.
+    """
+
+    id: str = ""
+    stream: str = MAIN
+    parent_call: str | None = None
+    message_id: str = ""
+    iteration: int = 0
+    calls: int = 0
+    input: int = 0
+    row: int = 0
+    offset: int = 0
+    ts: str | None = None
+    text: list[Raw] = field(default_factory=list[Raw])
+    reasoning: list[Raw] = field(default_factory=list[Raw])
+
+    @property
+    def said_something(self) -> bool:
+        return bool(self.text or self.reasoning)
+
+    def answer(self, record: Record, iteration: int | None) -> None:
+        """A new answer begins."""
+        self.message_id = f"m{record.row}"
+        self.iteration = iteration or self.iteration + 1
+        self.calls = 0
+
+    def begin(self, record: Record, ts: str | None) -> None:
+        """A line of its answer, whose beginning may be missing."""
+        if not self.message_id:
+            self.message_id = f"m{record.row}"
+        self.row, self.offset, self.ts = record.row, record.offset, ts
+
+
+class Agents(Struct):
+    """The agents that run, the main one first.
+
+    `open` has the stream of each open call, `waiting` the calls that were
+    announced (ids of their agents), `spawned` the calls whose sub-agent has not shown yet, by agent. Teammates stand in
+    `mates` by name, with the calls that gave them `tasks`; `foreign` has the ids that their hooks bear.
+    """
+
+    running: list[Agent] = field(default_factory=lambda: [Agent()])
+    open: dict[str, str] = field(default_factory=dict[str, str])
+    waiting: list[str] = field(default_factory=list[str])
+    spawned: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    last: str = ""
+    mates: dict[str, Agent] = field(default_factory=dict[str, Agent])
+    tasks: dict[str, str] = field(default_factory=dict[str, str])
+    foreign: list[str] = field(default_factory=list[str])
+
+    def writer(self) -> Agent | None:
+        """Who writes, where only one can."""
+        running = self.running
+        return running[-1] if len(running) <= 2 else None
+
+    def spoke(self) -> Agent:
+        """Who spent tokens last; the youngest where nobody did."""
+        return self._named(self.last) or self.running[-1]
+
+    def start(self, agent_id: str, parent: str | None) -> bool:
+        """An agent begins; without a parent it is the main one, in a further run too. Gives whether it is."""
+        if agent_id in self.foreign:
+            return False
+        if parent is None:
+            self.running[:] = [Agent(agent_id)]
+            self.waiting.clear()
+            return True
+        calls = self.spawned.get(parent)
+        call = calls.pop(0) if calls else None
+        if len(self.running) < MOST and self._named(agent_id) is None:
+            self.running.append(Agent(agent_id, f"subagent:{agent_id}", call))
+        return False
+
+    def end(self, agent_id: str) -> Agent | None:
+        """An agent has ended; gives it. The main one stays."""
+        agent = self._named(agent_id)
+        if agent is not None and agent is not self.running[0]:
+            self.running.remove(agent)
+        return agent
+
+    def begins(self, iteration: int | None) -> Agent:
+        """Who begins a model call, the `iteration`th of its agent."""
+        for agent in self.running[1:]:
+            if iteration == agent.iteration + 1:
+                return agent
+        return self.running[-1]
+
+    def spends(self, tokens: int | None, total: int | None) -> Agent | None:
+        """Whose running total of input tokens comes to `total` by `tokens` more; None for a teammate, who tells it."""
+        agent = self.writer()
+        before = (total or 0) - (tokens or 0)
+        if agent is None or self.mates:
+            rest = self.running[1:] or self.running
+            agent = next((one for one in rest if one.input == before), None if self.mates else self.running[-1])
+        if agent is not None:
+            agent.input = total or agent.input
+            self.last = agent.id
+        return agent
+
+    def join(self, name: str, hook_id: str | None) -> None:
+        """A teammate was started."""
+        self.mate(name)
+        if hook_id and len(self.foreign) < MOST:
+            self.foreign.append(hook_id)
+
+    def mate(self, name: str) -> Agent:
+        """The teammate of a name."""
+        agent = self.mates.get(name)
+        if agent is None:
+            agent = Agent(name, f"subagent:{name}")
+            if len(self.mates) < MOST:
+                self.mates[name] = agent
+        agent.parent_call = self.tasks.get(name)
+        return agent
+
+    def will_call(self, agent_id: str) -> None:
+        """A call was announced."""
+        if len(self.waiting) < MOST and agent_id not in self.foreign:
+            self.waiting.append(agent_id)
+
+    def caller(self) -> Agent:
+        """Who makes the next call."""
+        return (self._named(self.waiting.pop(0)) if self.waiting else None) or self.running[-1]
+
+    def call(self, agent: Agent, call_id: str, name: str, arguments: Raw) -> None:
+        """A call was made."""
+        if len(self.open) >= MOST:
+            del self.open[next(iter(self.open))]
+        self.open[call_id] = agent.stream
+        if name in SPAWNS:
+            mate = asked(arguments).agentId
+            if mate:
+                self.tasks[mate] = call_id
+            else:
+                self.spawned.setdefault(agent.id, []).append(call_id)
+
+    def answered(self, call_id: str) -> str:
+        """The stream of the call that a result is for."""
+        for calls in self.spawned.values():
+            if call_id in calls:  # no sub-agent came of it
+                calls.remove(call_id)
+        return self.open.pop(call_id, MAIN)
+
+    def _named(self, agent_id: str) -> Agent | None:
+        return next((agent for agent in self.running if agent.id == agent_id), None)

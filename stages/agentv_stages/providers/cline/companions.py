@@ -1,0 +1,91 @@
+"""The files that belong to a Cline session: those of its sub-agents, and its manifest, which is read last.
+
+They lie in one folder: `<id>.messages.json`, `<id>.json`, and one more `.messages.json` for each sub-agent, and for
+each task of a teammate.
+"""
+
+import re
+
+from msgspec import Raw
+
+from agentv_stages.event import MAIN
+from agentv_stages.payload import text_json, text_of
+from agentv_stages.provider import Companion, DecodeContext, Folder
+from agentv_stages.providers.cline.calls import SPAWNS, asked
+from agentv_stages.providers.cline.wire import Message, decode_document, decode_message
+from agentv_stages.pruning import REFUSED
+
+_SUFFIX = ".messages.json"
+_WHOLE = 64 * 1024 * 1024
+_HEAD = 4096
+_SUBAGENT = re.compile(rb'"subagent"\s*:\s*"([^"\\]+)"')
+
+
+def companions(path: str, folder: Folder) -> list[Companion]:
+    """The sub-agents' files, in the order of their names, then the manifest."""
+    place, slash, name = path.replace("\\", "/").rpartition("/")
+    if not name.endswith(_SUFFIX):
+        return []
+    session = name.removesuffix(_SUFFIX)
+    base = place + slash
+    found = folder.glob(f"{base}*.json")
+    manifest = f"{base}{session}.json"
+    if manifest not in found:  # a sub-agent's file has none
+        return []
+    agents = [one for one in found if one.endswith(_SUFFIX) and one != f"{base}{name}"]
+    listed: list[Companion] = []
+    if agents:
+        read = {one: _messages(folder.read(one, _WHOLE)) for one in agents}
+        calls = [
+            call for messages in (_messages(folder.read(path, _WHOLE)), *read.values()) for call in _calls(messages)
+        ]
+        for one in agents:
+            agent = _SUBAGENT.search(folder.read(one, _HEAD))
+            stem = one.rpartition("/")[2].removesuffix(_SUFFIX)
+            stream = agent[1].decode("utf-8", "replace") if agent else stem
+            parent = _started_by(_task(read[one]), calls)
+            listed.append(Companion(one, DecodeContext(one, f"subagent:{stream}", parent, session)))
+    listed.append(Companion(manifest, DecodeContext(manifest, MAIN, None, session)))
+    return listed
+
+
+def _messages(data: bytes) -> list[Message]:
+    try:
+        raws: list[Raw] = decode_document(data).messages or []
+    except REFUSED:
+        return []
+    found: list[Message] = []
+    for raw in raws:
+        try:
+            found.append(decode_message(raw))
+        except REFUSED:
+            continue
+    return found
+
+
+def _calls(messages: list[Message]) -> list[tuple[str, str]]:
+    """Task and id of each call that starts a sub-agent."""
+    return [
+        (asked(block.input).task or "", block.id)
+        for message in messages
+        if message.role == "assistant" and isinstance(message.content, list)
+        for block in message.content
+        if block.name in SPAWNS and block.id
+    ]
+
+
+def _task(messages: list[Message]) -> str:
+    """What a sub-agent was asked: its first message."""
+    content = messages[0].content if messages else ""
+    if isinstance(content, str):
+        return content
+    return next((text_of(text_json(block.text)) for block in content if block.type == "text"), "")
+
+
+def _started_by(task: str, calls: list[tuple[str, str]]) -> str | None:
+    """The first call with this task that no file was found for yet."""
+    for i, (asked_for, call_id) in enumerate(calls):
+        if asked_for == task:
+            del calls[i]
+            return call_id
+    return None

@@ -1,0 +1,194 @@
+"""Cline's sessions on disk to events: `<id>.messages.json`, and beside it the manifest `<id>.json`.
+
+Both are one JSON document, written anew at each change. The messages say what was said and done; the manifest, which is
+read behind them, says where the session ran and how it ended. Sub-agents have files of messages of their own.
+End rule: there is no end record; the manifest's status says how the last run ended, without one the last message.
+Source: Cline CLI 3.0.65, session files and type declarations.
+"""
+
+import re
+
+from msgspec import Raw, Struct
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import (
+    AssistantText,
+    Notification,
+    Reasoning,
+    SessionEnd,
+    SessionInfo,
+    Source,
+    Status,
+    TokenUsage,
+    ToolCall,
+    ToolResult,
+    UserText,
+)
+from agentv_stages.payload import one_line, text_json, text_of, to_raw
+from agentv_stages.provider import DecodeContext
+from agentv_stages.providers.cline.calls import arguments, ending
+from agentv_stages.providers.cline.wire import Block, Document, Message, decode_document, decode_message, given
+from agentv_stages.pruning import read_each
+from agentv_stages.times import epoch_ms, parse_iso
+
+LOSSES = (
+    "the text of an answer that was interrupted",
+    "what each command of a call with several commands gave, as calls of their own",
+    "reasoning tokens, the tokens of compactions",
+    "durations that the agent measured",
+)
+STATUS: dict[str, Status] = {"completed": "complete", "failed": "error", "cancelled": "interrupted"}
+INJECTED = frozenset(
+    (
+        *("auto_compaction", "manual_compaction", "compaction", "compaction_summary", "compaction_budget_emergency"),
+        *("completion_reminder", "loop_detection_notice", "mistake_stop_notice", "recovery_notice"),
+    )
+)
+_WRAPPED = re.compile(
+    rb'"(?:<mode_notice>.*?</mode_notice>(?:\\n)*)?<user_(?:input mode|command slash)=\\"[^"\\]*\\">(.*)</user_\w+>"',
+    re.DOTALL,
+)
+_IMAGES = frozenset(("image", "media", "file"))
+
+
+class State(Struct):
+    """`ended` says that the messages told an end."""
+
+    session_id: str | None = None
+    model: str | None = None
+    ended: bool = False
+
+
+class SessionDecoder:
+    """Decoder of `cline-session`."""
+
+    def __init__(self, context: DecodeContext) -> None:
+        self.context = context
+        self.state = State()
+
+    def decode(self, record: Record, batch: Batch) -> None:
+        data = one_line(record.data)
+        document = decode_document(data)
+        if document.messages is not None:
+            messages = read_each(document.messages, decode_message, "messages", record, batch)
+            self._header(document, record, batch)
+            for place, message in messages:
+                self._message(message, place, record, batch)
+            if messages:
+                self._end(messages[-1][1], record, batch)
+        elif document.session_id is not None:
+            self._manifest(document, record, batch)
+        else:
+            batch.unknown_type("document", record)
+
+    def flush(self, batch: Batch) -> None:
+        """Nothing is held back."""
+
+    def _source(self, record: Record, time_ms: int | None, base_id: str = "") -> Source:
+        context = self.context
+        return Source(context.file, record.row, record.offset, len(record.data), time_ms, context.stream, base_id)
+
+    def _header(self, document: Document, record: Record, batch: Batch) -> None:
+        self.state.session_id = document.sessionId
+        origin = document.origin
+        version, parent = (origin.version, origin.parentThreadId) if origin else (None, None)
+        source = self._source(record, None)
+        info = SessionInfo(source, "", document.sessionId, None, version, None, None, parent)
+        batch.events.append(info)
+
+    def _manifest(self, document: Document, record: Record, batch: Batch) -> None:
+        metadata = document.metadata
+        title, git = (metadata.title, metadata.git) if metadata else (None, None)
+        source = self._source(record, parse_iso(document.started_at))
+        branch = git.branch if git else None
+        batch.events.append(
+            SessionInfo(
+                *(source, "-manifest", document.session_id, document.model, None, document.cwd, branch, None, title)
+            )
+        )
+        status = STATUS.get(document.status or "")
+        if status is not None:
+            cost = metadata.totalCost if metadata else None
+            end = self._source(record, parse_iso(document.ended_at))
+            batch.events.append(SessionEnd(end, "-manifest", status, document.status, cost or None))
+
+    def _message(self, message: Message, place: int, record: Record, batch: Batch) -> None:
+        message_id = message.id or f"m{place}"
+        source = self._source(record, epoch_ms(message.ts), message_id)
+        content = message.content
+        blocks = [Block("text", to_raw(content))] if isinstance(content, str) else content
+        if message.role == "user":
+            self._user(message, blocks, message_id, source, batch)
+        elif message.role == "assistant":
+            self._answer(message, blocks, message_id, source, batch)
+        else:
+            batch.unknown_type(f"message/{message.role}", record)
+
+    def _user(self, message: Message, blocks: list[Block], message_id: str, source: Source, batch: Batch) -> None:
+        metadata = message.metadata
+        injected = metadata is not None and (metadata.userRunSpan == 0 or metadata.kind in INJECTED)
+        for i, block in enumerate(blocks):
+            kind = block.type
+            if kind == "tool_result":
+                call_id = block.tool_use_id or f"{message_id}-{i}"
+                error = text_of(text_json(block.content)) if block.is_error else None
+                outcome, code = ending(block.name or "", block.content, error)
+                output = block.content if given(block.content) else None
+                batch.events.append(ToolResult(source, f"-{i}", call_id, output, outcome, code))
+            elif kind == "text":
+                batch.events.append(UserText(source, f"-{i}", _unwrapped(block.text), message_id, injected))
+            elif kind in _IMAGES:
+                batch.events.append(UserText(source, f"-{i}", to_raw([{"type": kind}]), message_id, injected))
+            else:
+                batch.ignore(f"block/{kind}")
+
+    def _answer(self, message: Message, blocks: list[Block], message_id: str, source: Source, batch: Batch) -> None:
+        add, state = batch.events.append, self.state
+        model = message.modelInfo.id if message.modelInfo else None
+        if model and model != state.model:
+            state.model = model
+            add(SessionInfo(source, "-model", None, model))
+        if message.metadata is not None and message.metadata.displayOnly:
+            role = message.metadata.displayRole or "notice"
+            text = _texts(blocks)
+            add(Notification(source, "", role, text, "error" if role == "error" else "info"))
+            return
+        for i, block in enumerate(blocks):
+            kind = block.type
+            if kind == "text":
+                add(AssistantText(source, f"-{i}", message_id, text_json(block.text), False, False, model))
+            elif kind == "thinking":
+                add(Reasoning(source, f"-{i}", message_id, text_json(block.thinking), False, model))
+            elif kind == "tool_use":
+                name = block.name or "unknown"
+                call_id = block.id or f"{message_id}-{i}"
+                parent = self.context.parent_call
+                add(ToolCall(source, f"-{i}", message_id, call_id, name, arguments(name, block.input), parent, model))
+            else:
+                batch.ignore(f"block/{kind}")
+        used = message.metrics
+        if used is not None and (used.inputTokens or used.outputTokens):
+            tokens = (used.inputTokens, used.cacheReadTokens, used.cacheWriteTokens, None, used.outputTokens)
+            add(TokenUsage(source, "", message_id, "call", model, *tokens, cost_usd=used.cost or None))
+
+    def _end(self, last: Message, record: Record, batch: Batch) -> None:
+        """How the run ended, as far as its last message says it; without metrics an answer broke off."""
+        if last.role != "assistant":
+            return
+        blocks = last.content if isinstance(last.content, list) else []
+        source = self._source(record, epoch_ms(last.ts), last.id or "")
+        metadata = last.metadata
+        if metadata is not None and metadata.displayRole == "error":
+            batch.events.append(SessionEnd(source, "-end", "error", _texts(blocks)))
+        elif last.metrics is not None and not any(block.type == "tool_use" for block in blocks):
+            batch.events.append(SessionEnd(source, "-end", "complete"))
+
+
+def _texts(blocks: list[Block]) -> str:
+    return " ".join(text_of(text_json(block.text)) for block in blocks if block.type == "text")
+
+
+def _unwrapped(text: Raw) -> Raw:
+    """A prompt as the user typed it: Cline wraps it into `<user_input mode="act">`, maybe behind a notice."""
+    found = _WRAPPED.fullmatch(text_json(text)) if given(text) else None
+    return Raw(b'"' + found[1] + b'"') if found else text_json(text)

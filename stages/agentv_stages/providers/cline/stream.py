@@ -1,0 +1,256 @@
+"""Output of `cline --json` to events.
+
+A text comes in pieces (`content_start`, one for each) and again whole (`content_end`); the whole one counts, the pieces
+only where an answer broke off before it. Tokens and texts of an answer come before its calls. What sub-agents do is
+printed between the lines of the main agent, without a name; `agents.py` tells them apart.
+End rule: `run_result` ends the run, by its reason; a `run_aborted` behind it says that somebody stopped it.
+Source: Cline CLI 3.0.65, standard output and type declarations.
+"""
+
+from msgspec import Raw, Struct, field
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import (
+    MAIN,
+    AssistantText,
+    Level,
+    Notification,
+    Reasoning,
+    SessionEnd,
+    SessionInfo,
+    Source,
+    Status,
+    TokenUsage,
+    ToolCall,
+    ToolResult,
+)
+from agentv_stages.foreign import other_session
+from agentv_stages.payload import join_strings, text_json, text_of
+from agentv_stages.provider import DecodeContext
+from agentv_stages.providers.cline.agents import Agent, Agents
+from agentv_stages.providers.cline.calls import arguments, ending, error_text
+from agentv_stages.providers.cline.wire import Closing, Event, Line, decode_closing, decode_line, given
+from agentv_stages.repeats import Repeats, check
+from agentv_stages.times import parse_iso, whole_ms
+
+LOSSES = (
+    "prompts, the working directory, the agent's version, the session's id",
+    "the model, until the run ends (without --verbose)",
+    "which of several sub-agents at work at once wrote a text (guessed from the order of the lines)",
+    "the output of a call that was cut off, the end of a run that a signal ended",
+    "what each command of a call with several commands gave, as calls of their own",
+    "reasoning tokens, the tokens of compactions",
+)
+ONCE = frozenset(("content_end", "usage", "notice", "error"))
+"""Events that count again when their line is repeated; Cline never prints one twice."""
+ENDS: dict[str, Status] = {"completed": "complete", "aborted": "interrupted"}
+
+
+class State(Struct):
+    """What is remembered between lines; see `Agents`. `ended` says that the run gave its result."""
+
+    session_id: str | None = None
+    model: str | None = None
+    ended: bool = False
+    told: Repeats = field(default_factory=Repeats)
+    agents: Agents = field(default_factory=Agents)
+
+
+class StreamDecoder:
+    """Decoder of `cline-stream`."""
+
+    def __init__(self, context: DecodeContext) -> None:
+        self.file = context.file
+        self.state = State()
+
+    def decode(self, record: Record, batch: Batch) -> None:
+        line = decode_line(record.data)
+        kind, event = line.type, line.event
+        if kind == "agent_event" and event is not None:
+            self._agent_event(event, None, line, record, batch)
+        elif kind == "hook_event":
+            self._hook(line, record, batch)
+        elif kind == "team_event" and event is not None:
+            self._team_event(event, line, record, batch)
+        else:
+            self._closing(decode_closing(record.data), line, record, batch)
+
+    def flush(self, batch: Batch) -> None:
+        """The input has ended: what agents had begun to say."""
+        agents = self.state.agents
+        for agent in (*agents.running, *agents.mates.values()):
+            self._break_off(
+                agent, Source(self.file, agent.row, agent.offset, 0, parse_iso(agent.ts), agent.stream), batch
+            )
+
+    def _source(self, line: Line, record: Record, stream: str) -> Source:
+        return Source(self.file, record.row, record.offset, len(record.data), parse_iso(line.ts), stream)
+
+    def _team_event(self, event: Event, line: Line, record: Record, batch: Batch) -> None:
+        """Of a teammate: what it does, or that it came, went, was given a task."""
+        agents, name = self.state.agents, event.agentId or ""
+        if event.type == "agent_event" and event.event is not None:
+            self._agent_event(event.event, agents.mate(name), line, record, batch)
+            return
+        if event.type == "teammate_spawned":
+            agents.join(name, event.teammate.runtimeAgentId if event.teammate else None)
+        text = ": ".join(filter(None, (name, event.message)))
+        batch.events.append(Notification(self._source(line, record, MAIN), "", f"team/{event.type}", text))
+
+    def _agent_event(self, event: Event, mate: Agent | None, line: Line, record: Record, batch: Batch) -> None:
+        """What an agent does: `mate`, or one that is not named."""
+        kind, content = event.type, event.contentType
+        agents = self.state.agents
+        if kind == "content_start" and content != "tool":
+            agent = mate or agents.writer()
+            if agent is not None:
+                agent.begin(record, line.ts)
+                piece = event.text if content == "text" else event.reasoning
+                if given(piece):
+                    (agent.text if content == "text" else agent.reasoning).append(piece)
+            batch.ignore(f"content_start/{content}")
+        elif kind == "content_update":
+            batch.ignore(f"content_update/{content}")
+        elif kind in ONCE and content != "tool" and self.state.told.again(check(record, line.ts)):
+            batch.ignore(f"{kind}/again")
+        elif kind == "content_end" and content != "tool":
+            self._said(event, mate or agents.writer() or agents.spoke(), line, record, batch)
+        elif kind == "content_start":
+            self._call(event, mate or agents.caller(), line, record, batch)
+        elif kind == "content_end":
+            self._result(event, line, record, batch)
+        elif kind == "usage":
+            agent = mate or agents.spends(event.inputTokens, event.totalInputTokens)
+            if agent is None:
+                batch.ignore("usage/teammate")
+            else:
+                self._usage(event, agent, line, record, batch)
+        elif kind == "iteration_start":
+            agent = mate or agents.begins(event.iteration)
+            if agent.said_something:
+                self._break_off(agent, self._source(line, record, agent.stream), batch)
+            agent.answer(record, event.iteration)
+            batch.ignore("iteration_start")
+        elif kind == "notice" or kind == "error":
+            self._notice(event, line, record, batch)
+        elif kind == "iteration_end" or kind == "done":
+            batch.ignore(kind)
+        else:
+            batch.unknown_type(f"agent_event/{kind}", record)
+
+    def _said(self, event: Event, agent: Agent, line: Line, record: Record, batch: Batch) -> None:
+        agent.begin(record, line.ts)
+        source = self._source(line, record, agent.stream)
+        if event.contentType == "text":
+            agent.text.clear()
+            batch.events.append(
+                AssistantText(source, "", agent.message_id, text_json(event.text), False, False, self.state.model)
+            )
+        elif event.contentType == "reasoning":
+            agent.reasoning.clear()
+            text = text_json(event.reasoning)
+            batch.events.append(Reasoning(source, "", agent.message_id, text, False, self.state.model))
+        else:
+            batch.unknown_type(f"content_end/{event.contentType}", record)
+
+    def _break_off(self, agent: Agent, source: Source, batch: Batch) -> None:
+        """Tells the pieces of an answer that never came whole."""
+        model = self.state.model
+        if agent.reasoning:
+            text = join_strings(map(text_json, agent.reasoning))
+            batch.events.append(Reasoning(source, "-cut", agent.message_id, text, False, model))
+        if agent.text:
+            text = join_strings(map(text_json, agent.text))
+            batch.events.append(AssistantText(source, "-cut", agent.message_id, text, False, False, model))
+        agent.text.clear()
+        agent.reasoning.clear()
+
+    def _call(self, event: Event, agent: Agent, line: Line, record: Record, batch: Batch) -> None:
+        name = event.toolName or "unknown"
+        call_id = event.toolCallId or f"call-{record.row}"
+        agent.begin(record, line.ts)
+        source = self._source(line, record, agent.stream)
+        asked, model = arguments(name, event.input), self.state.model
+        self.state.agents.call(agent, call_id, name, asked)
+        batch.events.append(ToolCall(source, "", agent.message_id, call_id, name, asked, agent.parent_call, model))
+
+    def _result(self, event: Event, line: Line, record: Record, batch: Batch) -> None:
+        call_id = event.toolCallId or f"call-{record.row}"
+        source = self._source(line, record, self.state.agents.answered(call_id))
+        error = error_text(event.error) if given(event.error) else None
+        outcome, code = ending(event.toolName or "", event.output, error)
+        output = event.output if given(event.output) else event.error if error is not None else None
+        batch.events.append(ToolResult(source, "", call_id, output, outcome, code, whole_ms(event.durationMs)))
+
+    def _usage(self, event: Event, agent: Agent, line: Line, record: Record, batch: Batch) -> None:
+        agent.begin(record, line.ts)
+        agent.calls += 1
+        key = agent.message_id if agent.calls == 1 else f"{agent.message_id}#{agent.calls}"
+        source = self._source(line, record, agent.stream)
+        cached, written = event.cacheReadTokens, event.cacheWriteTokens
+        batch.events.append(
+            TokenUsage(
+                *(source, "", key, "call", self.state.model, event.inputTokens, cached, written, None),
+                event.outputTokens,
+                cost_usd=event.cost or None,
+            )
+        )
+
+    def _notice(self, event: Event, line: Line, record: Record, batch: Batch) -> None:
+        source = self._source(line, record, MAIN)
+        if event.type == "error":
+            batch.events.append(Notification(source, "", "error", error_text(event.error), "error"))
+            return
+        name = event.reason or event.noticeType or "notice"
+        level: Level = "info" if event.noticeType == "status" else "warning"
+        batch.events.append(Notification(source, "", name, event.message or "", level))
+
+    def _hook(self, line: Line, record: Record, batch: Batch) -> None:
+        agents, name, agent_id = self.state.agents, line.hookEventName, line.agentId or ""
+        if name == "agent_start":
+            if agents.start(agent_id, line.parentAgentId):
+                batch.events.append(SessionInfo(self._source(line, record, MAIN), ""))
+                return
+        elif name in ("agent_end", "agent_error", "agent_abort"):
+            agent = agents.end(agent_id)
+            if agent is not None:
+                self._break_off(agent, self._source(line, record, agent.stream), batch)
+        elif name == "tool_call":
+            agents.will_call(agent_id)
+        batch.ignore(f"hook_event/{name}")
+
+    def _closing(self, closing: Closing, line: Line, record: Record, batch: Batch) -> None:
+        """A line about the whole run."""
+        state, kind = self.state, line.type
+        source = self._source(line, record, MAIN)
+        add = batch.events.append
+        if kind == "run_result" and state.told.again(check(record, line.ts)):
+            batch.ignore("run_result/again")
+        elif kind == "run_result":
+            for agent in (*state.agents.running, *state.agents.mates.values()):
+                self._break_off(agent, self._source(line, record, agent.stream), batch)
+            state.ended = True
+            model = closing.model.id if closing.model else None
+            if model and model != state.model:
+                state.model = model
+                add(SessionInfo(source, "", None, model))
+            reason = closing.finishReason or ""
+            status = ENDS.get(reason, "error")
+            if status == "error" and given(closing.text):
+                reason = f"{reason}: {text_of(text_json(closing.text))}"
+            took = whole_ms(closing.durationMs)
+            add(SessionEnd(source, "", status, reason or None, None, took, closing.iterations, Raw(record.data)))
+        elif kind == "run_aborted":
+            add(SessionEnd(source, "", "interrupted", closing.message or closing.reason))
+        elif kind == "run_start":
+            other_session(record, closing.sessionId, state.session_id, batch)
+            state.session_id, state.model = closing.sessionId, closing.modelId
+            add(SessionInfo(source, "", closing.sessionId, closing.modelId))
+        elif kind == "error":
+            add(Notification(source, "", "error", closing.message or "", "error"))
+            if not state.ended:
+                add(SessionEnd(source, "", "error", closing.message))
+        elif kind in ("run_abort_requested", "team_restored", "zen_dispatched", "zen_error"):
+            add(Notification(source, "", kind, closing.message or closing.reason or closing.teamName or ""))
+        else:
+            batch.unknown_type(kind or "(no type)", record)

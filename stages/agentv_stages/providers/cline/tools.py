@@ -1,0 +1,22 @@
+"""The tools of Cline's CLI 3.x; those of its editor extension bear other names."""
+
+from agentv_stages.tools import PATH_KEYS, McpForm, ToolTable, plain, row, rows
+
+NOW = "Cline CLI 3.0.65, its own declarations and recorded runs"
+
+ROWS = (
+    row("read_files", "Read", NOW, paths=("files", "file_paths", "paths", *PATH_KEYS)),
+    row("run_commands", "Bash", NOW),
+    *rows(NOW, {"search_codebase": "Grep", "fetch_web_content": "WebFetch", "editor": "Edit", "skills": "Skill"}),
+    row("apply_patch", "Edit", NOW, patch=True),
+    *rows(NOW, {"ask_question": "AskUserQuestion", "spawn_agent": "Task", "team_run_task": "Task"}),
+    *rows(NOW, {"team_list_runs": "TaskList", "team_await_runs": "TaskOutput", "team_cancel_run": "TaskStop"}),
+    *plain(NOW, "plan", "team_spawn_teammate", "team_shutdown_teammate", "team_status", "team_task", "team_cleanup"),
+    *plain(NOW, "plan", "team_send_message", "team_broadcast", "team_read_mailbox", "team_mission_log"),
+    *plain(NOW, "plan", "team_create_outcome", "team_attach_outcome_fragment", "team_review_outcome_fragment"),
+    *plain(NOW, "plan", "team_finalize_outcome", "team_list_outcomes"),
+    *plain(NOW, "other", "submit_and_exit"),
+)
+
+TABLE = ToolTable(rows=ROWS, mcp=(McpForm("", "__"),))
+"""Names of MCP tools are `<server>__<tool>`."""
