@@ -8,6 +8,7 @@ from agentv_stages.providers.pi.tools import TABLE
 
 _NO_AGENTS = "sub-agents run as processes of their own; only the tool call that started them is seen"
 _NO_VERSION = "the agent's version"
+_NO_HALF_CALL = "whether the last call of an answer that broke off was still being written (it counts, cancelled)"
 _NO_REFUSAL = "that an extension refused a call with a reason of its own (it counts as an error)"
 _NO_TEMPLATE = "that a prompt was made of a template or by an extension"
 _NO_SIGNAL = "before 0.87, the exit code of a shell that a signal killed (it counts as ok)"
@@ -26,6 +27,7 @@ PROVIDER = Provider(
                 "durations of tool calls (before 1.1: results have no time)",
                 "tokens of answers that broke off, of retries inside the provider and, unless told, of compactions",
                 "in `--mode rpc` the session's id and folder, and where another session begins",
+                _NO_HALF_CALL,
                 _NO_REFUSAL,
                 _NO_TEMPLATE,
                 _NO_SIGNAL,
@@ -43,6 +45,7 @@ PROVIDER = Provider(
                 "the text of an answer that was killed while it was written; before 0.99 a session without an answer",
                 "tokens of answers that broke off and, unless told, of compactions",
                 "what each call of a codemode script gave back (the script's output is told)",
+                _NO_HALF_CALL,
                 _NO_REFUSAL,
                 _NO_TEMPLATE,
                 _NO_SIGNAL,

@@ -159,7 +159,8 @@ def assistant(
     """Appends the texts, thoughts and calls of an answer in block order; gives the ids of the calls that now wait.
 
     Scripts go to `scripts`: they may turn out to be no calls. The calls of an answer that broke off are never run: they
-    come with a `cancelled` result; a call whose arguments were still being written is none. With `whole` False only
+    come with a `cancelled` result; a call whose arguments were still being written is none, where the log still has its
+    `partialJson` (0.73 and later leave it out). With `whole` False only
     texts and thoughts are taken.
     """
     events = batch.events
