@@ -1,6 +1,6 @@
 """OpenCode's stores, opened to be read: `opencode.db`, or the older `storage/` folders; nothing is ever written there.
 
-Source: opencode 1.2 to 1.18 (SQLite), 0.3 to 1.1 (files).
+Kilo's `kilo.db` has the same tables. Source: opencode 1.2 to 1.18, Kilo 7.0 and 7.7 (SQLite), 0.3 to 1.1 (files).
 """
 
 import heapq
@@ -65,6 +65,11 @@ class _SessionFile(Struct):
     time: _Time | None = None
 
 
+class _Model(Struct):
+    id: str | None = None
+
+
+_decode_model = msgspec.json.Decoder(_Model).decode
 _decode_session_file = msgspec.json.Decoder(_SessionFile).decode
 
 
@@ -153,6 +158,17 @@ def _text(value: object) -> str | None:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else None
 
 
+def _model(value: object) -> str | None:
+    """The id of a model: newer versions write an object around it."""
+    text = _text(value)
+    if text is None or not text.startswith("{"):
+        return text
+    try:
+        return _decode_model(text).id
+    except msgspec.MsgspecError:
+        return None
+
+
 def _number(value: object) -> int | None:
     """A whole number; None for what none is, and for what no count and no time can be: a column takes any value."""
     return round(value) if isinstance(value, int | float) and abs(value) < 2**53 else None
@@ -186,7 +202,7 @@ class _Database:
                         _text(row[4]),
                         _time(row[5]),
                         _time(row[6]),
-                        _text(row[7]),
+                        _model(row[7]),
                     )
                 )
         return found

@@ -44,3 +44,17 @@ def test_what_is_no_store_is_an_error(tmp_path: Path) -> None:
         connection.execute("CREATE TABLE things (id text)")
     with pytest.raises(StoreError):
         list_sessions(other)
+
+
+@pytest.mark.parametrize(
+    ("written", "model"),
+    [('{"id":"m-1","providerID":"p"}', "m-1"), ("m-1", "m-1"), ("{", None), ('{"id":4}', None), (None, None)],
+)
+def test_the_model_of_a_session_is_its_id(tmp_path: Path, written: str | None, model: str | None) -> None:
+    whole = export()
+    connection = make_database(tmp_path / "opencode.db", whole)
+    connection.execute("ALTER TABLE session ADD COLUMN model text")
+    connection.execute("UPDATE session SET model = ?", (written,))
+    connection.commit()
+    connection.close()
+    assert [session.model for session in list_sessions(tmp_path / "opencode.db")] == [model]
