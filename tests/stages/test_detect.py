@@ -31,6 +31,8 @@ EXPECTED = {
     "cline/session/1772443800000_orch1.json": "cline-session",
     "cursor/stream.jsonl": "cursor-stream",
     "cursor/transcript.jsonl": "cursor-transcript",
+    "kilo/export-ses_k1.json": "kilo-export",
+    "kilo/stream.jsonl": "kilo-stream",
     "kimi/session.jsonl": "kimi-session",
     "kimi/stream.jsonl": "kimi-stream",
     "opencode/export-ses_1.json": "opencode-export",

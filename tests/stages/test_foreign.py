@@ -94,8 +94,8 @@ def test_noise_of_a_wrapper_is_looked_past() -> None:
 
 def test_another_agents_records_are_noticed_although_they_do_not_fit() -> None:
     copilot = next(d for d in get_provider("copilot").dialects if d.name == "copilot-stream")
-    part = {"id": "prt_1", "sessionID": "ses_1", "messageID": "msg_1", "type": "step-start"}
-    other = {"type": "step_start", "timestamp": 1787392800000, "sessionID": "ses_1", "part": part}
+    part = {"id": "prt_1", "sessionID": "ses_1", "messageID": "msg_1", "type": "step-finish"}
+    other = {"type": "step_finish", "timestamp": 1787392800000, "sessionID": "ses_1", "part": part}
     batch = Batch("x", records=records(json.dumps(other).encode()))
     Decode(copilot, DecodeContext("x")).push(batch)
     assert "foreign-record" in [fault.reason for fault in batch.faults]

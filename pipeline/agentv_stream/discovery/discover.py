@@ -10,6 +10,7 @@ from pathlib import Path
 
 from agentv_stages.payload import told_path
 from agentv_stages.providers import get_provider
+from agentv_stages.providers.kilo.detect import is_kilo
 from agentv_stages.times import iso
 from agentv_stream.discovery.header import Header, HeaderCache, header_json, read_header
 from agentv_stream.discovery.places import Found, Root, expanded, logical_name, own_folder, stores, walk
@@ -155,7 +156,7 @@ def _without_copies(sessions: Iterable[Session]) -> list[Session]:
 
 
 def _stored(root: Root) -> list[Session]:
-    """The sessions of OpenCode's databases and folders; children are told by their parent's id."""
+    """The sessions of OpenCode's and Kilo's databases and folders; children are told by their parent's id."""
     found: list[Session] = []
     places = stores(root)
     if is_folder(Path(root.path) / "storage"):
@@ -172,7 +173,8 @@ def _stored(root: Root) -> list[Session]:
 
 
 def _header_of(row: StoredSession) -> Header:
-    header = Header("opencode", "opencode-rows", row.id, row.directory, row.created_ms, row.model, row.version)
+    name = "kilo" if is_kilo(row.version) else "opencode"
+    header = Header(name, f"{name}-rows", row.id, row.directory, row.created_ms, row.model, row.version)
     header.title, header.parent = row.title, row.parent_id
     return header
 

@@ -113,9 +113,9 @@ def _named(text: str, provider: str | None) -> list[Root]:
     name, path = _parts(text)
     at = absolute(expanded(path))
     place = str(at)
-    if is_database(place):
-        return [Root(str(at.parent), get_provider("opencode"), (at.name,), database=True)]
     one = named_provider(name or provider)
+    if is_database(place):
+        return [Root(str(at.parent), one or get_provider("opencode"), (at.name,), database=True)]
     logs = [p for root in one.roots if not root.database for p in root.patterns] if one is not None else []
     roots = [Root(place, one, tuple(dict.fromkeys((*logs, *ANY_LOG))))]
     for owner in [one] if one is not None else all_providers():

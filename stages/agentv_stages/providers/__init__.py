@@ -10,7 +10,7 @@ from importlib import import_module
 from agentv_stages.provider import Provider
 
 NAMES = (
-    *("claude", "codex", "copilot", "gemini", "qwen", "pi", "opencode", "cursor", "kimi", "cline"),
+    *("claude", "codex", "copilot", "gemini", "qwen", "pi", "kilo", "opencode", "cursor", "kimi", "cline"),
     *("acp", "vscode", "generic"),
 )
 GROUP = "agentv_stream.providers"

@@ -1,5 +1,7 @@
 """OpenCode: the stream of `run --format json`, exported sessions, rows of its stores."""
 
+from dataclasses import replace
+
 from agentv_stages.provider import Dialect, LogRoot, Provider
 from agentv_stages.providers.opencode.children import companions
 from agentv_stages.providers.opencode.detect import detect_export, detect_rows, detect_stream
@@ -9,38 +11,43 @@ from agentv_stages.providers.opencode.tools import TABLE
 
 _STORED_LOSSES = (
     "tokens of answers that broke off",
-    "outputs that OpenCode cut (the whole is in a file that metadata.outputPath names)",
-    "the arguments of a call to a tool that does not exist",
+    "outputs that the agent cut (the whole is in a file that metadata.outputPath names)",
     "the model calls that made titles",
 )
+_OWN_LOSSES = ("the arguments of a call to a tool that does not exist",)
+_ALIKE = "whether Kilo 7.0 or older printed it, whose lines are the same"
+
+STREAM = Dialect(
+    "opencode-stream",
+    detect_stream,
+    StreamDecoder,
+    live=True,
+    has_end=True,
+    losses=(
+        "what child sessions do (their calls, texts and tokens); only the task call is printed",
+        "prompts, the model, the working directory, the agent's version",
+        "calls that had not ended, texts that were not finished",
+        *_STORED_LOSSES,
+    ),
+    has_prompt=False,
+)
+EXPORT = Dialect(
+    "opencode-export",
+    detect_export,
+    ExportDecoder,
+    live=False,
+    has_end=False,
+    losses=(*_STORED_LOSSES, "what was undone before another prompt"),
+)
+ROWS = Dialect("opencode-rows", detect_rows, ExportDecoder, live=False, has_end=False, losses=_STORED_LOSSES)
 
 PROVIDER = Provider(
     name="opencode",
     title="OpenCode",
     dialects=(
-        Dialect(
-            "opencode-stream",
-            detect_stream,
-            StreamDecoder,
-            live=True,
-            has_end=True,
-            losses=(
-                "what child sessions do (their calls, texts and tokens); only the task call is printed",
-                "prompts, the model, the working directory, the agent's version",
-                "calls that had not ended, texts that were not finished",
-                *_STORED_LOSSES,
-            ),
-            has_prompt=False,
-        ),
-        Dialect(
-            "opencode-export",
-            detect_export,
-            ExportDecoder,
-            live=False,
-            has_end=False,
-            losses=(*_STORED_LOSSES, "what was undone before another prompt"),
-        ),
-        Dialect("opencode-rows", detect_rows, ExportDecoder, live=False, has_end=False, losses=_STORED_LOSSES),
+        replace(STREAM, losses=(*STREAM.losses, *_OWN_LOSSES, _ALIKE)),
+        replace(EXPORT, losses=(*EXPORT.losses, *_OWN_LOSSES)),
+        replace(ROWS, losses=(*ROWS.losses, *_OWN_LOSSES)),
     ),
     tools=TABLE,
     roots=(LogRoot("~/.local/share/opencode", "XDG_DATA_HOME", "opencode", ("opencode*.db",), database=True),),

@@ -48,6 +48,7 @@ _STOPS = ("The user rejected permission to use this specific tool call.", "The u
 _CANCELLED = ("Tool execution aborted", "The operation was aborted", "Tool call aborted", "Aborted")
 _TIMED_OUT = b"terminated command after exceeding timeout"
 _ABORTED_SHELL = b"User aborted the command"
+_UNAVAILABLE = b'"Model tried to call unavailable tool'
 _TAIL = 400
 
 
@@ -93,6 +94,8 @@ def tool(
     invalid = name == "invalid"
     if invalid:
         name = _asked_for(arguments) or name
+    elif "_" in name and bytes(state.error).startswith(_UNAVAILABLE):  # Kilo says it so
+        name = name if name in TABLE.by_name else "invalid"
     time = state.time
     begun = at_time(source, time.start if time else None)
     batch.events.append(ToolCall(begun, at, message_id, call_id, name, arguments, parent_call, model))

@@ -1,0 +1,46 @@
+"""Tells Kilo's logs from OpenCode's, whose shapes they have.
+
+What is stored names the version: Kilo's begin with 7, where its extension for VS Code stood, OpenCode's are at 1. The
+stream does not; but at the end of a step newer ones say how fast it was, and of a tool what allowed it.
+Source: Kilo 7.0.33 (whose stream is OpenCode's, line for line) and 7.7.9; OpenCode 1.18.33 has none of it.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from agentv_stages.provider import Head
+from agentv_stages.providers.opencode.detect import detect_export as is_export
+from agentv_stages.providers.opencode.detect import detect_rows as is_row
+from agentv_stages.providers.opencode.detect import detect_stream as is_stream
+from agentv_stages.providers.opencode.detect import member
+
+FIRST_VERSION = 7
+
+
+def is_kilo(version: object) -> bool:
+    """Whether a version that a stored session names is one of Kilo's."""
+    first = version.partition(".")[0] if isinstance(version, str) else ""
+    return first.isdecimal() and len(first) < 4 and int(first) >= FIRST_VERSION
+
+
+def detect_stream(head: Head) -> float:
+    return 1.0 if any(map(_says_more, head)) and is_stream(head) else 0.0
+
+
+def detect_export(head: Head) -> float:
+    return is_export(head) if any(map(_names_version, head)) else 0.0
+
+
+def detect_rows(head: Head) -> float:
+    return is_row(head) if any(map(_names_version, head)) else 0.0
+
+
+def _says_more(line: Mapping[str, Any]) -> bool:
+    part = member(line, "part")
+    if part.get("type") == "step-finish":
+        return "metrics" in part or "elapsed" in member(part, "time")
+    return "approval" in member(member(part, "state"), "metadata")
+
+
+def _names_version(record: Mapping[str, Any]) -> bool:
+    return is_kilo((member(record, "info") or member(record, "session")).get("version"))
