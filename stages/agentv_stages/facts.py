@@ -44,6 +44,7 @@ class Facts(Struct):
     open_end: bool = False  # the main stream went on after its last end record
     records: int = 0
     events: int = 0
+    described: int = 0  # of the events: those that only say what session it is
     last_event: str | None = None  # of the main stream
     last_offset: int | None = None
     first: Opening | None = None
@@ -89,6 +90,7 @@ class FactsObserver:
 
     def _session(self, event: SessionInfo | SessionEnd | Summary) -> None:
         facts = self.facts
+        facts.described += not isinstance(event, SessionEnd)
         if isinstance(event, Summary):
             facts.title = event.summary
         elif isinstance(event, SessionEnd):

@@ -191,6 +191,12 @@ class Observer:
     def facts(self) -> Facts:
         return self.facts_observer.facts
 
+    @property
+    def ran(self) -> bool:
+        """Whether the log tells more than what session it is: a header alone is none that ran."""
+        facts, counters = self.facts, self.counters
+        return facts.events > facts.described or bool(counters.faults or counters.unknown)
+
     def observe(self, batch: Batch) -> None:
         """Takes the next batch, after `Pair`."""
         self.facts_observer.observe(batch)

@@ -212,3 +212,26 @@ def test_a_prefix_names_a_session_if_it_is_the_only_one(tmp_path: Path) -> None:
     assert in_project(sessions[0], "app")
     assert in_project(sessions[0], "/home/dev")
     assert not in_project(sessions[0], "/home/de")
+
+
+HEADERS = {
+    "gemini": b'{"sessionId":"g","projectHash":"p","startTime":"2026-03-01T10:00:00.000Z","kind":"main"}',
+    "claude": b'{"type":"summary","summary":"Fix it","leafUuid":"11111111-2222-4333-8444-555555555555"}',
+    "codex": b'{"timestamp":"2026-03-01T10:00:00.000Z","type":"session_meta","payload":'
+    b'{"id":"c","cwd":"/w","originator":"codex_cli_rs","cli_version":"0.51.0"}}',
+    "pi": b'{"type":"session","version":3,"id":"p","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/w"}',
+}
+
+
+@pytest.mark.parametrize("provider", list(HEADERS))
+def test_a_header_alone_is_no_session_until_something_follows(tmp_path: Path, provider: str) -> None:
+    """An agent's terminal that was opened and left again writes nothing else."""
+    names = {"gemini": "x/chats/session-1.jsonl", "claude": "x/1.jsonl", "codex": "2026/01/01/rollout-1.jsonl"}
+    path = write(tmp_path / names.get(provider, "x/1.jsonl"), [HEADERS[provider]])
+    cache = HeaderCache(tmp_path / "cache.json")
+    roots = find_roots([f"{provider}={tmp_path}"], {}, provider)
+    header = read_header(str(path))
+    assert header is not None and header.provider == provider and not header.ran
+    assert find_sessions(roots, cache) == []
+    said = write(path, [HEADERS[provider], b"no record"])
+    assert [session.path for session in find_sessions(roots, cache)] == [str(said)]

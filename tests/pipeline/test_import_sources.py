@@ -188,3 +188,22 @@ def test_the_bytes_of_sub_agents_files_count(tmp_path: Path) -> None:
     make_folder(tmp_path / "in", 2)
     outcome = summarize_groups([tmp_path / "in"], engine="serial")
     assert outcome.bytes == sum(path.stat().st_size for path in (tmp_path / "in").rglob("*.jsonl"))
+
+
+def test_a_header_alone_that_was_met_in_a_folder_is_no_session(tmp_path: Path) -> None:
+    """Gemini's `--resume` leaves such files. One that was named is read as any other."""
+    header = b'{"sessionId":"g","projectHash":"p","startTime":"2026-03-01T10:00:00.000Z","kind":"main"}\n'
+    said = b'{"id":"u","timestamp":"2026-03-01T10:00:01.000Z","type":"user","content":"hi"}\n'
+    folder = tmp_path / "chats"
+    folder.mkdir()
+    left, ran = folder / "session-1.jsonl", folder / "session-2.jsonl"
+    left.write_bytes(header)
+    ran.write_bytes(header + said)
+    out = tmp_path / "out"
+    outcome = import_sessions([folder], transcripts=out, jsonl=tmp_path / "results.jsonl", engine="serial")
+    assert (outcome.done, outcome.others, outcome.failures) == (1, [str(left)], [])
+    assert len((tmp_path / "results.jsonl").read_bytes().splitlines()) == len(list(out.glob("*.jsonl"))) == 1
+    assert summarize(left).tool_use_summary["turns"] == 0
+    left.write_bytes(header + said)
+    again = import_sessions([folder], transcripts=out, engine="serial")
+    assert (again.done, again.others) == (2, [])

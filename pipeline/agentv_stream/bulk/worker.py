@@ -158,6 +158,8 @@ class Session:
             self.take(batch)
         if self._damage and self.unit.had:
             raise self._damage[0]
+        if self.unit.met and not self._damage and not reader.observer.ran:
+            raise EmptyInput(f"{self.unit.name}: a header without a session")
         self.finish(reader)
 
     def _readable(self, place: str) -> Iterator[bytes]:

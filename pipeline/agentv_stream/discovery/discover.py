@@ -118,7 +118,7 @@ def _session(found: Found, cache: HeaderCache) -> Session | None:
         header = cache.get(found.path, stat, lambda: read_header(found.path, provider))
     except OSError:
         return None
-    if header is None:
+    if header is None or not header.ran:
         return None
     return Session(found.path, header, found.signature.mtime_ns // 1_000_000, found.signature.size)
 

@@ -31,7 +31,10 @@ PROMPT_WIDTH = 200
 
 
 class Header(Struct):
-    """Facts of a session as its first records tell them; None where they do not. `started_ms` is UTC."""
+    """Facts of a session as its first records tell them; None where they do not. `started_ms` is UTC.
+
+    `ran` is false where the whole log says no more than what session it is, as of one that was opened and left.
+    """
 
     provider: str
     dialect: str
@@ -43,6 +46,7 @@ class Header(Struct):
     prompt: str | None = None
     parent: str | None = None
     title: str | None = None
+    ran: bool = True
 
     @property
     def whole(self) -> bool:
@@ -51,7 +55,11 @@ class Header(Struct):
 
     def take(self, batch: Batch) -> None:
         """Fills in what the events of `batch` say."""
+        if batch.faults or batch.unknown:
+            self.ran = True
         for event in batch.events:
+            if not isinstance(event, (SessionInfo, Summary)):
+                self.ran = True
             if self.started_ms is None:
                 self.started_ms = event.source.time_ms
             if isinstance(event, SessionInfo):
@@ -110,6 +118,7 @@ def read_header(path: str, only: Provider | None = None) -> Header | None:
         except UnknownFormat:
             return None
         state = _begin(detector, path)
+    state[0].ran = state[0].ran or read >= most
     return state[0]
 
 
@@ -125,7 +134,7 @@ def _push(
 
 def _begin(detector: Detector, path: str) -> tuple[Header, Decode]:
     provider, dialect = detector.finish()
-    header, decode = Header(provider.name, dialect.name), Decode(dialect, DecodeContext(path))
+    header, decode = Header(provider.name, dialect.name, ran=False), Decode(dialect, DecodeContext(path))
     for held in detector.held:
         header.take(decode.push(held)[0])
     detector.held = []
