@@ -56,3 +56,16 @@ def test_a_log_that_was_rotated_is_still_the_one_that_was_named(tmp_path: Path) 
     one.rename(f"{one}.1")
     one.write_bytes(b"".join(record + b"\n" for record in claude_records(ONE, 8)[9:17]))
     assert str(one) in told(tmp_path, str(one))
+
+
+@pytest.mark.parametrize("out", ["logs/out", "logs", "link/out"])
+def test_outputs_that_lie_in_the_folder_that_is_followed_are_not_followed(tmp_path: Path, out: str) -> None:
+    for name in (ONE, TWO):
+        grow(tmp_path / "logs", name, 0, 17)
+    (tmp_path / "link").symlink_to("logs")
+    command = [sys.executable, "-m", "agentv_stream", "tail", "logs", "--until-idle", "1s", "--out", out]
+    for _ in range(2):
+        done = subprocess.run([*command, "--state", "state"], cwd=tmp_path, capture_output=True, text=True, check=True)
+        assert "sessions=2" in done.stderr
+        made = [path.name for path in (tmp_path / out).glob("*.transcript.jsonl")]
+        assert len(made) == 2, "a transcript of a transcript, and so on"

@@ -5,7 +5,9 @@ from pathlib import Path
 
 from agentv_stream.errors import AgentvStreamError
 from agentv_stream.locks import Taken, take_lock
-from agentv_stream.naming import prepare_folder
+from agentv_stream.naming import CASE, LETTERS, RESULT, TRANSCRIPT, prepare_folder
+
+_OWN = (TRANSCRIPT, CASE, LETTERS, RESULT)  # not raw logs: `run` names so what agents wrote, and no dialect fits ours
 
 
 class FolderInUse(AgentvStreamError):
@@ -34,9 +36,11 @@ class HeldFolders:
 
     def __init__(self) -> None:
         self._held: dict[tuple[int, int], int] = {}  # device and inode: descriptor
+        self._places: set[str] = set()  # the folders themselves, locked or not
 
     def hold(self, folder: Path) -> None:
         """Raises: FolderInUse."""
+        self._places.add(os.path.realpath(folder))
         try:
             stat = folder.stat()
         except OSError:
@@ -47,6 +51,10 @@ class HeldFolders:
         if descriptor is not None:
             stat = os.fstat(descriptor)
             self._held[stat.st_dev, stat.st_ino] = descriptor
+
+    def made_here(self, path: str) -> bool:
+        """Whether a file bears an output's name and lies where this follower writes: following it would never end."""
+        return path.endswith(_OWN) and os.path.realpath(os.path.dirname(path)) in self._places  # noqa: PTH120 - per file
 
     def close(self) -> None:
         while self._held:

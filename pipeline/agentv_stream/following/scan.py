@@ -65,8 +65,11 @@ class Scan:
         return signature_of(os.stat(path))  # noqa: PTH116 - for many files at each scan: a Path costs thrice
 
     def _walk(self) -> Iterator[Found]:
+        folders = self._plan.folders
         for root in self._plan.roots:
-            yield from self._stores.found(root) if root.database else walk(root)
+            for one in self._stores.found(root) if root.database else walk(root):
+                if folders is None or not folders.made_here(one.path):
+                    yield one
         for path in self._plan.paths:
             try:
                 yield Found(path, Root(path, self._plan.only, ()), self.signature(path), True)
