@@ -3,6 +3,7 @@
 Every part comes from outside, a session id from the agent too: it may hold separators, `..`, control characters.
 """
 
+import errno
 import os
 import re
 from datetime import UTC, datetime
@@ -10,12 +11,15 @@ from hashlib import blake2b
 from itertools import count
 from pathlib import Path
 
+from agentv_stages.times import iso, nearest_date_ms
+
 DEFAULT_ROOT = Path(".agentv")
 TRANSCRIPT, LETTERS, RESULT, CASE = ".transcript.jsonl", ".dead-letters.jsonl", ".result.json", ".case.jsonl"
 RAW_LOG, SUMMARY_LOG = ".stream.jsonl", ".stream.log"
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 MOST_PART = 80
 _NUMBERS = count()
+_APART = str.maketrans(":.", "--")
 
 
 def safe_part(text: str) -> str:
@@ -26,7 +30,7 @@ def safe_part(text: str) -> str:
 
 def stem(started_ms: int, target: str, case: str, attempt: int | None = None) -> str:
     """The common beginning of a session's output names; the time is UTC."""
-    when = datetime.fromtimestamp(started_ms / 1000, UTC).strftime("%Y-%m-%dT%H-%M-%S-") + f"{started_ms % 1000:03d}Z"
+    when = iso(nearest_date_ms(started_ms)).translate(_APART)
     tail = f"_{attempt}" if attempt is not None else ""
     return f"{when}_{safe_part(target)}_{safe_part(case)}{tail}"
 
@@ -66,7 +70,10 @@ def prepare_folder(folder: Path) -> None:
     """
     root = next((p for p in (folder, *folder.parents) if p.name == DEFAULT_ROOT.name), None)
     fresh = root is not None and not root.exists()
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except FileExistsError as error:
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder)) from error
     if fresh and root is not None:
         ignore = root / ".gitignore"
         ignore.write_text("*\n", encoding="ascii")

@@ -64,6 +64,11 @@ def epoch_ms(value: float | None) -> int | None:
     return round(value) if value is not None and _FIRST <= value <= _LAST else None
 
 
+def nearest_date_ms(time_ms: int) -> int:
+    """The nearest UTC ms that a date can name: a file's time may lie tens of thousands of years ahead."""
+    return min(max(time_ms, _FIRST), _LAST)
+
+
 def whole_ms(duration_ms: float | None) -> int | None:
     """A duration as whole ms; None for what no duration can be: a log can claim any number."""
     return round(duration_ms) if duration_ms is not None and -1e15 < duration_ms < 1e15 else None

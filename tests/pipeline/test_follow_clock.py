@@ -1,5 +1,6 @@
 """The wall clock is set back, and on, while a follower runs: only arrival times tell; nothing is lost or told twice."""
 
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -55,3 +56,16 @@ def test_a_clock_that_jumps_changes_arrival_times_only(tmp_path: Path) -> None:
     assert told == clean.event_ids()
     found, expected = desk.transcripts(), clean.transcripts()
     assert {name: split(rows) for name, rows in found.items()} == {n: split(r) for n, r in expected.items()}
+
+
+def test_a_log_of_the_far_future_holds_up_nobody(tmp_path: Path) -> None:
+    """Its time in ns is more than a SQLite integer holds."""
+    desk = Desk(tmp_path)
+    for name in (SESSION, OTHER):
+        (desk.logs / f"{name}.jsonl").write_bytes(b"\n".join(claude_records(name, 2)) + b"\n")
+    os.utime(desk.logs / f"{OTHER}.jsonl", (10_000_000_000, 10_000_000_000))
+    desk.catch_up()
+    assert set(desk.transcripts()) == {SESSION, OTHER}
+    before = len(desk.emitted)
+    desk.catch_up()
+    assert len(desk.emitted) == before, "it is known"

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -45,3 +46,21 @@ def test_only_a_new_agentv_folder_gets_a_gitignore(tmp_path: Path) -> None:
     prepare_folder(tmp_path / "c" / "logs")
     assert not list((tmp_path / "b").rglob(".gitignore"))
     assert not list((tmp_path / "c").rglob(".gitignore"))
+
+
+@pytest.mark.parametrize(
+    ("started_ms", "when"),
+    [
+        (-62_135_596_800_000, "0001-01-01T00-00-00-000Z"),
+        (-1, "1969-12-31T23-59-59-999Z"),
+        (10**15, "9999-12-31T23-59-59-999Z"),  # a file's time, where the file system has room for it
+    ],
+)
+def test_any_start_gives_a_name_that_sorts(started_ms: int, when: str) -> None:
+    assert stem(started_ms, "t", "c") == f"{when}_t_c"
+
+
+def test_a_file_where_a_folder_should_be_is_told_as_that(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(NotADirectoryError, match="Not a directory"):
+        prepare_folder(tmp_path / "file")

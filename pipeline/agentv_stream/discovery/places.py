@@ -20,6 +20,7 @@ from agentv_stream.named_provider import named_provider
 
 ANY_LOG = ("**/*.jsonl", "**/*.json", "**/*.ndjson")
 _REST = re.compile(r"\.(gz|zst|\d{1,3})\Z")
+LAST_NS = (1 << 63) - 1  # the year 2262: SQLite, which keeps signatures, holds no later time
 _SKIPPED = frozenset((".git", "node_modules", ".agentv", "__pycache__"))
 
 
@@ -53,7 +54,9 @@ class Found(NamedTuple):
 
 
 def signature_of(stat: os.stat_result) -> Signature:
-    return Signature(stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
+    return Signature(
+        stat.st_dev, stat.st_ino, stat.st_size, min(stat.st_mtime_ns, LAST_NS), min(stat.st_ctime_ns, LAST_NS)
+    )
 
 
 def find_roots(

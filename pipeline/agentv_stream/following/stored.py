@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from hashlib import blake2b
 
 from agentv_stages.batch import Batch, Record
-from agentv_stream.discovery.places import Found, Root, Signature, stores
+from agentv_stream.discovery.places import LAST_NS, Found, Root, Signature, stores
 from agentv_stream.errors import SourceError
 from agentv_stream.following.growing import Change, GrowingFile, Mark, OpenFiles
 from agentv_stream.opencode_rows import StoredRow, read_rows
@@ -79,8 +79,8 @@ class Stores:
         for row in rows:
             path = f"{store}{STORE_SIGN}{row.session.id}"
             inode = int.from_bytes(blake2b(path.encode(errors="surrogateescape"), digest_size=8).digest())
-            newest = row.newest * 1_000_000
-            known[path] = Signature(0, inode, row.rows + 1, (row.session.updated_ms or 0) * 1_000_000, newest)
+            updated, newest = (min((ms or 0) * 1_000_000, LAST_NS) for ms in (row.session.updated_ms, row.newest))
+            known[path] = Signature(0, inode, row.rows + 1, updated, newest)
         self._files[store] = files
         self._look_at[store] = begun + self.share * (self._clock() - begun)
         return known
