@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM while a run reads and writes: they are told to it, and kill nothing until all is written."""
+"""SIGINT, SIGTERM, SIGHUP while a run reads and writes: they are told to it, and kill nothing until all is written."""
 
 import signal
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -7,15 +7,19 @@ from contextlib import asynccontextmanager
 import anyio
 from anyio.abc import TaskStatus
 
-ENDING = (signal.SIGINT, signal.SIGTERM)
+ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 @asynccontextmanager
 async def heeded(note: Callable[[int], None], numbers: Sequence[signal.Signals] = ENDING) -> AsyncGenerator[None]:
-    """While this is open, each signal of `numbers` is handed to `note`, and does nothing else.
+    """While this is open, each signal of `numbers` is handed to `note`, and does nothing else; but not a SIGHUP that is
+    ignored, as `nohup` sets it.
 
     An error of the body is raised as it is, in no group.
     """
+    hangup = getattr(signal, "SIGHUP", None)
+    if hangup is not None and signal.getsignal(hangup) is signal.SIG_IGN:
+        numbers = [number for number in numbers if number != hangup]
     failure: Exception | None = None
     async with anyio.create_task_group() as tasks:
         await tasks.start(_listen, note, numbers)

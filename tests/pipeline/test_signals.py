@@ -81,6 +81,22 @@ async def test_what_fails_within_is_raised_as_it_is_and_signals_do_again_what_th
     assert signal.getsignal(signal.SIGTERM) == before
 
 
+async def test_a_hangup_that_is_ignored_stays_so() -> None:
+    """As `nohup` asks for."""
+    told: list[int] = []
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        async with heeded(told.append):
+            os.kill(os.getpid(), signal.SIGHUP)
+            os.kill(os.getpid(), signal.SIGTERM)
+            with anyio.fail_after(LIMIT_SECONDS):
+                while not told:
+                    await anyio.lowlevel.checkpoint()
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert told == [signal.SIGTERM]
+
+
 def test_one_interrupt_lets_the_agent_finish(tmp_path: Path) -> None:
     process = begun(tmp_path)
     assert process.stdin is not None
@@ -105,7 +121,7 @@ def test_a_stream_that_ends_after_an_interrupt_is_told_as_it_ended(tmp_path: Pat
     assert result["status"] in ("incomplete", "interrupted")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_the_last_signal_writes_what_is_there_and_is_the_exit_code(tmp_path: Path, number: signal.Signals) -> None:
     process = begun(tmp_path)
     assert process.stderr is not None
