@@ -6,6 +6,7 @@ from pathlib import Path
 
 from anyio.to_thread import run_sync
 
+from agentv_stages.payload import told_path
 from agentv_stages.result import Observer, Outputs
 from agentv_stages.sinks import raw_log
 from agentv_stages.sinks.summary_log import SummaryLog
@@ -115,4 +116,4 @@ def _written(sink: TranscriptSink | RenderSink | DeadLetterSink | None) -> str |
     """The path of a sink's file, if it came into being; for a transcript through a pipe the name that was asked for."""
     if isinstance(sink, TranscriptStream):
         return sink.written
-    return str(sink.path) if sink is not None and sink.path is not None and is_there(sink.path) else None
+    return told_path(str(sink.path)) if sink is not None and sink.path is not None and is_there(sink.path) else None

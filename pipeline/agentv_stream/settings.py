@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast, get_args
 
 from agentv_stages.lines import DEFAULT_CAP
+from agentv_stages.payload import told_path
 from agentv_stream.errors import UsageError
 from agentv_stream.files import is_file
 
@@ -46,6 +47,13 @@ class Settings:
     quiet: bool = False
     live: bool | None = None
     roots: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """What goes into outputs as text is UTF-8; an argument of the command line need not be."""
+        for name in ("target", "test_id", "prompt"):
+            text: str | None = getattr(self, name)
+            if text is not None and not text.isascii():
+                object.__setattr__(self, name, told_path(text))
 
 
 def resolve(options: Mapping[str, Any], environment: Mapping[str, str], folder: Path) -> Settings:

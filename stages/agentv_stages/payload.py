@@ -24,6 +24,24 @@ def told_path(path: str) -> str:
     return path if path.isascii() else path.encode("utf-8", "backslashreplace").decode()
 
 
+def told_json(value: Any) -> bytes:
+    """JSON of builtin values whose texts may be names of files: bytes that are no UTF-8 as `told_path` gives them."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_told(msgspec.to_builtins(value)))
+
+
+def _told(value: Any) -> Any:
+    if isinstance(value, str):
+        return told_path(value)
+    if isinstance(value, (list, tuple)):
+        return [_told(v) for v in value]  # pyright: ignore[reportUnknownVariableType] - any JSON
+    if isinstance(value, dict):
+        return {told_path(str(k)): _told(v) for k, v in value.items()}  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType] - any JSON
+    return value
+
+
 def replace_surrogates(text: str) -> str:
     """Gives `text` with lone surrogates as U+FFFD, so that it can be encoded."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

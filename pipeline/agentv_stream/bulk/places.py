@@ -4,6 +4,7 @@ import glob
 import tempfile
 from pathlib import Path
 
+from agentv_stages.payload import told_path
 from agentv_stream.bulk import leaving, object_store
 from agentv_stream.bulk.unit import Unit
 from agentv_stream.errors import SinkError, UsageError
@@ -23,6 +24,8 @@ def check_places(places: dict[str, str]) -> None:
     for name, place in places.items():
         if object_store.is_url(place):
             continue
+        if told_path(place) != place:
+            raise UsageError(f"{told_path(place)}: import writes to names in UTF-8 only; it reads any")
         path = Path(place)
         folder = path.parent if name == "jsonl" else Path(place.partition("{provider}")[0])
         if name == "jsonl" and is_there(path) and not is_file(path):

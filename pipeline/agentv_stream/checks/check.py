@@ -10,6 +10,7 @@ import msgspec
 
 from agentv_stages.batch import Batch
 from agentv_stages.event import Status
+from agentv_stages.payload import told_json
 from agentv_stages.provider import Provider
 from agentv_stages.providers import get_provider
 from agentv_stages.trajectory import Case, CaseResult, Decision
@@ -228,7 +229,7 @@ def summary_of(checks: Sequence[SourceCheck]) -> dict[str, int]:
 def report_json(checks: Sequence[SourceCheck]) -> bytes:
     """All checks as one indented JSON object with a line end."""
     value = {"schema_version": SCHEMA, "summary": summary_of(checks), "results": [check.to_json() for check in checks]}
-    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
+    return msgspec.json.format(told_json(value), indent=2) + b"\n"
 
 
 def report_jsonl(checks: Sequence[SourceCheck]) -> bytes:
@@ -237,9 +238,9 @@ def report_jsonl(checks: Sequence[SourceCheck]) -> bytes:
     for check in checks:
         head = {key: value for key, value in check.to_json().items() if key not in ("cases", "specs")}
         if not check.cases:  # it could not be read: its specs have no outcome
-            lines.append(msgspec.json.encode({"schema_version": LINE_SCHEMA, **head}))
+            lines.append(told_json({"schema_version": LINE_SCHEMA, **head}))
             continue
         for spec, case in zip(check.specs, check.cases, strict=True):
             row = {"schema_version": LINE_SCHEMA, **head, "spec": spec, **msgspec.to_builtins(case)}
-            lines.append(msgspec.json.encode(row))
+            lines.append(told_json(row))
     return b"".join(line + b"\n" for line in lines)

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from agentv_stages.payload import told_json
 from agentv_stages.visible import visible
 from agentv_stream.bulk.outcome import Outcome
 from agentv_stream.bulk.run import import_sessions
@@ -136,7 +137,7 @@ def check_json_place(place: Path | None) -> None:
 
 def write_json(place: Path, value: Any) -> None:
     """Indented JSON to a file, or to standard output for `-`. Raises: SinkError."""
-    data = msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
+    data = msgspec.json.format(told_json(value), indent=2) + b"\n"
     if str(place) != "-":
         publish_now(place, data)
         return

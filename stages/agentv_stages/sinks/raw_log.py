@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Raw
 
 from agentv_stages.batch import Batch
+from agentv_stages.payload import told_path
 from agentv_stages.times import iso_bytes
 
 _check = msgspec.json.Decoder(Raw).decode
@@ -20,7 +21,7 @@ def render(batch: Batch) -> bytes:
     if not batch.records:
         return b""
     arrived = b'"arrived":"%b",' % iso_bytes(batch.arrived_ms) if batch.arrived_ms is not None else b""
-    file = b',"file":%b,' % _encode(batch.file)
+    file = b',"file":%b,' % _encode(told_path(batch.file))
     parts: list[bytes] = []
     for record in batch.records:
         parts += (b"{", arrived, b'"offset":%d' % record.offset, file)
