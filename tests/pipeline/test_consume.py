@@ -408,8 +408,20 @@ def test_an_input_whose_every_record_is_too_large_is_not_empty(tmp_path: Path) -
 def test_a_store_that_is_none_is_told_once(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_bytes(LOG)
     ran = consume(tmp_path, "x.jsonl", "--session", "s")
+    assert ran.code == 2
+    assert "--session names a session of a database, and x.jsonl is none" in one_line(ran.err)
+    (tmp_path / "x.db").write_bytes(LOG)
+    ran = consume(tmp_path, "x.db")
     assert ran.code == 4
-    assert "x.jsonl" in one_line(ran.err)
+    assert "x.db" in one_line(ran.err)
+
+
+def test_a_file_where_the_outputs_folder_should_be_is_told(tmp_path: Path) -> None:
+    (tmp_path / "out").write_bytes(b"mine")
+    ran = consume(tmp_path, "--out", "out", given=LOG)
+    assert ran.code == 4
+    assert ran.err.splitlines()[0].endswith(": Not a directory")
+    assert (tmp_path / "out").read_bytes() == b"mine"
 
 
 def test_a_setting_that_is_no_setting_is_two(tmp_path: Path) -> None:

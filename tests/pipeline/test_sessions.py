@@ -4,10 +4,12 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from agentv_stream.cli.listing import age
 from support.growing_logs import claude_records
 from support.live_follower import held_to_permissions, permissions_count
 
@@ -87,6 +89,32 @@ def test_of_several_files_of_one_session_its_beginning_names_the_newest(home: Pa
     assert len(call("sessions", "--json", cwd=home).stdout.splitlines()) == 2
     for name in (SESSION, SESSION[:8]):
         assert "turn 5" in call("show", name, cwd=home).stdout
+
+
+def test_what_names_nothing_is_told_once_and_plainly(home: Path) -> None:
+    wrong = "no such file or folder, and no session begins with 'nothing'; `agentv-stream sessions` lists them"
+    assert call("show", "nothing", cwd=home).stderr == f"agentv-stream: {wrong}\n"
+    assert call("stats", "nothing", cwd=home).stderr == f"agentv-stream: cannot read nothing: {wrong}\n"
+    for n in range(6):
+        log = home / ".claude" / "projects" / "-home-dev-app" / f"2222222{n}-3.jsonl"
+        log.write_bytes(b"\n".join(claude_records(f"2222222{n}-3", 1)) + b"\n")
+    several = call("show", "2222", cwd=home).stderr
+    assert "6 sessions begin with '2222'" in several
+    assert several.endswith("-3, …\n")
+
+
+@pytest.mark.parametrize("root", ["nowhere", "claude=nowhere"])
+def test_a_root_that_is_named_and_not_there_is_told(home: Path, root: str) -> None:
+    for command in (["sessions"], ["sessions", "--json"], ["show", "1111"]):
+        done = call(*command, "--root", root, cwd=home)
+        assert (done.returncode, done.stdout) == (4, "")
+        assert f"--root: cannot read {home}/nowhere: no such folder" in done.stderr
+
+
+def test_the_age_of_a_session_takes_four_characters_at_most() -> None:
+    now = time.time_ns() // 1_000_000
+    ages = [age(now - days * 86_400_000 - 1000) for days in (-10_000, 0, 999, 1000, 28_000)]
+    assert ages == ["0s", "1s", "999d", "2y", "76y"]
 
 
 def test_roots_are_configured_by_project_variable_and_option(home: Path) -> None:

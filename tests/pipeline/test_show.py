@@ -29,6 +29,12 @@ def test_head_turns_and_foot_tell_what_the_statistics_tell() -> None:
     assert "first edit turn 5" in lines[-1]
 
 
+def test_a_session_without_a_call_ends_plainly(tmp_path: Path) -> None:
+    log = tmp_path / "a.jsonl"
+    log.write_bytes(claude_records("aaaa-1", 1)[0] + b"\n")
+    assert "turns 0, calls 0" in shown(log)
+
+
 def test_figures_are_whole_in_a_narrow_terminal() -> None:
     lines = shown(EXAMPLES / "claude.jsonl", 50)
     assert max(map(len, lines)) <= 50

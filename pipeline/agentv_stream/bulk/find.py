@@ -206,7 +206,7 @@ def _of_session_id(source: str, provider: str | None, roots: Sequence[str]) -> I
     try:
         found = pick(sessions, source)
     except SourceError as error:
-        raise SourceError(f"cannot read {source}: no such file or folder, and {error}") from error
+        raise SourceError(f"cannot read {source}: {error}") from error
     path, _, session = found.path.partition(STORE_SIGN)
     size, mtime_ns = object_store.stat(path)
     if session:

@@ -165,10 +165,15 @@ def tell_what_is_missing(first: str) -> None:
 
 
 def bare_options(arguments: list[str]) -> list[str]:
-    """`--fail-fast` alone means `--fail-fast=report`, which typer cannot say; behind `--` nothing is touched."""
+    """`--fail-fast` alone means `--fail-fast=report`, which typer cannot say; behind `--` nothing is touched.
+
+    `stats` and `import` write `--json` to a file; without one it goes to standard output, as that of other commands.
+    """
     end = arguments.index("--") if "--" in arguments else len(arguments)
     head = list(arguments[:end])
     for i, word in enumerate(head):
         if word == "--fail-fast" and (i + 1 == len(head) or head[i + 1] not in ("report", "close")):
             head[i] = "--fail-fast=report"
+        elif word == "--json" and head[0] in ("stats", "import") and (i + 1 == len(head) or head[i + 1][:2] == "--"):
+            head[i] = "--json=-"
     return head + arguments[end:]

@@ -41,7 +41,8 @@ def import_(
     prices: Prices = False,
     text_chars: Annotated[int, typer.Option(min=0, metavar="N", help="How much of a text the data set keeps.")] = 2000,
     json: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File for the report as JSON, - for standard output.")
+        Path | None,
+        typer.Option(metavar="[FILE]", help="File for the report as JSON; standard output for - or nothing."),
     ] = None,
     quiet: QuietBulk = False,
 ) -> None:

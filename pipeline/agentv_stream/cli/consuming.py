@@ -138,6 +138,11 @@ def open_source(name: str, session_id: str | None = None) -> ByteSource:
     path = Path(name)
     if SESSION_ID.fullmatch(name) and not path.exists():
         raise SourceError(f"no such file: {name}; session ids are for `show`, `stats`, `import` and `tail`")
+    if session_id is not None:
+        from agentv_stream.discovery.places import is_database
+
+        if path.is_file() and not is_database(name):
+            raise UsageError(f"--session names a session of a database, and {name} is none: leave it out")
     if path.suffix in (".db", ".sqlite", ".sqlite3") or session_id is not None:
         from agentv_stream.opencode_source import StoreSource
 

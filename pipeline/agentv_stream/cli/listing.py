@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from agentv_stages.visible import padded, visible
-from agentv_stream.cli.roots import told_roots
+from agentv_stream.cli.roots import roots_there
 from agentv_stream.discovery.discover import Session, cache_file, find_sessions, in_project, only
 from agentv_stream.discovery.discover import tree as as_tree
 from agentv_stream.discovery.header import HeaderCache
@@ -28,7 +28,7 @@ def list_sessions(
     roots: Sequence[str],
 ) -> str:
     """The text to print. Raises: UsageError."""
-    places = told_roots(roots, provider)
+    places = roots_there(roots, provider)
     every = find_sessions(places, HeaderCache(cache_file()))
     wanted = only(provider)
     found = [s for s in every if wanted(s) and (project is None or in_project(s, project))]
@@ -89,6 +89,8 @@ def _room(width: int) -> int:
 def age(then_ms: int) -> str:
     """How long ago, in at most four characters."""
     seconds = max(0, int(time.time() - then_ms / 1000))
+    if seconds >= 1000 * 86400:
+        return f"{seconds // (365 * 86400)}y"
     for unit, length in (("d", 86400), ("h", 3600), ("m", 60)):
         if seconds >= length:
             return f"{seconds // length}{unit}"

@@ -17,12 +17,12 @@ def show(
     full: Annotated[bool, typer.Option("--full", help="Do not shorten texts and outputs.")] = False,
 ) -> None:
     """Show a session: turns, texts, calls with outcome and duration, context use."""
-    from agentv_stream.cli.roots import told_roots
+    from agentv_stream.cli.roots import roots_there
     from agentv_stream.discovery.show import show_session
     from agentv_stream.errors import AgentvStreamError
 
     try:
-        for line in show_session(session, provider, told_roots(root or (), provider), width, full):
+        for line in show_session(session, provider, roots_there(root or (), provider), width, full):
             sys.stdout.write(line + "\n")
         sys.stdout.flush()
     except BrokenPipeError:

@@ -12,7 +12,8 @@ def stats(
     sources: Sources,
     by: Annotated[str, typer.Option(metavar="GROUP", help="all, provider, project, model, day or tool.")] = "provider",
     json: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File for the figures as JSON, - for standard output.")
+        Path | None,
+        typer.Option(metavar="[FILE]", help="File for the figures as JSON; standard output for - or nothing."),
     ] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="File for a plot, .svg, .png or .pdf.")] = None,
     provider: ProviderOfLogs = None,

@@ -11,7 +11,7 @@ from pathlib import Path
 from agentv_stages.payload import told_path
 from agentv_stages.providers import get_provider
 from agentv_stages.providers.kilo.detect import is_kilo
-from agentv_stages.times import iso
+from agentv_stages.times import iso, nearest_date_ms
 from agentv_stream.discovery.header import Header, HeaderCache, header_json, read_header
 from agentv_stream.discovery.places import Found, Root, expanded, logical_name, own_folder, stores, walk
 from agentv_stream.errors import SourceError, UsageError
@@ -45,7 +45,7 @@ class Session:
         return {
             **header_json(self.header),
             "session_id": told_path(self.id),
-            "updated_at": iso(self.updated_ms),
+            "updated_at": iso(nearest_date_ms(self.updated_ms)),
             "size_bytes": self.size,
             "path": told_path(self.path),
             "subagents": [told_path(path) for path in self.subagents],
@@ -239,9 +239,11 @@ def pick(sessions: Sequence[Session], name: str) -> Session:
     exact = [s for s in sessions if s.id == name]
     found = exact[:1] or [s for s in sessions if s.id.startswith(name) or Path(s.path).name.startswith(name)]
     if not found:
-        raise SourceError(f"no such file, and no session begins with {name!r}; `agentv-stream sessions` lists them")
+        raise SourceError(
+            f"no such file or folder, and no session begins with {name!r}; `agentv-stream sessions` lists them"
+        )
     if len({(s.header.provider, s.id) for s in found}) > 1:
-        shown = ", ".join(s.id for s in found[:5])
+        shown = ", ".join(s.id for s in found[:5]) + (", …" if len(found) > 5 else "")
         raise UsageError(f"{len(found)} sessions begin with {name!r}: {shown}")
     return found[0]
 

@@ -144,8 +144,10 @@ def _output(result: ToolResult) -> str:
 def _foot(result: Result, width: int) -> Iterator[str]:
     summary, tokens = result.tool_use_summary, result.tokens
     yield ""
-    tools = ", ".join(f"{name} {count}" for name, count in sorted(summary["by_tool"].items(), key=lambda i: -i[1])[:8])
-    yield from _whole(f"turns {summary['turns']}, calls {summary['total_tool_calls']} ({tools})", width)
+    most = sorted(summary["by_tool"].items(), key=lambda i: -i[1])
+    tools = ", ".join([f"{name} {count}" for name, count in most[:8]] + (["…"] if len(most) > 8 else []))
+    named = f" ({tools})" if tools else ""
+    yield from _whole(f"turns {summary['turns']}, calls {summary['total_tool_calls']}{named}", width)
     cost = f", cost ${result.cost_usd:.4f}" if result.cost_usd is not None else ""
     given, made = (f"{tokens[k]:,}" if tokens.get(k) is not None else "?" for k in ("input", "output"))
     took = f", {result.duration_ms / 1000:.1f} s" if result.duration_ms is not None else ""
