@@ -156,6 +156,10 @@ def test_the_stream_tells_failures_by_what_the_agent_says() -> None:
         ("Grep", "a.py:1:Command failed with exit code: 3.", (None, None)),
         ("Read", "1\told_string not found in ", (None, None)),
         ("Read", '1\t"a" does not exist. Nor does b.', (None, None)),
+        ("Read", '"/w/a" is not readable as UTF-8 text. Only text files can be read.', ("error", None)),
+        ("Write", "Wrote 3 bytes to /w/a", (None, None)),
+        ("Write", "Failed to write /w/b/a: parent directory does not exist.", ("error", None)),
+        ("Write", "Plan mode is active. You may only write to the current plan file: /p.md.", ("denied", None)),
         ("Read", '"/w/a" is not a file.', ("error", None)),
         ("Edit", "No changes to make: old_string and new_string are exactly the same.", ("error", None)),
         ("Bash", "Blocked by PreToolUse hook", ("denied", None)),
@@ -189,6 +193,17 @@ def test_a_goal_says_how_the_run_ended(status: str | None, end: str) -> None:
     hint = {"role": "meta", "type": "session.resume_hint", "session_id": ID}
     assert [status for status, _ in ends(events_of(STREAM, lines(goal, hint)))] == [end]
     assert ends(events_of(STREAM, lines(goal))) == []  # the run failed; why is not printed
+
+
+def test_a_stored_goal_ends_its_turn_alone() -> None:
+    def ended(*status: str | None) -> list[tuple[str, str | None]]:
+        goal = [{"type": "goal.update", "agentId": "main", "status": one, "turnsUsed": 1} for one in status]
+        turn = {"type": "turn.ended", "agentId": "main", "reason": "completed"}
+        return ends(events_of(SESSION, lines(*goal, turn, turn)))
+
+    assert ended("blocked", None) == [("error", "goal blocked"), ("complete", None)]
+    assert ended("paused") == [("interrupted", "goal paused"), ("complete", None)]
+    assert ended("blocked", "complete") == [("complete", None), ("complete", None)]
 
 
 def test_a_session_as_it_is_stored() -> None:
@@ -225,6 +240,27 @@ def test_tokens_hold_the_cache_and_what_broke_off_says_nothing() -> None:
     assert len({u.key for u in usages(events)}) == 5
 
 
+def test_what_a_hook_added_is_no_turn() -> None:
+    log = lines(
+        {"role": "assistant", "content": "UserPromptSubmit hook\n\nMind the gap."},
+        {"role": "assistant", "content": "The UserPromptSubmit hook\n\nis mine."},
+    )
+    assert [e.synthetic for e in events_of(STREAM, log) if isinstance(e, AssistantText)] == [True, False]
+
+
+def test_a_call_that_began_several_sub_agents_names_none() -> None:
+    def spawned(name: str) -> dict[str, Any]:
+        return {"type": "subagent.spawned", "subagentId": name, "parentToolCallId": "c"}
+
+    def loop(kind: str) -> dict[str, Any]:
+        event = {"type": kind, "toolCallId": "c", "name": "AgentSwarm", "result": {"output": "done"}}
+        return {"type": "context.append_loop_event", "event": event}
+
+    one = events_of(SESSION, lines(loop("tool.call"), spawned("a"), loop("tool.result")))
+    two = events_of(SESSION, lines(loop("tool.call"), spawned("a"), spawned("b"), loop("tool.result")))
+    assert [[r.agent_id for r in results(found)] for found in (one, two)] == [["a"], [None]]
+
+
 def test_a_sub_agent_is_named_by_its_calls_result() -> None:
     assert {e.call_id: e.agent_id for e in results(events_of(SESSION, STORED)) if e.agent_id} == {"call_a3": "agent-0"}
 
@@ -253,7 +289,7 @@ def test_how_a_session_ended() -> None:
 
 
 def message(origin: Any, content: Any, role: str = "user", **more: Any) -> dict[str, Any]:
-    body = {"role": role, "content": content, "toolCalls": [], "origin": origin, **more}
+    body: dict[str, Any] = {"role": role, "content": content, "toolCalls": [], "origin": origin, **more}
     return {"type": "context.append_message", "agentId": "main", "message": body, "time": 1772443800000}
 
 

@@ -51,13 +51,18 @@ class Heard(Struct):
             ids.append(message_id)
 
 
-def append_message(line: Line, record: Record, source: Source, again: bool, heard: Heard, batch: Batch) -> None:
+def read_message(line: Line) -> Message:
+    """The message of a `context.append_message`.
+
+    Raises: msgspec.ValidationError.
+    """
+    return decode_member(line.message, decode_message, "message") if given(line.message) else Message()
+
+
+def append_message(message: Message, record: Record, source: Source, heard: Heard, batch: Batch) -> None:
     """Appends one message of the context."""
-    message = decode_member(line.message, decode_message, "message") if given(line.message) else Message()
     role = message.role
-    if again:
-        batch.ignore(f"{line.type}/again")
-    elif role == "user":
+    if role == "user":
         _user(message, source, heard, batch)
     elif role == "assistant":
         _answer(message, source, heard, batch)
@@ -66,9 +71,9 @@ def append_message(line: Line, record: Record, source: Source, again: bool, hear
         outcome: Outcome | None = None if message.isError is None else "error" if message.isError else "ok"
         batch.events.append(ToolResult(source, "", message.toolCallId or "", output, outcome))
     elif role == "system":
-        batch.ignore(f"{line.type}/system")
+        batch.ignore("context.append_message/system")
     else:
-        batch.unknown_type(f"{line.type}/{role}", record)
+        batch.unknown_type(f"context.append_message/{role}", record)
 
 
 def _user(message: Message, source: Source, heard: Heard, batch: Batch) -> None:
@@ -80,15 +85,16 @@ def _user(message: Message, source: Source, heard: Heard, batch: Batch) -> None:
         return
     command = _command(origin)
     prompt = kind == "user" or (kind == "system_trigger" and origin.name == "subagent")
+    skills: list[Raw] = []
+    if prompt and origin.skillActivations and bytes(body)[:1] == _ARRAY:
+        parts = decode_elements(body)  # the skills that the prompt names stand before it
+        first = len(origin.skillActivations)
+        skills, body = parts[:first], _array(parts[first:])
     heard.add(_PROMPT + message_id if prompt or command is not None else message_id)
     if command is not None:
         batch.events.append(SlashCommand(source, "", *command))
-    if prompt and origin.skillActivations and bytes(body)[:1] == _ARRAY:
-        parts = decode_elements(body)  # the skills that the prompt names stand before it
-        first = min(len(origin.skillActivations), len(parts))
-        if first:
-            batch.events.append(UserText(source, "-skills", _array(parts[:first]), f"{message_id}-skills", True))
-        body = _array(parts[first:])
+    if skills:
+        batch.events.append(UserText(source, "-skills", _array(skills), f"{message_id}-skills", True))
     batch.events.append(UserText(source, "", body, message_id, not prompt))
 
 

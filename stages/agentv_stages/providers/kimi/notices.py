@@ -13,7 +13,7 @@ QUIET = frozenset(
         *("agent.message.appended", "agent.turn.started", "agent.turn.ended", "agent.switched"),
         *("context.undone", "context.update_token_count", "context.spliced", "micro_compaction.apply"),
         *("cron.add", "cron.cursor", "cron.delete", "file_history.checkpoint", "file_history.tracked"),
-        *("full_compaction.begin", "full_compaction.complete", "goal.clear", "goal.update"),
+        *("full_compaction.begin", "full_compaction.complete", "goal.clear"),
         *("interaction.request", "interaction.resolved", "interruptionReminder.recorded", "llm.tools_snapshot"),
         *("mcp.tools_discovered", "permission.rules.add", "permission.set_mode", "plan.revision"),
         *("plan_mode.cancel", "plan_mode.enter", "plan_mode.exit", "plugin.session_start"),

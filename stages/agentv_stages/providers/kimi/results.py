@@ -1,4 +1,4 @@
-"""What Kimi's tools gave back means: exit codes, refusals, what a call was asked with.
+"""What Kimi's tools gave back means: exit codes, refusals, what a call was asked with; and how a goal ended.
 
 The shell tool ends the output of a command that failed with `Command failed with exit code: N.` (-1: by a signal).
 Source: Kimi Code 2.1.0, recordings and its bundled source.
@@ -9,11 +9,13 @@ import re
 import msgspec
 from msgspec import Raw
 
-from agentv_stages.event import EMPTY_OBJECT, Outcome
+from agentv_stages.event import EMPTY_OBJECT, Outcome, Status
 from agentv_stages.payload import text_of
 from agentv_stages.providers.kimi.tools import SHELLS
 from agentv_stages.providers.kimi.wire import AskedCall, given
 
+GOAL_ENDS: dict[str, Status] = {"blocked": "error", "paused": "interrupted"}
+"""How a run ended that left its goal so."""
 _TAIL = 400  # a hint where the whole output lies may stand behind the code
 _HEAD = 300
 _FAILED = b"Command failed with exit code: "
@@ -26,9 +28,11 @@ _UNASKED = b"was not run because the approval request was cancelled"
 _INTERRUPTED = b'"Tool execution was interrupted before its result was recorded'
 _NOT_FOUND = b'\\" not found"'
 _BAD_ARGUMENTS = b'"Invalid args for tool \\"'
-_NO_FILE = (b'\\" does not exist."', b'\\" is not a file."')
+_PLANNING = b'"Plan mode is active. You may only write to '
+_NO_FILE = b'"\\"'  # the path in quotes; a file's text begins with the number of its first line
 _NO_EDIT = (b'"old_string not found in ', b'"old_string is not unique in ', b'"No changes to make: ')
-CHECKED = frozenset(("Bash", "Shell", "Read", "ReadMediaFile", "Edit"))
+_NOT_WRITTEN = b'"Failed to write '
+CHECKED = frozenset(("Bash", "Shell", "Read", "ReadMediaFile", "Edit", "Write"))
 """Tools whose results tell a failure in words that nothing else in their place has."""
 
 
@@ -48,7 +52,7 @@ def refusal(output: bytes) -> Outcome | None:
     if output.startswith(_TOOL):
         head = output[:_HEAD]
         return "denied" if _DENIED.search(head) else "cancelled" if _UNASKED in head else None
-    if output.startswith(_HOOK):
+    if output.startswith((_HOOK, _PLANNING)):
         return "denied"
     return "cancelled" if output.startswith(_INTERRUPTED) else None
 
@@ -64,7 +68,9 @@ def told_failure(name: str, output: bytes) -> tuple[bool, int | None]:
         return shell_failure(output)
     if name == "Edit":
         return output.startswith(_NO_EDIT), None
-    return name != "" and output.endswith(_NO_FILE), None
+    if name == "Write":
+        return output.startswith(_NOT_WRITTEN), None
+    return name != "" and output.startswith(_NO_FILE), None
 
 
 def asked(call: AskedCall) -> tuple[str, Raw]:

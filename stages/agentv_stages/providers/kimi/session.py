@@ -27,9 +27,9 @@ from agentv_stages.event import (
 from agentv_stages.payload import EMPTY_STRING, text_json
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.kimi.companions import own_ids
-from agentv_stages.providers.kimi.context import Heard, append_message, undo
+from agentv_stages.providers.kimi.context import Heard, append_message, read_message, undo
 from agentv_stages.providers.kimi.notices import QUIET, notice
-from agentv_stages.providers.kimi.results import refusal, shell_failure
+from agentv_stages.providers.kimi.results import GOAL_ENDS, refusal, shell_failure
 from agentv_stages.providers.kimi.usage import usage_event
 from agentv_stages.providers.kimi.wire import (
     Line,
@@ -49,6 +49,7 @@ LOSSES = (
     "tokens of answers that broke off",
     "outputs that Kimi Code cut (the whole is in a file of the session)",
     "where a session is a fork: that its first part is its parent's",
+    "a call that a hook refused with words of its own counts as an error",
 )
 ENDS: dict[str, Status] = {"completed": "complete", "cancelled": "interrupted", "failed": "error", "blocked": "error"}
 _REFUSED: dict[str, Outcome] = {"rejected": "denied", "cancelled": "cancelled"}
@@ -59,13 +60,15 @@ _NO_RESULT = Result()
 class State(Struct):
     """`step` is the running one. `cancelled`: the user broke it off; what fails from then on was broken off with it.
 
-    `refused`: calls that were not approved. `agents`: sub-agents by the call that began them.
+    `goal`: `blocked` or `paused`, where this turn left the goal so. `refused`: calls that were not approved.
+    `agents`: sub-agents by the call that began them, "" for several.
     """
 
     model: str | None = None
     cwd: str | None = None
     step: str = ""
     cancelled: bool = False
+    goal: str | None = None
     refused: dict[str, Outcome] = field(default_factory=dict[str, Outcome])
     agents: dict[str, str] = field(default_factory=dict[str, str])
     heard: Heard = field(default_factory=Heard)
@@ -101,7 +104,11 @@ class SessionDecoder:
         elif kind == "llm.request":
             self._model(line, source, batch)
         elif kind == "context.append_message":
-            append_message(line, record, source, self._again(check(record, source.time_ms), source), state.heard, batch)
+            message = read_message(line)
+            if self._again(check(record, source.time_ms), source):
+                batch.ignore(f"{kind}/again")
+            else:
+                append_message(message, record, source, state.heard, batch)
         elif kind == "turn.prompt":
             state.cancelled = False
             batch.ignore(kind)
@@ -113,8 +120,12 @@ class SessionDecoder:
         elif kind == "permission.record_approval_result":
             self._approval(line, batch)
         elif kind == "subagent.spawned":
-            if line.parentToolCallId and line.subagentId and len(state.agents) < _MOST:
-                state.agents[line.parentToolCallId] = line.subagentId
+            call_id = line.parentToolCallId
+            if call_id and line.subagentId and len(state.agents) < _MOST:
+                state.agents[call_id] = "" if call_id in state.agents else line.subagentId
+            batch.ignore(kind)
+        elif kind == "goal.update":
+            state.goal = line.status if line.status in GOAL_ENDS else None if line.status else state.goal
             batch.ignore(kind)
         elif kind == "context.undo":
             undo(line.count, source, state.heard, batch)
@@ -198,7 +209,7 @@ class SessionDecoder:
             if outcome is None:
                 failed, code = shell_failure(data)
                 outcome = "cancelled" if state.cancelled and not failed else "error"
-        agent = state.agents.pop(call_id, None) if state.agents else None
+        agent = (state.agents.pop(call_id, None) or None) if state.agents else None
         duration = whole_ms(result.durationMs)
         batch.events.append(ToolResult(source, "", call_id, output, outcome, code, duration, agent))
 
@@ -215,7 +226,10 @@ class SessionDecoder:
         error = line.error
         reason = error.message if error is not None and not isinstance(error, str) else error
         status = ENDS.get(line.reason or "", "unknown")
-        if status != "complete":
+        goal, self.state.goal = self.state.goal, None
+        if status == "complete" and goal is not None:
+            status, reason = GOAL_ENDS[goal], f"goal {goal}"
+        elif status != "complete":
             reason = reason or line.reason
         batch.events.append(SessionEnd(source, "-end", status, reason, duration_ms=whole_ms(line.durationMs)))
 

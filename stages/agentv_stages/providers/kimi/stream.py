@@ -2,7 +2,8 @@
 
 A line is a whole answer with its calls, one result, or a remark of the role `meta`; nothing has a time or an id but the
 calls. An answer that a retry followed is not printed. Whether a call failed is told by its text alone: a shell's exit
-code at its end, and the agent's own words for reads, edits and calls that it could not make.
+code at its end, and the agent's own words for files and for calls that it could not make. What a hook added to the
+prompt is printed as an answer; it is marked `synthetic`.
 End rule: `session.resume_hint` is the last line of a run that came to its end; a goal's summary before it says how.
 Source: Kimi Code 2.1.0, stdout.
 """
@@ -25,27 +26,27 @@ from agentv_stages.event import (
 from agentv_stages.foreign import other_session
 from agentv_stages.payload import EMPTY_STRING, text_json
 from agentv_stages.provider import DecodeContext
-from agentv_stages.providers.kimi.results import CHECKED, asked, refusal, told_failure
+from agentv_stages.providers.kimi.results import CHECKED, GOAL_ENDS, asked, refusal, told_failure
 from agentv_stages.providers.kimi.wire import StreamLine, decode_stream, given
 
 LOSSES = (
     "the prompt, the model, the working directory; thinking",
     "times, durations, tokens and costs",
-    "whether a call failed, except shell commands, reads, edits, unknown tools, bad arguments and refusals",
+    "whether a call failed, except shell commands, files, unknown tools, bad arguments and refusals",
     "what sub-agents do; only their calls are printed",
     "answers that broke off and were tried again; why a run failed",
-    "what a hook said is printed as an answer",
+    "the call that a hook refused with words of its own counts as ok",
 )
-GOAL_ENDS: dict[str, Status] = {"blocked": "error", "paused": "interrupted"}
+_HOOK = (b'"UserPromptSubmit hook\\n\\n', b'"UserPromptSubmit hook blocked\\n\\n')
 _MOST_OPEN = 10_000
 
 
 class State(Struct):
-    """`open`: tools of open calls whose results tell a failure. `goal`: status and reason of a goal not reached."""
+    """`open`: tools of open calls whose results tell a failure. `goal`: `blocked` or `paused`."""
 
     session_id: str | None = None
     open: dict[str, str] = field(default_factory=dict[str, str])
-    goal: tuple[str, str | None] | None = None
+    goal: str | None = None
 
 
 class StreamDecoder:
@@ -69,7 +70,7 @@ class StreamDecoder:
         elif role == "meta":
             self._meta(line, source, record, batch)
         elif not role and line.type == "goal.summary":
-            self.state.goal = (line.status, line.reason) if line.status in GOAL_ENDS else None
+            self.state.goal = line.status if line.status in GOAL_ENDS else None
             text = f"{line.status or 'no goal'}: {line.reason}" if line.reason else line.status or "no goal"
             batch.events.append(Notification(source, "", line.type, text))
         else:
@@ -83,7 +84,8 @@ class StreamDecoder:
         events, before = batch.events, len(batch.events)
         text = text_json(line.content)
         if text != EMPTY_STRING:
-            events.append(AssistantText(source, "", message_id, text))
+            synthetic = bytes(text).startswith(_HOOK)
+            events.append(AssistantText(source, "", message_id, text, synthetic=synthetic))
         waiting = self.state.open
         for i, call in enumerate(line.tool_calls or ()):
             name, arguments = asked(call)
@@ -115,7 +117,8 @@ class StreamDecoder:
             state.session_id = line.session_id or state.session_id
             batch.events.append(SessionInfo(source, "", line.session_id))
             goal, state.goal = state.goal, None
-            status, reason = (GOAL_ENDS[goal[0]], goal[1]) if goal else ("complete", None)
+            status: Status = GOAL_ENDS[goal] if goal else "complete"
+            reason = f"goal {goal}" if goal else None
             batch.events.append(SessionEnd(source, "-end", status, reason, result_json=Raw(record.data)))
         elif kind == "turn.step.retrying":
             text = (

@@ -125,6 +125,7 @@ class Line(Struct, gc=False):
     tokensBefore: int | None = None
     tokensAfter: int | None = None
     objective: str | None = None
+    status: str | None = None
 
 
 class Origin(Struct, gc=False):
