@@ -12,11 +12,12 @@ from agentv_stages.providers.gemini.outcome import SHELL_TOOLS
 from agentv_stages.providers.gemini.parts import head_of, parts_of
 from agentv_stages.providers.gemini.results import outcome_of, response_of
 from agentv_stages.providers.gemini.state import ChatState
-from agentv_stages.providers.gemini.wire import FunctionResponse, MessageHead, Part
+from agentv_stages.providers.gemini.wire import FunctionResponse, MessageHead, Part, decode_elements
 
 CONTEXT = b"<session_context>"
 USER_SHELL = b"I ran the following shell command:\\n```"
 LOOP = b'"System: Potential loop detected'
+FILES = b'{"text":"\\n--- Content from referenced files ---"}'
 _DIRECTORY = re.compile(r"Workspace Director(?:ies|y):\**\s*(?:-\s+)?(/[^\n]*|[A-Za-z]:\\[^\n]*)")
 _COMMAND = re.compile(r"(/[a-zA-Z][\w:-]*)(?:\s+(.*))?\s*\Z", re.DOTALL)
 
@@ -43,11 +44,37 @@ def tell(at: Session, message: MessageHead, source: Source, batch: Batch) -> Non
     for i, answer in enumerate(answers):
         _late_result(at, answer, i, source, batch)
     if len(answers) < len(parts):
-        _user_text(at, content, source, batch)
+        typed, sent = _typed(content, message.displayContent)
+        if message.displayContent is None:
+            _user_text(at, typed, source, batch)
+        else:
+            at.state.asking = ""
+            batch.events.append(UserText(source, "", typed, source.base_id))
+        if sent is not None:
+            batch.events.append(UserText(source, "-sent", sent, source.base_id, True))
     elif answers:
         batch.ignore("user/function_response")
     else:
         batch.ignore("user/empty")
+
+
+def _typed(content: Raw, shown: list[Raw] | None) -> tuple[Raw, Raw | None]:
+    """What a person typed, and what went to the model behind it (files named with `@`) or in its place (a command's
+    text). Versions before 0.61 do not say what was `shown`.
+    """
+    if head_of(content) != b"[":
+        return content, None
+    parts = decode_elements(content)
+    if shown is None:
+        typed = next((i for i, part in enumerate(parts) if bytes(part) == FILES), 0) or len(parts)
+        shown = parts[:typed]
+    else:
+        typed = len(shown) if parts[: len(shown)] == shown else 0
+    return _array(shown), _array(parts[typed:]) if typed < len(parts) else None
+
+
+def _array(parts: list[Raw]) -> Raw:
+    return Raw(b"[" + b",".join(map(bytes, parts)) + b"]")
 
 
 def _user_text(at: Session, body: Raw, source: Source, batch: Batch) -> None:

@@ -144,10 +144,14 @@ class Tokens(Struct, gc=False):
 
 
 class MessageHead(Struct, gc=False):
-    """A message record, but for its calls. Older third-party writers put `parts` in the place of `content`."""
+    """A message record, but for its calls. Older third-party writers put `parts` in the place of `content`.
+
+    `displayContent` is what a person typed, where something else was sent (0.61).
+    """
 
     timestamp: str | None = None
     content: Raw = ABSENT
+    displayContent: list[Raw] | None = None
     parts: Raw = ABSENT
     thoughts: list[Thought] | None = None
     tokens: Tokens | None = None
@@ -197,5 +201,6 @@ decode_plain_result = Decoder(tuple[PlainResult]).decode
 decode_part = Decoder(Part | str).decode
 decode_plain = Decoder(PlainMessage).decode
 decode_answers = Decoder(Answers).decode
+decode_elements = Decoder(list[Raw]).decode
 decode_parts = Decoder(list[Part | str] | Part).decode
 decode_chat = Decoder(ChatLine).decode
