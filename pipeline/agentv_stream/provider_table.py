@@ -42,7 +42,7 @@ PRODUCED: Mapping[str, str] = {
     "kimi-session": "written by every session",
     "cline-stream": "cline --json PROMPT",
     "cline-session": "written by every session",
-    "acp": "gemini --acp, qwen --acp, opencode acp (one or both directions)",
+    "acp": "gemini --acp, qwen --acp, opencode acp, kilo acp (one or both directions)",
     "vscode-chat": "written by VS Code",
     "vscode-chat-jsonl": "written by VS Code, newer versions",
     "agentv-trace": "AgentV's trace events",
@@ -75,7 +75,7 @@ VERSIONS: Mapping[str, str] = {
     "kimi-session": "2.1.0",
     "cline-stream": "3.0.65",
     "cline-session": "3.0.65",
-    "acp": "Gemini 0.61.0, Qwen 0.15.10 and 0.24.4, OpenCode 1.18.33",
+    "acp": "Gemini 0.61.0, Qwen 0.15.10 and 0.24.4, OpenCode 1.18.33, Kilo 7.7.9",
 }
 """Dialect -> versions of the agent in the recordings that it was tested with; the log does not say it for the rest."""
 

@@ -427,7 +427,8 @@ def test_what_does_not_count_all_is_not_told_as_a_total() -> None:
     assert not used.output_final
     last = end(usage={"inputTokens": 40, "outputTokens": 9, "totalTokens": 49})
     work = [call(title="read", status="in_progress", rawInput={"filePath": "a"}), change()]
-    assert not usages(events_of(agent("OpenCode"), *work, chunk("Hi."), last))
+    for name in ("OpenCode", "Kilo"):
+        assert not usages(events_of(agent(name), *work, chunk("Hi."), last))
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ LOSSES = (
     "Gemini: no arguments, output and exit codes of most calls, none of unknown tools",
     "tokens of a prompt that was not answered to its end",
     "Gemini: no sub-agents, thoughts are not in the output tokens, the cached part is not told",
-    "OpenCode: tokens of the last step only, so none of a prompt with calls; no sub-agents",
+    "OpenCode, Kilo: tokens of the last step only, so none of a prompt with calls; no sub-agents",
     "Qwen from 0.24: what sub-agents in the background do, and their tokens",
     "Copilot: text of sub-agents is not marked and told apart by the calls around it; an error ends as a good prompt",
 )

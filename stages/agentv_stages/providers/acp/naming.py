@@ -1,6 +1,6 @@
 """The native name and the arguments of an ACP tool call, from whatever evidence its messages give.
 
-Source: recordings of Copilot 1.0.102, Gemini 0.61, Qwen 0.15.10, OpenCode 1.18, Claude's adapter; see `wire.py`.
+Source: recordings of Copilot 1.0.102, Gemini 0.61, Qwen 0.15.10, OpenCode 1.18, Kilo 7.7, Claude's adapter; `wire.py`.
 """
 
 import re
@@ -17,6 +17,7 @@ AGENTS = (
     ("gemini", "gemini"),
     ("qwen", "qwen"),
     ("opencode", "opencode"),
+    ("kilo", "opencode"),  # a fork, which speaks as it does
     ("claude", "claude"),
 )
 NAME = re.compile(r"[A-Za-z_][\w.-]{0,127}\Z")
