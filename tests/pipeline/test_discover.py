@@ -10,6 +10,7 @@ from agentv_stream.discovery.discover import find_sessions, in_project, pick, tr
 from agentv_stream.discovery.header import HeaderCache, read_header
 from agentv_stream.discovery.places import compile_patterns, find_roots, logical_name, walk
 from agentv_stream.errors import SourceError, UsageError
+from support.decoding import FIXTURES
 from support.growing_logs import claude_records
 
 SESSION = "11111111-2222-3333-4444-555555555555"
@@ -45,6 +46,9 @@ def rollout(folder: Path, thread: str, parent: str | None = None) -> Path:
         ("COPILOT_HOME", "/x/co", "copilot", ["/x/co/session-state"]),
         ("GEMINI_CLI_HOME", "/x/g", "gemini", ["/x/g/.gemini/tmp"]),
         ("XDG_DATA_HOME", "/x/d", "opencode", ["/x/d/opencode"]),
+        ("CLINE_DIR", "/x/cl", "cline", ["/x/cl/data/sessions"]),
+        ("CLINE_DATA_DIR", "/x/cl", "cline", ["/x/cl/sessions"]),
+        ("CLINE_SESSION_DATA_DIR", "/x/cl", "cline", ["/x/cl"]),
     ],
 )
 def test_an_agents_variable_moves_its_roots(variable: str, value: str, provider: str, expected: list[str]) -> None:
@@ -57,7 +61,7 @@ def test_default_roots_lie_in_the_home_folder() -> None:
     assert {
         "/h/.claude/projects", "/h/.config/claude/projects", "/h/.codex/sessions", "/h/.codex/archived_sessions",
         "/h/.gemini/tmp", "/h/.copilot/session-state", "/h/.pi/agent/sessions", "/h/.qwen/projects",
-        "/h/.local/share/opencode",
+        "/h/.local/share/opencode", "/h/.cline/data/sessions",
     } <= roots  # fmt: skip
     assert all(not root.default.endswith("/") for p in all_providers() for root in p.roots)
 
@@ -172,6 +176,14 @@ def test_sub_agents_files_belong_to_their_session_at_any_depth(tmp_path: Path) -
     (session,) = find_sessions(find_roots([f"claude={tmp_path}"]))
     assert set(session.subagents) == {str(path) for path in agents}
     assert session.size == sum(p.stat().st_size for p in [main, *agents])
+
+
+def test_what_tells_more_of_a_session_is_no_sub_agent() -> None:
+    """Cline's manifest lies beside the messages."""
+    folder = FIXTURES / "cline" / "session"
+    (found,) = find_sessions(find_roots([f"cline={folder}"]), HeaderCache(None))
+    assert [Path(path).name for path in found.subagents] == ["agent_1772443802000_bbb.messages.json"]
+    assert found.path == str(folder / "1772443800000_orch1.messages.json")
 
 
 def test_child_rollouts_belong_to_their_root(tmp_path: Path) -> None:

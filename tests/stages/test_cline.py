@@ -289,6 +289,27 @@ def test_an_error_that_is_only_shown_is_no_answer() -> None:
     assert [(e.status, e.reason) for e in of(events, SessionEnd)] == [("error", "no route")]
 
 
+def test_what_a_fork_copied_is_its_parents() -> None:
+    parent = json.loads((FOLDER / f"{NAME}.messages.json").read_bytes())
+    later = {"id": "u-3", "role": "user", "content": [{"type": "text", "text": "More."}], "ts": 1772443900000}
+    fork = {**parent, "sessionId": "1772443890000_orch2", "messages": [*parent["messages"], later]}
+    batch = decoded(SESSION, document(fork))
+    assert [e.text for e in of(batch.events, UserText)] == ["More."]
+    assert batch.ignored == {"copied from another session": len(parent["messages"])}
+    manifest = json.loads((FOLDER / f"{NAME}.json").read_bytes())
+    manifest["metadata"]["fork"] = {"forkedFromSessionId": NAME}
+    assert of(events_of(SESSION, document(manifest)), SessionInfo)[0].parent_session_id == NAME
+
+
+def test_a_call_that_was_aborted_last_was_interrupted() -> None:
+    part = {"query": "sleep 9", "result": "", "error": "Command failed: Command was aborted", "success": False}
+    result = {"type": "tool_result", "tool_use_id": "c", "name": "run_commands", "content": [part]}
+    given = {"messages": [{"id": "m", "role": "user", "content": [result]}], "sessionId": "s"}
+    assert [e.status for e in of(events_of(SESSION, document(given)), SessionEnd)] == ["interrupted"]
+    result["content"] = [{**part, "error": "Command exited with code 1"}]
+    assert not of(events_of(SESSION, document(given)), SessionEnd)
+
+
 def test_an_answer_without_metrics_broke_off() -> None:
     last = {"id": "m", "role": "assistant", "content": [{"type": "text", "text": "half"}]}
     assert not of(events_of(SESSION, document({"messages": [last], "sessionId": "s"})), SessionEnd)

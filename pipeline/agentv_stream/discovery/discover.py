@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agentv_stages.event import MAIN
 from agentv_stages.payload import told_path
 from agentv_stages.providers import get_provider
 from agentv_stages.providers.kilo.detect import is_kilo
@@ -124,7 +125,7 @@ def _session(found: Found, cache: HeaderCache) -> Session | None:
 
 
 def _attach(mains: dict[str, Session], folder: RememberingFolder) -> None:
-    """Gives the files of sub-agents to their sessions; they are no sessions themselves."""
+    """Gives the files that belong to a session, most of them of sub-agents, to it; they are no sessions themselves."""
     for path in list(mains):
         session = mains.get(path)
         if session is None:
@@ -132,7 +133,8 @@ def _attach(mains: dict[str, Session], folder: RememberingFolder) -> None:
         for companion in get_provider(session.header.provider).companions(path, folder):
             if companion.path in session.subagents or companion.path == path:
                 continue
-            session.subagents.append(companion.path)
+            if companion.context.stream != MAIN:  # else it tells more of the session itself
+                session.subagents.append(companion.path)
             mains.pop(companion.path, None)
             try:
                 stat = Path(companion.path).stat()

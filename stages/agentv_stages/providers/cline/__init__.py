@@ -12,7 +12,7 @@ from agentv_stages.providers.cline.stream import LOSSES as STREAM_LOSSES
 from agentv_stages.providers.cline.stream import StreamDecoder
 from agentv_stages.providers.cline.tools import TABLE
 
-_SESSIONS = ("[0-9]*/[0-9]*.messages.json",)
+_SESSIONS = ("*/*.messages.json",)
 
 PROVIDER = Provider(
     name="cline",

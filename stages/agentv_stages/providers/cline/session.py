@@ -32,9 +32,9 @@ from agentv_stages.pruning import read_each
 from agentv_stages.times import epoch_ms, parse_iso
 
 LOSSES = (
-    "the text of an answer that was interrupted",
+    "an answer that was interrupted while it was written, and while the terminal is open that it was",
     "what each command of a call with several commands gave, as calls of their own",
-    "reasoning tokens, the tokens of compactions",
+    "reasoning tokens, the tokens of compactions and of answers that broke off",
     "durations that the agent measured",
 )
 STATUS: dict[str, Status] = {"completed": "complete", "failed": "error", "cancelled": "interrupted"}
@@ -45,7 +45,7 @@ INJECTED = frozenset(
     )
 )
 _WRAPPED = re.compile(
-    rb'"(?:<mode_notice>.*?</mode_notice>(?:\\n)*)?<user_(?:input mode|command slash)=\\"[^"\\]*\\">(.*)</user_\w+>"',
+    rb'"<user_(?:input mode|command slash)=\\"[^"\\]*\\">(?:<mode_notice>.*?</mode_notice>(?:\\n)*)?(.*)</user_\w+>"',
     re.DOTALL,
 )
 _IMAGES = frozenset(("image", "media", "file"))
@@ -72,8 +72,12 @@ class SessionDecoder:
         if document.messages is not None:
             messages = read_each(document.messages, decode_message, "messages", record, batch)
             self._header(document, record, batch)
+            begun_ms = _begun_ms(document.sessionId)
             for place, message in messages:
-                self._message(message, place, record, batch)
+                if message.ts is not None and message.ts < begun_ms:
+                    batch.ignore("copied from another session")
+                else:
+                    self._message(message, place, record, batch)
             if messages:
                 self._end(messages[-1][1], record, batch)
         elif document.session_id is not None:
@@ -101,9 +105,11 @@ class SessionDecoder:
         title, git = (metadata.title, metadata.git) if metadata else (None, None)
         source = self._source(record, parse_iso(document.started_at))
         branch = git.branch if git else None
+        fork = metadata.fork if metadata else None
+        parent = fork.forkedFromSessionId if fork else None
         batch.events.append(
             SessionInfo(
-                *(source, "-manifest", document.session_id, document.model, None, document.cwd, branch, None, title)
+                *(source, "-manifest", document.session_id, document.model, None, document.cwd, branch, parent, title)
             )
         )
         status = STATUS.get(document.status or "")
@@ -172,16 +178,31 @@ class SessionDecoder:
             add(TokenUsage(source, "", message_id, "call", model, *tokens, cost_usd=used.cost or None))
 
     def _end(self, last: Message, record: Record, batch: Batch) -> None:
-        """How the run ended, as far as its last message says it; without metrics an answer broke off."""
-        if last.role != "assistant":
-            return
+        """How the run ended, as far as its last message says it.
+
+        Without metrics an answer broke off. A result that an abort gave is followed by nothing: the user stopped it.
+        """
         blocks = last.content if isinstance(last.content, list) else []
         source = self._source(record, epoch_ms(last.ts), last.id or "")
         metadata = last.metadata
+        if last.role != "assistant":
+            if any(block.type == "tool_result" and _cancelled(block) for block in blocks):
+                batch.events.append(SessionEnd(source, "-end", "interrupted", "a call was aborted"))
+            return
         if metadata is not None and metadata.displayRole == "error":
             batch.events.append(SessionEnd(source, "-end", "error", _texts(blocks)))
         elif last.metrics is not None and not any(block.type == "tool_use" for block in blocks):
             batch.events.append(SessionEnd(source, "-end", "complete"))
+
+
+def _begun_ms(session_id: str | None) -> int:
+    """When a session was made, epoch ms; 0 where its id does not begin with it. What is older, a fork has copied."""
+    digits = (session_id or "").partition("_")[0]
+    return int(digits) if len(digits) == 13 and digits.isdecimal() else 0
+
+
+def _cancelled(block: Block) -> bool:
+    return ending(block.name or "", block.content, "" if block.is_error else None)[0] == "cancelled"
 
 
 def _texts(blocks: list[Block]) -> str:

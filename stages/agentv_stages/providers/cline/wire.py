@@ -180,8 +180,13 @@ class Git(Struct, gc=False):
     branch: str | None = None
 
 
+class Fork(Struct, gc=False):
+    forkedFromSessionId: str | None = None
+
+
 class ManifestMetadata(Struct, gc=False):
     title: str | None = None
+    fork: Fork | None = None
     git: Git | None = None
     totalCost: float | None = None
 
