@@ -77,6 +77,28 @@ def test_a_closed_standard_error_changes_nothing(tmp_path: Path, arguments: tupl
         assert closed.out == shell(tmp_path, "", *arguments).out
 
 
+TELLING: list[tuple[int, tuple[str | Path, ...]]] = [
+    (0, ("consume", STREAM, "--stats", "made")),
+    (0, ("consume", STREAM, "--stats", "made", "--live")),
+    (0, ("run", "--live", "--out", "made", "--", "cat", STREAM)),
+    (0, ("import", STREAM, "--jsonl", "made")),
+    (0, ("tail", STREAM, "--once", "--state", "state", "--out", "made")),
+    (2, ("consume", "--stream-log", "loud")),
+    (2, ("no-such-command",)),
+    (4, ("consume", "nowhere.jsonl")),
+]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full device here")  # noqa: PTH110 - a device
+@pytest.mark.parametrize(("code", "arguments"), TELLING)
+def test_a_standard_error_that_fails_changes_nothing(
+    tmp_path: Path, code: int, arguments: tuple[str | Path, ...]
+) -> None:
+    """A log on a full disk, a terminal that was closed: the exit code was 1, and what was to be written was not."""
+    assert shell(tmp_path, "2>/dev/full", *arguments).code == code
+    assert (tmp_path / "made").exists() == (code == 0)
+
+
 @pytest.mark.parametrize("arguments", PRINTING, ids=IDS)
 def test_a_reader_that_leaves_is_an_end(tmp_path: Path, arguments: tuple[str | Path, ...]) -> None:
     read_end, write_end = os.pipe()

@@ -2,7 +2,9 @@
 
 import io
 import os
+import select
 import sys
+from contextlib import suppress
 
 from agentv_stream.cli.telling import quiet_stdout, say
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_USAGE, SinkError
@@ -28,6 +30,25 @@ class _StandardOutput(io.FileIO):
             raise SinkError("standard output", error) from error
 
 
+class _StandardError(io.FileIO):
+    """Descriptor 2. What it does not take is lost, and that is all: a terminal that was closed, a log on a full disk
+    end no run, and so no agent behind it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(2, "w", closefd=False)
+
+    def write(self, data: object, /) -> int:
+        """As if all was written; one that would block, as agents leave a terminal, is waited for, not long."""
+        whole = memoryview(data).nbytes  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] - a buffer
+        with suppress(OSError, ValueError):  # ValueError: a descriptor that select does not take
+            written: int | None = super().write(data)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] - as above
+            if written is None and select.select((), (2,), (), 0.25)[1]:
+                written = super().write(data)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] - as above
+            return written or whole
+        return whole
+
+
 def open_standard_streams() -> None:
     """Makes the streams what the commands expect, however we were started.
 
@@ -39,8 +60,13 @@ def open_standard_streams() -> None:
             os.fstat(descriptor)
         except OSError:
             os.open(os.devnull, mode)  # the lowest free number; the wrong way round, so that its use fails
-    if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison] - it is where it was closed
-        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - for good
+    if sys.stderr is None or sys.stderr is sys.__stderr__:  # pyright: ignore[reportUnnecessaryComparison] - closed
+        sys.stderr = io.TextIOWrapper(
+            io.BufferedWriter(_StandardError()),
+            encoding=getattr(sys.stderr, "encoding", "utf-8"),
+            errors="backslashreplace",
+            line_buffering=True,
+        )
     if sys.stdout is None or sys.stdout is sys.__stdout__:  # pyright: ignore[reportUnnecessaryComparison] - as above
         encoding = getattr(sys.stdout, "encoding", "utf-8")
         sys.stdout = io.TextIOWrapper(
