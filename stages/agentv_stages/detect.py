@@ -179,6 +179,8 @@ def objects(record: Record) -> list[Mapping[str, Any]]:
 _SIGNS = (
     (b"\xff\xfe", "it is UTF-16 (as `>` of Windows PowerShell writes); convert it to UTF-8"),
     (b"\xfe\xff", "it is UTF-16; convert it to UTF-8"),
+    (b"\x1f\x8b", "it is compressed with gzip; give the file itself, or unpack it in the pipe (`gzip -dc`)"),
+    (b"\x28\xb5\x2f\xfd", "it is compressed with zstd; give the file itself, or unpack it in the pipe (`zstd -dc`)"),
     (b"PK\x03\x04", "it is a ZIP archive; unpack it first"),
     (b"SQLite format 3\0", "it is an SQLite database"),
 )
@@ -193,4 +195,6 @@ def describe(data: bytes) -> str:
             return meaning
     text = data[:80].decode("utf-8", "replace")
     shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    if len(shown) > 16 and shown.count("\N{REPLACEMENT CHARACTER}") * 4 > len(shown):
+        return "it is binary data"
     return f"it begins with {shown!r}"

@@ -116,6 +116,9 @@ def test_what_is_no_log_is_refused_with_what_stood_there(data: bytes) -> None:
         (CLAUDE.decode().encode("utf-16"), "UTF-16"),
         (CLAUDE.decode().encode("utf-16-be").join((b"\xfe\xff", b"")), "UTF-16"),
         (b"PK\x03\x04\x14\x00session.jsonl", "ZIP"),
+        (b"\x1f\x8b\x08\x00\x00", "compressed with gzip"),
+        (b"\x28\xb5\x2f\xfd\x04\x58", "compressed with zstd"),
+        (bytes(range(128, 256)) * 2, "binary data"),
         (b"SQLite format 3\x00\x10\x00", "SQLite"),
     ],
 )
