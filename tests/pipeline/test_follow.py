@@ -392,3 +392,25 @@ def test_a_text_in_pieces_stands_whole_in_the_summary_log_after_a_crash(tmp_path
     subprocess.run([*command, "--stream-log", "summary"], check=False, capture_output=True)
     (whole,) = (tmp_path / "c").glob("*.stream.log")
     assert summary.read_text() == whole.read_text()
+
+
+def test_dead_letters_that_were_taken_back_leave_no_file(tmp_path: Path) -> None:
+    """A result ahead of its call is a fault for as long as the call has not come."""
+    desk = Desk(tmp_path)
+    prompt, text, call, result = claude_records("aaaa-1", 1)
+    log = desk.logs / "aaaa-1.jsonl"
+    log.write_bytes(b"\n".join((prompt, text, result)) + b"\n")
+    follower = desk.follower()
+    catch_up(follower)
+    follower.settle_all()
+    (letters,) = desk.out.glob("*.dead-letters.jsonl")
+    assert b"orphan-result" in letters.read_bytes()
+    with log.open("ab") as file:
+        file.write(call + b"\n")
+    catch_up(follower)
+    follower.settle_all()
+    follower.close()
+    desk.close()
+    assert not letters.exists()
+    (told,) = desk.out.glob("*.result.json")
+    assert "dead_letters" not in json.loads(told.read_bytes())["outputs"]

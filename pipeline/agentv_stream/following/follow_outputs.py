@@ -254,7 +254,7 @@ class FollowOutputs:
         self._hold(Path(state.folder))
         self.state = state
         self._transcript = GrowingOutput(state.path(TRANSCRIPT), state.transcript, lambda path: self._made(path, True))
-        self._letters = GrowingOutput(state.path(LETTERS), state.letters)
+        self._letters = GrowingOutput(state.path(LETTERS), state.letters, at_need=True)
         self._log = GrowingOutput(state.path(self._log_suffix), state.log)
         self._rows = TranscriptRows(state.identity)
         self._rows.rows = state.rows

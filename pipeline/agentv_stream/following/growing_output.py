@@ -14,11 +14,17 @@ class ShortOutput(SinkError):
 
 
 class GrowingOutput:
-    """A private file that grows by whole lines and can be cut back to `length`. It is not kept open."""
+    """A private file that grows by whole lines and can be cut back to `length`. It is not kept open.
 
-    def __init__(self, path: Path, length: int = 0, made: Callable[[Path], None] | None = None) -> None:
+    With `at_need` it goes when nothing is left in it.
+    """
+
+    def __init__(
+        self, path: Path, length: int = 0, made: Callable[[Path], None] | None = None, at_need: bool = False
+    ) -> None:
         self.path = path
         self.length = length
+        self._at_need = at_need
         self._made = made  # told of a new file before anything is written to it
         self._end: int | None = None  # where the file ends; None while nobody looked
         self._file: tuple[int, int] | None = None  # device and inode of what was written to
@@ -65,6 +71,10 @@ class GrowingOutput:
                 return
             if size < self.length:
                 raise ShortOutput(str(self.path), OSError(f"{size} of {self.length} bytes are left"))
+            if self._at_need and not self.length:
+                self.path.unlink()
+                self._file = self._end = None
+                return
             if size > self.length:
                 os.truncate(self.path, self.length)
             self._end = self.length
