@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agentv_stream.opencode_store import StoreError, list_sessions, revisions
+from agentv_stream.opencode.store import StoreError, list_sessions, revisions
 from support.opencode_stores import child, export, make_database, make_folder
 
 

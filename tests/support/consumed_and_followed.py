@@ -10,7 +10,7 @@ from agentv_stream.following.cursors import CursorStore
 from agentv_stream.following.follow import Follower
 from agentv_stream.following.follow_plan import Plan
 from agentv_stream.following.tail import Running, tail
-from agentv_stream.opencode_source import StoreSource
+from agentv_stream.opencode.source import StoreSource
 from agentv_stream.session import StreamSession
 from agentv_stream.settings import Settings
 from agentv_stream.source import ByteSource, FileSource

@@ -123,7 +123,7 @@ def _of_file(path: str) -> Iterator[Unit]:
 
 def _of_store(path: str) -> Iterator[Unit]:
     """The sessions of a store, children with their parents. They have no size; their time of change tells them."""
-    from agentv_stream.opencode_store import list_sessions
+    from agentv_stream.opencode.store import list_sessions
 
     for session in list_sessions(path):
         if session.parent_id is None:
@@ -200,7 +200,7 @@ def _of_session_id(source: str, provider: str | None, roots: Sequence[str]) -> I
     from agentv_stream.discovery.discover import cache_file, find_sessions, pick
     from agentv_stream.discovery.header import HeaderCache
     from agentv_stream.discovery.places import find_roots
-    from agentv_stream.opencode_store import STORE_SIGN
+    from agentv_stream.opencode.store import STORE_SIGN
 
     sessions = find_sessions(find_roots(provider=provider, configured=roots), HeaderCache(cache_file()))
     try:

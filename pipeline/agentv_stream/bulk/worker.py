@@ -258,7 +258,7 @@ class Session:
 
 
 def _stored(source: str, session: str) -> Iterator[bytes]:
-    from agentv_stream.opencode_rows import read_session
+    from agentv_stream.opencode.rows import read_session
 
     for line in read_session(Path(source), session):
         yield line + b"\n"

@@ -34,7 +34,7 @@ from agentv_stream.following.tail import Running, tail
 from agentv_stream.following.told import StandardOutput, make_say
 from agentv_stream.named_provider import named_provider
 from agentv_stream.naming import DEFAULT_ROOT
-from agentv_stream.opencode_store import STORE_SIGN
+from agentv_stream.opencode.store import STORE_SIGN
 from agentv_stream.settings import Settings, from_process, stream_log
 
 

@@ -26,7 +26,7 @@ def watch(
     from agentv_stream.errors import AgentvStreamError
     from agentv_stream.files import absolute, is_file
     from agentv_stream.following.follow_plan import Plan
-    from agentv_stream.opencode_store import STORE_SIGN
+    from agentv_stream.opencode.store import STORE_SIGN
 
     try:
         from agentv_stream.watch.app import WatchApp

@@ -19,7 +19,7 @@ from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.files import is_folder
 from agentv_stream.folder import LocalFolder
 from agentv_stream.named_provider import named_provider
-from agentv_stream.opencode_store import STORE_SIGN, StoredSession, list_sessions
+from agentv_stream.opencode.store import STORE_SIGN, StoredSession, list_sessions
 
 
 @dataclass

@@ -17,7 +17,7 @@ from agentv_stream.discovery.discover import cache_file, find_sessions, pick
 from agentv_stream.discovery.header import HeaderCache
 from agentv_stream.discovery.places import Root
 from agentv_stream.files import check_readable, is_there, read_pieces
-from agentv_stream.opencode_store import STORE_SIGN
+from agentv_stream.opencode.store import STORE_SIGN
 from agentv_stream.summary import SessionReader
 
 SIGNS = {"ok": "✓", "error": "✗", "denied": "⊘", "cancelled": "⊗", "unpaired": "?"}
@@ -51,7 +51,7 @@ def _log(name: str, roots: Sequence[Root]) -> tuple[str, Iterable[bytes]]:
         path = pick(find_sessions(roots, HeaderCache(cache_file())), name).path
     store, sign, session = path.partition(STORE_SIGN)
     if sign:
-        from agentv_stream.opencode_rows import read_session
+        from agentv_stream.opencode.rows import read_session
 
         return path, (row + b"\n" for row in read_session(store, session))
     check_readable(Path(path))

@@ -14,7 +14,7 @@ from agentv_stream.discovery.places import Found, Root, Signature, logical_name
 from agentv_stream.following.folder_lock import HeldFolders
 from agentv_stream.following.follow_chain import MakeCases
 from agentv_stream.naming import log_folder, safe_part, stand_in_id, stand_in_start, stem, stem_start
-from agentv_stream.opencode_store import STORE_SIGN
+from agentv_stream.opencode.store import STORE_SIGN
 from agentv_stream.settings import Settings
 from agentv_stream.transcript_file import log_of
 

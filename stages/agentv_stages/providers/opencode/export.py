@@ -1,4 +1,4 @@
-"""OpenCode's stored sessions to events: `export` documents, dumps of the database, rows of `opencode_store`.
+"""OpenCode's stored sessions to events: `export` documents, dumps of the database, rows of a store.
 
 A whole export is one record; rows are one record per message. Child sessions come as files of their own (companions) or
 as rows with a `parent_call`.

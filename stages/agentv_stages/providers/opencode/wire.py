@@ -141,7 +141,7 @@ class Document(Struct, gc=False):
 
     A whole export (`info` of a session, `messages`), a dump (`session`, `messages`), a row of a session (`info` alone),
     a row of a message (`info` of a message, `parts`), a message file of the JSON store (neither).
-    `opencode_rows` writes `parent_call` in rows of a child session, and rows that name a message that was `undone`.
+    In rows of a store a child session has `parent_call`, and some name a message that was `undone`.
     """
 
     info: Raw = ABSENT

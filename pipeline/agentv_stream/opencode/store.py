@@ -19,7 +19,7 @@ from msgspec import Struct
 from agentv_stages.times import epoch_ms
 from agentv_stream.errors import SourceError
 from agentv_stream.files import is_file, is_folder
-from agentv_stream.opencode_removed import RemovedMessage, content_of, read_removed
+from agentv_stream.opencode.removed import RemovedMessage, content_of, read_removed
 
 STORE_SIGN = "::"  # stands between the path of a store and the session in it
 _ID = re.compile(r"[A-Za-z0-9_-]+\Z")

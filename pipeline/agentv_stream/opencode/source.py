@@ -1,4 +1,4 @@
-"""A session of an OpenCode store as an input of bytes: the rows of `opencode_store`, as JSON lines."""
+"""A session of an OpenCode store as an input of bytes: its rows, as JSON lines."""
 
 from collections.abc import AsyncIterator, Generator
 from pathlib import Path
@@ -9,8 +9,8 @@ from agentv_stages.batch import Chunk
 from agentv_stages.visible import visible
 from agentv_stream.errors import UsageError
 from agentv_stream.files import CHUNK_BYTES
-from agentv_stream.opencode_rows import read_session
-from agentv_stream.opencode_store import STORE_SIGN, StoredSession, StoreError, list_sessions
+from agentv_stream.opencode.rows import read_session
+from agentv_stream.opencode.store import STORE_SIGN, StoredSession, StoreError, list_sessions
 
 MOST_LISTED = 10
 
