@@ -24,10 +24,10 @@ ONCE_DIFFERENT = (
     "wild/pi-session/11.jsonl",
 )
 DIALECTS = {
-    "acp", "agentv-transcript", "claude-session", "claude-stream", "codex-app-server", "codex-exec", "codex-exec-old",
-    "codex-rollout", "codex-rollout-old", "copilot-acp", "copilot-session", "copilot-stream", "cursor-stream",
-    "cursor-transcript", "gemini-chat", "gemini-chat-json", "gemini-stream", "opencode-export", "opencode-stream",
-    "pi-session", "pi-stream", "pi-subagent", "qwen-session", "qwen-stream", "vscode-chat",
+    "acp", "agentv-transcript", "claude-session", "claude-stream", "cline-session", "codex-app-server", "codex-exec",
+    "codex-exec-old", "codex-rollout", "codex-rollout-old", "copilot-acp", "copilot-session", "copilot-stream",
+    "cursor-stream", "cursor-transcript", "gemini-chat", "gemini-chat-json", "gemini-stream", "opencode-export",
+    "opencode-stream", "pi-session", "pi-stream", "pi-subagent", "qwen-session", "qwen-stream", "vscode-chat",
 }  # fmt: skip
 
 
@@ -38,7 +38,12 @@ def sample() -> list[Path]:
         paths += [p for p in sorted(CORPUS.glob(f"clients/*/{scenario}/**/*.json*")) if p.name != "truth.json"]
     for folder in sorted((CORPUS / "wild").glob("*")):
         paths += sorted(p for p in folder.glob("*") if p.stat().st_size < 500_000)[:2]
-    for pattern in ("samples/codex-0*/*.jsonl", "agentv/main/**/*.jsonl", "agentv/results-v1/derived-events/codex*"):
+    for pattern in (
+        "samples/cline/**/*.messages.json",
+        "samples/codex-0*/*.jsonl",
+        "agentv/main/**/*.jsonl",
+        "agentv/results-v1/derived-events/codex*",
+    ):
         paths += sorted(CORPUS.glob(pattern))[:20]
     paths += sorted(CORPUS.glob("wild/pi-subagent-transcript/*"))
     return list(dict.fromkeys(paths))

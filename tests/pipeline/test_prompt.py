@@ -25,6 +25,8 @@ from agentv_stream.running.prompt import prompt_of
         ("npx @anthropic-ai/claude -p FIX", "FIX"),
         ("node /x/gemini.js -p FIX", "FIX"),
         ("cursor-agent -p FIX --output-format stream-json", "FIX"),
+        ("cline --json FIX", "FIX"),
+        ("cline --json --auto-approve true", None),
         ("codex exec --json --sandbox read-only", None),
         ("npx", None),
         ("", None),

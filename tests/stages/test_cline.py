@@ -146,6 +146,34 @@ def test_sub_agents_are_told_apart() -> None:
     assert sorted(spent) == [(reader, 300), (reader, 400), (looker, 310), (looker, 410)]
 
 
+def test_an_agent_that_waits_is_not_the_one_that_calls() -> None:
+    """The hooks of all calls of an answer come first; a call that is refused has none."""
+
+    def hook(name: str, agent: str, parent: str | None = None) -> dict[str, Any]:
+        return {"ts": TS, "type": "hook_event", "hookEventName": name, "agentId": agent, "parentAgentId": parent}
+
+    def begun(call_id: str, name: str) -> dict[str, Any]:
+        return event("content_start", contentType="tool", toolName=name, toolCallId=call_id, input={})
+
+    given = lines(
+        hook("agent_start", "main"),
+        *(hook("tool_call", "main"), hook("tool_call", "main"), begun("1", "spawn_agent")),
+        *(hook("agent_start", "a", "main"), hook("tool_call", "a"), begun("2", "nope"), begun("3", "read_files")),
+        *(hook("tool_call", "a"), begun("4", "spawn_agent"), hook("agent_start", "b", "a"), begun("5", "nope")),
+        *(hook("agent_end", "b"), begun("6", "nope"), hook("agent_end", "a"), begun("7", "read_files")),
+    )
+    calls = [(e.call_id, e.source.stream, e.parent_call) for e in of(events_of(STREAM, given), ToolCall)]
+    assert calls == [
+        ("1", MAIN, None),
+        ("2", "subagent:a", "1"),
+        ("3", "subagent:a", "1"),
+        ("4", "subagent:a", "1"),
+        ("5", "subagent:b", "4"),
+        ("6", "subagent:a", "1"),
+        ("7", MAIN, None),
+    ]
+
+
 def test_tokens_of_a_teammate_are_printed_twice_and_count_once() -> None:
     events = events_of(STREAM, recorded("stream-team.jsonl"))
     used = [(e.source.stream, e.input, e.cached) for e in of(events, TokenUsage)]

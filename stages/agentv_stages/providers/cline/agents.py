@@ -1,9 +1,10 @@
 """Tells the agents of one output of `cline --json` apart: the main one and the sub-agents that it waits for.
 
-Only `hook_event` lines name their agent. While one sub-agent is at work, the others wait for it, and every line is its
-own. Of several at once: a call is that of the oldest `tool_call` hook before it, a result that of its call, tokens are
-of the agent whose running total they continue, a text is of the agent that spent tokens last (both come at the end of a
-model call, one behind the other). Teammates have lines of their own (`team_event`), with their name.
+Only `hook_event` lines name their agent. An agent waits for those that it started, and the lines of the one that waits
+for nobody are its own. Of several that wait for nobody: a call is that of the oldest `tool_call` hook before it (the
+hooks of an answer's calls come before its first call), a result that of its call, tokens are of the agent whose running
+total they continue, a text is of the agent that spent tokens last (both come at the end of a model call, one behind the
+other). Teammates have lines of their own (`team_event`), with their name.
 Source: Cline CLI 3.0.65, recorded runs.
 """
 
@@ -24,6 +25,7 @@ class Agent(Struct):
     """
 
     id: str = ""
+    parent: str = ""
     stream: str = MAIN
     parent_call: str | None = None
     message_id: str = ""
@@ -70,10 +72,18 @@ class Agents(Struct):
     tasks: dict[str, str] = field(default_factory=dict[str, str])
     foreign: list[str] = field(default_factory=list[str])
 
+    def at_work(self) -> list[Agent]:
+        """Who waits for nobody; never empty."""
+        running = self.running
+        if len(running) == 1:
+            return running
+        parents = {agent.parent for agent in running}
+        return [agent for agent in running if agent.id not in parents] or running[-1:]
+
     def writer(self) -> Agent | None:
         """Who writes, where only one can."""
-        running = self.running
-        return running[-1] if len(running) <= 2 else None
+        at_work = self.at_work()
+        return at_work[0] if len(at_work) == 1 else None
 
     def spoke(self) -> Agent:
         """Who spent tokens last; the youngest where nobody did."""
@@ -90,7 +100,7 @@ class Agents(Struct):
         calls = self.spawned.get(parent)
         call = calls.pop(0) if calls else None
         if len(self.running) < MOST and self._named(agent_id) is None:
-            self.running.append(Agent(agent_id, f"subagent:{agent_id}", call))
+            self.running.append(Agent(agent_id, parent, f"subagent:{agent_id}", call))
         return False
 
     def end(self, agent_id: str) -> Agent | None:
@@ -98,22 +108,22 @@ class Agents(Struct):
         agent = self._named(agent_id)
         if agent is not None and agent is not self.running[0]:
             self.running.remove(agent)
+            self.spawned.pop(agent_id, None)
+            self.waiting[:] = [one for one in self.waiting if one != agent_id]
         return agent
 
     def begins(self, iteration: int | None) -> Agent:
         """Who begins a model call, the `iteration`th of its agent."""
-        for agent in self.running[1:]:
-            if iteration == agent.iteration + 1:
-                return agent
-        return self.running[-1]
+        at_work = self.at_work()
+        return next((agent for agent in at_work if iteration == agent.iteration + 1), at_work[-1])
 
     def spends(self, tokens: int | None, total: int | None) -> Agent | None:
         """Whose running total of input tokens comes to `total` by `tokens` more; None for a teammate, who tells it."""
-        agent = self.writer()
-        before = (total or 0) - (tokens or 0)
-        if agent is None or self.mates:
-            rest = self.running[1:] or self.running
-            agent = next((one for one in rest if one.input == before), None if self.mates else self.running[-1])
+        at_work = self.at_work()
+        agent: Agent | None = at_work[-1]
+        if len(at_work) > 1 or self.mates:
+            before = (total or 0) - (tokens or 0)
+            agent = next((one for one in at_work if one.input == before), None if self.mates else agent)
         if agent is not None:
             agent.input = total or agent.input
             self.last = agent.id
@@ -129,7 +139,7 @@ class Agents(Struct):
         """The teammate of a name."""
         agent = self.mates.get(name)
         if agent is None:
-            agent = Agent(name, f"subagent:{name}")
+            agent = Agent(name, "", f"subagent:{name}")
             if len(self.mates) < MOST:
                 self.mates[name] = agent
         agent.parent_call = self.tasks.get(name)
@@ -142,7 +152,10 @@ class Agents(Struct):
 
     def caller(self) -> Agent:
         """Who makes the next call."""
-        return (self._named(self.waiting.pop(0)) if self.waiting else None) or self.running[-1]
+        at_work = self.at_work()
+        ids = [agent.id for agent in at_work]
+        place = next((i for i, agent_id in enumerate(self.waiting) if agent_id in ids), None)
+        return at_work[-1] if place is None else at_work[ids.index(self.waiting.pop(place))]
 
     def call(self, agent: Agent, call_id: str, name: str, arguments: Raw) -> None:
         """A call was made."""
@@ -151,9 +164,9 @@ class Agents(Struct):
         self.open[call_id] = agent.stream
         if name in SPAWNS:
             mate = asked(arguments).agentId
-            if mate:
+            if mate and (mate in self.tasks or len(self.tasks) < MOST):
                 self.tasks[mate] = call_id
-            else:
+            elif not mate:
                 self.spawned.setdefault(agent.id, []).append(call_id)
 
     def answered(self, call_id: str) -> str:
