@@ -50,6 +50,7 @@ STREAM, SESSION = dialect(PROVIDER, "kimi-stream"), dialect(PROVIDER, "kimi-sess
 FOLDER = FIXTURES / "kimi"
 STREAMED = records((FOLDER / "stream.jsonl").read_bytes())
 STORED = records((FOLDER / "session.jsonl").read_bytes())
+OLD = records((FOLDER / "session-1.3.jsonl").read_bytes())
 ID = "session_6f1d2c3b-4a59-4e68-8c77-9b0a1c2d3e4f"
 
 
@@ -101,17 +102,29 @@ def test_the_older_cli_is_named_and_not_read() -> None:
     assert foreign_agent(old) == "a session of the older Kimi CLI"
 
 
-@pytest.mark.parametrize(("of", "given"), [(STREAM, STREAMED), (SESSION, STORED)])
+def test_an_old_stream_is_told_without_its_version() -> None:
+    """Before 0.43 the first line is an answer; a list of messages in which anybody else speaks is none."""
+    old = [r for r in STREAMED if b'"role":"meta"' not in r.data]
+    assert best(PROVIDER, old) == ("kimi-stream", 0.5)
+    assert best(PROVIDER, old[:1]) == ("kimi-stream", 0.5)
+    asked = [json.loads(r.data) for r in old]
+    assert STREAM.detect([{"role": "user", "content": "hi"}, *asked]) == 0.0
+    assert STREAM.detect([*asked, {"role": "system", "content": "be brief"}]) == 0.0
+    assert STREAM.detect([{**asked[0], "id": "msg_1"}, *asked[1:]]) == 0.0
+    assert STREAM.detect([{"role": "assistant", "content": "hi"}]) == 0.0
+
+
+@pytest.mark.parametrize(("of", "given"), [(STREAM, STREAMED), (SESSION, STORED), (SESSION, OLD)])
 def test_the_laws_hold(of: Any, given: Any) -> None:
     check_laws(of, given)
 
 
-@pytest.mark.parametrize("given", [STREAMED, STORED])
+@pytest.mark.parametrize("given", [STREAMED, STORED, OLD])
 def test_odd_shapes_are_taken_whole_or_refused(given: Any) -> None:
     check_odd_shapes(PROVIDER, given)
 
 
-@pytest.mark.parametrize(("of", "given"), [(STREAM, STREAMED), (SESSION, STORED)])
+@pytest.mark.parametrize(("of", "given"), [(STREAM, STREAMED), (SESSION, STORED), (SESSION, OLD)])
 def test_every_record_is_known(of: Any, given: Any) -> None:
     batch = decoded(of, given)
     assert (batch.unknown, batch.faults) == ({}, [])
@@ -288,6 +301,36 @@ def test_how_a_session_ended() -> None:
     assert ends(events_of(SESSION, lines(failed))) == [("error", "400 no")]
 
 
+def test_before_protocol_1_5_the_last_step_ends_a_turn() -> None:
+    events = events_of(SESSION, OLD)
+    assert ends(events) == [("complete", "end_turn"), ("interrupted", "cancelled")]
+    info = [(e.model, e.version, e.cwd) for e in events if isinstance(e, SessionInfo)]
+    assert info == [(None, "0.10.0", None), ("kimi-code/bead", None, "/work/slug")]
+    assert {c.model for c in calls(events)} == {"kimi-code/bead"}
+    assert outcomes(events) == {"call_a1": ("ok", None), "call_a2": ("error", 1), "call_b1": ("cancelled", None)}
+    assert {r.call_id: r.agent_id for r in results(events) if r.agent_id} == {"call_a1": "agent-0"}
+    assert total(events) == {"input": 1660, "cached": 800, "output": 39, "reasoning": 0}
+    last = next(i for i, r in enumerate(OLD) if b'"end_turn"' in r.data)
+    assert read(b"\n".join(r.data for r in OLD[:last])).status == "incomplete"
+
+
+@pytest.mark.parametrize(("version", "twice"), [("1.4", 1), ("1.5", 0), ("1.10", 0), ("2", 0), ("x", 1), ("", 1)])
+def test_from_protocol_1_5_on_only_the_end_record_ends_a_turn(version: str, twice: int) -> None:
+    step = {"type": "context.append_loop_event", "event": {"type": "step.end", "finishReason": "end_turn"}}
+    turn = {"type": "turn.ended", "agentId": "main", "reason": "completed"}
+    head = {"type": "metadata", "protocol_version": version, "created_at": 1}
+    assert len(ends(events_of(SESSION, lines(head, step, turn, step, turn)))) == 2 + twice
+
+
+def test_the_models_name_replaces_its_alias() -> None:
+    def asked(model: str, kind: str = "loop") -> dict[str, Any]:
+        return {"type": "llm.request", "agentId": "main", "kind": kind, "model": model, "modelAlias": "a"}
+
+    alias = {"type": "config.update", "modelAlias": "a"}
+    log = lines(alias, asked("m"), asked("small", "compaction"), asked("m"), alias, asked("n"))
+    assert [e.model for e in events_of(SESSION, log) if isinstance(e, SessionInfo)] == ["a", "m", "n"]
+
+
 def message(origin: Any, content: Any, role: str = "user", **more: Any) -> dict[str, Any]:
     body: dict[str, Any] = {"role": role, "content": content, "toolCalls": [], "origin": origin, **more}
     return {"type": "context.append_message", "agentId": "main", "message": body, "time": 1772443800000}
@@ -390,11 +433,16 @@ def test_sub_agents_lie_beside_the_main_agent(tmp_path: Path) -> None:
         (place / agent / "wire.jsonl").write_bytes((FOLDER / "session.jsonl").read_bytes() if agent == "main" else b"")
     nested = b'{"type":"subagent.spawned","agentId":"agent-0","subagentId":"agent-1","parentToolCallId":"call_n"}\n'
     (place / "agent-0" / "wire.jsonl").write_bytes(nested)
+    old = b'"toolCallId":"call_o","result":{"output":"agent_id: agent-2\\nstatus: completed"}'
+    (place / "agent-1" / "wire.jsonl").write_bytes(old)
+    (place / "agent-2").mkdir()
+    (place / "agent-2" / "wire.jsonl").write_bytes(b"")
     main = str(place / "main" / "wire.jsonl")
     found = companions(main, LocalFolder())
     assert [(one.context.stream, one.context.parent_call, one.context.session_id) for one in found] == [
         ("subagent:agent-0", "call_a3", ID),
         ("subagent:agent-1", "call_n", ID),
+        ("subagent:agent-2", "call_o", ID),
     ]
     assert companions(str(place / "agent-0" / "wire.jsonl"), LocalFolder()) == []
     assert companions(str(FOLDER / "session.jsonl"), LocalFolder()) == []

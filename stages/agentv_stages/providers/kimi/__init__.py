@@ -1,4 +1,4 @@
-"""Kimi Code (npm `@moonshot-ai/kimi-code`): stream-json and sessions on disk. Source: Kimi Code 2.1.0.
+"""Kimi Code (npm `@moonshot-ai/kimi-code`): stream-json and sessions on disk. Source: Kimi Code 0.10.0 to 2.1.0.
 
 The older Kimi CLI, in Python, wrote another `wire.jsonl`, which is not read; sessions that Kimi Code took over are.
 """

@@ -1,7 +1,8 @@
 """Finds the logs of a Kimi session's sub-agents: `agents/<agent>/wire.jsonl` beside `agents/main`.
 
-The log of the agent that called it names the call that began a sub-agent (`subagent.spawned`).
-Source: Kimi Code 2.1.0.
+The log of the agent that called it names the call that began a sub-agent: in `subagent.spawned`, before that came to be
+in the call's result.
+Source: Kimi Code 0.10.0 to 2.1.0.
 """
 
 import re
@@ -12,6 +13,7 @@ _WIRE = "wire.jsonl"
 _SPAWNED = re.compile(rb'\{"type":"subagent\.spawned"[^\n]*')
 _AGENT = re.compile(rb'"subagentId":"([^"\\]+)"')
 _CALL = re.compile(rb'"parentToolCallId":"([^"\\]+)"')
+_RESULT = re.compile(rb'"toolCallId":"([^"\\]+)","result":\{"output":"agent_id: ([\w-]+)\\n')
 _MOST = 8 * 1024 * 1024
 
 
@@ -25,10 +27,13 @@ def companions(path: str, folder: Folder) -> list[Companion]:
         return []
     parents: dict[str, str] = {}
     for file in (path, *files):
-        for record in _SPAWNED.findall(folder.read(file, _MOST)):
+        data = folder.read(file, _MOST)
+        for record in _SPAWNED.findall(data):
             spawned, call = _AGENT.search(record), _CALL.search(record)
             if spawned and call:
                 parents.setdefault(spawned[1].decode("utf-8", "replace"), call[1].decode("utf-8", "replace"))
+        for by_call, agent_id in _RESULT.findall(data):
+            parents.setdefault(agent_id.decode("utf-8", "replace"), by_call.decode("utf-8", "replace"))
     found: list[Companion] = []
     for file in files:
         name = _place(file)[1] or ""

@@ -11,9 +11,12 @@ CERTAIN = frozenset(("context.append_loop_event", "context.append_message", "tur
 LIKELY = frozenset(("profile.bind", "usage.record", "token_counting.measured", "runtime.set_binding", "llm.request"))
 
 
+_KEYS = frozenset(("role", "content", "tool_calls", "tool_call_id"))
+
+
 def is_stream(head: Head) -> float:
-    """A line with the role `meta`, or a goal's summary."""
-    best = 0.0
+    """A line with the role `meta`, or a goal's summary; versions before 0.43 begin with an answer and nothing else."""
+    best = 0.5 if head and all(map(_bare, head)) and any("tool_calls" in line for line in head) else 0.0
     for line in head:
         kind = line.get("type")
         if line.get("role") == "meta" and isinstance(kind, str) and kind in META:
@@ -21,6 +24,12 @@ def is_stream(head: Head) -> float:
         if kind == GOAL and "goalId" in line:
             best = 0.9
     return best
+
+
+def _bare(line: Mapping[str, Any]) -> bool:
+    """Whether it may be a line of an old stream: there speak the model and its tools alone, in plain texts."""
+    plain = isinstance(line.get("content", ""), str) and isinstance(line.get("tool_calls", []), list)
+    return plain and line.get("role") in ("assistant", "tool") and _KEYS.issuperset(line)
 
 
 def is_session(head: Head) -> float:

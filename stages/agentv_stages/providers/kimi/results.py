@@ -28,6 +28,8 @@ _UNASKED = b"was not run because the approval request was cancelled"
 _INTERRUPTED = b'"Tool execution was interrupted before its result was recorded'
 _NOT_FOUND = b'\\" not found"'
 _BAD_ARGUMENTS = b'"Invalid args for tool \\"'
+AGENT_ID = b'"agent_id: '
+_AGENT = re.compile(rb'"agent_id: ([\w-]{1,80})\\n')
 _PLANNING = b'"Plan mode is active. You may only write to '
 _NO_FILE = b'"\\"'  # the path in quotes; a file's text begins with the number of its first line
 _NO_EDIT = (b'"old_string not found in ', b'"old_string is not unique in ', b'"No changes to make: ')
@@ -55,6 +57,12 @@ def refusal(output: bytes) -> Outcome | None:
     if output.startswith((_HOOK, _PLANNING)):
         return "denied"
     return "cancelled" if output.startswith(_INTERRUPTED) else None
+
+
+def agent_named(output: bytes) -> str | None:
+    """The sub-agent that a result is of, where it begins with `AGENT_ID`."""
+    found = _AGENT.match(output)
+    return found[1].decode() if found else None
 
 
 def told_failure(name: str, output: bytes) -> tuple[bool, int | None]:

@@ -4,8 +4,9 @@ A step is one model call and one answer: its parts, calls and results are loop e
 what the program writes in the user's name are messages of the context, told apart by their origin. The log is written
 twice over from 2.x on: `agent.…` records repeat a turn when it has ended, and are not read.
 A call whose task goes on in the background has its result at once; the task's end is a notification.
-End rule: `turn.ended` ends each turn, with its reason.
-Source: Kimi Code 2.1.0, recordings and its bundled source (wire protocol 1.0 to 1.5).
+End rule: `turn.ended` ends each turn, with its reason. Before protocol 1.5 no record does: there a step that asks for
+no more is the last one, and `turn.cancel` breaks the turn off.
+Source: Kimi Code 0.10.0 to 2.1.0, recordings and the bundled source of 2.1.0 (wire protocol 1.0 to 1.5).
 """
 
 from msgspec import Struct, field
@@ -29,7 +30,7 @@ from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.kimi.companions import own_ids
 from agentv_stages.providers.kimi.context import Heard, append_message, read_message, undo
 from agentv_stages.providers.kimi.notices import QUIET, notice
-from agentv_stages.providers.kimi.results import GOAL_ENDS, refusal, shell_failure
+from agentv_stages.providers.kimi.results import AGENT_ID, GOAL_ENDS, agent_named, refusal, shell_failure
 from agentv_stages.providers.kimi.usage import usage_event
 from agentv_stages.providers.kimi.wire import (
     Line,
@@ -51,21 +52,27 @@ LOSSES = (
     "where a session is a fork: that its first part is its parent's",
     "a call that a hook refused with words of its own counts as an error",
 )
+LAST = frozenset(("end_turn", "max_tokens", "filtered"))
 ENDS: dict[str, Status] = {"completed": "complete", "cancelled": "interrupted", "failed": "error", "blocked": "error"}
 _REFUSED: dict[str, Outcome] = {"rejected": "denied", "cancelled": "cancelled"}
 _MOST = 1024
+_WITH_ENDS = (1, 5)
+_NAMED = len(AGENT_ID)
 _NO_RESULT = Result()
 
 
 class State(Struct):
-    """`step` is the running one. `cancelled`: the user broke it off; what fails from then on was broken off with it.
+    """`step`: the running one. `asked`: a request named the model, not its alias alone. `ends`: turns have end records.
 
-    `goal`: `blocked` or `paused`, where this turn left the goal so. `refused`: calls that were not approved.
-    `agents`: sub-agents by the call that began them, "" for several.
+    `cancelled`: the user broke it off; what fails from then on was broken off with it. `goal`: `blocked` or `paused`,
+    where this turn left the goal so. `refused`: calls that were not approved. `agents`: sub-agents by the call that
+    began them, "" for several.
     """
 
     model: str | None = None
+    asked: bool = False
     cwd: str | None = None
+    ends: bool = False
     step: str = ""
     cancelled: bool = False
     goal: str | None = None
@@ -116,7 +123,10 @@ class SessionDecoder:
             self._ended(line, source, batch)
         elif kind == "turn.cancel":
             state.cancelled = line.target != "queued"
-            batch.ignore(kind)
+            if state.cancelled and not state.ends:
+                batch.events.append(SessionEnd(source, "-end", "interrupted", "cancelled"))
+            else:
+                batch.ignore(kind)
         elif kind == "permission.record_approval_result":
             self._approval(line, batch)
         elif kind == "subagent.spawned":
@@ -165,6 +175,10 @@ class SessionDecoder:
         elif kind == "step.begin" or kind == "step.end":
             if kind == "step.begin":
                 state.step = event.uuid or ""
+            elif not state.ends and event.finishReason in LAST:
+                source = self._source(line, record, "")
+                batch.events.append(SessionEnd(source, "-end", "complete", event.finishReason))
+                return
             ignored = batch.ignored
             ignored[kind] = ignored.get(kind, 0) + 1
         else:
@@ -210,6 +224,8 @@ class SessionDecoder:
                 failed, code = shell_failure(data)
                 outcome = "cancelled" if state.cancelled and not failed else "error"
         agent = (state.agents.pop(call_id, None) or None) if state.agents else None
+        if agent is None and output is not None and memoryview(output)[:_NAMED] == AGENT_ID:
+            agent = agent_named(bytes(output))
         duration = whole_ms(result.durationMs)
         batch.events.append(ToolResult(source, "", call_id, output, outcome, code, duration, agent))
 
@@ -222,6 +238,7 @@ class SessionDecoder:
 
     def _ended(self, line: Line, source: Source, batch: Batch) -> None:
         self.state.cancelled = False
+        self.state.ends = True
         self.state.refused.clear()
         error = line.error
         reason = error.message if error is not None and not isinstance(error, str) else error
@@ -235,24 +252,35 @@ class SessionDecoder:
 
     def _model(self, line: Line, source: Source, batch: Batch) -> None:
         state = self.state
-        if line.model and line.model != state.model and line.kind in (None, "loop"):
-            state.model = line.model
-            if self.context.stream == MAIN:
+        if line.model and line.kind in (None, "loop"):
+            state.asked = True
+            known, state.model = state.model, line.model
+            if line.model != known and self.context.stream == MAIN:
                 batch.events.append(SessionInfo(source, "", model=line.model))
                 return
         batch.ignore("llm.request")
 
     def _info(self, line: Line, source: Source, batch: Batch) -> None:
         """The header names nobody: the session's id is the name of its folder."""
-        if self.context.stream == MAIN:
-            if line.type == "metadata":
-                session, parent = own_ids(self.context.file)
-                if session is not None:
-                    batch.events.append(SessionInfo(source, "", session, parent_session_id=parent))
-                    return
-            cwd = line.environmentDisclosure.cwd if line.environmentDisclosure is not None else None
-            if cwd and cwd != self.state.cwd:
-                self.state.cwd = cwd
-                batch.events.append(SessionInfo(source, "", cwd=cwd))
-                return
-        batch.ignore(line.type)
+        state = self.state
+        session = parent = model = None
+        if line.type == "metadata":
+            state.ends = _protocol(line.protocol_version) >= _WITH_ENDS
+            session, parent = own_ids(self.context.file)
+        elif line.modelAlias and not state.asked and line.type == "config.update":
+            state.model = model = line.modelAlias
+        cwd = line.cwd or (line.environmentDisclosure.cwd if line.environmentDisclosure is not None else None)
+        if cwd == state.cwd:
+            cwd = None
+        state.cwd = cwd or state.cwd
+        if self.context.stream == MAIN and (session or model or cwd or line.app_version):
+            version = line.app_version
+            batch.events.append(SessionInfo(source, "", session, model, version, cwd, parent_session_id=parent))
+        else:
+            batch.ignore(line.type)
+
+
+def _protocol(version: str | None) -> tuple[int, ...]:
+    """The parts of a version; nothing where it is none."""
+    parts = (version or "").split(".")
+    return tuple(map(int, parts)) if all(part.isascii() and part.isdigit() and len(part) < 9 for part in parts) else ()

@@ -1,6 +1,6 @@
 """Wire shapes of Kimi Code: only the fields that are used; payloads stay raw.
 
-Source: Kimi Code 2.1.0, recordings and its bundled source (wire protocol 1.0 to 1.5).
+Source: Kimi Code 0.10.0 to 2.1.0, recordings and the bundled source of 2.1.0 (wire protocol 1.0 to 1.5).
 """
 
 from msgspec import Raw, Struct
@@ -72,6 +72,7 @@ class LoopEvent(Struct, gc=False):
     name: str | None = None
     args: Raw = ABSENT
     result: Result | None = None
+    finishReason: str | None = None
 
 
 class Usage(Struct, gc=False):
@@ -110,7 +111,10 @@ class Line(Struct, gc=False):
     error: ErrorInfo | str | None = None
     durationMs: float | None = None
     created_at: float | None = None
+    protocol_version: str | None = None
+    app_version: str | None = None
     environmentDisclosure: Disclosure | None = None
+    cwd: str | None = None
     errorName: str | None = None
     errorMessage: str | None = None
     failedAttempt: int | None = None
