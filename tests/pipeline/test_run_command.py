@@ -106,6 +106,18 @@ def test_a_silent_agent_exits_with_3(tmp_path: Path) -> None:
     assert "the agent printed nothing" in err
 
 
+def test_a_link_at_the_name_of_an_attempt_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "r").mkdir()
+    (tmp_path / "mine").write_text("precious")
+    for end in ("json", "stream.jsonl", "stderr.log", "trace.jsonl"):
+        (tmp_path / "r" / f"task_a_1.{end}").symlink_to("../mine")
+    command = agent(tmp_path, "sys.stderr.write('oh'); say(DATA)", stream(READ_EDIT))
+    options = ("--approach", "a", "--attempt", "1", "--dump-traces", "--out", "r")
+    assert run(tmp_path, *options, "--", *command)[0] == 0
+    assert (tmp_path / "mine").read_text() == "precious"
+    assert (tmp_path / "r" / "task_a_1.stderr.log").read_text() == "oh"
+
+
 def test_the_agent_reads_our_standard_input(tmp_path: Path) -> None:
     command = agent(tmp_path, "sys.stderr.write(sys.stdin.read()); say(DATA)", stream(READ_EDIT))
     process = start(tmp_path, "--out", "r", "--", *command, stdin=subprocess.PIPE)

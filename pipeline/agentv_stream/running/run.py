@@ -85,6 +85,9 @@ async def run_agent(options: RunOptions, settings: Settings, attempt: int, live:
     stem = stem_of(options.task, options.approach, attempt)
     try:
         prepare_folder(options.folder)
+        for link in (options.folder / f"{stem}{end}" for end in (".stream.jsonl", ".stderr.log", ".trace.jsonl")):
+            if link.is_symlink():  # with `--attempt` a name need not be free; what a checkout leads to is not ours
+                link.unlink()
     except OSError as error:
         raise SinkError(str(options.folder), error) from error
     child = Child(
