@@ -5,6 +5,7 @@ python examples/replay.py examples/claude.jsonl --seconds 5 | agentv-stream cons
 
 import argparse
 import re
+import signal
 import sys
 import time
 from datetime import UTC, datetime
@@ -17,6 +18,9 @@ parser.add_argument("recording", type=Path)
 parser.add_argument("--seconds", type=float, default=3.0, help="how long the whole recording takes")
 arguments = parser.parse_args()
 
+for name in ("SIGINT", "SIGPIPE"):  # it dies of them without a word, as programs in a pipe do
+    if hasattr(signal, name):
+        signal.signal(getattr(signal, name), signal.SIG_DFL)
 lines = arguments.recording.read_bytes().splitlines(keepends=True)
 for line in lines:
     now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -173,3 +173,19 @@ def test_the_report_goes_to_no_url(tmp_path: Path, command: str, monkeypatch: py
     monkeypatch.chdir(tmp_path)
     told = _run(command, tmp_path, "--json", "s3://bucket/x.json")
     assert (told.exit_code, list(tmp_path.iterdir())) == (2, [])
+
+
+@pytest.mark.parametrize("command", [("stats",), ("import", "--dry-run")])
+@pytest.mark.parametrize(
+    ("given", "code", "told"),
+    [
+        ("", 3, "the list on standard input is empty"),
+        ("\n", 3, "the list on standard input is empty"),
+        (SESSION.read_text(encoding="utf-8"), 2, "`agentv-stream consume --stats -` reads one"),
+    ],
+)
+def test_a_list_that_is_none_is_told_once(command: tuple[str, ...], given: str, code: int, told: str) -> None:
+    ran = _run(*command, "-", given=given)
+    assert (ran.exit_code, ran.stdout) == (code, "")
+    assert told in ran.stderr
+    assert ran.stderr.count("\n") == 1

@@ -18,7 +18,7 @@ from agentv_stream.cli.interrupting import exit_code as ended_by
 from agentv_stream.cli.interrupting import interruptible
 from agentv_stream.cli.progress import Progress
 from agentv_stream.cli.telling import say, to_stdout
-from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_RUN, AgentvStreamError, SinkError, UsageError
+from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_RUN, AgentvStreamError, EmptyInput, SinkError, UsageError
 from agentv_stream.publish import publish_now
 from agentv_stream.settings import from_process
 
@@ -83,7 +83,10 @@ def import_all(sources: Sequence[str], wanted: Wanted, *, dry_run: bool, json: P
 
 
 def with_listed(sources: Sequence[str]) -> list[str]:
-    """The sources, `-` replaced by the lines of standard input; a list may be separated by NUL bytes."""
+    """The sources, `-` replaced by the lines of standard input; a list may be separated by NUL bytes.
+
+    Raises: UsageError, EmptyInput.
+    """
     names: list[str] = []
     for source in sources:
         if source != "-":
@@ -92,9 +95,13 @@ def with_listed(sources: Sequence[str]) -> list[str]:
         if sys.stdin is None or sys.stdin.isatty():
             raise UsageError("no list: standard input is a terminal")
         data = sys.stdin.buffer.read()
+        if data.startswith((b'{"', b"[{")):
+            raise UsageError("- is a list of sources, and this is a log: `agentv-stream consume --stats -` reads one")
         separator = b"\0" if b"\0" in data else b"\n"
         lines = (line.decode("utf-8", "surrogateescape").rstrip("\r") for line in data.split(separator))
         names += [line for line in lines if line]
+    if not names:
+        raise EmptyInput("the list on standard input is empty")
     return names
 
 
