@@ -126,6 +126,24 @@ def test_a_session_is_followed_while_it_grows_and_over_restarts(tmp_path: Path) 
     assert desk.catch_up().counts.records == 0
 
 
+def test_a_title_that_comes_later_is_told(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    agent = Agent(desk.logs / "opencode.db")
+    agent.session("ses_1")
+    agent.prompt("ses_1", 1)
+    follower = follow(desk)
+    catch_up(follower)
+    agent.put("session", id="ses_1", directory="/w", title="Greeting", version="1.18.0", time_created=T0)
+    agent.answer("ses_1", 2, text("done"))
+    catch_up(follower)
+    follower.settle_all()
+    (told,) = desk.out.glob("*.result.json")
+    assert msgspec.json.decode(told.read_bytes())["session"]["title"] == "Greeting"
+    follower.close()
+    desk.close()
+    assert desk.catch_up().counts.records == 0
+
+
 def test_what_is_not_final_is_shown_but_not_told(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     agent = Agent(desk.logs / "opencode.db")

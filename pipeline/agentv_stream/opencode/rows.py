@@ -18,7 +18,9 @@ _DEEPEST = 16
 
 
 class StoredRow(Struct, frozen=True):
-    """A line of a session. `id` is the session's or the message's; `final` says that nothing of it will change."""
+    """A line of a session. `id` is the message's, or the session's with its title, which may come later (then the line
+    comes again, as another one); `final` says that nothing of it will change.
+    """
 
     id: str
     data: bytes
@@ -101,8 +103,10 @@ class _Reading:
             return
         self.seen.add(session_id)
         tail = b"" if parent_call is None else b',"parent_call":' + _encode(parent_call)
-        facts = b'{"info":' + _encode(_facts(self.sessions[session_id])) + tail + b"}"
-        yield StoredRow(session_id, facts, known)
+        session = self.sessions[session_id]
+        facts = b'{"info":' + _encode(_facts(session)) + tail + b"}"
+        name = session_id if depth else f"{session_id} {session.title or ''}"
+        yield StoredRow(name, facts, known)
         final = self._final(session_id)
         all_final = known
         removed = self.store.removed(session_id)

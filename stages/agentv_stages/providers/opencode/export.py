@@ -101,6 +101,10 @@ class ExportDecoder:
             source = self._source(record, session.id, time, session.id or "")
             batch.events.append(Notification(source, "", "subagent", session.title or session.id or ""))
             return
+        if state.begun_ms is not None and state.begun_ms == time:
+            source = self._source(record, session.id, time, session.id or "")  # told again, with a title by now
+            batch.events.append(SessionInfo(source, f"-{record.row}", title=session.title))
+            return
         state.session_id = session.id
         state.begun_ms = time
         state.cwd = session.directory
