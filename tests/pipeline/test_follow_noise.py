@@ -58,3 +58,17 @@ def test_a_log_that_takes_the_place_of_noise_is_followed(tmp_path: Path) -> None
     follower.close()
     desk.close()
     assert list(desk.transcripts()) == ["aaaa-1"]
+
+
+def test_files_that_are_no_logs_are_not_counted_as_sessions(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    (desk.logs / "aaaa-1.jsonl").write_bytes(b"\n".join(claude_records("aaaa-1", 2)) + b"\n")
+    for n in range(3):
+        (desk.logs / f"settings-{n}.json").write_bytes(b'{"theme": "dark"}\n')
+    for _ in range(2):  # begun, and from the cursors
+        follower = desk.follower()
+        catch_up(follower)
+        assert follower.sessions_known == 1
+        follower.settle_all()
+        follower.close()
+    desk.close()

@@ -222,8 +222,9 @@ class Follower:
 
     @property
     def sessions_known(self) -> int:
-        """Sessions that are followed, in memory or not."""
-        return len({entry.number for entry in list(self.entries.values()) if entry.number and entry.kind == "input"})
+        """Sessions that are followed, in memory or not; files that may be no logs are none."""
+        numbers = {entry.number for entry in list(self.entries.values()) if entry.kind == "input"}
+        return len(numbers & self._register.told_apart)
 
     def lag(self) -> tuple[int, float]:
         """Bytes that stand in files and were not read, and the age of the oldest of them in seconds."""

@@ -58,6 +58,7 @@ class Register:
         self.taken: dict[str, int] = {}  # transcript path: session, or KEPT
         self.found: dict[str, Found] = {}  # the last listing of all files
         self.natives: dict[tuple[str, str, str], int] = {}  # folder, dialect, session id: session
+        self.told_apart: set[int] = set()  # sessions whose dialect is known: the others may be no logs
         self.apart: dict[str, int] = {}  # files of sessions in the cursors that are not to be followed now
         self.counts = Counts()
         self.files = OpenFiles()
@@ -215,11 +216,14 @@ class Register:
 
     def name(self, main: str, dialect: str | None, native: str | None, number: int) -> None:
         """As `native`, of a session that is not in memory."""
+        if dialect is not None:
+            self.told_apart.add(number)
         if dialect is not None and native is not None:
             self.natives.setdefault((main.rpartition("/")[0], dialect, native), number)
 
     def forget_native(self, number: int) -> None:
         """There is no such session any more: the next one that says its id is the one that further parts belong to."""
+        self.told_apart.discard(number)
         for key in [key for key, owner in self.natives.items() if owner == number]:
             del self.natives[key]
 
