@@ -24,7 +24,9 @@ from support.schemas import fits, validator
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 OF_AGENTS = [path for name in NAMES for path in (FIXTURES / name).rglob("*.json*")]
-LOGS = sorted(path for path in (*EXAMPLES.glob("*.jsonl"), *OF_AGENTS) if not path.name.endswith(".meta.json"))
+ABOUT = {path for path in OF_AGENTS if path.name.endswith(".meta.json") or path.with_suffix(".messages.json").exists()}
+"""Files that say something of a session and hold no message."""
+LOGS = sorted({*EXAMPLES.glob("*.jsonl"), *OF_AGENTS} - ABOUT)
 DAMAGED = b"""Warning: no configuration\n{"type":"assistant","message":{"id":"m\n{"type":"tool_u\xff\n"""
 
 
