@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from agentv_stages.providers import all_providers
-from agentv_stream.discovery.discover import find_sessions, in_project, pick, tree
+from agentv_stream.discovery.discover import find_sessions, in_project, pick, project_of, tree
 from agentv_stream.discovery.header import HeaderCache, read_header
 from agentv_stream.discovery.places import compile_patterns, find_roots, logical_name, walk
 from agentv_stream.errors import SourceError, UsageError
@@ -247,3 +247,17 @@ def test_a_header_alone_is_no_session_until_something_follows(tmp_path: Path, pr
     assert find_sessions(roots, cache) == []
     said = write(path, [HEADERS[provider], b"no record"])
     assert [session.path for session in find_sessions(roots, cache)] == [str(said)]
+
+
+@pytest.mark.parametrize(
+    ("cwd", "name"),
+    [
+        ("C:\\Users\\ada\\orchard", "orchard"),
+        ("c:/Users/ada/orchard", "orchard"),
+        ("\\\\wsl$\\home\\ada\\orchard", "orchard"),
+        ("/home/ada/orchard", "orchard"),
+        ("/home/ada/a\\b", "a\\b"),
+    ],
+)
+def test_a_folder_has_its_last_part_as_name_on_any_machine(cwd: str, name: str) -> None:
+    assert project_of(cwd) == name

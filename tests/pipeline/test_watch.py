@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from agentv_stream.discovery.discover import project_of
 from agentv_stream.discovery.places import find_roots
 from agentv_stream.following import forgetting
 from agentv_stream.following.follow_plan import Plan
 from agentv_stream.watch import feed as feeds
 from agentv_stream.watch.feed import Feed
-from agentv_stream.watch.model import project_of
 from support.growing_logs import claude_records
 
 START = 1_767_225_600_000  # 2026-01-01, when the records of growing_logs begin

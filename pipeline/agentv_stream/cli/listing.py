@@ -9,7 +9,7 @@ import msgspec
 
 from agentv_stages.visible import padded, visible
 from agentv_stream.cli.roots import roots_there
-from agentv_stream.discovery.discover import Session, cache_file, find_sessions, in_project, only
+from agentv_stream.discovery.discover import Session, cache_file, find_sessions, in_project, only, project_of
 from agentv_stream.discovery.discover import tree as as_tree
 from agentv_stream.discovery.header import HeaderCache
 from agentv_stream.discovery.places import Root
@@ -65,7 +65,7 @@ def _node(session: Session) -> dict[str, object]:
 
 def _lines(session: Session, depth: int, tree: bool, width: int) -> list[str]:
     header = session.header
-    project = Path(header.cwd).name if header.cwd else "?"
+    project = project_of(header.cwd)
     agents = f" +{len(session.subagents)}" if session.subagents else ""
     lead = "  " * depth + ("└ " if depth else "")
     head = f"{lead}{padded(session.id, 13)} {header.provider:8} {age(session.updated_ms):>4} {size(session.size):>6}"

@@ -6,7 +6,7 @@ plain and compressed) is one session. Of every file only the header is read, and
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 
 from agentv_stages.event import MAIN
 from agentv_stages.payload import told_path
@@ -220,13 +220,21 @@ def _reaches(start: Session, goal: Session, above: dict[int, Session]) -> bool:
     return False
 
 
+def project_of(folder: str | None) -> str:
+    """The last name of an agent's working folder, of Windows too; the folder itself where it has none."""
+    if not folder:
+        return "?"
+    windows = PureWindowsPath(folder)
+    return (windows if windows.drive else Path(folder)).name or folder
+
+
 def in_project(session: Session, project: str) -> bool:
     """Whether the session ran in the folder `project` or below it; a bare name matches the folder's name."""
     cwd = session.header.cwd
     if cwd is None:
         return False
     if "/" not in project and project not in (".", "..", "~"):
-        return Path(cwd).name == project
+        return project_of(cwd) == project
     wanted = str(expanded(project).absolute().resolve())
     return cwd == wanted or cwd.startswith(wanted.rstrip("/") + "/")
 

@@ -1,6 +1,5 @@
 """What the live view shows of a session: batches in, a `Look` out. No terminal, no clock of its own."""
 
-import re
 from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +8,7 @@ from agentv_stages.batch import Batch
 from agentv_stages.call_summary import target_of
 from agentv_stages.event import MAIN, AnyEvent, Notification, SessionEnd, ToolCall, ToolResult
 from agentv_stages.sinks.summary_log import SummaryLog
+from agentv_stream.discovery.discover import project_of
 from agentv_stream.following.followed import Followed
 
 SILENT_SECONDS = 120.0
@@ -160,11 +160,6 @@ class SessionView:
             stalled=stalled,
             live=silent is not None and silent < LONG_CALL_SECONDS and not self.ended,
         )
-
-
-def project_of(folder: str | None) -> str:
-    """The last name of a folder, of Windows too; the folder itself where it has none."""
-    return next((name for name in reversed(re.split(r"[/\\]", folder or "")) if name), folder or "?")
 
 
 def age_text(seconds: float) -> str:
