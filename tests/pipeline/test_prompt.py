@@ -27,6 +27,8 @@ from agentv_stream.running.prompt import prompt_of
         ("cursor-agent -p FIX --output-format stream-json", "FIX"),
         ("cline --json FIX", "FIX"),
         ("cline --json --auto-approve true", None),
+        ("kilo run --format json FIX", "FIX"),
+        ("kimi -p FIX --output-format stream-json", "FIX"),
         ("codex exec --json --sandbox read-only", None),
         ("npx", None),
         ("", None),

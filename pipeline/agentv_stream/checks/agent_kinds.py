@@ -29,10 +29,13 @@ AGENT_KINDS: dict[str, AgentKind] = {
     **dict.fromkeys(("gemini-cli",), _GEMINI),
     **dict.fromkeys(("pi", "pi-cli", "pi-sdk", "pi-rpc", "pi-coding-agent"), _PI),
     "opencode": AgentKind("opencode", ("opencode", "run", "--format", "json", PROMPT)),
+    "kilo": AgentKind("kilo", ("kilo", "run", "--format", "json", PROMPT)),
     "qwen": AgentKind("qwen", ("qwen", "-p", PROMPT, "--output-format", "stream-json"), ("-m", MODEL)),
+    "kimi": AgentKind("kimi", ("kimi", "-p", PROMPT, "--output-format", "stream-json"), ("-m", MODEL)),
+    "cline": AgentKind("cline", ("cline", "--json", PROMPT), ("-m", MODEL)),
     "cli": AgentKind("", (), ()),
 }
-"""AgentV's provider kinds that are agents on a command line."""
+"""AgentV's provider kinds that are agents on a command line, and the agents that it has no kind for."""
 
 OTHER_KINDS = frozenset(
     (
