@@ -69,3 +69,16 @@ def test_outputs_that_lie_in_the_folder_that_is_followed_are_not_followed(tmp_pa
         assert "sessions=2" in done.stderr
         made = [path.name for path in (tmp_path / out).glob("*.transcript.jsonl")]
         assert len(made) == 2, "a transcript of a transcript, and so on"
+
+
+def test_what_is_named_and_no_log_could_not_be_read(tmp_path: Path) -> None:
+    one = grow(tmp_path / "a", ONE, 0, 9)
+    notes = tmp_path / "notes.txt"
+    notes.write_text("buy apples\n")
+    (tmp_path / "empty.jsonl").touch()
+    command = [sys.executable, "-m", "agentv_stream", "tail", "--once", "--state", "state", "--out", "out"]
+    for _ in range(2):
+        for named, code in (((notes, one), 4), ((one, "empty.jsonl"), 0), ((tmp_path,), 0)):
+            done = subprocess.run([*command, *named], cwd=tmp_path, capture_output=True, text=True, check=False)
+            assert done.returncode == code, named
+            assert (f"{notes}: not a log of a known agent" in done.stderr) == (code == 4)

@@ -94,7 +94,12 @@ def run_tail(options: TailOptions) -> int:
         anyio.run(tail, follower, running, tell)
         if running.broken_pipe:
             quiet_stdout()
-        blocked = follower.troubles or follower.store_trouble
+        blocked = bool(follower.troubles or follower.store_trouble)
+        if options.once and options.project is None:  # else it may become one; or is one of another project
+            whose = f"of {plan.only.name}" if plan.only is not None else "of a known agent"
+            for path in follower.no_logs():
+                say(f"{path}: not a log {whose}")
+                blocked = True
         return EXIT_IO if blocked else EXIT_FINE
     except AgentvStreamError as error:
         say(str(error))

@@ -226,6 +226,17 @@ class Follower:
         numbers = {entry.number for entry in list(self.entries.values()) if entry.kind == "input"}
         return len(numbers & self._register.told_apart)
 
+    def no_logs(self) -> list[str]:
+        """Single files that were named and hold something of which no dialect is known, or another agent's."""
+        told_apart = self._register.told_apart
+        found = [(path, self.entries.get(path)) for path in self.plan.paths]
+        return [
+            path
+            for path, entry in found
+            if entry is not None and entry.kind in ("input", "ignored", "refused") and entry.number not in told_apart
+            if entry.signature is not None and entry.signature.size
+        ]
+
     def lag(self) -> tuple[int, float]:
         """Bytes that stand in files and were not read, and the age of the oldest of them in seconds."""
         total, oldest = 0, 0.0
