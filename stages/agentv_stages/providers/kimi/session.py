@@ -224,7 +224,7 @@ class SessionDecoder:
                 failed, code = shell_failure(data)
                 outcome = "cancelled" if state.cancelled and not failed else "error"
         agent = (state.agents.pop(call_id, None) or None) if state.agents else None
-        if agent is None and output is not None and memoryview(output)[:_NAMED] == AGENT_ID:
+        if agent is None and output is not None and bytes(memoryview(output)[:_NAMED]) == AGENT_ID:
             agent = agent_named(bytes(output))
         duration = whole_ms(result.durationMs)
         batch.events.append(ToolResult(source, "", call_id, output, outcome, code, duration, agent))
