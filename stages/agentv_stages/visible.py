@@ -57,3 +57,8 @@ def _shown(char: str) -> str:
         return " "
     code = ord(char)
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+
+
+def counted(n: int, noun: str) -> str:
+    """`1 run`, `2 runs`, `1,000 approaches`."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}{'es' if noun.endswith('ch') else 's'}"

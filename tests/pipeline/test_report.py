@@ -361,3 +361,13 @@ def one(path: Path) -> Run:
     run = read_run(path)
     assert run is not None
     return run
+
+
+def test_how_much_is_compared_is_told_in_the_right_number(tmp_path: Path) -> None:
+    own(tmp_path, "fix", "base", 1)
+    one = compare([tmp_path])
+    assert "\n1 run, 1 approach, 1 task.\n" in markdown(one)
+    assert "<p>1 run, 1 approach, 1 task.</p>" in html(one)
+    own(tmp_path, "fix", "search", 1)
+    own(tmp_path, "add", "base", 1)
+    assert "\n3 runs, 2 approaches, 2 tasks.\n" in markdown(compare([tmp_path]))

@@ -5,7 +5,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentv_stages.visible import _NARROW, columns, fitting, padded, visible  # pyright: ignore[reportPrivateUsage]
+from agentv_stages.visible import _NARROW, columns, counted, fitting, padded, visible  # pyright: ignore[reportPrivateUsage]
 
 
 def test_controls_are_shown_and_not_sent() -> None:
@@ -50,3 +50,8 @@ def test_what_is_told_as_narrow_takes_one_column() -> None:
         char = chr(code)
         if _NARROW.fullmatch(char):
             assert columns(char + "読") == 3, hex(code)
+
+
+def test_a_count_has_its_noun_in_the_right_number() -> None:
+    assert [counted(n, "call") for n in (0, 1, 1000)] == ["0 calls", "1 call", "1,000 calls"]
+    assert [counted(n, "approach") for n in (1, 2)] == ["1 approach", "2 approaches"]

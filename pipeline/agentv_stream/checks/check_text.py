@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from xml.etree import ElementTree
 
 from agentv_stages.trajectory import Assertion, CaseResult, Decision, Evidence, Result
-from agentv_stages.visible import visible
+from agentv_stages.visible import counted, visible
 from agentv_stream.checks.check import FAILED, SourceCheck, summary_of
 
 NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -74,7 +74,7 @@ def place(evidence: Evidence) -> str:
 def decided(decision: Decision) -> str:
     """At which event a verdict became final."""
     if decision.at is None:
-        return f"decided at the end, {decision.calls} calls"
+        return f"decided at the end, {counted(decision.calls, 'call')}"
     tool = f" {visible(decision.at.tool, 40)}" if decision.at.tool else ""
     return f"decided at event {decision.events}, call {decision.calls},{tool} {place(decision.at)}"
 

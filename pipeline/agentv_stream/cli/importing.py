@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from agentv_stages.payload import told_json
-from agentv_stages.visible import visible
+from agentv_stages.visible import counted, visible
 from agentv_stream.bulk.outcome import Outcome
 from agentv_stream.bulk.run import import_sessions
 from agentv_stream.cli.fitting import print_fitting
@@ -164,7 +164,7 @@ def _tell_plan(outcome: Outcome, json: Path | None) -> int:
                 sys.stdout.write(f"{unit.size:>14,}  {visible(unit.name, 4096)}\n")
         unchanged = f", {outcome.skipped:,} unchanged" if outcome.skipped else ""
         total = sum(unit.size for unit in units)
-        sys.stderr.write(f"{len(units):,} sources, {total / 1e6:,.1f} MB{unchanged}; nothing was read\n")
+        sys.stderr.write(f"{counted(len(units), 'source')}, {total / 1e6:,.1f} MB{unchanged}; nothing was read\n")
     for note in outcome.notes:
         say(note)
     for failure in outcome.failures:

@@ -10,7 +10,7 @@ from html import escape as html_escape
 from agentv_stages.visible import visible
 from agentv_stream.reports.report import Comparison, Difference, Metric, mean
 from agentv_stream.reports.report_runs import Run
-from agentv_stream.reports.report_text import ABOUT_DIFFERENCES, HISTORICAL, WORDS, interval, shown, tools_used
+from agentv_stream.reports.report_text import ABOUT_DIFFERENCES, HISTORICAL, WORDS, interval, shown, sizes, tools_used
 
 STYLE = """
 :root{color-scheme:light dark}
@@ -50,7 +50,7 @@ def html(comparison: Comparison, generated: str | None = None) -> str:
         f"<title>Agent comparison</title><style>{STYLE}</style></head><body>",
         "<h1>Agent comparison</h1>",
     ]
-    about = f"{len(comparison.runs)} runs, {len(comparison.approaches)} approaches, {len(comparison.tasks)} tasks"
+    about = sizes(comparison)
     parts.append(f"<p>{about}{f', generated {esc(generated)}' if generated else ''}.</p>")
     parts.append("<h2>Approaches</h2>")
     parts.append(_table(_summary(comparison), "Approaches"))

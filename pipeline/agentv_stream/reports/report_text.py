@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from agentv_stages.visible import visible
+from agentv_stages.visible import counted, visible
 from agentv_stream.reports.report import Comparison, Difference, Metric, mean
 from agentv_stream.reports.report_runs import Run
 
@@ -19,7 +19,7 @@ def markdown(comparison: Comparison, generated: str | None = None) -> str:
     if generated is not None:
         parts += [f"Generated {generated}.", ""]
     parts += [
-        f"{len(comparison.runs)} runs, {len(comparison.approaches)} approaches, {len(comparison.tasks)} tasks.",
+        f"{sizes(comparison)}.",
         "",
     ]
     parts += ["## Approaches", "", *table(summary_rows(comparison)), ""]
@@ -48,6 +48,12 @@ ABOUT_DIFFERENCES = (
     "pairs; where there is one pair only, over its attempts, which says nothing about other tasks. There is no "
     "interval where neither is there twice."
 )
+
+
+def sizes(comparison: Comparison) -> str:
+    """How much is compared, in words."""
+    counts = ((comparison.runs, "run"), (comparison.approaches, "approach"), (comparison.tasks, "task"))
+    return ", ".join(counted(len(what), noun) for what, noun in counts)
 
 
 def escape(text: str) -> str:

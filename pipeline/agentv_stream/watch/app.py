@@ -12,7 +12,7 @@ from textual.events import Resize
 from textual.screen import Screen
 from textual.widgets import DataTable, Footer, RichLog, Static
 
-from agentv_stages.visible import visible
+from agentv_stages.visible import counted, visible
 from agentv_stream.watch.feed import Feed
 from agentv_stream.watch.model import Look, SessionView, age_text, count_text
 
@@ -177,7 +177,7 @@ class WatchApp(App[None]):
             self.query_one("#details", Static).update(details(self._looks[at]))
         live = sum(look.live for look in self._looks)
         stalled = sum(bool(look.stalled) for look in self._looks)
-        told = f"{len(self._looks)} sessions, {live} running, {stalled} stalled  {self.feed.troubles}"
+        told = f"{counted(len(self._looks), 'session')}, {live} running, {stalled} stalled  {self.feed.troubles}"
         self.query_one("#status", Static).update(Text(visible(told, 200)))
 
     def on_data_table_row_highlighted(self) -> None:
