@@ -184,6 +184,7 @@ def test_what_tells_more_of_a_session_is_no_sub_agent() -> None:
     (found,) = find_sessions(find_roots([f"cline={folder}"]), HeaderCache(None))
     assert [Path(path).name for path in found.subagents] == ["agent_1772443802000_bbb.messages.json"]
     assert found.path == str(folder / "1772443800000_orch1.messages.json")
+    assert (found.header.cwd, found.header.title) == ("/home/ada/orchard", "Fix the slug")
 
 
 def test_child_rollouts_belong_to_their_root(tmp_path: Path) -> None:

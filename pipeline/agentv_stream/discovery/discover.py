@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PureWindowsPath
 
+from msgspec.structs import replace
+
 from agentv_stages.event import MAIN
 from agentv_stages.payload import told_path
 from agentv_stages.providers import get_provider
@@ -133,8 +135,10 @@ def _attach(mains: dict[str, Session], folder: RememberingFolder) -> None:
         for companion in get_provider(session.header.provider).companions(path, folder):
             if companion.path in session.subagents or companion.path == path:
                 continue
-            if companion.context.stream != MAIN:  # else it tells more of the session itself
+            if companion.context.stream != MAIN:
                 session.subagents.append(companion.path)
+            elif not session.header.cwd:
+                session.header = _completed(session.header, companion.path)
             mains.pop(companion.path, None)
             try:
                 stat = Path(companion.path).stat()
@@ -142,6 +146,18 @@ def _attach(mains: dict[str, Session], folder: RememberingFolder) -> None:
                 continue
             session.size += stat.st_size
             session.updated_ms = max(session.updated_ms, stat.st_mtime_ns // 1_000_000)
+
+
+def _completed(header: Header, path: str) -> Header:
+    """With what another file of the session says of the session itself, as Cline's manifest does."""
+    try:
+        more = read_header(path, get_provider(header.provider))
+    except OSError:
+        more = None
+    if more is None:
+        return header
+    missing = [name for name in header.__struct_fields__ if getattr(header, name) is None]
+    return replace(header, **{name: getattr(more, name) for name in missing})
 
 
 def _without_copies(sessions: Iterable[Session]) -> list[Session]:
