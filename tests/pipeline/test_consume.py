@@ -3,7 +3,9 @@
 import gzip
 import json
 import os
+import select
 import stat
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -552,3 +554,35 @@ def test_memory_does_not_grow_with_the_session(tmp_path: Path) -> None:
         peaks.append(int(peak))
     unit = 1024 if sys.platform == "darwin" else 1
     assert (peaks[1] - peaks[0]) / unit < 12_000, peaks
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="named pipes are Unix")
+def test_a_pipe_for_the_statistics_gets_one_result_however_long_the_stream_runs(tmp_path: Path) -> None:
+    """It got the first of those that are renewed while the stream runs, and the last one waited for ever."""
+    pipe = tmp_path / "stats.pipe"
+    os.mkfifo(pipe)
+    quick = "import agentv_stream.cli.consuming as c; c.STATS_SECONDS = 0.01; import agentv_stream.cli as m; m.main()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", quick, "consume", "--tee", "--stats", str(pipe)],
+        cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        lines = LOG.splitlines(keepends=True)
+        reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        for line in lines:  # so many rounds of what is renewed
+            process.stdin.write(line)
+            process.stdin.flush()
+            assert process.stdout.readline() == line
+            assert select.select([reader], [], [], 0.02)[0] == []
+        process.stdin.close()
+        os.set_blocking(reader, True)
+        select.select([reader], [], [], LIMIT_SECONDS)
+        with os.fdopen(reader, "rb") as file:
+            assert json.loads(file.read())["status"] == "complete"
+        assert process.wait(LIMIT_SECONDS) == 0
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()

@@ -24,6 +24,7 @@ from agentv_stream.errors import (
     SourceError,
     UsageError,
 )
+from agentv_stream.files import is_file, is_there
 from agentv_stream.live_line import LiveLine, is_wanted
 from agentv_stream.output_file import publish
 from agentv_stream.pipe_output import STANDARD_OUTPUT, PipeOutput
@@ -178,7 +179,8 @@ async def _run(source: ByteSource, settings: Settings, live: "LiveCheck | None",
                 tasks.start_soon(line.run)
                 if live is not None:
                     live.before_telling = line.clear
-            if settings.stats not in (None, STANDARD_OUTPUT):
+            # Who reads a pipe gets one result, the last: a first one would end its reading.
+            if settings.stats not in (None, STANDARD_OUTPUT) and not _is_special(Path(str(settings.stats))):
                 tasks.start_soon(_keep_stats, session, Path(str(settings.stats)))
             await session.run()
             tasks.cancel_scope.cancel()
@@ -206,6 +208,11 @@ async def _print_stats(session: StreamSession, output: PipeOutput) -> list[Excep
     except SinkError as error:
         return [] if output.left else [error]
     return []
+
+
+def _is_special(place: Path) -> bool:
+    """Whether something stands there that is no file: a pipe, as `>(jq …)` of a shell, or a device."""
+    return is_there(place) and not is_file(place)
 
 
 async def _keep_stats(session: StreamSession, place: Path) -> None:
