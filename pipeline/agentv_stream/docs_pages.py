@@ -116,7 +116,9 @@ def _help(parameter: Any) -> str:
     default = parameter.default
     if default is None or default is False or default == () or callable(default) or parameter.required:
         return said
+    named = getattr(parameter, "show_default", None)
     shown = f"--{parameter.name.replace('_', '-')}" if default is True else str(default)
+    shown = named if isinstance(named, str) else shown
     return f"{said} Default: `{shown}`."
 
 

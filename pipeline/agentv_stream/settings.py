@@ -15,6 +15,7 @@ from agentv_stages.lines import DEFAULT_CAP
 from agentv_stages.payload import told_path
 from agentv_stream.errors import UsageError
 from agentv_stream.files import is_file
+from agentv_stream.units import bytes_of
 
 StreamLog: TypeAlias = Literal["false", "summary", "raw"]
 Shape: TypeAlias = Literal["message", "case"]
@@ -135,6 +136,8 @@ def _convert(name: str, value: Any) -> Any:
         if str(value).lower() in ("0", "false", "no", "off"):
             return False
         raise ValueError("expected true or false")
+    if name == "max_record" and isinstance(value, str):
+        return bytes_of(value)
     if name in ("attempt", "max_record", "bound"):
         return _whole_number(value)
     if name in ("watch", "roots"):

@@ -95,7 +95,9 @@ def test_where_nobody_knows_a_home_folder_one_line_says_so(tmp_path: Path) -> No
     )  # fmt: skip
     assert run("tail", "--all", "--once", "--state", "state", "-q") == (0, b"")
     assert run("sessions") == (0, b"")
-    assert run("sessions", "--root", "~nobody-of-that-name/x") == (0, b"")
+    code, told = run("sessions", "--root", "~nobody-of-that-name/x")
+    assert (code, told.count(b"\n")) == (4, 1)
+    assert told.endswith(b"~nobody-of-that-name/x: no such folder\n")
 
 
 def test_a_relative_folder_of_the_desktops_kind_does_not_count(tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ def test_nothing_said_gives_the_defaults(tmp_path: Path) -> None:
         ("STREAM_LOG", "False", "stream_log", "false"),
         ("OUT", "x/y", "out", Path("x/y")),
         ("MAX_RECORD", "1000", "max_record", 1000),
+        ("MAX_RECORD", "64M", "max_record", 64 * 1024 * 1024),
     ],
 )
 def test_variables_are_read_as_what_they_set(tmp_path: Path, name: str, value: str, field: str, got: object) -> None:
@@ -54,7 +55,7 @@ def test_variables_are_read_as_what_they_set(tmp_path: Path, name: str, value: s
         ("ATTEMPT", "1.5"),
         ("ATTEMPT", "-1"),
         ("STREAM_LOG", "loud"),
-        ("MAX_RECORD", "64M"),
+        ("MAX_RECORD", "64X"),
         ("MAX_RECORD", "0"),
         ("BOUND", "9" * 5000),
         ("TRANSCRIPT_SHAPE", "round"),

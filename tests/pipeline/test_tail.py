@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from agentv_stream.cli.sessions import duration_seconds
 from agentv_stream.cli.tailing import address
 from agentv_stream.errors import UsageError
 from agentv_stream.following.keep import keep_rule
@@ -132,11 +131,6 @@ def test_a_session_whose_outputs_were_removed_is_made_again_when_it_goes_on(tmp_
     desk.catch_up()
     (rows,) = desk.transcripts().values()
     assert len(rows) == 4
-
-
-@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("10m", 600), ("1.5h", 5400), ("2d", 172800)])
-def test_durations(text: str, seconds: float) -> None:
-    assert duration_seconds(text) == seconds
 
 
 def test_addresses_are_loopback_unless_they_say_otherwise() -> None:

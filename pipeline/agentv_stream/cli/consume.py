@@ -5,7 +5,16 @@ from typing import Annotated
 
 import typer
 
-from agentv_stream.cli.options import CaseId, Live, Prices, ProviderOfLog, StreamLogChoice, TargetName, WatchedPrograms
+from agentv_stream.cli.options import (
+    CaseId,
+    Live,
+    Prices,
+    ProviderOfLog,
+    StreamLogChoice,
+    TargetName,
+    WatchedPrograms,
+    byte_count,
+)
 from agentv_stream.settings import StreamLog
 
 
@@ -61,7 +70,9 @@ def consume(
     ] = None,
     max_record: Annotated[
         int | None,
-        typer.Option(metavar="BYTES", help="Cap of one record (64 MiB if not given); a longer one goes to a file."),
+        typer.Option(
+            parser=byte_count, metavar="SIZE", help="Cap of one record (64M if not given); a longer one goes to a file."
+        ),
     ] = None,
     prices: Prices = False,
 ) -> None:

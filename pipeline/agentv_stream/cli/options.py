@@ -4,6 +4,33 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from agentv_stream.units import bytes_of, seconds_of
+
+
+def pause(text: str) -> float:
+    """Seconds of a duration."""
+    try:
+        return seconds_of(str(text))  # a default is a number already
+    except ValueError as error:
+        raise typer.BadParameter(f"{text!r}: {error}") from None
+
+
+def duration(text: str) -> float:
+    """Seconds of a duration, more than none."""
+    seconds = pause(text)
+    if not seconds:
+        raise typer.BadParameter(f"{text!r}: expected more than 0")
+    return seconds
+
+
+def byte_count(text: str) -> int:
+    """Bytes of a size."""
+    try:
+        return bytes_of(str(text))
+    except ValueError as error:
+        raise typer.BadParameter(f"{text!r}: {error}") from None
+
+
 Sources: TypeAlias = Annotated[
     list[str],
     typer.Argument(

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from agentv_stream.cli.options import CaseId, Live, StreamLogChoice, Threshold, WatchedPrograms
+from agentv_stream.cli.options import CaseId, Live, StreamLogChoice, Threshold, WatchedPrograms, duration, pause
 
 
 def run(
@@ -36,13 +36,15 @@ def run(
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for results; else .agentv/runs.")] = None,
     save_stream: Annotated[bool, typer.Option("--save-stream/--no-save-stream", help="Keep the raw stream.")] = True,
     timeout: Annotated[
-        float | None, typer.Option(min=0.001, metavar="SECONDS", help="Seconds after which the run is ended.")
+        float | None,
+        typer.Option(parser=duration, metavar="TIME", help="The run is ended after so long, like 90s or 10m."),
     ] = None,
     stall: Annotated[
-        float | None, typer.Option(min=0.001, metavar="SECONDS", help="Seconds of silence after which it is ended.")
+        float | None, typer.Option(parser=duration, metavar="TIME", help="It is ended after so long a silence.")
     ] = None,
     grace: Annotated[
-        float, typer.Option(min=0, metavar="SECONDS", help="Seconds between the request to end and the kill.")
+        float,
+        typer.Option(parser=pause, metavar="TIME", show_default="5s", help="Between the request to end and the kill."),
     ] = 5.0,
     cwd: Annotated[Path | None, typer.Option(metavar="DIR", help="The agent's working folder.")] = None,
     provider: Annotated[

@@ -1,6 +1,5 @@
 """`agentv-stream sessions`: the sessions of all agents on this machine, newest first."""
 
-import re
 import sys
 import time
 from typing import Annotated
@@ -9,23 +8,6 @@ import typer
 
 from agentv_stream.cli.options import JsonLines, OnlyProvider, Roots
 from agentv_stream.cli.telling import say
-
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h|d|w)")
-
-
-def duration_seconds(text: str, option: str = "") -> float:
-    """`90s`, `10m`, `2h`, `7d`, `2w` in seconds. `option` is named where it is none.
-
-    Raises: UsageError.
-    """
-    from agentv_stream.errors import UsageError
-
-    match = _DURATION.fullmatch(text.strip())
-    if match is None:
-        named = f"{option} {text!r}: " if option else f"{text!r} is no duration; "
-        raise UsageError(f"{named}expected a number with s, m, h, d or w, like 10m")
-    return float(match[1]) * _UNITS[match[2]]
 
 
 def since_ms(text: str) -> int:
@@ -36,10 +18,11 @@ def since_ms(text: str) -> int:
     from datetime import UTC, datetime
 
     from agentv_stream.errors import UsageError
+    from agentv_stream.units import UNITS, seconds_of
 
-    if _DURATION.fullmatch(text.strip()):
-        return int((time.time() - duration_seconds(text)) * 1000)
     try:
+        if text[-1:] in UNITS:
+            return int((time.time() - seconds_of(text)) * 1000)
         when = datetime.fromisoformat(text)
     except ValueError as error:
         raise UsageError(f"--since {text!r}: expected a duration (2h, 7d) or a date") from error

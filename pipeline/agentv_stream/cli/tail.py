@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from agentv_stream.cli.options import CaseId, OnlyProvider, Roots, StreamLogChoice, WatchedPrograms
+from agentv_stream.cli.options import CaseId, OnlyProvider, Roots, StreamLogChoice, WatchedPrograms, duration
 
 
 def tail(
@@ -41,7 +41,8 @@ def tail(
     case: CaseId = None,
     once: Annotated[bool, typer.Option("--once", help="Catch up and exit.")] = False,
     until_idle: Annotated[
-        str | None, typer.Option(metavar="AGE", help="Exit when nothing grew for so long, like 10m.")
+        float | None,
+        typer.Option(parser=duration, metavar="TIME", help="Exit when nothing grew for so long, as 10m."),
     ] = None,
     keep: Annotated[
         str | None,

@@ -9,7 +9,6 @@ from typing import Literal
 import anyio
 
 from agentv_stream.cli.consuming import tune_collector
-from agentv_stream.cli.sessions import duration_seconds
 from agentv_stream.cli.telling import quiet_stdout, say
 from agentv_stream.discovery.discover import (
     Session,
@@ -36,6 +35,7 @@ from agentv_stream.named_provider import named_provider
 from agentv_stream.naming import DEFAULT_ROOT
 from agentv_stream.opencode.store import STORE_SIGN
 from agentv_stream.settings import Settings, from_process, stream_log
+from agentv_stream.units import seconds_of
 
 
 @dataclass
@@ -56,7 +56,7 @@ class TailOptions:
     checks: list[Path]
     case: str | None
     once: bool
-    until_idle: str | None
+    until_idle: float | None
     keep: str | None
     forget: str
     metrics: str | None
@@ -78,7 +78,7 @@ def run_tail(options: TailOptions) -> int:
         plan = _plan(options, settings)
         running = Running(
             once=options.once,
-            until_idle=duration_seconds(options.until_idle, "--until-idle") if options.until_idle else None,
+            until_idle=options.until_idle,
             metrics=address(options.metrics) if options.metrics else None,
             keep=keep_rule(options.keep) if options.keep else None,
             output=StandardOutput() if options.events else None,
@@ -149,7 +149,10 @@ def _plan(options: TailOptions, settings: Settings) -> Plan:
     provider = named_provider(options.provider)
     files = not options.events or options.out is not None
     plan = Plan([], settings, begin, files, provider, settle_seconds=options.settle)
-    plan.forget_ms = None if options.forget == "never" else int(duration_seconds(options.forget, "--forget") * 1000)
+    try:
+        plan.forget_ms = None if options.forget == "never" else int(seconds_of(options.forget) * 1000)
+    except ValueError as error:
+        raise UsageError(f"--forget {options.forget!r}: {error}, or never") from None
     if options.case is not None and not options.checks:
         raise UsageError("--case needs --check SPEC")
     if options.checks:

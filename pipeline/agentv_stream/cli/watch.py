@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from agentv_stream.cli.options import OnlyProvider, Roots
+from agentv_stream.cli.options import OnlyProvider, Roots, duration
 from agentv_stream.cli.telling import say
 
 
@@ -16,11 +16,13 @@ def watch(
     ] = None,
     provider: OnlyProvider = None,
     root: Roots = None,
-    since: Annotated[str, typer.Option(metavar="AGE", help="Sessions that were updated so lately, like 1h.")] = "1h",
+    since: Annotated[
+        float,
+        typer.Option(parser=duration, metavar="AGE", show_default="1h", help="Sessions updated so lately."),
+    ] = 3600.0,
 ) -> None:
     """Watch sessions: agent, project, turn, last tool, tokens, cost, errors, what is stalled and why."""
     from agentv_stream.cli.roots import told_roots
-    from agentv_stream.cli.sessions import duration_seconds
     from agentv_stream.discovery.discover import updated_at
     from agentv_stream.discovery.places import is_database
     from agentv_stream.errors import AgentvStreamError
@@ -35,7 +37,7 @@ def watch(
         sys.stderr.write("agentv-stream: the live view needs an extra: pip install 'agentv-stream[watch]'\n")
         raise typer.Exit(2) from error
     try:
-        oldest = time.time() - duration_seconds(since, "--since")
+        oldest = time.time() - since
         names = list(targets or ())
         logs = [t for t in names if STORE_SIGN in t or (is_file(t) and not is_database(t))]
         files = list(dict.fromkeys(str(absolute(t)) for t in logs))

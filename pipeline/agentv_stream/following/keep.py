@@ -1,6 +1,5 @@
 """Bounds the disk that outputs take: those of sessions at rest are removed, the oldest first. Cursors stay."""
 
-import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,10 +9,7 @@ from agentv_stream.files import is_file
 from agentv_stream.following.cursor_database import CursorError
 from agentv_stream.following.follow import Follower
 from agentv_stream.following.follow_outputs import SUFFIXES
-
-_RULE = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw]|[KMGT])B?")
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
-_BYTES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+from agentv_stream.units import UNITS, bytes_of, seconds_of
 
 
 def keep_rule(text: str) -> Callable[[Follower], None]:
@@ -21,10 +17,13 @@ def keep_rule(text: str) -> Callable[[Follower], None]:
 
     Raises: UsageError.
     """
-    match = _RULE.fullmatch(text.strip())
-    if match is None:
-        raise UsageError(f"--keep {text!r}: expected an age (30d) or a size (5G)")
-    number, unit = float(match[1]), match[2]
+    by_age = text[-1:] in UNITS
+    try:
+        if text[-1:].isdigit():
+            raise ValueError("a number alone may be either")
+        most = seconds_of(text) if by_age else bytes_of(text)
+    except ValueError:
+        raise UsageError(f"--keep {text!r}: expected an age (30d) or a size (5G)") from None
     kept: dict[Path, str] = {}  # what cannot be removed, and why; told once
 
     def keep(follower: Follower) -> None:
@@ -45,10 +44,7 @@ def keep_rule(text: str) -> Callable[[Follower], None]:
         groups.sort(key=lambda group: group[0])
         total = sum(size for _, size, _ in groups)
         for written, size, files in groups:
-            over = (
-                time.time() - written > number * _SECONDS[unit] if unit in _SECONDS else total > number * _BYTES[unit]
-            )
-            if not over:
+            if (time.time() - written if by_age else total) <= most:
                 break
             try:
                 for path in files:

@@ -1,0 +1,26 @@
+"""Durations and sizes as people write them: `90`, `10m`, `64M`."""
+
+import re
+
+UNITS = ("s", "m", "h", "d", "w")
+"""Of durations."""
+_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_BYTES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([smhdw]?)\s*")
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?\s*")
+
+
+def seconds_of(text: str) -> float:
+    """`90`, `90s`, `10m`, `2h`, `7d`, `2w` in seconds. Raises: ValueError."""
+    match = _DURATION.fullmatch(text)
+    if match is None:
+        raise ValueError("expected a number with s, m, h, d or w, like 10m")
+    return float(match[1]) * _SECONDS[match[2]]
+
+
+def bytes_of(text: str) -> int:
+    """`67108864`, `64K`, `64M`, `5G`, `5GB`, `1T` in bytes; powers of 1,024. Raises: ValueError."""
+    match = _SIZE.fullmatch(text)
+    if match is None:
+        raise ValueError("expected a number of bytes, or one with K, M, G or T, like 64M")
+    return int(float(match[1]) * _BYTES[match[2]])
