@@ -17,7 +17,7 @@ from agentv_stages.providers.gemini.wire import FunctionResponse, MessageHead, P
 CONTEXT = b"<session_context>"
 USER_SHELL = b"I ran the following shell command:\\n```"
 LOOP = b'"System: Potential loop detected'
-FILES = b'{"text":"\\n--- Content from referenced files ---"}'
+FILES = b'"\\n--- Content from referenced files ---"'
 _DIRECTORY = re.compile(r"Workspace Director(?:ies|y):\**\s*(?:-\s+)?(/[^\n]*|[A-Za-z]:\\[^\n]*)")
 _COMMAND = re.compile(r"(/[a-zA-Z][\w:-]*)(?:\s+(.*))?\s*\Z", re.DOTALL)
 
@@ -44,7 +44,7 @@ def tell(at: Session, message: MessageHead, source: Source, batch: Batch) -> Non
     for i, answer in enumerate(answers):
         _late_result(at, answer, i, source, batch)
     if len(answers) < len(parts):
-        typed, sent = _typed(content, message.displayContent)
+        typed, sent = _typed(content, parts, message.displayContent)
         if message.displayContent is None:
             _user_text(at, typed, source, batch)
         else:
@@ -58,19 +58,27 @@ def tell(at: Session, message: MessageHead, source: Source, batch: Batch) -> Non
         batch.ignore("user/empty")
 
 
-def _typed(content: Raw, shown: list[Raw] | None) -> tuple[Raw, Raw | None]:
+def _typed(content: Raw, parts: list[Part | str], shown: list[Raw] | None) -> tuple[Raw, Raw | None]:
     """What a person typed, and what went to the model behind it (files named with `@`) or in its place (a command's
     text). Versions before 0.61 do not say what was `shown`.
     """
+    typed = 0
+    if shown is None:
+        typed = next((i for i, part in enumerate(parts) if isinstance(part, Part) and _begins_files(part.text)), 0)
+        if not typed:
+            return content, None
     if head_of(content) != b"[":
         return content, None
-    parts = decode_elements(content)
+    elements = decode_elements(content)
     if shown is None:
-        typed = next((i for i, part in enumerate(parts) if bytes(part) == FILES), 0) or len(parts)
-        shown = parts[:typed]
-    else:
-        typed = len(shown) if parts[: len(shown)] == shown else 0
-    return _array(shown), _array(parts[typed:]) if typed < len(parts) else None
+        shown = elements[:typed]
+    elif elements[: len(shown)] == shown:
+        typed = len(shown)
+    return _array(shown), _array(elements[typed:]) if typed < len(elements) else None
+
+
+def _begins_files(text: Raw) -> bool:
+    return len(text) == len(FILES) and bytes(text) == FILES
 
 
 def _array(parts: list[Raw]) -> Raw:
