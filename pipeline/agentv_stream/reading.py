@@ -14,7 +14,7 @@ from anyio.streams.memory import MemoryObjectSendStream
 
 from agentv_stages.batch import Chunk
 from agentv_stream.errors import SinkError, SourceError
-from agentv_stream.pipe_output import write_all
+from agentv_stream.outputs.pipe_output import write_all
 from agentv_stream.pump import hand_on
 from agentv_stream.session_report import Report
 from agentv_stream.settings import Settings

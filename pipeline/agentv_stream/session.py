@@ -27,8 +27,8 @@ from agentv_stages.stage import Chain, Stage
 from agentv_stream.errors import EmptyInput, NotALog, SinkError, SourceError, UsageError
 from agentv_stream.fan_out import fan_out
 from agentv_stream.folder import companions_of
-from agentv_stream.live_outputs import LiveOutputs
 from agentv_stream.named_provider import named_provider
+from agentv_stream.outputs.live_outputs import LiveOutputs
 from agentv_stream.pump import hand_on, items_of, pump
 from agentv_stream.reading import Reading
 from agentv_stream.session_report import Report

@@ -5,8 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from agentv_stream.dead_letter_files import data_of, fault_bytes, fault_lines, letter_files, letters, retry_faults
 from agentv_stream.errors import SourceError, UsageError
+from agentv_stream.outputs.dead_letter_files import (
+    data_of,
+    fault_bytes,
+    fault_lines,
+    letter_files,
+    letters,
+    retry_faults,
+)
 from support.consuming import consume
 from support.growing_logs import claude_records
 

@@ -10,9 +10,9 @@ from agentv_stages.batch import Batch, Chunk
 from agentv_stages.fault import Fault, Part, Reason
 from agentv_stages.lines import LineReader
 from agentv_stages.sinks.dead_letters import MOST_INLINE
-from agentv_stream.dead_letter_sink import DeadLetterSink
 from agentv_stream.errors import SinkError
-from agentv_stream.output_file import OutputFile
+from agentv_stream.outputs.dead_letter_sink import DeadLetterSink
+from agentv_stream.outputs.output_file import OutputFile
 
 
 def fault(offset: int, data: bytes, part: Part = "whole", reason: Reason = "not-json") -> Fault:

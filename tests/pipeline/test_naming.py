@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentv_stream.naming import free_name, log_folder, prepare_folder, safe_part, stem
+from agentv_stream.outputs.naming import free_name, log_folder, prepare_folder, safe_part, stem
 
 
 @given(st.text(max_size=300))

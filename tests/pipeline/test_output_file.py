@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentv_stream.errors import SinkError
-from agentv_stream.output_file import OutputFile, publish
+from agentv_stream.outputs.output_file import OutputFile, publish
 
 
 def mode(path: Path) -> int:

@@ -8,7 +8,7 @@ import pytest
 from anyio import wait_all_tasks_blocked
 
 from agentv_stream.errors import SinkError
-from agentv_stream.pipe_output import PipeOutput, cannot_seek
+from agentv_stream.outputs.pipe_output import PipeOutput, cannot_seek
 
 LONG = bytes(range(256)) * 4096  # 1 MiB: more than a pipe holds
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentv_stream.errors import SinkError
-from agentv_stream.publish import publish_now
+from agentv_stream.outputs.publish import publish_now
 
 
 def test_a_failed_publication_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path) -> None:

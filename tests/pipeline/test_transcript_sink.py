@@ -8,12 +8,12 @@ import pytest
 from agentv_stages.batch import Batch
 from agentv_stages.consolidate import Consolidate
 from agentv_stages.sinks.transcript import Identity
-from agentv_stream import transcript_sink
 from agentv_stream.errors import SinkError
-from agentv_stream.output_names import OutputNames
+from agentv_stream.outputs import transcript_sink
+from agentv_stream.outputs.output_names import OutputNames
+from agentv_stream.outputs.transcript_file import is_of_session, log_of
+from agentv_stream.outputs.transcript_sink import CaseSink, TranscriptSink
 from agentv_stream.summary import SessionReader
-from agentv_stream.transcript_file import is_of_session, log_of
-from agentv_stream.transcript_sink import CaseSink, TranscriptSink
 from support.consuming import rows_of
 from support.fake_agents import READ_EDIT, SESSION, stream
 

@@ -17,7 +17,7 @@ from agentv_stream.bulk import leaving
 from agentv_stream.errors import SinkError, SourceError, UsageError
 from agentv_stream.extras import extra
 from agentv_stream.files import is_file, unpacked
-from agentv_stream.naming import prepare_folder
+from agentv_stream.outputs.naming import prepare_folder
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 

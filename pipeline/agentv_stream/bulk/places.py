@@ -9,7 +9,7 @@ from agentv_stream.bulk import leaving, object_store
 from agentv_stream.bulk.unit import Unit
 from agentv_stream.errors import SinkError, UsageError
 from agentv_stream.files import is_file, is_folder, is_there
-from agentv_stream.naming import TRANSCRIPT, prepare_folder
+from agentv_stream.outputs.naming import TRANSCRIPT, prepare_folder
 
 
 def absolute(place: str) -> str:

@@ -8,7 +8,7 @@ from agentv_stages.merge import By, Figures, Summary
 from agentv_stages.visible import visible
 from agentv_stream.errors import SinkError, UsageError
 from agentv_stream.extras import extra
-from agentv_stream.publish import publish_now
+from agentv_stream.outputs.publish import publish_now
 
 FORMATS = (".svg", ".png", ".pdf")
 MOST_BARS = 30

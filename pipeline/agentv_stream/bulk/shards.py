@@ -18,7 +18,7 @@ from agentv_stream.bulk.unit import Rows
 from agentv_stream.bulk.worker import key_of
 from agentv_stream.errors import SinkError
 from agentv_stream.extras import arrow
-from agentv_stream.naming import safe_part
+from agentv_stream.outputs.naming import safe_part
 
 GROUP_ROWS = 131_072
 GROUP_BYTES = 32 * 1024 * 1024

@@ -18,8 +18,8 @@ from agentv_stream.bulk import object_store
 from agentv_stream.bulk.unit import Rows, Seen, Unit, Work
 from agentv_stream.bulk.worker import tail_of
 from agentv_stream.errors import AgentvStreamError, SinkError
-from agentv_stream.locks import Taken, take_lock
-from agentv_stream.naming import prepare_folder
+from agentv_stream.outputs.locks import Taken, take_lock
+from agentv_stream.outputs.naming import prepare_folder
 
 FORMAT = "agentv_stream.import_state.v1"
 Begun = Literal["first", "anew", "on"]

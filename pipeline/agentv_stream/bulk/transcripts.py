@@ -16,7 +16,7 @@ from agentv_stages.sinks import dead_letters
 from agentv_stages.sinks.transcript import Identity, TranscriptRows, patch, totals_members
 from agentv_stream.bulk import leaving, object_store
 from agentv_stream.errors import SinkError
-from agentv_stream.naming import TRANSCRIPT, prepare_folder, safe_part, stem
+from agentv_stream.outputs.naming import TRANSCRIPT, prepare_folder, safe_part, stem
 
 PATIENCE = 64  # records after which the first row no longer waits for the model's name
 WRITE_BYTES = 1024 * 1024

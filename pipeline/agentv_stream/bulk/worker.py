@@ -25,7 +25,7 @@ from agentv_stream.bulk.staging import Staging
 from agentv_stream.bulk.transcripts import Transcript
 from agentv_stream.bulk.unit import Done, Report, Seen, Separate, Task, Unit, Work, told
 from agentv_stream.errors import AgentvStreamError, DamagedArchive, EmptyInput, NotALog
-from agentv_stream.naming import safe_part
+from agentv_stream.outputs.naming import safe_part
 from agentv_stream.summary import SessionReader, without_collector
 
 TAIL_BYTES = 4096

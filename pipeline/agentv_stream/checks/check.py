@@ -27,7 +27,7 @@ from agentv_stream.errors import (
 )
 from agentv_stream.files import is_file, is_folder
 from agentv_stream.folder import companions_of
-from agentv_stream.naming import safe_part
+from agentv_stream.outputs.naming import safe_part
 from agentv_stream.summary import SessionReader, without_collector
 
 SCHEMA = "agentv_stream.check.v1"

@@ -18,7 +18,7 @@ from agentv_stream.checks.check_text import junit, table
 from agentv_stream.checks.spec import Spec, load_spec
 from agentv_stream.cli.telling import quiet_stdout, say
 from agentv_stream.errors import AgentvStreamError, NotALog, SinkError
-from agentv_stream.publish import publish_now
+from agentv_stream.outputs.publish import publish_now
 
 
 def check_sources(

@@ -25,10 +25,10 @@ from agentv_stream.errors import (
     UsageError,
 )
 from agentv_stream.files import is_file, is_there
-from agentv_stream.live_line import LiveLine, is_wanted
-from agentv_stream.output_file import publish
-from agentv_stream.pipe_output import STANDARD_OUTPUT, PipeOutput
-from agentv_stream.publish import publish_now
+from agentv_stream.outputs.live_line import LiveLine, is_wanted
+from agentv_stream.outputs.output_file import publish
+from agentv_stream.outputs.pipe_output import STANDARD_OUTPUT, PipeOutput
+from agentv_stream.outputs.publish import publish_now
 from agentv_stream.session import StreamSession
 from agentv_stream.settings import Settings, from_process, stream_log
 from agentv_stream.signals import heeded

@@ -17,7 +17,7 @@ Places = Annotated[list[Path] | None, typer.Argument(help="Dead-letter files or 
 @app.command("list")
 def list_faults(places: Places = None, json: JsonLines = False) -> None:
     """One line per fault: reason, where it stands, what it is."""
-    from agentv_stream.dead_letter_files import fault_lines
+    from agentv_stream.outputs.dead_letter_files import fault_lines
 
     _print(lambda: fault_lines(places, json))
 
@@ -25,7 +25,7 @@ def list_faults(places: Places = None, json: JsonLines = False) -> None:
 @app.command()
 def show(place: Annotated[str, typer.Argument(metavar="PLACE", help="FILE:NUMBER, as `faults list` says.")]) -> None:
     """The bytes of one fault, made visible."""
-    from agentv_stream.dead_letter_files import fault_bytes
+    from agentv_stream.outputs.dead_letter_files import fault_bytes
 
     _print(lambda: fault_bytes(place))
 
@@ -33,7 +33,7 @@ def show(place: Annotated[str, typer.Argument(metavar="PLACE", help="FILE:NUMBER
 @app.command(short_help="Decode the records again; what can be used is printed.")
 def retry(places: Places = None) -> None:
     """Decode the records again, with this version: events that come out go to standard output as JSON lines."""
-    from agentv_stream.dead_letter_files import retry_faults
+    from agentv_stream.outputs.dead_letter_files import retry_faults
 
     def run() -> str:
         lines, told = retry_faults(places)

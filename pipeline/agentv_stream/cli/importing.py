@@ -19,7 +19,7 @@ from agentv_stream.cli.interrupting import interruptible
 from agentv_stream.cli.progress import Progress
 from agentv_stream.cli.telling import say, to_stdout
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_RUN, AgentvStreamError, EmptyInput, SinkError, UsageError
-from agentv_stream.publish import publish_now
+from agentv_stream.outputs.publish import publish_now
 from agentv_stream.settings import from_process
 
 SCHEMA = "agentv_stream.import_report.v1"

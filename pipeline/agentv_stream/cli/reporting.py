@@ -7,7 +7,7 @@ from pathlib import Path
 
 from agentv_stream.cli.telling import quiet_stdout, say
 from agentv_stream.errors import EXIT_FINE, AgentvStreamError, SinkError, UsageError
-from agentv_stream.publish import publish_now
+from agentv_stream.outputs.publish import publish_now
 from agentv_stream.reports.report import compare, report_json
 
 FORMATS = {"md": "md", "markdown": "md", "html": "html", "htm": "html", "json": "json"}

@@ -32,8 +32,8 @@ from agentv_stream.following.keep import keep_rule
 from agentv_stream.following.tail import Running, tail
 from agentv_stream.following.told import StandardOutput, make_say
 from agentv_stream.named_provider import named_provider
-from agentv_stream.naming import DEFAULT_ROOT
 from agentv_stream.opencode.store import STORE_SIGN
+from agentv_stream.outputs.naming import DEFAULT_ROOT
 from agentv_stream.settings import Settings, from_process, stream_log
 from agentv_stream.units import seconds_of
 

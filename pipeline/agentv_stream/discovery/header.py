@@ -196,7 +196,7 @@ class HeaderCache:
 
     def save(self, paths: set[str]) -> None:
         """Writes the cache, without files that are no more. A cache that cannot be written is done without."""
-        from agentv_stream.publish import publish_now
+        from agentv_stream.outputs.publish import publish_now
 
         if self._file is None or not self._changed:
             return

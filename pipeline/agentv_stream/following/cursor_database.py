@@ -14,8 +14,8 @@ from typing import Any
 
 from agentv_stream.discovery.places import own_folder
 from agentv_stream.errors import AgentvStreamError
-from agentv_stream.locks import Taken, take_lock
-from agentv_stream.naming import prepare_folder, temporary_name
+from agentv_stream.outputs.locks import Taken, take_lock
+from agentv_stream.outputs.naming import prepare_folder, temporary_name
 
 VERSION = 2
 FILE = "cursors.db"

@@ -16,7 +16,7 @@ from agentv_stream.following.register import Register
 from agentv_stream.following.rotation import Rotation
 from agentv_stream.following.scan import Scan
 from agentv_stream.following.stored import MUTE_ALL, is_stored
-from agentv_stream.naming import TRANSCRIPT
+from agentv_stream.outputs.naming import TRANSCRIPT
 
 
 class Finding:

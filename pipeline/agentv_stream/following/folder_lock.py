@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 
 from agentv_stream.errors import AgentvStreamError
-from agentv_stream.locks import Taken, take_lock
-from agentv_stream.naming import CASE, LETTERS, RESULT, TRANSCRIPT, prepare_folder
+from agentv_stream.outputs.locks import Taken, take_lock
+from agentv_stream.outputs.naming import CASE, LETTERS, RESULT, TRANSCRIPT, prepare_folder
 
 _OWN = (TRANSCRIPT, CASE, LETTERS, RESULT)  # not raw logs: `run` names so what agents wrote, and no dialect fits ours
 

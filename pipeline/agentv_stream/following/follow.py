@@ -19,7 +19,7 @@ from agentv_stream.following.growing_output import ShortOutput
 from agentv_stream.following.register import Register, Say
 from agentv_stream.following.resting import SHARE, Resting
 from agentv_stream.following.rotation import Rotation
-from agentv_stream.naming import DEFAULT_ROOT, TRANSCRIPT
+from agentv_stream.outputs.naming import DEFAULT_ROOT, TRANSCRIPT
 
 BUDGET = 8 * 1024 * 1024  # bytes of one session per round, so that a huge one does not hold up the others
 

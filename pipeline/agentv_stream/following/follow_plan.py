@@ -13,10 +13,10 @@ from agentv_stages.trajectory import Case
 from agentv_stream.discovery.places import Found, Root, Signature, logical_name
 from agentv_stream.following.folder_lock import HeldFolders
 from agentv_stream.following.follow_chain import MakeCases
-from agentv_stream.naming import log_folder, safe_part, stand_in_id, stand_in_start, stem, stem_start
 from agentv_stream.opencode.store import STORE_SIGN
+from agentv_stream.outputs.naming import log_folder, safe_part, stand_in_id, stand_in_start, stem, stem_start
+from agentv_stream.outputs.transcript_file import log_of
 from agentv_stream.settings import Settings
-from agentv_stream.transcript_file import log_of
 
 FORGET_MS = 30 * 86_400_000  # as long as Claude Code keeps sessions, unless it is told otherwise
 KEPT = 0  # stands for the session of a transcript whose session is forgotten

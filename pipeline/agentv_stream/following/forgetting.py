@@ -16,8 +16,8 @@ from agentv_stream.following.cursors import CursorStore, SessionRow
 from agentv_stream.following.follow_plan import KEPT
 from agentv_stream.following.register import Register
 from agentv_stream.following.stored import is_stored
-from agentv_stream.naming import TRANSCRIPT
 from agentv_stream.opencode.store import STORE_SIGN
+from agentv_stream.outputs.naming import TRANSCRIPT
 
 LOOK_SECONDS = 3600.0  # between two looks, of the follower's clock
 

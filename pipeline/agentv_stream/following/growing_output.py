@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from agentv_stream.errors import SinkError
-from agentv_stream.naming import prepare_folder
-from agentv_stream.publish import PRIVATE
+from agentv_stream.outputs.naming import prepare_folder
+from agentv_stream.outputs.publish import PRIVATE
 
 
 class ShortOutput(SinkError):

@@ -8,7 +8,7 @@ from agentv_stages.sinks.transcript import Identity
 from agentv_stream.following.follow_outputs import SUFFIXES, FollowOutputs
 from agentv_stream.following.follow_plan import KEPT, left_by_crash, place_of
 from agentv_stream.following.followed import Followed
-from agentv_stream.naming import TRANSCRIPT
+from agentv_stream.outputs.naming import TRANSCRIPT
 
 if TYPE_CHECKING:
     from agentv_stream.following.register import Register

@@ -11,7 +11,7 @@ from agentv_stream.following.follow_plan import Entry
 from agentv_stream.following.followed import Followed
 from agentv_stream.following.register import Register
 from agentv_stream.following.saving import committable, save, saved
-from agentv_stream.naming import TRANSCRIPT
+from agentv_stream.outputs.naming import TRANSCRIPT
 
 SHARE = 50  # a commit or a settle that took a second is not repeated for so many
 MOST_HOT = 128

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from agentv_stream.errors import SinkError
 from agentv_stream.files import is_folder
-from agentv_stream.naming import prepare_folder, safe_part
+from agentv_stream.outputs.naming import prepare_folder, safe_part
 
 
 def stem_of(task: str, approach: str, attempt: int | str) -> str:

@@ -19,7 +19,7 @@ import anyio.abc
 from agentv_stages.batch import Chunk
 from agentv_stream.errors import UsageError
 from agentv_stream.files import is_folder
-from agentv_stream.output_file import OutputFile
+from agentv_stream.outputs.output_file import OutputFile
 from agentv_stream.source import DescriptorSource
 
 Stopped: TypeAlias = Literal["timeout", "stall", "fail-fast", "signal"]

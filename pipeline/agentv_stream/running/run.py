@@ -29,8 +29,8 @@ from agentv_stream.errors import (
     NotALog,
     SinkError,
 )
-from agentv_stream.naming import prepare_folder
-from agentv_stream.output_file import publish
+from agentv_stream.outputs.naming import prepare_folder
+from agentv_stream.outputs.output_file import publish
 from agentv_stream.release import running_version
 from agentv_stream.running.attempts import stem_of
 from agentv_stream.running.child import Child, ChildEnd

@@ -11,8 +11,8 @@ from agentv_stages.batch import Batch
 from agentv_stages.fault import Fault
 from agentv_stages.sinks import dead_letters
 from agentv_stream.errors import SinkError
-from agentv_stream.naming import LETTERS
-from agentv_stream.output_file import OutputFile, publish
+from agentv_stream.outputs.naming import LETTERS
+from agentv_stream.outputs.output_file import OutputFile, publish
 
 _MOST_HELD = 256 * 1024  # bytes of records whose lines are written at once
 

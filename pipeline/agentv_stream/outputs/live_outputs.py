@@ -11,15 +11,15 @@ from agentv_stages.result import Observer, Outputs
 from agentv_stages.sinks import raw_log
 from agentv_stages.sinks.summary_log import SummaryLog
 from agentv_stages.sinks.transcript import Identity
-from agentv_stream.dead_letter_sink import DeadLetterSink, remove_letters
 from agentv_stream.files import is_there
-from agentv_stream.naming import LETTERS, RAW_LOG, SUMMARY_LOG, log_folder, stand_in_id, stand_in_start, stem
-from agentv_stream.output_names import OutputNames
+from agentv_stream.outputs.dead_letter_sink import DeadLetterSink, remove_letters
+from agentv_stream.outputs.naming import LETTERS, RAW_LOG, SUMMARY_LOG, log_folder, stand_in_id, stand_in_start, stem
+from agentv_stream.outputs.output_names import OutputNames
+from agentv_stream.outputs.transcript_sink import CaseSink, TranscriptSink
+from agentv_stream.outputs.transcript_stream import TranscriptStream, make_transcript, transcript_file
 from agentv_stream.settings import Settings
 from agentv_stream.sink import RenderSink, Sink
 from agentv_stream.source import ByteSource
-from agentv_stream.transcript_sink import CaseSink, TranscriptSink
-from agentv_stream.transcript_stream import TranscriptStream, make_transcript, transcript_file
 
 
 class LiveOutputs:

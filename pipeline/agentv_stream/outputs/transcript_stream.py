@@ -5,9 +5,9 @@ from pathlib import Path
 from agentv_stages.result import Observer
 from agentv_stages.sinks.transcript import TranscriptRows, totals_members
 from agentv_stream.errors import SinkError
-from agentv_stream.output_names import OutputNames
-from agentv_stream.pipe_output import PipeOutput, cannot_seek
-from agentv_stream.transcript_sink import TranscriptSink
+from agentv_stream.outputs.output_names import OutputNames
+from agentv_stream.outputs.pipe_output import PipeOutput, cannot_seek
+from agentv_stream.outputs.transcript_sink import TranscriptSink
 
 
 class TranscriptStream(TranscriptSink):

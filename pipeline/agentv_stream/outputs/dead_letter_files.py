@@ -20,7 +20,7 @@ from agentv_stages.visible import visible
 from agentv_stream.discovery.header import Header, read_header
 from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.files import is_file, is_folder
-from agentv_stream.naming import DEFAULT_ROOT, LETTERS
+from agentv_stream.outputs.naming import DEFAULT_ROOT, LETTERS
 
 MOST_SHOWN = 64 * 1024
 

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from agentv_stages.sinks.transcript import Identity
-from agentv_stream.naming import CASE, LETTERS, RAW_LOG, SUMMARY_LOG, TRANSCRIPT, free_name
-from agentv_stream.transcript_file import is_of_session
+from agentv_stream.outputs.naming import CASE, LETTERS, RAW_LOG, SUMMARY_LOG, TRANSCRIPT, free_name
+from agentv_stream.outputs.transcript_file import is_of_session
 
 _SUFFIXES = (TRANSCRIPT, CASE, LETTERS, RAW_LOG, SUMMARY_LOG)
 

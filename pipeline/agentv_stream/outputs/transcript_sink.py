@@ -13,10 +13,10 @@ from agentv_stages.sinks.case import CaseLine
 from agentv_stages.sinks.transcript import TranscriptRows, patch, totals_members
 from agentv_stream.errors import SinkError
 from agentv_stream.files import is_folder, is_there
-from agentv_stream.naming import CASE, TRANSCRIPT, temporary_name
-from agentv_stream.output_file import OutputFile
-from agentv_stream.output_names import OutputNames
-from agentv_stream.transcript_file import is_of_session
+from agentv_stream.outputs.naming import CASE, TRANSCRIPT, temporary_name
+from agentv_stream.outputs.output_file import OutputFile
+from agentv_stream.outputs.output_names import OutputNames
+from agentv_stream.outputs.transcript_file import is_of_session
 
 GATHER_BYTES = 512 * 1024
 LIVE_PATIENCE = 64

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agentv_stream.errors import SinkError
 from agentv_stream.files import is_folder
-from agentv_stream.naming import prepare_folder, temporary_name
+from agentv_stream.outputs.naming import prepare_folder, temporary_name
 
 PRIVATE = 0o600
 

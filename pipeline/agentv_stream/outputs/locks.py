@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from agentv_stream.publish import PRIVATE
+from agentv_stream.outputs.publish import PRIVATE
 
 
 class Taken(Exception):
