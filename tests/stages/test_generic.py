@@ -331,6 +331,17 @@ def test_our_own_facts_are_read_back() -> None:
     assert [e.message_ids for e in events if isinstance(e, Retract)] == [("msg_7",)]
 
 
+@pytest.mark.parametrize(
+    ("metadata", "status"), [({"agentv_stream": {"message_id": "msg_7"}}, "unknown"), ({}, "complete")]
+)
+def test_a_transcript_of_ours_that_ends_with_calls_was_broken_off(metadata: dict[str, Any], status: str) -> None:
+    """AgentV may have all answers of a run in one row, and ends with that."""
+    call: dict[str, Any] = {"tool": "Read", "input": {}, "id": "c1", "output": "text", "status": "ok"}
+    given = row(0, "assistant", content="Reading it.", tool_calls=[call], metadata=metadata)
+    (end,) = [event for event in transcript_events(given) if isinstance(event, SessionEnd)]
+    assert end.status == status
+
+
 def test_foreign_metadata_does_no_harm() -> None:
     for metadata in ({"agentv_stream": 4}, [1], "x", None, {"model": {"a": 1}}):
         assert texts(transcript_events(row(0, "assistant", content="a", metadata=metadata))) == ["a"]

@@ -4,7 +4,8 @@ Rows come in the order of `message_index`, which is not always that of the file:
 ones before it have come (at most 1,000). Names are canonical already. Rows of several groups (`test_id`, `target`) in
 one file are several sessions in one input; their calls keep apart.
 Totals are the file's (`transcript_token_usage`); they stand in every row, or only in the first or last.
-End rule: none; a transcript that ends with an answer whose calls all have results counts as complete.
+End rule: none; a transcript that ends with an answer whose calls all have results counts as complete. In rows of our
+own each model call has its row: there one that ends with calls was broken off.
 Source: AgentV 4.15 to 5.3 `TranscriptJsonLine`, `NormalizedTranscriptJson`, replay fixtures.
 """
 
@@ -42,6 +43,7 @@ class State(Struct):
     total: str = ""
     last_role: str = ""
     unanswered: int = 0
+    asks: bool = False  # the last row is our own, and its calls wanted another answer
     duration_ms: int | None = None
     last_row: int = 0
     last_offset: int = 0
@@ -84,7 +86,7 @@ class TranscriptDecoder:
         self._release(batch)
         state = self.state
         if state.groups:
-            complete = state.last_role == "assistant" and state.unanswered == 0
+            complete = state.last_role == "assistant" and state.unanswered == 0 and not state.asks
             source = Source(self.context.file, state.last_row, state.last_offset, 0, None, self.context.stream)
             status: Status = "complete" if complete else "unknown"
             batch.events.append(SessionEnd(source, "-end", status, None, None, state.duration_ms))
@@ -198,6 +200,7 @@ class TranscriptDecoder:
         state.unanswered += message_events(message, facts, model, message_id, prefix, source, at, batch)
         if message.role in ("user", "assistant"):
             state.last_role = message.role
+            state.asks = bool(facts.message_id and (message.tool_calls or message.toolCalls))
 
 
 def _group_name(row: Row) -> str:
