@@ -19,9 +19,9 @@ from agentv_stages.batch import Batch, Record
 from agentv_stages.call_summary import summarize_arguments
 from agentv_stages.decode import Decode
 from agentv_stages.detect import objects
-from agentv_stages.event import EMPTY_OBJECT, NULL, AnyEvent, Kind, Origin, Source, ToolCall
+from agentv_stages.event import EMPTY_OBJECT, AnyEvent, Kind, Origin, Source, ToolCall
 from agentv_stages.normalize import Normalize
-from agentv_stages.payload import to_raw
+from agentv_stages.payload import NULL, to_raw
 from agentv_stages.provider import Dialect, LogRoot, Provider
 from agentv_stages.providers import get_provider
 from agentv_stages.tool_payload import AnyPayload, payload_of

@@ -28,7 +28,6 @@ else:
 
 MAIN = "main"
 EMPTY_OBJECT = Raw(b"{}")
-NULL = Raw(b"null")
 
 
 class Source(Struct, frozen=True, gc=False):

@@ -17,6 +17,14 @@ _decode_str = msgspec.json.Decoder(str).decode
 
 _MOST_DIGITS = 4_300  # of `sys.get_int_max_str_digits()`, which a user may have raised
 EMPTY_STRING = Raw(b'""')
+NULL = Raw(b"null")
+ABSENT = Raw(b"")
+"""What wire Structs have for a member that is not there."""
+
+
+def given(raw: Raw) -> bool:
+    """Whether a raw member is there and is not null."""
+    return bool(raw) and raw != NULL
 
 
 def told_path(path: str) -> str:

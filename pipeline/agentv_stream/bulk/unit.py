@@ -8,8 +8,8 @@ from typing import Literal
 
 from msgspec import Raw, Struct, field
 
-from agentv_stages.event import NULL
 from agentv_stages.merge import By, Summary
+from agentv_stages.payload import NULL
 
 
 def told(place: str) -> tuple[str, bytes | None]:

@@ -15,8 +15,8 @@ from msgspec import Raw
 
 from agentv_stages.batch import Batch
 from agentv_stages.consolidate import Consolidate
-from agentv_stages.event import NULL
 from agentv_stages.merge import day_of, summary_of
+from agentv_stages.payload import NULL
 from agentv_stages.provider import no_companions
 from agentv_stages.result import Result
 from agentv_stream.bulk import object_store, rows

@@ -14,12 +14,13 @@ from msgspec.structs import replace
 from agentv_stages.batch import Batch
 from agentv_stages.consolidate import Consolidate, ConsolidateState
 from agentv_stages.decode import Decode
-from agentv_stages.event import NULL, ToolResult
+from agentv_stages.event import ToolResult
 from agentv_stages.facts import Facts
 from agentv_stages.figures import Statistics
 from agentv_stages.message import Message, PairedCall
 from agentv_stages.normalize import Normalize
 from agentv_stages.pair import Pair, PairState
+from agentv_stages.payload import NULL
 from agentv_stages.provider import DecodeContext, Dialect, Provider
 from agentv_stages.result import Counters, Observer
 from agentv_stages.totals import TotalsState

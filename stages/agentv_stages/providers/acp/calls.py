@@ -4,7 +4,7 @@ from msgspec import Raw, structs
 
 from agentv_stages.batch import Batch
 from agentv_stages.event import Source, ToolCall, ToolResult
-from agentv_stages.payload import text_of
+from agentv_stages.payload import ABSENT, NULL, text_of
 from agentv_stages.providers.acp import naming, results, terminals, wire
 from agentv_stages.providers.acp.speech import Connection, answer_of, release, stream_of
 from agentv_stages.providers.acp.state import Answer, Call
@@ -57,7 +57,7 @@ def early(at: Connection, batch: Batch) -> None:
 
 def _bare(update: wire.Update | wire.CallUpdate) -> bool:
     """Whether an update says nothing of what was asked for: its call is to come."""
-    return not update.title and (update.rawInput is wire.ABSENT or bytes(update.rawInput) in (b"null", b"{}"))
+    return not update.title and (update.rawInput is ABSENT or bytes(update.rawInput) in (b"null", b"{}"))
 
 
 def emit(at: Connection, call_id: str, call: Call, batch: Batch) -> None:
@@ -160,13 +160,13 @@ def _merge(call: Call, update: wire.Update | wire.CallUpdate) -> None:
         call.kind = update.kind
     # they keep their record in memory until the call has ended; a copy of each takes longer than their decoding
     raw = update.rawInput
-    if raw is not wire.ABSENT and (len(raw) != 4 or raw != wire.NULL):
+    if raw is not ABSENT and (len(raw) != 4 or raw != NULL):
         call.input = raw
     raw = update.rawOutput
-    if raw is not wire.ABSENT and (len(raw) != 4 or raw != wire.NULL):
+    if raw is not ABSENT and (len(raw) != 4 or raw != NULL):
         call.output = raw
     raw = update.content
-    if raw is not wire.ABSENT and (len(raw) != 4 or raw != wire.NULL):
+    if raw is not ABSENT and (len(raw) != 4 or raw != NULL):
         call.content = raw
         call.pieces.clear()
     if meta is not None and meta.terminal_exit is not None:
@@ -184,7 +184,7 @@ def _complete(call: Call, call_id: str, status: str) -> bool:
     Gemini shows the content of a written file only with the result.
     """
     size = len(call.input)
-    bare = size == 2 or (size == 4 and call.input == wire.NULL)  # `{}` or null
+    bare = size == 2 or (size == 4 and call.input == NULL)  # `{}` or null
     if bare and call_id.startswith("write_file"):
         return False
     if status == "in_progress" or status == "running":

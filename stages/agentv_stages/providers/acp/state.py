@@ -5,7 +5,8 @@ from typing import TypeVar
 from msgspec import Raw, Struct, field
 
 from agentv_stages.event import Outcome, Source
-from agentv_stages.providers.acp.wire import EMPTY, NULL
+from agentv_stages.payload import NULL
+from agentv_stages.providers.acp.wire import EMPTY
 from agentv_stages.repeats import Repeats
 
 T = TypeVar("T")

@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING, TypeAlias, Union
 import msgspec
 from msgspec import Raw, Struct, defstruct, field
 
+from agentv_stages.payload import ABSENT, NULL
 from agentv_stages.providers.acp.catalogue import QUIET_UPDATES
 
-ABSENT = Raw()
-NULL = Raw(b"null")
 NOTHING = (ABSENT, NULL)
 EMPTY = Raw(b"{}")
 

@@ -11,7 +11,6 @@ from msgspec import Raw, Struct, ValidationError, structs
 from agentv_stages.batch import Batch
 from agentv_stages.event import (
     EMPTY_OBJECT,
-    NULL,
     AssistantText,
     Outcome,
     Reasoning,
@@ -22,7 +21,7 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.payload import EMPTY_STRING, text_of, to_raw
+from agentv_stages.payload import EMPTY_STRING, NULL, text_of, to_raw
 from agentv_stages.providers.claude.refusals import failure
 from agentv_stages.providers.claude.wire import (
     ApiMessage,

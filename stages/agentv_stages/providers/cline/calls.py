@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Raw
 
 from agentv_stages.event import EMPTY_OBJECT, Outcome
-from agentv_stages.payload import add_key, text_of, to_raw
+from agentv_stages.payload import add_key, given, text_of, to_raw
 from agentv_stages.providers.cline.wire import (
     Entry,
     Task,
@@ -22,7 +22,6 @@ from agentv_stages.providers.cline.wire import (
     decode_error,
     decode_files,
     decode_task,
-    given,
 )
 
 SHELL = "run_commands"

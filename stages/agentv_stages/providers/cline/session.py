@@ -24,10 +24,10 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.payload import one_line, text_json, text_of, to_raw
+from agentv_stages.payload import given, one_line, text_json, text_of, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.cline.calls import arguments, ending
-from agentv_stages.providers.cline.wire import Block, Document, Message, decode_document, decode_message, given
+from agentv_stages.providers.cline.wire import Block, Document, Message, decode_document, decode_message
 from agentv_stages.pruning import read_each
 from agentv_stages.times import epoch_ms, parse_iso
 

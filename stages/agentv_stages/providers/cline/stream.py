@@ -25,11 +25,11 @@ from agentv_stages.event import (
     ToolResult,
 )
 from agentv_stages.foreign import other_session
-from agentv_stages.payload import join_strings, text_json, text_of
+from agentv_stages.payload import given, join_strings, text_json, text_of
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.cline.agents import Agent, Agents
 from agentv_stages.providers.cline.calls import arguments, ending, error_text
-from agentv_stages.providers.cline.wire import Closing, Event, Line, decode_closing, decode_line, given
+from agentv_stages.providers.cline.wire import Closing, Event, Line, decode_closing, decode_line
 from agentv_stages.repeats import Repeats, check
 from agentv_stages.times import parse_iso, whole_ms
 

@@ -6,8 +6,7 @@ Source: Cline CLI 3.0.65, its type declarations (`@cline/shared`, `@cline/core`)
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
-ABSENT = Raw(b"")
-NULL = Raw(b"null")
+from agentv_stages.payload import ABSENT
 
 
 class Usage(Struct, gc=False):
@@ -219,8 +218,3 @@ decode_task = Decoder(Task).decode
 decode_files = Decoder(Files).decode
 decode_document = Decoder(Document).decode
 decode_message = Decoder(Message).decode
-
-
-def given(raw: Raw) -> bool:
-    """Whether a raw member stands in the record and is not null."""
-    return bool(raw) and raw != NULL

@@ -11,7 +11,7 @@ from msgspec import Raw, ValidationError
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import AssistantText, Notification, SessionEnd, Source, Status, UserText
-from agentv_stages.payload import join_strings, to_raw
+from agentv_stages.payload import ABSENT, given, join_strings, to_raw
 from agentv_stages.providers.codex.app_server_catalogue import (
     APPROVALS,
     BEGUN_QUIETLY,
@@ -38,7 +38,7 @@ from agentv_stages.providers.codex.app_server_wire import (
     decode_parts,
     frequent,
 )
-from agentv_stages.providers.codex.wire import ABSENT, Item, first, given, member, plain, word
+from agentv_stages.providers.codex.wire import Item, first, member, plain, word
 from agentv_stages.times import whole_ms
 
 ENDS: dict[str, Status] = {"completed": "complete", "failed": "error", "interrupted": "interrupted"}

@@ -9,8 +9,8 @@ from typing import Union
 from msgspec import Raw, Struct, ValidationError, defstruct
 from msgspec.json import Decoder
 
+from agentv_stages.payload import ABSENT
 from agentv_stages.providers.codex.app_server_catalogue import OFTEN_QUIET, OFTEN_TOLD, PIECE
-from agentv_stages.providers.codex.wire import ABSENT
 
 
 class AppItem(Struct, gc=False, rename="camel"):

@@ -6,8 +6,8 @@ import msgspec
 from msgspec import Raw, Struct
 
 from agentv_stages.event import EMPTY_OBJECT
-from agentv_stages.payload import decode_json, text_of, to_raw
-from agentv_stages.providers.codex.wire import first, given
+from agentv_stages.payload import decode_json, given, text_of, to_raw
+from agentv_stages.providers.codex.wire import first
 
 SHELLS = frozenset(("shell", "shell_command", "exec_command", "container.exec", "local_shell"))
 BEGIN_PATCH = b"*** Begin Patch"

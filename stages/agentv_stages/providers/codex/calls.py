@@ -3,7 +3,8 @@
 from msgspec import Raw, Struct, field
 
 from agentv_stages.batch import Batch, Record
-from agentv_stages.event import NULL, Outcome, Source, ToolCall, ToolResult
+from agentv_stages.event import Outcome, Source, ToolCall, ToolResult
+from agentv_stages.payload import NULL
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.codex.scripts import Script, named_call
 from agentv_stages.repeats import Repeats

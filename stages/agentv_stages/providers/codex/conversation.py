@@ -20,12 +20,12 @@ from agentv_stages.event import (
     Source,
     UserText,
 )
-from agentv_stages.payload import join_strings, to_raw
+from agentv_stages.payload import ABSENT, given, join_strings, to_raw
 from agentv_stages.providers.codex.arguments import BEGIN_PATCH, SHELLS, agent_of, heredoc, unwrap
 from agentv_stages.providers.codex.calls import MOST_SCRIPTS, Calls, Copy
 from agentv_stages.providers.codex.outcome import Verdict, beginning, judge
 from agentv_stages.providers.codex.scripts import Script
-from agentv_stages.providers.codex.wire import ABSENT, ContentPart, ItemPayload, first, given, parts_of, plain, word
+from agentv_stages.providers.codex.wire import ContentPart, ItemPayload, first, parts_of, plain, word
 
 MOST_PENDING = 32
 MOST_TURNS = 32

@@ -2,8 +2,9 @@
 
 from agentv_stages.batch import Batch
 from agentv_stages.event import SessionEnd, Source
+from agentv_stages.payload import given
 from agentv_stages.providers.codex.conversation import Conversation
-from agentv_stages.providers.codex.wire import Payload, given, member, plain
+from agentv_stages.providers.codex.wire import Payload, member, plain
 from agentv_stages.times import whole_ms
 
 

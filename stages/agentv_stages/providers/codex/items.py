@@ -11,20 +11,11 @@ from msgspec import Raw
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import EMPTY_OBJECT, Notification, Outcome, Source
-from agentv_stages.payload import decode_json, join_strings, to_raw
+from agentv_stages.payload import decode_json, given, join_strings, to_raw
 from agentv_stages.providers.codex.conversation import Conversation
 from agentv_stages.providers.codex.outcome import mcp_result, outcome_of
 from agentv_stages.providers.codex.scripts import Script, maker, named_call
-from agentv_stages.providers.codex.wire import (
-    Item,
-    Payload,
-    decode_invocation,
-    duration_ms,
-    first,
-    given,
-    parts_of,
-    word,
-)
+from agentv_stages.providers.codex.wire import Item, Payload, decode_invocation, duration_ms, first, parts_of, word
 
 LATEST = 32  # rows behind its script's output that an item is waited for
 COPIES = frozenset(("Reasoning", "Plan", "ContextCompaction", "HookPrompt"))

@@ -22,7 +22,7 @@ from agentv_stages.event import (
     UserText,
 )
 from agentv_stages.foreign import other_session
-from agentv_stages.payload import decode_json, to_raw
+from agentv_stages.payload import decode_json, given, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.codex.items import changes_of
 from agentv_stages.providers.codex.outcome import is_bytes, mcp_result
@@ -34,7 +34,6 @@ from agentv_stages.providers.codex.wire import (
     decode_old_exec,
     duration_ms,
     first,
-    given,
     plain,
 )
 

@@ -12,8 +12,8 @@ import msgspec
 from msgspec import Raw
 
 from agentv_stages.event import Outcome
-from agentv_stages.payload import decode_json, text_of, to_raw
-from agentv_stages.providers.codex.wire import ABSENT, Item, decode_wrapped, first, given, parts_of, word
+from agentv_stages.payload import ABSENT, decode_json, given, text_of, to_raw
+from agentv_stages.providers.codex.wire import Item, decode_wrapped, first, parts_of, word
 from agentv_stages.times import whole_ms
 
 HEAD = 600

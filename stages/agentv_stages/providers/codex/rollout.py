@@ -12,6 +12,7 @@ import re
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import Notification, Retract, SessionInfo, Source, UserText
 from agentv_stages.foreign import other_session
+from agentv_stages.payload import given
 from agentv_stages.providers.codex import ends, usage
 from agentv_stages.providers.codex.items import END_EVENTS, Items
 from agentv_stages.providers.codex.rollout_catalogue import (
@@ -24,7 +25,7 @@ from agentv_stages.providers.codex.rollout_catalogue import (
     REVIEWS,
     UNNAMED,
 )
-from agentv_stages.providers.codex.wire import Payload, decode_rollout, first, given, member, plain, word
+from agentv_stages.providers.codex.wire import Payload, decode_rollout, first, member, plain, word
 from agentv_stages.repeats import check
 from agentv_stages.times import parse_iso
 

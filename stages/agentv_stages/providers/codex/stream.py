@@ -23,22 +23,11 @@ from agentv_stages.event import (
     ToolResult,
 )
 from agentv_stages.foreign import other_session
-from agentv_stages.payload import to_raw
+from agentv_stages.payload import ABSENT, given, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.codex.outcome import outcome_of
 from agentv_stages.providers.codex.usage import of_thread
-from agentv_stages.providers.codex.wire import (
-    ABSENT,
-    ExecLine,
-    Item,
-    decode_exec,
-    duration_ms,
-    first,
-    given,
-    member,
-    plain,
-    word,
-)
+from agentv_stages.providers.codex.wire import ExecLine, Item, decode_exec, duration_ms, first, member, plain, word
 from agentv_stages.repeats import Repeats
 
 MOST_OPEN = 10_000

@@ -8,17 +8,10 @@ from typing import Any
 from msgspec import MsgspecError, Raw, Struct, ValidationError, field
 from msgspec.json import Decoder
 
-from agentv_stages.payload import decode_json, plain_text, text_of, to_raw
+from agentv_stages.payload import ABSENT, decode_json, given, plain_text, text_of, to_raw
 from agentv_stages.times import whole_ms
 
-ABSENT = Raw(b"")
-NULL = Raw(b"null")
 _BYTES = tuple(bytes((value,)) for value in range(256))
-
-
-def given(raw: Raw) -> bool:
-    """The member is there and is not null."""
-    return len(raw) > 0 and (len(raw) != 4 or bytes(raw) != b"null")
 
 
 def first(raw: Raw) -> bytes:

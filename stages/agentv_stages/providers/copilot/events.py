@@ -14,7 +14,7 @@ import msgspec
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import AssistantText, Reasoning, SessionInfo, Source, TokenUsage, ToolCall, ToolResult
 from agentv_stages.foreign import other_session
-from agentv_stages.payload import EMPTY_STRING, text_json, text_of, to_raw
+from agentv_stages.payload import ABSENT, EMPTY_STRING, text_json, text_of, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.copilot import copies, notices, prompts, session, usage, wire
 from agentv_stages.providers.copilot.catalogue import KNOWN
@@ -177,7 +177,7 @@ class EventsDecoder:
             state.model = model
             events.append(SessionInfo(source, "", model=model))
         thought, text = data.reasoningText, data.content
-        thought = EMPTY_STRING if thought is wire.ABSENT else text_json(thought)
+        thought = EMPTY_STRING if thought is ABSENT else text_json(thought)
         if pending.thought and thought == EMPTY_STRING:
             thought = to_raw("".join(pending.thought))
         if thought is not EMPTY_STRING and thought != EMPTY_STRING:

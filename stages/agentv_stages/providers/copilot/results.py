@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Raw
 
 from agentv_stages.event import Outcome
-from agentv_stages.payload import decode_json, text_of, to_raw
+from agentv_stages.payload import ABSENT, decode_json, text_of, to_raw
 from agentv_stages.providers.copilot import wire
 
 EXIT_CODE = re.compile(r"<[^<>\n]*exit(?:ed)?(?: with)?(?: exit)? code:? (-?\d+)>\s*$")
@@ -38,7 +38,7 @@ def arguments(raw: Raw) -> Raw:
 def ended(data: wire.ToolComplete) -> tuple[Raw | None, int | None, Outcome | None]:
     """Output, exit code and outcome. A shell command that fails is a success to Copilot, its code stands aside."""
     code: int | None = None
-    if data.error is not wire.ABSENT and data.error not in wire.NOTHING:
+    if data.error is not ABSENT and data.error not in wire.NOTHING:
         try:
             error = wire.decode_error(data.error)
         except msgspec.MsgspecError:

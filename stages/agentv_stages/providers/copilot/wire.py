@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, TypeAlias, Union
 import msgspec
 from msgspec import Raw, Struct, defstruct, field
 
+from agentv_stages.payload import ABSENT
 from agentv_stages.providers.copilot.catalogue import DECODED, IGNORED, NOTICES
 
 EMPTY = Raw(b"{}")
-ABSENT = Raw()
 NOTHING = (ABSENT, Raw(b"null"))
 
 

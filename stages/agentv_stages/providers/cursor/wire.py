@@ -3,7 +3,8 @@
 import msgspec
 from msgspec import Raw, Struct
 
-ABSENT = Raw()
+from agentv_stages.payload import ABSENT
+
 NOTHING = (ABSENT, Raw(b"null"))
 EMPTY = Raw(b"{}")
 

@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Raw, Struct, field
 from msgspec.json import Decoder
 
-ABSENT = Raw(b"")
+from agentv_stages.payload import ABSENT
 
 
 class Stats(Struct, gc=False):

@@ -21,7 +21,7 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.payload import decode_json, one_line, plain_text, to_raw
+from agentv_stages.payload import decode_json, given, one_line, plain_text, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.generic.wire import (
     AtifDocument,
@@ -31,7 +31,6 @@ from agentv_stages.providers.generic.wire import (
     decode_atif,
     decode_extra,
     first_byte,
-    given,
 )
 from agentv_stages.pruning import read_each
 from agentv_stages.times import parse_iso

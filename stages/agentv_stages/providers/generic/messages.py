@@ -16,7 +16,7 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.payload import decode_json, plain_text, to_raw
+from agentv_stages.payload import decode_json, given, plain_text, to_raw
 from agentv_stages.providers.generic.wire import (
     Call,
     CallFacts,
@@ -27,7 +27,6 @@ from agentv_stages.providers.generic.wire import (
     decode_blocks,
     decode_metadata,
     first_byte,
-    given,
 )
 from agentv_stages.times import parse_iso, whole_ms
 

@@ -23,18 +23,16 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.payload import decode_json, one_line, plain_text, to_raw
+from agentv_stages.payload import ABSENT, decode_json, given, one_line, plain_text, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.generic.messages import usage_event
 from agentv_stages.providers.generic.wire import (
-    ABSENT,
     TraceEvent,
     TraceMessage,
     TraceModel,
     decode_event,
     decode_events,
     first_byte,
-    given,
 )
 from agentv_stages.pruning import read_each
 from agentv_stages.times import from_epoch, whole_ms

@@ -13,11 +13,11 @@ from msgspec import Struct, field
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import MAIN, SessionEnd, SessionInfo, Source, Status, TokenUsage, UserText
-from agentv_stages.payload import one_line
+from agentv_stages.payload import given, one_line
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.generic.messages import at_time, facts_of, message_events
 from agentv_stages.providers.generic.turns import turn_events
-from agentv_stages.providers.generic.wire import Row, RowMessage, RowSource, Tokens, decode_row, decode_turn, given
+from agentv_stages.providers.generic.wire import Row, RowMessage, RowSource, Tokens, decode_row, decode_turn
 from agentv_stages.pruning import read_each
 from agentv_stages.times import parse_iso, whole_ms
 

@@ -2,8 +2,9 @@
 
 from agentv_stages.batch import Batch
 from agentv_stages.event import EMPTY_OBJECT, AssistantText, Reasoning, Source, ToolCall, ToolResult, UserText
+from agentv_stages.payload import given
 from agentv_stages.providers.generic.messages import OUTCOMES, at_time, usage_event
-from agentv_stages.providers.generic.wire import Tokens, Turn, given
+from agentv_stages.providers.generic.wire import Tokens, Turn
 from agentv_stages.times import whole_ms
 
 

@@ -7,8 +7,7 @@ Source: AgentV 0.25 to 5.3, harbor 0.25 (ATIF 1.0 to 1.8).
 from msgspec import Raw, Struct, field
 from msgspec.json import Decoder
 
-ABSENT = Raw(b"")
-NULL = Raw(b"null")
+from agentv_stages.payload import ABSENT
 
 
 class Tokens(Struct, gc=False):
@@ -264,11 +263,6 @@ decode_event = Decoder(TraceEvent).decode
 decode_events = Decoder(list[Raw]).decode
 decode_atif = Decoder(AtifDocument).decode
 decode_extra = Decoder(AtifExtra).decode
-
-
-def given(raw: Raw) -> bool:
-    """Whether a raw member stands in the record and is not null."""
-    return bool(raw) and raw != NULL
 
 
 def first_byte(raw: Raw) -> int:

@@ -18,17 +18,9 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.payload import EMPTY_STRING, text_json
+from agentv_stages.payload import EMPTY_STRING, given, text_json
 from agentv_stages.providers.kimi.results import asked
-from agentv_stages.providers.kimi.wire import (
-    Line,
-    Message,
-    Origin,
-    decode_elements,
-    decode_message,
-    decode_parts,
-    given,
-)
+from agentv_stages.providers.kimi.wire import Line, Message, Origin, decode_elements, decode_message, decode_parts
 from agentv_stages.pruning import decode_member
 
 _MOST = 1024

@@ -10,9 +10,9 @@ import msgspec
 from msgspec import Raw
 
 from agentv_stages.event import EMPTY_OBJECT, Outcome, Status
-from agentv_stages.payload import text_of
+from agentv_stages.payload import given, text_of
 from agentv_stages.providers.kimi.tools import SHELLS
-from agentv_stages.providers.kimi.wire import AskedCall, given
+from agentv_stages.providers.kimi.wire import AskedCall
 
 GOAL_ENDS: dict[str, Status] = {"blocked": "error", "paused": "interrupted"}
 """How a run ended that left its goal so."""

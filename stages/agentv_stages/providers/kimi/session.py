@@ -25,21 +25,14 @@ from agentv_stages.event import (
     ToolCall,
     ToolResult,
 )
-from agentv_stages.payload import EMPTY_STRING, text_json
+from agentv_stages.payload import EMPTY_STRING, given, text_json
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.kimi.companions import own_ids
 from agentv_stages.providers.kimi.context import Heard, append_message, read_message, undo
 from agentv_stages.providers.kimi.notices import QUIET, notice
 from agentv_stages.providers.kimi.results import AGENT_ID, GOAL_ENDS, agent_named, refusal, shell_failure
 from agentv_stages.providers.kimi.usage import usage_event
-from agentv_stages.providers.kimi.wire import (
-    Line,
-    LoopEvent,
-    Result,
-    decode_approval,
-    decode_line,
-    given,
-)
+from agentv_stages.providers.kimi.wire import Line, LoopEvent, Result, decode_approval, decode_line
 from agentv_stages.pruning import decode_member
 from agentv_stages.repeats import Repeats, check
 from agentv_stages.times import epoch_ms, whole_ms

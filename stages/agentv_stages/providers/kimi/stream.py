@@ -24,10 +24,10 @@ from agentv_stages.event import (
     UserText,
 )
 from agentv_stages.foreign import other_session
-from agentv_stages.payload import EMPTY_STRING, text_json
+from agentv_stages.payload import EMPTY_STRING, given, text_json
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.kimi.results import CHECKED, GOAL_ENDS, asked, refusal, told_failure
-from agentv_stages.providers.kimi.wire import StreamLine, decode_stream, given
+from agentv_stages.providers.kimi.wire import StreamLine, decode_stream
 
 LOSSES = (
     "the prompt, the model, the working directory; thinking",

@@ -6,8 +6,7 @@ Source: Kimi Code 0.10.0 to 2.1.0, recordings and the bundled source of 2.1.0 (w
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
-ABSENT = Raw(b"")
-NULL = Raw(b"null")
+from agentv_stages.payload import ABSENT
 
 
 class Function(Struct, gc=False):
@@ -178,8 +177,3 @@ decode_approval = Decoder(Approval).decode
 decode_task = Decoder(Task).decode
 decode_parts = Decoder(list[Part]).decode
 decode_elements = Decoder(list[Raw]).decode
-
-
-def given(raw: Raw) -> bool:
-    """Whether a raw member stands in the record and is not null."""
-    return bool(raw) and raw != NULL

@@ -5,9 +5,10 @@ import re
 import msgspec
 from msgspec import Raw, Struct
 
+from agentv_stages.payload import ABSENT
 from agentv_stages.provider import Companion, DecodeContext, Folder
 from agentv_stages.providers.opencode.parts import metadata
-from agentv_stages.providers.opencode.wire import ABSENT, MessageDoc
+from agentv_stages.providers.opencode.wire import MessageDoc
 
 _ID = re.compile(rb'"id"\s*:\s*"(ses_[^"]+)"')
 _PARENT = re.compile(rb'"parentID"\s*:\s*"(ses_[^"]+)"')

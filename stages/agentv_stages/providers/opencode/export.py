@@ -11,7 +11,7 @@ from msgspec import Raw, Struct
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import MAIN, Notification, Retract, SessionEnd, SessionInfo, Source, UserText
-from agentv_stages.payload import EMPTY_STRING, one_line, to_raw
+from agentv_stages.payload import EMPTY_STRING, given, one_line, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.opencode.parts import (
     CONTINUES,
@@ -32,7 +32,6 @@ from agentv_stages.providers.opencode.wire import (
     decode_message_info,
     decode_role,
     decode_session,
-    given,
 )
 from agentv_stages.pruning import read_each
 from agentv_stages.times import from_epoch

@@ -17,7 +17,7 @@ from agentv_stages.event import (
     ToolCall,
     ToolResult,
 )
-from agentv_stages.payload import EMPTY_STRING, text_of
+from agentv_stages.payload import EMPTY_STRING, given, text_of
 from agentv_stages.providers.opencode.tools import TABLE
 from agentv_stages.providers.opencode.wire import (
     ErrorInfo,
@@ -27,7 +27,6 @@ from agentv_stages.providers.opencode.wire import (
     ToolState,
     decode_invalid,
     decode_metadata,
-    given,
 )
 from agentv_stages.times import epoch_ms, whole_ms
 

@@ -6,8 +6,7 @@ Source: opencode 0.3 to 1.18 (`run --format json`, `export`, the JSON store, the
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
-ABSENT = Raw(b"")
-NULL = Raw(b"null")
+from agentv_stages.payload import ABSENT
 
 
 class Span(Struct, gc=False):
@@ -180,8 +179,3 @@ decode_session = Decoder(SessionDoc).decode
 decode_metadata = Decoder(Metadata).decode
 decode_invalid = Decoder(InvalidInput).decode
 decode_role = Decoder(Role).decode
-
-
-def given(raw: Raw) -> bool:
-    """Whether a raw member stands in the record and is not null."""
-    return bool(raw) and raw != NULL

@@ -20,9 +20,9 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.payload import EMPTY_STRING, decode_json, text_of, to_raw
+from agentv_stages.payload import EMPTY_STRING, decode_json, given, text_of, to_raw
 from agentv_stages.providers.pi.scripts import TOOL
-from agentv_stages.providers.pi.wire import Answer, Block, PiMessage, Prompt, Usage, decode_blocks, first_byte, given
+from agentv_stages.providers.pi.wire import Answer, Block, PiMessage, Prompt, Usage, decode_blocks, first_byte
 from agentv_stages.pruning import decode_member
 from agentv_stages.scripts import Script, hold
 from agentv_stages.times import whole_ms

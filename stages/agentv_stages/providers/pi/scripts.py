@@ -6,8 +6,8 @@ Source: pi 0.99 to 1.5.2, session files.
 
 from agentv_stages.batch import Batch
 from agentv_stages.event import EMPTY_OBJECT, Outcome, Source, ToolCall, ToolResult
-from agentv_stages.payload import to_raw
-from agentv_stages.providers.pi.wire import Nested, given
+from agentv_stages.payload import given, to_raw
+from agentv_stages.providers.pi.wire import Nested
 from agentv_stages.scripts import Script
 from agentv_stages.times import whole_ms
 

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import Notification, SessionEnd, SessionInfo, Source, UserText
 from agentv_stages.foreign import other_session
+from agentv_stages.payload import given
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.pi.messages import (
     assistant,
@@ -27,7 +28,7 @@ from agentv_stages.providers.pi.messages import (
     user,
 )
 from agentv_stages.providers.pi.scripts import TOOL, listed
-from agentv_stages.providers.pi.wire import Block, Entry, PiMessage, decode_entry, decode_row, given
+from agentv_stages.providers.pi.wire import Block, Entry, PiMessage, decode_entry, decode_row
 from agentv_stages.scripts import Script, let_all_go, let_go, told
 from agentv_stages.times import from_epoch, parse_iso
 

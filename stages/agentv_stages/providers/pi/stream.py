@@ -22,6 +22,7 @@ from agentv_stages.event import (
     ToolCall,
 )
 from agentv_stages.foreign import other_session
+from agentv_stages.payload import given
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.pi.growing import GrownBlock, grow, unfinished
 from agentv_stages.providers.pi.messages import (
@@ -58,7 +59,6 @@ from agentv_stages.providers.pi.wire import (
     decode_tool_end,
     decode_update,
     first_byte,
-    given,
 )
 from agentv_stages.repeats import Repeats, check
 from agentv_stages.scripts import Script, let_all_go, let_go, told

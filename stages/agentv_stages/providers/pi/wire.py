@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias, Union
 from msgspec import Raw, Struct, defstruct, field
 from msgspec.json import Decoder
 
-ABSENT = Raw(b"")
-NULL = Raw(b"null")
+from agentv_stages.payload import ABSENT
 
 
 class Cost(Struct, gc=False):
@@ -310,11 +309,6 @@ _every: tuple[type[Struct], ...] = (*_HOT, *_rare.values(), *_silent.values())
 # msgspec finds the Struct by the type, so that each line is gone through once
 _lines: Decoder["AnyLine"] = Decoder(Union[_every])  # noqa: UP007 - made of a tuple
 decode_line = _lines.decode
-
-
-def given(raw: Raw) -> bool:
-    """Whether a raw member stands in the record and is not null."""
-    return bool(raw) and raw != NULL
 
 
 def first_byte(raw: Raw) -> int:

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Raw
 
 from agentv_stages.event import Outcome
-from agentv_stages.payload import decode_json, text_of, to_raw
+from agentv_stages.payload import ABSENT, decode_json, text_of, to_raw
 from agentv_stages.providers.vscode.lenient import (
     REFUSED,
     read_confirmed,
@@ -19,7 +19,7 @@ from agentv_stages.providers.vscode.lenient import (
     read_source,
     read_tool_data,
 )
-from agentv_stages.providers.vscode.wire import ABSENT, Part, ToolData, ToolOutput, decode_values
+from agentv_stages.providers.vscode.wire import Part, ToolData, ToolOutput, decode_values
 
 TERMINALS = frozenset(("run_in_terminal", "copilot_runInTerminal", "runInTerminal"))
 DENIED, SKIPPED = 0, 5

@@ -6,7 +6,7 @@ Source: VS Code 1.9x to 1.10x, `chatSessions/*.json[l]` and "Chat: Export…", v
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
-ABSENT = Raw(b"")
+from agentv_stages.payload import ABSENT
 
 
 class Part(Struct, gc=False):
