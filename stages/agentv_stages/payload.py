@@ -141,6 +141,11 @@ def join_strings(parts: Iterable[Raw]) -> Raw:
     return Raw(b'"' + b"".join([bytes(p)[1:-1] for p in parts]) + b'"')
 
 
+def join_array(values: Iterable[Raw | bytes]) -> Raw:
+    """A JSON array of values, which stay byte for byte."""
+    return Raw(b"[" + b",".join(map(bytes, values)) + b"]")
+
+
 def one_line(data: bytes) -> bytes:
     """A JSON value without line breaks: payloads of a pretty-printed document must not break the lines of an output.
 

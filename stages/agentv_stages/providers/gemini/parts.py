@@ -10,6 +10,7 @@ from agentv_stages.providers.gemini.wire import MessageHead, Part, decode_part, 
 from agentv_stages.pruning import fitting
 
 EMPTY = (b"", b'""', b"null", b"[]", b"{}")
+_FILES = b'"\\n--- Content from referenced files ---"'
 
 
 def head_of(raw: Raw, size: int = 1) -> bytes:
@@ -19,6 +20,11 @@ def head_of(raw: Raw, size: int = 1) -> bytes:
 
 def is_empty(raw: Raw) -> bool:
     return len(raw) < 5 and bytes(raw) in EMPTY
+
+
+def begins_files(text: Raw) -> bool:
+    """Whether a part of a prompt says that the files follow which the prompt names with `@`."""
+    return len(text) == len(_FILES) and bytes(text) == _FILES
 
 
 def parts_of(content: Raw, source: Source, batch: Batch) -> list[Part | str]:

@@ -7,9 +7,9 @@ from msgspec import Raw
 
 from agentv_stages.batch import Batch
 from agentv_stages.event import SlashCommand, Source, ToolResult, UserText
-from agentv_stages.payload import text_of
+from agentv_stages.payload import join_array, text_of
 from agentv_stages.providers.gemini.outcome import SHELL_TOOLS
-from agentv_stages.providers.gemini.parts import head_of, parts_of
+from agentv_stages.providers.gemini.parts import begins_files, head_of, parts_of
 from agentv_stages.providers.gemini.results import outcome_of, response_of
 from agentv_stages.providers.gemini.state import ChatState
 from agentv_stages.providers.gemini.wire import FunctionResponse, MessageHead, Part, decode_elements
@@ -17,7 +17,6 @@ from agentv_stages.providers.gemini.wire import FunctionResponse, MessageHead, P
 CONTEXT = b"<session_context>"
 USER_SHELL = b"I ran the following shell command:\\n```"
 LOOP = b'"System: Potential loop detected'
-FILES = b'"\\n--- Content from referenced files ---"'
 _DIRECTORY = re.compile(r"Workspace Director(?:ies|y):\**\s*(?:-\s+)?(/[^\n]*|[A-Za-z]:\\[^\n]*)")
 _COMMAND = re.compile(r"(/[a-zA-Z][\w:-]*)(?:\s+(.*))?\s*\Z", re.DOTALL)
 
@@ -64,7 +63,7 @@ def _typed(content: Raw, parts: list[Part | str], shown: list[Raw] | None) -> tu
     """
     typed = 0
     if shown is None:
-        typed = next((i for i, part in enumerate(parts) if isinstance(part, Part) and _begins_files(part.text)), 0)
+        typed = next((i for i, part in enumerate(parts) if isinstance(part, Part) and begins_files(part.text)), 0)
         if not typed:
             return content, None
     if head_of(content) != b"[":
@@ -74,15 +73,7 @@ def _typed(content: Raw, parts: list[Part | str], shown: list[Raw] | None) -> tu
         shown = elements[:typed]
     elif elements[: len(shown)] == shown:
         typed = len(shown)
-    return _array(shown), _array(elements[typed:]) if typed < len(elements) else None
-
-
-def _begins_files(text: Raw) -> bool:
-    return len(text) == len(FILES) and bytes(text) == FILES
-
-
-def _array(parts: list[Raw]) -> Raw:
-    return Raw(b"[" + b",".join(map(bytes, parts)) + b"]")
+    return join_array(shown), join_array(elements[typed:]) if typed < len(elements) else None
 
 
 def _user_text(at: Session, body: Raw, source: Source, batch: Batch) -> None:

@@ -4,6 +4,7 @@ from msgspec import Raw, ValidationError
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import Outcome, Source
+from agentv_stages.payload import join_array
 from agentv_stages.providers.gemini.outcome import failure_outcome, success_outcome
 from agentv_stages.providers.gemini.parts import head_of, is_empty, parts_of
 from agentv_stages.providers.gemini.wire import Call, Part, PlainCall, decode_chat, decode_plain_result, decode_response
@@ -62,7 +63,7 @@ def output_of(call: Call, source: Source, batch: Batch) -> tuple[Raw | None, boo
         told = [output for output, _ in outputs if output is not None]
         if told:
             failed = any(failed for _, failed in outputs)
-            return (told[0] if len(told) == 1 else Raw(b"[" + b",".join(bytes(o) for o in told) + b"]")), failed
+            return (told[0] if len(told) == 1 else join_array(told)), failed
         if not outputs and not empty:
             return result, False
     shown = call.resultDisplay

@@ -18,7 +18,7 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.payload import EMPTY_STRING, given, text_json
+from agentv_stages.payload import EMPTY_STRING, given, join_array, text_json
 from agentv_stages.providers.kimi.results import asked
 from agentv_stages.providers.kimi.wire import Line, Message, Origin, decode_elements, decode_message, decode_parts
 from agentv_stages.pruning import decode_member
@@ -81,17 +81,13 @@ def _user(message: Message, source: Source, heard: Heard, batch: Batch) -> None:
     if prompt and origin.skillActivations and bytes(body)[:1] == _ARRAY:
         parts = decode_elements(body)  # the skills that the prompt names stand before it
         first = len(origin.skillActivations)
-        skills, body = parts[:first], _array(parts[first:])
+        skills, body = parts[:first], join_array(parts[first:])
     heard.add(_PROMPT + message_id if prompt or command is not None else message_id)
     if command is not None:
         batch.events.append(SlashCommand(source, "", *command))
     if skills:
-        batch.events.append(UserText(source, "-skills", _array(skills), f"{message_id}-skills", True))
+        batch.events.append(UserText(source, "-skills", join_array(skills), f"{message_id}-skills", True))
     batch.events.append(UserText(source, "", body, message_id, not prompt))
-
-
-def _array(parts: list[Raw]) -> Raw:
-    return Raw(b"[" + b",".join(map(bytes, parts)) + b"]")
 
 
 def _command(origin: Origin) -> tuple[str, str | None] | None:

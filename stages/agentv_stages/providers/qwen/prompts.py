@@ -4,17 +4,15 @@ Source: Qwen Code 0.14 to 0.24.4. The files that a prompt names with `@` stand a
 command like `/init` sends to the model stands in a line of its own, behind the command's record.
 """
 
-from msgspec import Raw
-
 from agentv_stages.batch import Batch
 from agentv_stages.event import Source, UserText
-from agentv_stages.payload import EMPTY_STRING, text_of
+from agentv_stages.payload import EMPTY_STRING, join_array, text_of
+from agentv_stages.providers.gemini.parts import begins_files
 from agentv_stages.providers.qwen.parts import EMPTY, body_of
 from agentv_stages.providers.qwen.wire import Part, Payload, SessionLine
 
 INJECTED = frozenset(("notification", "goal_runtime", "cron"))
 REMINDER = b'"<system-reminder>'
-FILES = b'"\\n--- Content from referenced files ---"'
 
 
 def asked_by(command: Payload) -> str | None:
@@ -28,7 +26,7 @@ def tell(
     """A line's texts and attachments. `asked`: the words of the command whose text this is; None for a plain prompt."""
     typed = len(parts)
     if typed > 1:
-        typed = next((i for i, part in enumerate(parts) if bytes(part.text) == FILES), typed)
+        typed = next((i for i, part in enumerate(parts) if begins_files(part.text)), typed)
     injected = line.subtype in INJECTED
     if asked is not None and not injected:
         injected = not parts or text_of(parts[0].text or EMPTY_STRING).strip() != asked
@@ -45,7 +43,7 @@ def _text(parts: list[Part], injected: bool, message_id: str, first: int, source
     if len(bodies) == 1 and bytes(parts[0].text) not in EMPTY:
         body = parts[0].text
     else:
-        body = Raw(b"[" + b",".join(bodies) + b"]")
+        body = join_array(bodies)
     injected = injected or bytes(body).startswith(REMINDER)
     batch.events.append(UserText(source, f"-{first}" if first else "", body, message_id, injected))
     return True
