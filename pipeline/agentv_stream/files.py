@@ -21,6 +21,17 @@ def is_there(path: str | Path) -> bool:
     return os.path.exists(path)  # noqa: PTH110
 
 
+def is_gone(path: str | Path) -> bool:
+    """Whether nothing is at a path. What cannot be looked at is not taken for gone."""
+    try:
+        os.stat(path)  # noqa: PTH116
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
+
+
 def is_folder(path: str | Path) -> bool:
     """As `is_there`, for a folder."""
     return os.path.isdir(path)  # noqa: PTH112

@@ -24,10 +24,9 @@ from agentv_stream.errors import (
     SourceError,
     UsageError,
 )
-from agentv_stream.files import is_file, is_there
 from agentv_stream.outputs.live_line import LiveLine, is_wanted
 from agentv_stream.outputs.output_file import publish
-from agentv_stream.outputs.pipe_output import STANDARD_OUTPUT, PipeOutput
+from agentv_stream.outputs.pipe_output import STANDARD_OUTPUT, PipeOutput, cannot_seek
 from agentv_stream.outputs.publish import publish_now
 from agentv_stream.session import StreamSession
 from agentv_stream.settings import Settings, from_process, stream_log
@@ -180,7 +179,7 @@ async def _run(source: ByteSource, settings: Settings, live: "LiveCheck | None",
                 if live is not None:
                     live.before_telling = line.clear
             # Who reads a pipe gets one result, the last: a first one would end its reading.
-            if settings.stats not in (None, STANDARD_OUTPUT) and not _is_special(Path(str(settings.stats))):
+            if settings.stats is not None and not cannot_seek(str(settings.stats)):
                 tasks.start_soon(_keep_stats, session, Path(str(settings.stats)))
             await session.run()
             tasks.cancel_scope.cancel()
@@ -208,11 +207,6 @@ async def _print_stats(session: StreamSession, output: PipeOutput) -> list[Excep
     except SinkError as error:
         return [] if output.left else [error]
     return []
-
-
-def _is_special(place: Path) -> bool:
-    """Whether something stands there that is no file: a pipe, as `>(jq …)` of a shell, or a device."""
-    return is_there(place) and not is_file(place)
 
 
 async def _keep_stats(session: StreamSession, place: Path) -> None:

@@ -1,12 +1,12 @@
 """Where a command looks for sessions: `--root` before `AGENTV_STREAM_ROOTS` before `roots` in pyproject.toml."""
 
-import os
 from collections.abc import Sequence
-from contextlib import suppress
+from pathlib import Path
 
 from agentv_stages.payload import told_path
 from agentv_stream.discovery.places import Root, find_roots
 from agentv_stream.errors import SourceError
+from agentv_stream.files import is_gone
 from agentv_stream.settings import from_process
 
 
@@ -22,9 +22,6 @@ def roots_there(options: Sequence[str], provider: str | None) -> list[Root]:
     """
     roots = told_roots(options, provider)
     for root in roots if options else ():
-        with suppress(PermissionError):
-            try:
-                os.lstat(root.path)
-            except (FileNotFoundError, NotADirectoryError) as error:
-                raise SourceError(f"--root: cannot read {told_path(root.path)}: no such folder") from error
+        if is_gone(root.path) and not Path(root.path).is_symlink():
+            raise SourceError(f"--root: cannot read {told_path(root.path)}: no such folder")
     return roots

@@ -6,11 +6,10 @@ What is forgotten leaves the cursors and the memory; its outputs stay, and are k
 cursors the time runs in memory.
 """
 
-import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from agentv_stream.files import is_folder
+from agentv_stream.files import is_folder, is_gone
 from agentv_stream.following.cursor_database import CursorError
 from agentv_stream.following.cursors import CursorStore, SessionRow
 from agentv_stream.following.follow_plan import KEPT
@@ -124,7 +123,7 @@ class Forgetting:
         if path in self._register.found:
             return True
         if not is_stored(path):
-            return not _is_gone(path)
+            return not is_gone(path)
         if path.partition(STORE_SIGN)[0] in self._register.stores.troubles:
             return True
         try:
@@ -157,7 +156,7 @@ class Forgetting:
         busy = {str(state.path(TRANSCRIPT)) for state in states if state is not None}
         for path in store.claims.claimed():
             free = not register.taken.get(path) and path not in busy
-            if free and is_folder(str(Path(path).parent)) and _is_gone(path):
+            if free and is_folder(str(Path(path).parent)) and is_gone(path):
                 store.claims.drop(path)
 
     def _out_of_memory(self, number: int) -> None:
@@ -170,14 +169,3 @@ class Forgetting:
             del register.entries[path]
         for path in [path for path, owner in register.taken.items() if owner == number]:
             register.taken[path] = KEPT
-
-
-def _is_gone(path: str) -> bool:
-    """What cannot be looked at is not taken for gone."""
-    try:
-        os.stat(path)  # noqa: PTH116 - for every file that is gone
-    except (FileNotFoundError, NotADirectoryError):
-        return True
-    except OSError:
-        return False
-    return False
