@@ -2,12 +2,11 @@
 
 import re
 
-UNITS = ("s", "m", "h", "d", "w")
-"""Of durations."""
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _BYTES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-_DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([smhdw]?)\s*")
-_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?\s*")
+_NUMBER = r"\s*(\d{1,15}(?:\.\d{0,15})?|\.\d{1,15})\s*"
+_DURATION = re.compile(_NUMBER + r"([smhdw]?)\s*")
+_SIZE = re.compile(_NUMBER + r"([KMGT]?)(?:i?B)?\s*")
 
 
 def seconds_of(text: str) -> float:
@@ -24,3 +23,23 @@ def bytes_of(text: str) -> int:
     if match is None:
         raise ValueError("expected a number of bytes, or one with K, M, G or T, like 64M")
     return int(float(match[1]) * _BYTES[match[2]])
+
+
+def is_duration(text: str) -> bool:
+    """Whether a text is a duration that names its unit: a bare number may be anything."""
+    match = _DURATION.fullmatch(text)
+    return match is not None and match[2] != ""
+
+
+def is_size(text: str) -> bool:
+    """Whether a text is a size with K, M, G or T."""
+    match = _SIZE.fullmatch(text)
+    return match is not None and match[2] != ""
+
+
+def age_text(seconds: float) -> str:
+    """An age in at most four characters; years of 365 days."""
+    if seconds >= 1000 * _SECONDS["d"]:
+        return f"{int(seconds // (365 * _SECONDS['d']))}y"
+    unit = next((unit for unit in "dhm" if seconds >= _SECONDS[unit]), "s")
+    return f"{int(seconds // _SECONDS[unit])}{unit}"

@@ -2,11 +2,21 @@
 
 import pytest
 
-from agentv_stream.units import bytes_of, seconds_of
+from agentv_stream.units import age_text, bytes_of, is_duration, is_size, seconds_of
 
 
 @pytest.mark.parametrize(
-    ("text", "seconds"), [("90", 90), ("90s", 90), ("10m", 600), ("1.5h", 5400), (" 2 d ", 172800), ("1w", 604800)]
+    ("text", "seconds"),
+    [
+        ("90", 90),
+        (".5", 0.5),
+        ("10.", 10),
+        ("90s", 90),
+        ("10m", 600),
+        ("1.5h", 5400),
+        (" 2 d ", 172800),
+        ("1w", 604800),
+    ],
 )
 def test_durations(text: str, seconds: float) -> None:
     assert seconds_of(text) == seconds
@@ -19,13 +29,27 @@ def test_sizes(text: str, size: int) -> None:
     assert bytes_of(text) == size
 
 
-@pytest.mark.parametrize("text", ["", "m", "-1", "1e9", "10 minutes", "10M", "nan"])
+@pytest.mark.parametrize(
+    ("text", "keeps"), [("30d", True), (" 5G ", True), ("1.5h", True), ("5", False), ("5B", False), ("d", False)]
+)
+def test_what_names_its_unit_is_an_age_or_a_size(text: str, keeps: bool) -> None:
+    assert (is_duration(text) or is_size(text)) is keeps
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.5, "0s"), (59, "59s"), (60, "1m"), (7200, "2h"), (86_400_000, "2y"), (86_399_999, "999d")]
+)
+def test_ages(seconds: float, text: str) -> None:
+    assert age_text(seconds) == text
+
+
+@pytest.mark.parametrize("text", ["", "m", "-1", "1e9", "10 minutes", "10M", "nan", "9" * 400])
 def test_what_is_no_duration(text: str) -> None:
     with pytest.raises(ValueError, match="like 10m"):
         seconds_of(text)
 
 
-@pytest.mark.parametrize("text", ["", "M", "-1", "64X", "64m", "0x10"])
+@pytest.mark.parametrize("text", ["", "M", "-1", "64X", "64m", "0x10", "9" * 400])
 def test_what_is_no_size(text: str) -> None:
     with pytest.raises(ValueError, match="like 64M"):
         bytes_of(text)

@@ -14,6 +14,7 @@ from agentv_stream.discovery.discover import tree as as_tree
 from agentv_stream.discovery.header import HeaderCache
 from agentv_stream.discovery.places import Root
 from agentv_stream.files import is_there
+from agentv_stream.units import age_text
 
 WIDE = 110  # columns of a terminal from which on more is shown of projects and models
 
@@ -88,13 +89,7 @@ def _room(width: int) -> int:
 
 def age(then_ms: int) -> str:
     """How long ago, in at most four characters."""
-    seconds = max(0, int(time.time() - then_ms / 1000))
-    if seconds >= 1000 * 86400:
-        return f"{seconds // (365 * 86400)}y"
-    for unit, length in (("d", 86400), ("h", 3600), ("m", 60)):
-        if seconds >= length:
-            return f"{seconds // length}{unit}"
-    return f"{seconds}s"
+    return age_text(max(0.0, time.time() - then_ms / 1000))
 
 
 def size(n: int) -> str:

@@ -16,9 +16,9 @@ def pause(text: str) -> float:
 
 
 def duration(text: str) -> float:
-    """Seconds of a duration, more than none."""
+    """Seconds of a duration, a millisecond or more."""
     seconds = pause(text)
-    if not seconds:
+    if seconds < 0.001:
         raise typer.BadParameter(f"{text!r}: expected more than 0")
     return seconds
 

@@ -18,11 +18,11 @@ def since_ms(text: str) -> int:
     from datetime import UTC, datetime
 
     from agentv_stream.errors import UsageError
-    from agentv_stream.units import UNITS, seconds_of
+    from agentv_stream.units import is_duration, seconds_of
 
+    if is_duration(text):
+        return int((time.time() - seconds_of(text)) * 1000)
     try:
-        if text[-1:] in UNITS:
-            return int((time.time() - seconds_of(text)) * 1000)
         when = datetime.fromisoformat(text)
     except ValueError as error:
         raise UsageError(f"--since {text!r}: expected a duration (2h, 7d) or a date") from error

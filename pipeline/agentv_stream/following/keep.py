@@ -9,7 +9,7 @@ from agentv_stream.files import is_file
 from agentv_stream.following.cursor_database import CursorError
 from agentv_stream.following.follow import Follower
 from agentv_stream.following.follow_outputs import SUFFIXES
-from agentv_stream.units import UNITS, bytes_of, seconds_of
+from agentv_stream.units import bytes_of, is_duration, is_size, seconds_of
 
 
 def keep_rule(text: str) -> Callable[[Follower], None]:
@@ -17,13 +17,10 @@ def keep_rule(text: str) -> Callable[[Follower], None]:
 
     Raises: UsageError.
     """
-    by_age = text[-1:] in UNITS
-    try:
-        if text[-1:].isdigit():
-            raise ValueError("a number alone may be either")
-        most = seconds_of(text) if by_age else bytes_of(text)
-    except ValueError:
-        raise UsageError(f"--keep {text!r}: expected an age (30d) or a size (5G)") from None
+    by_age = is_duration(text)
+    if not (by_age or is_size(text)):
+        raise UsageError(f"--keep {text!r}: expected an age (30d) or a size (5G)")
+    most = seconds_of(text) if by_age else bytes_of(text)
     kept: dict[Path, str] = {}  # what cannot be removed, and why; told once
 
     def keep(follower: Follower) -> None:

@@ -10,6 +10,7 @@ from agentv_stages.event import MAIN, AnyEvent, Notification, SessionEnd, ToolCa
 from agentv_stages.sinks.summary_log import SummaryLog
 from agentv_stream.discovery.discover import project_of
 from agentv_stream.following.followed import Followed
+from agentv_stream.units import age_text
 
 SILENT_SECONDS = 120.0
 LONG_CALL_SECONDS = 300.0
@@ -160,14 +161,6 @@ class SessionView:
             stalled=stalled,
             live=silent is not None and silent < LONG_CALL_SECONDS and not self.ended,
         )
-
-
-def age_text(seconds: float) -> str:
-    """An age in at most four characters."""
-    for unit, length in (("d", 86400), ("h", 3600), ("m", 60)):
-        if seconds >= length:
-            return f"{int(seconds // length)}{unit}"
-    return f"{int(seconds)}s"
 
 
 def count_text(n: int | None) -> str:
