@@ -10,7 +10,7 @@ import msgspec
 
 from agentv_stages.batch import Batch
 from agentv_stages.event import Status
-from agentv_stages.payload import told_json
+from agentv_stages.payload import indented_json, told_json
 from agentv_stages.provider import Provider
 from agentv_stages.providers import get_provider
 from agentv_stages.trajectory import Case, CaseResult, Decision
@@ -229,7 +229,7 @@ def summary_of(checks: Sequence[SourceCheck]) -> dict[str, int]:
 def report_json(checks: Sequence[SourceCheck]) -> bytes:
     """All checks as one indented JSON object with a line end."""
     value = {"schema_version": SCHEMA, "summary": summary_of(checks), "results": [check.to_json() for check in checks]}
-    return msgspec.json.format(told_json(value), indent=2) + b"\n"
+    return indented_json(value)
 
 
 def report_jsonl(checks: Sequence[SourceCheck]) -> bytes:

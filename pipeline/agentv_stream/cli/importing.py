@@ -7,9 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from agentv_stages.payload import told_json
+from agentv_stages.payload import indented_json
 from agentv_stages.visible import counted, visible
 from agentv_stream.bulk.outcome import Outcome
 from agentv_stream.bulk.run import import_sessions
@@ -144,7 +142,7 @@ def check_json_place(place: Path | None) -> None:
 
 def write_json(place: Path, value: Any) -> None:
     """Indented JSON to a file, or to standard output for `-`. Raises: SinkError."""
-    data = msgspec.json.format(told_json(value), indent=2) + b"\n"
+    data = indented_json(value)
     if str(place) != "-":
         publish_now(place, data)
         return

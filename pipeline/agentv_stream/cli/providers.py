@@ -4,9 +4,9 @@ import shutil
 import sys
 from typing import Annotated
 
-import msgspec
 import typer
 
+from agentv_stages.payload import indented_json
 from agentv_stages.providers import all_providers
 from agentv_stream.cli.telling import say
 from agentv_stream.errors import UsageError
@@ -28,6 +28,6 @@ def providers(
         raise typer.Exit(UsageError.exit_code) from None
     rows = dialect_rows([one] if one else all_providers())
     if as_json:
-        sys.stdout.write(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode() + "\n")
+        sys.stdout.write(indented_json(rows).decode())
     else:
         sys.stdout.write(text_table(rows, shutil.get_terminal_size().columns if sys.stdout.isatty() else None))

@@ -14,8 +14,7 @@ def schema(
     """Print the versioned JSON Schema of an output, or the list of outputs."""
     import shutil
 
-    import msgspec
-
+    from agentv_stages.payload import indented_json
     from agentv_stages.visible import visible
     from agentv_stream.cli.telling import say
     from agentv_stream.schemas import SHAPES, VERSIONS, about
@@ -29,4 +28,4 @@ def schema(
     if name not in SHAPES:
         say(f"no output is called {name!r}; there are: {', '.join(SHAPES)}")
         raise typer.Exit(2)
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(make(name)), indent=2).decode() + "\n")
+    sys.stdout.write(indented_json(make(name)).decode())

@@ -5,9 +5,9 @@ import sys
 from collections.abc import Iterable
 from typing import Annotated, Any
 
-import msgspec
 import typer
 
+from agentv_stages.payload import indented_json
 from agentv_stages.provider import Provider
 from agentv_stages.providers import all_providers
 from agentv_stages.tools import CANONICAL, GUESSES, MCP, McpForm, ToolRow
@@ -32,7 +32,7 @@ def tools(
         raise typer.Exit(UsageError.exit_code) from None
     if as_json:
         rows = [row for one in chosen for row in json_rows(one)]
-        sys.stdout.write(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode() + "\n")
+        sys.stdout.write(indented_json(rows).decode())
     else:
         width = shutil.get_terminal_size((200, 24)).columns if sys.stdout.isatty() else None
         sys.stdout.write("\n".join(text_table(one, width) for one in chosen))

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from agentv_stages.payload import told_json
+from agentv_stages.payload import indented_json
 from agentv_stream.discovery.header import dialect_of
 from agentv_stream.errors import SourceError
 from agentv_stream.files import is_file
@@ -254,7 +254,7 @@ def report_json(comparison: Comparison) -> bytes:
         "runs": [_plain(run) for run in comparison.runs],
         "warnings": comparison.warnings,
     }
-    return msgspec.json.format(told_json(value), indent=2) + b"\n"
+    return indented_json(value)
 
 
 def _plain(run: Run) -> dict[str, Any]:

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import msgspec
 
-from agentv_stages.payload import told_json
+from agentv_stages.payload import indented_json
 from agentv_stages.trajectory import trace_events
 from agentv_stages.trajectory.trace_events import TraceList
 from agentv_stream.checks.check import worst
@@ -152,7 +151,7 @@ async def run_agent(options: RunOptions, settings: Settings, attempt: int, live:
         if traces is not None and traces.truncated:
             value["traces_truncated"] = True
         path = options.folder / f"{stem}.json"
-        await publish(path, msgspec.json.format(told_json(value), indent=2) + b"\n")
+        await publish(path, indented_json(value))
         made = RunReport(path, value, child.end, report, session, child, failed, signalled=overseer.signalled)
         made.warnings = [*report.warnings, *child.warnings]
         child.drop_empty_files()
