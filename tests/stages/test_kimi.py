@@ -230,7 +230,7 @@ def test_a_session_as_it_is_stored() -> None:
     assert [e.text for e in events if isinstance(e, Reasoning)] == ["Read it first. 🤔"]
     assert texts(events)[:3] == ["I look at both — 日本語.", "This answer breaks", "Fixed."]
     assert {e.model for e in events if isinstance(e, AssistantText)} == {"bead-2"}
-    assert [e.cwd for e in events if isinstance(e, SessionInfo) and e.cwd] == ["/work/slug"]
+    assert [e.cwd for e in events if isinstance(e, SessionInfo) and e.cwd] == ["/home/ada/slug"]
     assert ends(events) == [("complete", None), ("complete", None), ("interrupted", "cancelled")]
 
 
@@ -305,7 +305,7 @@ def test_before_protocol_1_5_the_last_step_ends_a_turn() -> None:
     events = events_of(SESSION, OLD)
     assert ends(events) == [("complete", "end_turn"), ("interrupted", "cancelled")]
     info = [(e.model, e.version, e.cwd) for e in events if isinstance(e, SessionInfo)]
-    assert info == [(None, "0.10.0", None), ("kimi-code/bead", None, "/work/slug")]
+    assert info == [(None, "0.10.0", None), ("kimi-code/bead", None, "/home/ada/slug")]
     assert {c.model for c in calls(events)} == {"kimi-code/bead"}
     assert outcomes(events) == {"call_a1": ("ok", None), "call_a2": ("error", 1), "call_b1": ("cancelled", None)}
     assert {r.call_id: r.agent_id for r in results(events) if r.agent_id} == {"call_a1": "agent-0"}

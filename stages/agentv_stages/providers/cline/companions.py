@@ -35,12 +35,11 @@ def companions(path: str, folder: Folder) -> list[Companion]:
     agents = [one for one in found if one.endswith(_SUFFIX) and one != f"{base}{name}"]
     listed: list[Companion] = []
     if agents:
-        read = {one: _messages(folder.read(one, _WHOLE)) for one in agents}
-        calls = [
-            call for messages in (_messages(folder.read(path, _WHOLE)), *read.values()) for call in _calls(messages)
-        ]
+        data = {one: folder.read(one, _WHOLE) for one in (path, *agents)}
+        read = {one: _messages(document) for one, document in data.items()}
+        calls = [call for messages in read.values() for call in _calls(messages)]
         for one in agents:
-            agent = _SUBAGENT.search(folder.read(one, _HEAD))
+            agent = _SUBAGENT.search(data[one], 0, _HEAD)
             stem = one.rpartition("/")[2].removesuffix(_SUFFIX)
             stream = agent[1].decode("utf-8", "replace") if agent else stem
             parent = _started_by(_task(read[one]), calls)
