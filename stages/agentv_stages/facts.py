@@ -15,6 +15,9 @@ from agentv_stages.event import (
     UserText,
 )
 
+DESCRIPTIONS = (SessionInfo, Summary)
+"""Events that say no more than what session it is: a log of these alone is none that ran."""
+
 
 class Opening(Struct, frozen=True):
     """What the session was when its id and its model were first known; a prefix of the log decides it, not a cut."""
@@ -90,7 +93,7 @@ class FactsObserver:
 
     def _session(self, event: SessionInfo | SessionEnd | Summary) -> None:
         facts = self.facts
-        facts.described += not isinstance(event, SessionEnd)
+        facts.described += isinstance(event, DESCRIPTIONS)
         if isinstance(event, Summary):
             facts.title = event.summary
         elif isinstance(event, SessionEnd):

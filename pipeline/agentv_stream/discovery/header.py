@@ -17,6 +17,7 @@ from agentv_stages.batch import Batch, Chunk
 from agentv_stages.decode import Decode
 from agentv_stages.detect import Detector, UnknownFormat
 from agentv_stages.event import MAIN, SessionInfo, Summary, UserText
+from agentv_stages.facts import DESCRIPTIONS
 from agentv_stages.lines import LineReader
 from agentv_stages.payload import told_path
 from agentv_stages.provider import DecodeContext, Provider
@@ -58,7 +59,7 @@ class Header(Struct):
         if batch.faults or batch.unknown:
             self.ran = True
         for event in batch.events:
-            if not isinstance(event, (SessionInfo, Summary)):
+            if not isinstance(event, DESCRIPTIONS):
                 self.ran = True
             if self.started_ms is None:
                 self.started_ms = event.source.time_ms
