@@ -28,7 +28,7 @@ from agentv_stream.errors import (
     NotALog,
     SinkError,
 )
-from agentv_stream.outputs.naming import prepare_folder
+from agentv_stream.outputs.naming import RAW_LOG, prepare_folder
 from agentv_stream.outputs.output_file import publish
 from agentv_stream.release import running_version
 from agentv_stream.running.attempts import stem_of
@@ -82,17 +82,18 @@ async def run_agent(options: RunOptions, settings: Settings, attempt: int, live:
     Raises: UsageError when it cannot be started, SinkError when the folder or the result cannot be written.
     """
     stem = stem_of(options.task, options.approach, attempt)
+    stream, errors, trace = (options.folder / f"{stem}{end}" for end in (RAW_LOG, ".stderr.log", ".trace.jsonl"))
     try:
         prepare_folder(options.folder)
-        for link in (options.folder / f"{stem}{end}" for end in (".stream.jsonl", ".stderr.log", ".trace.jsonl")):
-            if link.is_symlink():  # with `--attempt` a name need not be free; what a checkout leads to is not ours
-                link.unlink()
+        for place in (stream, errors, trace):
+            if place.is_symlink():  # with `--attempt` a name need not be free; what a checkout leads to is not ours
+                place.unlink()
     except OSError as error:
         raise SinkError(str(options.folder), error) from error
     child = Child(
         options.command,
-        save=options.folder / f"{stem}.stream.jsonl" if options.save_stream else None,
-        stderr=options.folder / f"{stem}.stderr.log",
+        save=stream if options.save_stream else None,
+        stderr=errors,
         cwd=options.cwd,
     )
     settings = replace(
@@ -109,8 +110,7 @@ async def run_agent(options: RunOptions, settings: Settings, attempt: int, live:
     traces = TraceList() if options.include_trace else None
     sinks: list[Sink] = []
     if options.dump_traces:
-        place = options.folder / f"{stem}.trace.jsonl"
-        sinks.append(RenderSink("trace", lambda: place, trace_events.render))
+        sinks.append(RenderSink("trace", lambda: trace, trace_events.render))
     watchers = [w for w in (live.checker if live is not None else None, traces) if w is not None]
     session = StreamSession(child, settings, sinks, watchers)
     overseer = Overseer(child, session, options)
@@ -142,7 +142,7 @@ async def run_agent(options: RunOptions, settings: Settings, attempt: int, live:
             "stderr_tail": child.error_tail(),
             "stream_bytes": child.received,
             "saved_bytes": child.saved,
-            "stream": f"{stem}.stream.jsonl" if child.saved else None,
+            "stream": stream.name if child.saved else None,
             "attempt": attempt,
             "prompt": settings.prompt,
             "agentv_stream_version": running_version(),
