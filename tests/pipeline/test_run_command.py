@@ -158,6 +158,7 @@ def test_fail_fast_alone_means_report_but_not_behind_the_dashes() -> None:
 def test_json_alone_goes_to_standard_output_where_it_takes_a_file() -> None:
     assert bare_options(["stats", "x", "--json"]) == ["stats", "x", "--json=-"]
     assert bare_options(["import", "--json", "--quiet", "x"]) == ["import", "--json=-", "--quiet", "x"]
+    assert bare_options(["import", "--json", "-q", "x"]) == ["import", "--json=-", "-q", "x"]
     assert bare_options(["stats", "--json", "-", "x"]) == ["stats", "--json", "-", "x"]
     assert bare_options(["stats", "--json", "y", "x"]) == ["stats", "--json", "y", "x"]
     assert bare_options(["check", "a", "b", "--json"]) == ["check", "a", "b", "--json"]

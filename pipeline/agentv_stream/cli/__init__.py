@@ -164,6 +164,11 @@ def tell_what_is_missing(first: str) -> None:
         say(f"no command was given; {hint} is meant, perhaps")
 
 
+def _is_option(next_word: list[str]) -> bool:
+    """Whether what stands behind an option, if anything does, is another one; `-` is standard output."""
+    return not next_word or (next_word[0].startswith("-") and next_word[0] != "-")
+
+
 def bare_options(arguments: list[str]) -> list[str]:
     """`--fail-fast` alone means `--fail-fast=report`, which typer cannot say; behind `--` nothing is touched.
 
@@ -174,6 +179,6 @@ def bare_options(arguments: list[str]) -> list[str]:
     for i, word in enumerate(head):
         if word == "--fail-fast" and (i + 1 == len(head) or head[i + 1] not in ("report", "close")):
             head[i] = "--fail-fast=report"
-        elif word == "--json" and head[0] in ("stats", "import") and (i + 1 == len(head) or head[i + 1][:2] == "--"):
+        elif word == "--json" and head[0] in ("stats", "import") and _is_option(head[i + 1 : i + 2]):
             head[i] = "--json=-"
     return head + arguments[end:]
