@@ -99,6 +99,7 @@ class Figures(Struct):
     by_kind: dict[str, int] = field(default_factory=dict[str, int])
     by_outcome: dict[str, int] = field(default_factory=dict[str, int])
     faults: dict[str, int] = field(default_factory=dict[str, int])
+    silent: dict[str, int] = field(default_factory=dict[str, int])  # sessions with answers that do not tell a figure
     tools: dict[str, ToolSums] = field(default_factory=dict[str, ToolSums])
 
     def merge(self, other: "Figures") -> None:
@@ -133,8 +134,19 @@ class Figures(Struct):
             "by_kind": _sorted(self.by_kind),
             "by_outcome": _sorted(self.by_outcome),
             "faults": _sorted(self.faults),
+            "sessions_not_telling": self._silent(),
             "tools": {name: self.tools[name].as_json() for name in sorted(self.tools)},
         }
+
+    def whole(self, name: str) -> bool:
+        """Whether every session with an answer told the figure, so that the sum is all of it and no lower bound."""
+        return not self.silent.get(name)
+
+    def _silent(self) -> dict[str, int]:
+        silent = _sorted(self.silent)
+        if not self.estimated:
+            silent.pop(ESTIMATE, None)
+        return silent
 
     def _estimate(self) -> dict[str, Any]:
         if not self.estimated:
@@ -157,7 +169,8 @@ _NUMBERS = (
     "estimated_pico",
     "estimated",
 )
-_COUNTS = ("by_status", "by_kind", "by_outcome", "faults")
+_COUNTS = ("by_status", "by_kind", "by_outcome", "faults", "silent")
+ESTIMATE = "estimated_cost_usd"
 
 
 class Sequence(Struct, frozen=True, order=True):
@@ -214,7 +227,8 @@ def figures_of(observer: Observer, open_calls: int, estimated_usd: float | None 
     facts, totals, statistics = observer.facts, observer.totals, observer.stats.figures
     out = Figures(1, facts.records, facts.events, observer.stats.turns)
     out.by_status[observer.facts_observer.status(observer.dialect.has_end, open_calls)] = 1
-    out.tokens.add(totals.tokens())
+    tokens = totals.tokens()
+    out.tokens.add(tokens)
     out.faults = dict(observer.counters.faults)
     duration, cost = totals.duration_ms, totals.cost_usd
     if duration is not None:
@@ -223,6 +237,10 @@ def figures_of(observer: Observer, open_calls: int, estimated_usd: float | None 
         out.cost_pico, out.costed = round(cost * _PICO), 1
     if estimated_usd is not None:
         out.estimated_pico, out.estimated = round(estimated_usd * _PICO), 1
+    if out.turns:
+        told = {name: getattr(tokens, name) for name in ("input", "cached", "output")}
+        told |= {"duration_ms": duration, "cost_usd": cost, ESTIMATE: estimated_usd}
+        out.silent = {name: 1 for name, value in told.items() if value is None}
     answered = 0
     for cell in statistics.cells:
         out.tool_calls += cell.calls

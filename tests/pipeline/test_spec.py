@@ -4,12 +4,15 @@ import json
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from agentv_stages.trajectory.case import Skipped
 from agentv_stages.trajectory.evaluator import Evaluator
 from agentv_stream.checks.spec import Spec, load_spec
 from agentv_stream.checks.validate import validate_file
 from agentv_stream.checks.yaml_lines import SpecError
+from agentv_stream.cli import build
+from agentv_stream.cli.validate import MOST_TOLD
 from agentv_stream.errors import EXIT_USAGE
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -354,6 +357,69 @@ def test_validate_tells_specs_from_targets_files(tmp_path: Path) -> None:
     assert what == "spec, 2 cases, 5 evaluators, 1 of them skipped"
     (tmp_path / "t.yaml").write_text("targets:\n  - {name: a, provider: codex}\n", encoding="utf-8")
     assert validate_file(tmp_path / "t.yaml")[0] == "targets file, 1 target, 1 of them agents"
+
+
+SEVERAL = """treshold: 1
+tests:
+  - id: a
+    assertion: []
+    assertions:
+      - {type: execution-metrics, max_tool_call: 3, max_turn: 4}
+      - {type: tool-trajectry, mode: exact}
+      - {type: max-turns, max: -1}
+      - {type: composite, assertions: [{type: tool-trajectory, mode: exact, expected: [{tol: Read}, {arg: 3}]}]}
+  - {id: a, assertions: [{type: forbid, calls: ["Bash(rm *)"]}]}
+  - foo
+  - {id: b, execution: {treshold: 1}, assertions: no list}
+"""
+
+
+def test_validate_tells_all_that_is_wrong(tmp_path: Path) -> None:
+    """It told the first error, so that a file of ten took ten runs."""
+    (tmp_path / "s.yaml").write_text(SEVERAL, encoding="utf-8")
+    done = CliRunner().invoke(build(["validate"]), ["validate", str(tmp_path / "s.yaml")])
+    assert done.exit_code == EXIT_USAGE
+    told = [line.partition("/s.yaml:")[2] for line in done.stderr.splitlines()]
+    assert [(int(line.split(":")[0]), line.split("'")[1]) for line in told if "'" in line] == [
+        (1, "treshold"),
+        (4, "assertion"),
+        (6, "max_tool_call"),
+        (6, "max_turn"),
+        (7, "tool-trajectry"),
+        (9, "tol"),
+        (9, "arg"),
+        (10, "a"),
+        (12, "treshold"),
+    ]
+    assert [line for line in told if "'" not in line] == [
+        "8: max is a number from 0 on",
+        "11: a case is a mapping, or file://NAME of a file of cases",
+        "12: evaluators are a list",
+    ]
+    assert refused(tmp_path, SEVERAL).endswith("'threshold'? (11 more; `agentv-stream validate` tells all)")
+
+
+def test_each_row_of_cases_is_told_and_not_without_end(tmp_path: Path) -> None:
+    rows = ['{"id": "a", "treshold": 1}', "{", '{"id": "b", "assert": [{"type": "cots"}]}']
+    (tmp_path / "s.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    with pytest.raises(SpecError) as caught:
+        load_spec(tmp_path / "s.jsonl")
+    told = [error.message.partition("/s.jsonl:")[2] for error in (caught.value, *caught.value.further)]
+    assert [line[:12] for line in told] == ["1: no versio", "2: is no JSO", "3: no versio"]
+    (tmp_path / "s.jsonl").write_text(f"{rows[0]}\n" * 5_000, encoding="utf-8")
+    done = CliRunner().invoke(build(["validate"]), ["validate", str(tmp_path / "s.jsonl")])
+    assert len(done.stderr.splitlines()) == MOST_TOLD + 1
+    assert done.stderr.endswith("s.jsonl: at least 80 more\n")
+
+
+def test_all_targets_that_are_wrong_are_told(tmp_path: Path) -> None:
+    targets = "targets:\n  - {name: a, provider: codxe}\n  - {name: b, provider: codex, modle: x}\n  - {provider: pi}\n"
+    (tmp_path / "t.yaml").write_text(targets, encoding="utf-8")
+    done = CliRunner().invoke(build(["validate"]), ["validate", str(tmp_path / "t.yaml")])
+    assert [line.partition("/t.yaml:")[2].split(":")[0] for line in done.stderr.splitlines()] == ["2", "3", "4"]
+    (tmp_path / "t.yaml").write_text("targets:\n  - {name: a, use_target: x}\n  - {name: b, use_target: y}\n")
+    done = CliRunner().invoke(build(["validate"]), ["validate", str(tmp_path / "t.yaml")])
+    assert len(done.stderr.splitlines()) == 2
 
 
 @pytest.mark.parametrize("name", ["claude.jsonl", "codex.jsonl", "gemini.jsonl"])

@@ -14,6 +14,8 @@ from agentv_stream.cli import build
 from support.consuming import SESSION
 from support.made_sessions import make_folder
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
 
 def _run(*arguments: str | Path, given: str | None = None) -> Any:
     return CliRunner().invoke(build(["stats", "import"]), [str(a) for a in arguments], input=given)
@@ -42,6 +44,27 @@ def test_sums_are_those_of_the_single_sessions(tmp_path: Path) -> None:
     for outcome in ("ok", "error"):
         assert total["by_outcome"][outcome] == sum(r.tool_use_summary["by_outcome"][outcome] for r in results)
     assert total["by_status"] == dict(Counter(result.status for result in results))
+
+
+def test_a_sum_over_sessions_that_do_not_all_tell_a_figure_is_marked(tmp_path: Path) -> None:
+    """Of three agents one told its cost, and the total looked like the cost of all three."""
+    told = _run("stats", EXAMPLES, "--engine", "serial")
+    rows = {line.split()[0]: line.split() for line in told.stdout.splitlines()}
+    assert [rows[name][-1] for name in ("claude", "codex", "total")] == ["0.09", "?", "≥0.09"]
+    assert not any("≥" in cell for cell in rows["total"][:-1])
+    total = json.loads(_run("stats", EXAMPLES, "--engine", "serial", "--json", "-").stdout)["total"]
+    assert total["sessions_not_telling"] == {"cost_usd": 2, "duration_ms": 1}
+    without = (
+        (EXAMPLES / "claude.jsonl").read_bytes().replace(b'"input_tokens"', b'"in"').replace(b"inputTokens", b"in")
+    )
+    (tmp_path / "silent.jsonl").write_bytes(without)
+    for command in ("stats", "import"):
+        told = _run(command, EXAMPLES, tmp_path / "silent.jsonl", "--engine", "serial", *_nowhere(command, tmp_path))
+        assert " ≥200,080 " in told.output, told.output
+
+
+def _nowhere(command: str, folder: Path) -> list[Path | str]:
+    return ["--jsonl", folder / "out.jsonl"] if command == "import" else []
 
 
 def test_a_folder_counts_what_a_fork_copied_once(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from agentv_stages.trajectory import Case, Context
 from agentv_stages.trajectory.json_values import is_list, is_object
 from agentv_stream.checks.spec_evaluators import Item, items_of, known_keys, make, value_at
 from agentv_stream.checks.spec_names import CASE, EXECUTION, TOP
-from agentv_stream.checks.yaml_lines import At, Document, SpecError, read_jsonl, read_yaml
+from agentv_stream.checks.yaml_lines import At, Document, Errors, SpecError, read_jsonl, read_yaml
 from agentv_stream.discovery.header import dialect_of
 from agentv_stream.files import is_file, is_folder
 
@@ -65,7 +65,7 @@ class Spec:
 def load_spec(path: Path, threshold: float | None = None) -> Spec:
     """Reads and checks a spec; every evaluator is built once, so that what is wrong shows here.
 
-    `threshold` (of the command line) goes before those of the file. Raises: SpecError.
+    `threshold` (of the command line) goes before those of the file. Raises: SpecError, the first with the `further`.
     """
     try:
         return _Loader(path, threshold).load()
@@ -95,31 +95,34 @@ class _Loader:
     def __init__(self, path: Path, threshold: float | None) -> None:
         self.spec = Spec(path)
         self.threshold = threshold
+        self.errors = Errors()
         self.top = Document(path, {})
         self.places: list[tuple[Document, At]] = []  # where each case of the spec stands
 
     def load(self) -> Spec:
         path = self.spec.path
         if path.suffix == ".jsonl":
-            self._cases([(d, ()) for d in read_jsonl(path)], {}, [])
+            self._cases([(d, ()) for d in read_jsonl(path, self.errors)], {}, [])
             return self._checked()
         document = read_yaml(path)
         if not is_object(document.value):
             raise document.error((), "a spec is a mapping with tests (or evalcases)")
         self.top = document
-        top = known_keys(document, (), document.value, TOP, "field of a spec")
-        suite, _ = items_of(document, (), top)
+        top = known_keys(document, (), document.value, TOP, "field of a spec", self.errors)
+        suite, _ = items_of(document, (), top, self.errors)
         default: Any = top.get("default_test")
         if is_object(default):
-            suite += items_of(document, ("default_test",), default)[0]
+            suite += items_of(document, ("default_test",), default, self.errors)[0]
         execution = self._execution(document, (), top)
         found = [name for name in CASE_LISTS if name in top]
         if not found:
             if not suite:
+                self.errors.check()
                 raise document.error((), "the spec has neither tests (or evalcases) nor assertions")
             # A spec of assertions alone is one case for every source.
             entry = (document, (), {"id": path.name.split(".")[0]})
-            self._case(entry, top, execution, suite)
+            with self.errors.noting():
+                self._case(entry, top, execution, suite)
             return self._checked()
         entries = self._entries(document, (found[0],), top[found[0]])
         self._cases(entries, top, suite, execution)
@@ -130,10 +133,14 @@ class _Loader:
         for case, (document, at) in zip(self.spec.cases, self.places, strict=True):
             place = f"{document.path}:{document.line(at)}"
             if case.id in seen:
-                raise SpecError(f"{place}: two cases are called {case.id!r}; the other one is {seen[case.id]}")
-            seen[case.id] = place
-            case.build()
+                text = f"{place}: two cases are called {case.id!r}; the other one is {seen[case.id]}"
+                self.errors.note(SpecError(text))
+            seen.setdefault(case.id, place)
+            for item in case.items:
+                with self.errors.noting():
+                    make(item, case.context)
             self._warn_of_nothing(case)
+        self.errors.check()
         if not self.spec.cases:
             raise SpecError(f"{self.spec.path}:1: the spec has no cases")
         return self.spec
@@ -167,13 +174,15 @@ class _Loader:
         entries: list[tuple[Document, At]] = []
         for i, item in enumerate(value):
             if isinstance(item, str) and item.startswith(FILE):
-                entries += self._external(document, (*at, i), item)
+                with self.errors.noting():
+                    entries += self._external(document, (*at, i), item)
             elif is_object(item) and isinstance(item.get("include"), str) and "id" not in item:
-                entries += self._external(document, (*at, i), str(item["include"]))
+                with self.errors.noting():
+                    entries += self._external(document, (*at, i), str(item["include"]))
             elif is_object(item):
                 entries.append((document, (*at, i)))
             else:
-                raise document.error((*at, i), "a case is a mapping, or file://NAME of a file of cases")
+                self.errors.note(document.error((*at, i), "a case is a mapping, or file://NAME of a file of cases"))
         return entries
 
     def _external(self, document: Document, at: At, name: str) -> list[tuple[Document, At]]:
@@ -192,7 +201,7 @@ class _Loader:
         if not is_file(path):
             raise document.error(at, f"the file of cases {path} does not exist")
         if path.suffix == ".jsonl":
-            return [(d, ()) for d in read_jsonl(path)]
+            return [(d, ()) for d in read_jsonl(path, self.errors)]
         other = read_yaml(path)
         if is_list(other.value):
             return [(other, (i,)) for i in range(len(other.value))]
@@ -211,11 +220,15 @@ class _Loader:
         execution: Mapping[str, Any] | None = None,
     ) -> None:
         for document, at in entries:
+            if self.errors.full:
+                break
             value = value_at(document.value, at)
             if not is_object(value):
-                raise document.error(at, "a case is a mapping")
-            case = known_keys(document, at, value, CASE, "field of a case")
-            self._case((document, at, case), top, execution or {}, suite)
+                self.errors.note(document.error(at, "a case is a mapping"))
+                continue
+            case = known_keys(document, at, value, CASE, "field of a case", self.errors)
+            with self.errors.noting():
+                self._case((document, at, case), top, execution or {}, suite)
 
     def _case(
         self,
@@ -229,7 +242,7 @@ class _Loader:
         if not isinstance(name, str | int) or isinstance(name, bool) or not str(name).strip():
             raise document.error(at, "a case needs an id")
         execution = self._execution(document, at, case)
-        items, given = items_of(document, at, case)
+        items, given = items_of(document, at, case, self.errors)
         items += [] if execution.get("skip_defaults") is True else suite
         if not given and not items and case.get("criteria") is None:
             self.spec.warnings.append(f"{document.path}:{document.line(at)}: the case {name!r} has no evaluators")
@@ -272,7 +285,7 @@ class _Loader:
             return {}
         if not is_object(execution):
             raise document.error((*at, "execution"), "execution is a mapping")
-        return known_keys(document, (*at, "execution"), execution, EXECUTION, "field of execution")
+        return known_keys(document, (*at, "execution"), execution, EXECUTION, "field of execution", self.errors)
 
 
 Places: TypeAlias = Sequence[tuple[Mapping[str, Any], Document, At]]

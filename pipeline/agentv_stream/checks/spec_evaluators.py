@@ -14,7 +14,7 @@ from agentv_stages.trajectory.case import Skipped
 from agentv_stages.trajectory.evaluator import Terms
 from agentv_stages.trajectory.json_values import is_list, is_object
 from agentv_stream.checks.spec_names import STEP, TYPES, keys_of, snake, type_name
-from agentv_stream.checks.yaml_lines import At, Document, read_yaml
+from agentv_stream.checks.yaml_lines import At, Document, Errors, read_yaml
 from agentv_stream.files import is_file
 
 MAX_INCLUDES = 3
@@ -45,9 +45,9 @@ def make(item: Item, context: Context) -> Member:
         raise item.document.error(at, error.message, error.known, shown) from error
 
 
-def items_of(document: Document, at: At, value: Mapping[str, Any]) -> tuple[list[Item], bool]:
+def items_of(document: Document, at: At, value: Mapping[str, Any], errors: Errors) -> tuple[list[Item], bool]:
     """The evaluators of a case or a file, and whether any list of them was there; the first list that is there
-    holds."""
+    holds. What is wrong with one is noted, and the others are read."""
     execution: Any = value.get("execution")
     places: list[tuple[At, Any]] = [((*at, name), value.get(name)) for name in LISTS[:2]]
     if is_object(execution):
@@ -55,12 +55,12 @@ def items_of(document: Document, at: At, value: Mapping[str, Any]) -> tuple[list
     places.append(((*at, "evaluators"), value.get("evaluators")))
     for where, entries in places:
         if entries is not None:
-            return _list(document, where, entries, ()), True
-    items = _singular(document, at, value)
+            return _list(document, where, entries, (), errors), True
+    items = _singular(document, at, value, errors)
     return items, bool(items)
 
 
-def _singular(document: Document, at: At, value: Mapping[str, Any]) -> list[Item]:
+def _singular(document: Document, at: At, value: Mapping[str, Any], errors: Errors) -> list[Item]:
     """`evaluator: llm_judge` and `rubrics:` of old cases."""
     items: list[Item] = []
     for key in ("evaluator", "rubrics"):
@@ -68,26 +68,33 @@ def _singular(document: Document, at: At, value: Mapping[str, Any]) -> list[Item
         if entry is None:
             continue
         kind = entry if isinstance(entry, str) and key == "evaluator" else "rubrics"
-        items += _list(document, (*at, key), [{"type": kind, "name": key}], ())
+        items += _list(document, (*at, key), [{"type": kind, "name": key}], (), errors)
     return items
 
 
-def _list(document: Document, at: At, entries: Any, chain: tuple[Path, ...]) -> list[Item]:
-    if not is_list(entries):
-        raise document.error(at, "evaluators are a list")
+def _list(document: Document, at: At, entries: Any, chain: tuple[Path, ...], errors: Errors) -> list[Item]:
     items: list[Item] = []
+    if not is_list(entries):
+        errors.note(document.error(at, "evaluators are a list"))
+        return items
     for i, entry in enumerate(entries):
-        where = (*at, i)
-        if isinstance(entry, str):
-            # A plain text is a criterion for a model.
-            items.append(Item({"type": "rubrics", "name": entry[:60]}, document, where))
-        elif is_object(entry) and "include" in entry and "type" not in entry:
-            items += _include(document, where, entry["include"], chain)
-        elif is_object(entry):
-            items.append(Item(_config(document, where, entry, chain), document, where))
-        else:
-            raise document.error(where, "an evaluator is a mapping with a type, or a text")
+        with errors.noting():
+            items += _items(document, (*at, i), entry, chain, errors)
+        if errors.full:
+            break
     return items
+
+
+def _items(document: Document, at: At, entry: Any, chain: tuple[Path, ...], errors: Errors) -> list[Item]:
+    """The evaluators of one entry. Raises: SpecError."""
+    if isinstance(entry, str):
+        # A plain text is a criterion for a model.
+        return [Item({"type": "rubrics", "name": entry[:60]}, document, at)]
+    if not is_object(entry):
+        raise document.error(at, "an evaluator is a mapping with a type, or a text")
+    if "include" in entry and "type" not in entry:
+        return _include(document, at, entry["include"], chain, errors)
+    return [Item(_config(document, at, entry, chain), document, at)]
 
 
 def _config(document: Document, at: At, entry: Mapping[str, Any], chain: tuple[Path, ...]) -> dict[str, Any]:
@@ -99,31 +106,35 @@ def _config(document: Document, at: At, entry: Mapping[str, Any], chain: tuple[P
     if kind not in TYPES and _script_of(written, document.path) is None:
         raise document.error((*at, "type"), f"no version has an evaluator {written!r}", TYPES, written)
     known = keys_of(kind)
+    errors = Errors()  # with any of its own an evaluator is not built
     config: dict[str, Any] = {}
     for key, value in entry.items():
         name = snake(key)
         if known is not None and name not in known and kind in TYPES and not key.startswith("x-"):
-            raise document.error((*at, key), f"{kind} has no field {key!r}", known, key)
+            errors.note(document.error((*at, key), f"{kind} has no field {key!r}", known, key))
         config[name] = value
     config["type"] = kind
     if "name" not in config and isinstance(config.get("metric"), str):
         config["name"] = config["metric"]  # the name's name since 5.x
     if is_list(config.get("expected")):
-        config["expected"] = [_step(document, (*at, "expected", i), s) for i, s in enumerate(config["expected"])]
+        config["expected"] = [
+            _step(document, (*at, "expected", i), s, errors) for i, s in enumerate(config["expected"])
+        ]
     if kind == "composite":
         key = next((name for name in LISTS if name in config), "assertions")
-        members = _list(document, (*at, key), config.pop(key, []), chain)
+        members = _list(document, (*at, key), config.pop(key, []), chain, errors)
         config["assertions"] = [member.config for member in members]
+    errors.check()
     return config
 
 
-def _step(document: Document, at: At, step: Any) -> Any:
+def _step(document: Document, at: At, step: Any, errors: Errors) -> Any:
     if not is_object(step):
         return step
-    return known_keys(document, at, step, STEP, "field of a step")
+    return known_keys(document, at, step, STEP, "field of a step", errors)
 
 
-def _include(document: Document, at: At, name: Any, chain: tuple[Path, ...]) -> list[Item]:
+def _include(document: Document, at: At, name: Any, chain: tuple[Path, ...], errors: Errors) -> list[Item]:
     """The assertions of a template: `.agentv/templates/<name>.yaml` from here up, or a file."""
     if not isinstance(name, str) or not name:
         raise document.error(at, "include names a template or a file")
@@ -139,19 +150,20 @@ def _include(document: Document, at: At, name: Any, chain: tuple[Path, ...]) -> 
     if not is_list(entries):
         raise other.error((), "a template holds a list of assertions")
     key = "assertions" if "assertions" in other.value else "evaluators"
-    return _list(other, (key,), entries, (*chain, path))
+    return _list(other, (key,), entries, (*chain, path), errors)
 
 
 def known_keys(
-    document: Document, at: At, value: Mapping[str, Any], known: frozenset[str], what: str
+    document: Document, at: At, value: Mapping[str, Any], known: frozenset[str], what: str, errors: Errors
 ) -> dict[str, Any]:
-    """The mapping with canonical keys. Raises: SpecError for a key that no version has."""
+    """The mapping with canonical keys; each key that no version has is noted and left out."""
     out: dict[str, Any] = {}
     for key, member in value.items():
         name = snake(key)
         if name not in known and not key.startswith("x-"):
-            raise document.error((*at, key), f"no version has a {what} {key!r}", known, key)
-        out[name] = member
+            errors.note(document.error((*at, key), f"no version has a {what} {key!r}", known, key))
+        else:
+            out[name] = member
     return out
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from agentv_stages.trajectory.json_values import is_list, is_object
 from agentv_stream.checks.agent_kinds import AGENT_KINDS, MODEL, OTHER_KINDS, PROMPT, SETTINGS, AgentKind
-from agentv_stream.checks.yaml_lines import At, Document, SpecError, read_yaml
+from agentv_stream.checks.yaml_lines import At, Document, Errors, SpecError, read_yaml
 from agentv_stream.files import is_file
 from agentv_stream.release import release, running_version
 from agentv_stream.settings import StreamLog, stream_log
@@ -83,7 +83,7 @@ def load_targets(
 ) -> Targets:
     """Reads a targets file. `${{ NAME }}` stands for a variable of the environment.
 
-    `current` is the running release, against which `removed_in` is held. Raises: SpecError.
+    `current` is the running release, against which `removed_in` is held. Raises: SpecError, the first with the `further`.
     """
     document = read_yaml(path)
     value: Any = document.value
@@ -94,8 +94,13 @@ def load_targets(
         raise document.error(at, "a targets file holds a list of targets")
     reader = _Reader(document, os.environ if environment is None else environment)
     for i, entry in enumerate(entries):
-        reader.read((*at, i), entry)
+        with reader.errors.noting():
+            reader.read((*at, i), entry)
+        if reader.errors.full:
+            break
+    reader.errors.check()
     reader.resolve()
+    reader.errors.check()
     reader.old_names(current if current is not None else running_version(), removed_in)
     return reader.found
 
@@ -106,6 +111,7 @@ class _Reader:
         self.environment = environment
         self.hiding = False  # variables stay names
         self.found = Targets(document.path)
+        self.errors = Errors()
         self.uses: dict[str, tuple[str, At]] = {}
         self.old: list[tuple[At, str, str, str]] = []
 
@@ -116,7 +122,8 @@ class _Reader:
         for key, value in entry.items():
             setting = CAMEL.sub(lambda m: "_" + m.group(1).lower(), key)
             if setting not in SETTINGS and not key.startswith("x-") and entry.get("provider") != "cli":
-                raise self.document.error((*at, key), f"no version has a setting of targets {key!r}", SETTINGS, key)
+                text = f"no version has a setting of targets {key!r}"
+                self.errors.note(self.document.error((*at, key), text, SETTINGS, key))
             target[setting] = value
         given: Any = target.get("name", target.get("id", target.get("label")))
         if not isinstance(given, str) or not given:
@@ -230,12 +237,15 @@ class _Reader:
                 other = self.uses[other][0]
             target = self.found.targets.get(other)
             if other in self.uses:
-                raise self.document.error(at, f"use_target: {name!r} leads round in a circle, by {other!r}")
+                self.errors.note(self.document.error(at, f"use_target: {name!r} leads round in a circle, by {other!r}"))
+                continue
             if target is None:
                 if VARIABLE.search(other):
                     continue  # chosen by the environment, where it is set
                 known = [*self.found.targets, *self.uses]
-                raise self.document.error(at, f"use_target: no target is called {other!r}", known, other)
+                text = f"use_target: no target is called {other!r}"
+                self.errors.note(self.document.error(at, text, known, other))
+                continue
             self.found.targets[name] = target
 
     def old_names(self, current: str, removed_in: str) -> None:

@@ -4,7 +4,8 @@ Plain words are read by YAML 1.2, as AgentV reads them: `yes`, `no`, `on` and `2
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -53,8 +54,64 @@ _Loader.add_constructor("tag:yaml.org,2002:int", _CoreLoader.read_int)
 _Loader.add_constructor("tag:yaml.org,2002:float", _CoreLoader.read_float)
 
 
+MOST_ERRORS = 100
+"""What is wrong beyond that is not looked for."""
+
+
 class SpecError(UsageError):
-    """A file of the user's that cannot be used; the message begins with `file:line`."""
+    """A file of the user's that cannot be used; the message begins with `file:line`.
+
+    `further` is what else is wrong with it, `MOST_ERRORS` at most.
+    """
+
+    further: "tuple[SpecError, ...]" = ()
+
+    def __str__(self) -> str:
+        more = f" ({len(self.further)} more; `agentv-stream validate` tells all)" if self.further else ""
+        return f"{self.message}{more}"
+
+    @property
+    def message(self) -> str:
+        """The first error alone."""
+        return str(self.args[0])
+
+
+class Errors:
+    """What is wrong with a file, one error after the other; each is told once."""
+
+    def __init__(self) -> None:
+        self.all: list[SpecError] = []
+
+    @property
+    def full(self) -> bool:
+        return len(self.all) >= MOST_ERRORS
+
+    def note(self, error: SpecError) -> None:
+        """Keeps an error, so that the reading goes on behind it."""
+        if not self.full and all(error.message != known.message for known in self.all):
+            self.all.append(error)
+
+    @contextmanager
+    def noting(self) -> Generator[None]:
+        """What is refused within costs itself alone."""
+        try:
+            yield
+        except SpecError as error:
+            for one in (error, *error.further):
+                self.note(one)
+
+    def check(self) -> None:
+        """Raises: SpecError, the first one in the file with the others as `further`, if anything was noted."""
+        if not self.all:
+            return
+        first, *others = sorted(self.all, key=_place)  # what is built comes after what is read
+        first.further = tuple(others)
+        raise first
+
+
+def _place(error: SpecError) -> tuple[str, int]:
+    found = re.match(r"(.*?):(\d+): ", error.message)
+    return (found.group(1), int(found.group(2))) if found is not None else ("", 0)
 
 
 @dataclass
@@ -120,8 +177,11 @@ def parse_yaml(path: Path, text: str) -> Document:
         loader.dispose()
 
 
-def read_jsonl(path: Path) -> list[Document]:
-    """One document a line; blank lines and lines of comments (`//`, `#`) are passed over. Raises: SpecError."""
+def read_jsonl(path: Path, errors: Errors) -> list[Document]:
+    """One document a line; blank lines and lines of comments (`//`, `#`) are passed over, broken ones noted.
+
+    Raises: SpecError where the file cannot be read.
+    """
     documents: list[Document] = []
     for number, line in enumerate(read_text(path).split("\n"), 1):
         text = line.strip()
@@ -130,7 +190,8 @@ def read_jsonl(path: Path) -> list[Document]:
         try:
             value = json.decode(text)
         except MsgspecError as error:
-            raise SpecError(f"{path}:{number}: is no JSON: {error}") from error
+            errors.note(SpecError(f"{path}:{number}: is no JSON: {error}"))
+            continue
         documents.append(Document(path, value, {(): number}))
     return documents
 

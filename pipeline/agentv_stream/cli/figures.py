@@ -5,12 +5,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from agentv_stages.merge import DIMENSIONS, By, Figures, Summary
+from agentv_stages.merge import DIMENSIONS, ESTIMATE, By, Figures, Summary
 from agentv_stages.visible import visible
 from agentv_stream.bulk.outcome import Outcome
 from agentv_stream.bulk.run import summarize_groups
 from agentv_stream.cli.fitting import print_fitting
-from agentv_stream.cli.importing import MOST_SHOWN, check_json_place, exit_code, number, with_listed, write_json
+from agentv_stream.cli.importing import (
+    MOST_SHOWN,
+    check_json_place,
+    exit_code,
+    number,
+    tokens_cell,
+    with_listed,
+    write_json,
+)
 from agentv_stream.cli.interrupting import exit_code as ended_by
 from agentv_stream.cli.interrupting import interruptible
 from agentv_stream.cli.progress import Progress
@@ -120,21 +128,24 @@ def _table(outcome: Outcome, by: By) -> None:
 
 
 def _row(name: str, figures: Figures) -> list[str]:
-    outcomes, sums = figures.by_outcome, figures.tokens.sums
+    outcomes = figures.by_outcome
     failed = sum(outcomes.get(key, 0) for key in ("error", "denied", "cancelled"))
     shown = "?"
     if figures.costed:
-        shown = f"{figures.cost_pico / 1e12:,.2f}"
+        shown = _money(figures, "cost_usd", figures.cost_pico)
     if figures.estimated:
-        shown += f" (est. {figures.estimated_pico / 1e12:,.2f})"
-    counts = (figures.sessions, figures.turns, figures.tool_calls, failed, figures.edits, sums.get("input"))
+        shown += f" (est. {_money(figures, ESTIMATE, figures.estimated_pico)})"
+    counts = (figures.sessions, figures.turns, figures.tool_calls, failed, figures.edits)
     return [
         visible(name, 60),
         *(number(count) for count in counts),
-        number(sums.get("cached")),
-        ("≥" if figures.tokens.unsure else "") + number(sums.get("output")),
+        *(tokens_cell(figures, name) for name in ("input", "cached", "output")),
         shown,
     ]
+
+
+def _money(figures: Figures, name: str, pico: int) -> str:
+    return f"{'' if figures.whole(name) else '≥'}{pico / 1e12:,.2f}"
 
 
 def _tool_row(name: str, total: Figures) -> list[str]:

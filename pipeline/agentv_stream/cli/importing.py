@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from agentv_stages.merge import Figures
 from agentv_stages.payload import indented_json
 from agentv_stages.visible import counted, visible
 from agentv_stream.bulk.outcome import Outcome
@@ -177,16 +178,14 @@ def tell(outcome: Outcome) -> None:
         figures = outcome.summary.groups[name]
         outcomes = figures.by_outcome
         failed = sum(outcomes.get(key, 0) for key in ("error", "denied", "cancelled"))
-        tokens = figures.tokens
-        out = tokens.sums.get("output")
         cells = (
             figures.sessions,
             figures.turns,
             figures.tool_calls,
             failed,
             figures.edits,
-            tokens.sums.get("input"),
-            ("≥" if tokens.unsure else "") + number(out),
+            tokens_cell(figures, "input"),
+            tokens_cell(figures, "output"),
             sum(figures.faults.values()),
         )
         rows.append([visible(name, 40), *(c if isinstance(c, str) else number(c) for c in cells)])
@@ -216,6 +215,13 @@ def tell(outcome: Outcome) -> None:
         groups = sorted(outcome.summary.groups)
         told = place.replace("{provider}", groups[0] if len(groups) == 1 else f"{{{','.join(groups)}}}")
         sys.stderr.write(f"{name:<12}{visible(told, 300)}\n")
+
+
+def tokens_cell(figures: Figures, name: str) -> str:
+    """A sum of tokens; with `≥` where some of the sessions do not tell theirs, or only a lower bound."""
+    value = figures.tokens.sums.get(name)
+    sure = figures.whole(name) and not (name == "output" and figures.tokens.unsure)
+    return number(value) if sure or value is None else f"≥{value:,}"
 
 
 def number(value: int | None) -> str:

@@ -5,17 +5,19 @@ from typing import Annotated
 
 import typer
 
+MOST_TOLD = 20  # of one file
+
 
 def validate(
     files: Annotated[list[Path], typer.Argument(metavar="FILES...", help="Specs and targets files.")],
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only what is wrong.")] = False,
 ) -> None:
-    """Check specs and targets files; exit 2 with file, line and the nearest known name where one is wrong."""
+    """Check specs and targets files; exit 2 with file, line and the nearest known name of all that is wrong."""
     import sys
 
     from agentv_stages.visible import visible
     from agentv_stream.checks.validate import validate_file
-    from agentv_stream.checks.yaml_lines import SpecError
+    from agentv_stream.checks.yaml_lines import MOST_ERRORS, SpecError
     from agentv_stream.cli.telling import say
     from agentv_stream.errors import EXIT_FINE, EXIT_USAGE
 
@@ -24,7 +26,12 @@ def validate(
         try:
             what, warnings = validate_file(path)
         except SpecError as error:
-            say(str(error))
+            found = (error, *error.further)
+            for one in found[:MOST_TOLD]:
+                say(one.message)
+            if len(found) > MOST_TOLD:
+                more = "at least " * (len(found) == MOST_ERRORS) + str(len(found) - MOST_TOLD)
+                say(f"{path}: {more} more")
             code = EXIT_USAGE
             continue
         for warning in warnings:

@@ -63,7 +63,7 @@ class LiveLine:
         tokens = totals.tokens()
         if tokens.input is not None:
             parts.append(
-                f"in {short_number(tokens.input)} out {short_number(tokens.output or 0)}{'+' if tokens.unsure else ''}"
+                f"in {short_number(tokens.input)} out {'≥' if tokens.unsure else ''}{short_number(tokens.output or 0)}"
             )
         if totals.cost_usd is not None:
             parts.append(f"${totals.cost_usd:.2f}")

@@ -9,7 +9,10 @@ from agentv_stream.bulk.outcome import Failure
 
 
 class GroupFigures(Struct):
-    """What a group of sessions comes to; what no session told is null."""
+    """What a group of sessions comes to; what no session told is null.
+
+    `sessions_not_telling`: by figure, the sessions whose log does not tell it; the sum is a lower bound then.
+    """
 
     sessions: int
     turns: int
@@ -26,6 +29,7 @@ class GroupFigures(Struct):
     by_kind: dict[str, int]
     by_outcome: dict[str, int]
     faults: dict[str, int]
+    sessions_not_telling: dict[str, int]
     tools: dict[str, ToolRowFigures] | UnsetType = UNSET
     estimated_cost_usd: float | UnsetType = UNSET
     sessions_with_estimate: int | UnsetType = UNSET
