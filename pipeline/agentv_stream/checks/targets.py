@@ -83,7 +83,7 @@ def load_targets(
 ) -> Targets:
     """Reads a targets file. `${{ NAME }}` stands for a variable of the environment.
 
-    `current` is the running release, against which `removed_in` is held. Raises: SpecError, the first with the `further`.
+    `current` is the running release, against which `removed_in` is held. Raises: SpecError, with the `further`.
     """
     document = read_yaml(path)
     value: Any = document.value
