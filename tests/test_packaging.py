@@ -63,6 +63,14 @@ def loaded_by(code: str) -> set[str]:
     return set(done.stdout.split())
 
 
+def test_types_are_told_of_both_packages() -> None:
+    """Of a package without `__init__.py` pyright takes no `py.typed`: `Stub file not found for "agentv_stages.…"`."""
+    for package in (ROOT / "pipeline" / "agentv_stream", ROOT / "stages" / "agentv_stages"):
+        assert (package / "py.typed").is_file()
+        folders = {path.parent for path in package.rglob("*.py")}
+        assert [folder for folder in folders if not (folder / "__init__.py").is_file()] == []
+
+
 def test_importing_the_stages_loads_nothing_but_msgspec() -> None:
     names = loaded_by("import agentv_stages.stage, agentv_stages.event, agentv_stages.providers")
     assert names & {"msgspec"}
@@ -80,7 +88,7 @@ def test_all_names_what_can_be_had_and_nothing_else_can() -> None:
     for name in agentv_stream.__all__:
         assert getattr(agentv_stream, name) is not None
     with pytest.raises(AttributeError):
-        agentv_stream.no_such_name  # noqa: B018  # pyright: ignore[reportUnusedExpression] - the look-up is the test
+        agentv_stream.no_such_name  # type: ignore[attr-defined]  # noqa: B018  # pyright: ignore[reportUnusedExpression, reportAttributeAccessIssue] - the look-up is the test
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -93,13 +93,15 @@ class Adapter:
         """One short line on a call's arguments; control characters made visible."""
         return summarize_arguments(kind, args)
 
-    def decode_record(self, data: bytes | str, dialect: str | None = None) -> list[AnyEvent]:
-        """The events of a single record, its calls normalised; none for what is no record of this provider.
+    def decode_record(self, data: bytes | bytearray | memoryview | str, dialect: str | None = None) -> list[AnyEvent]:
+        """The events of a single record (one line), its calls normalised; none for what is no record of this provider.
 
-        The dialect is the one named, else the surest one, else the first that knows the record.
+        The dialect is the one named, else the surest one, else the first that knows the record. What a decoder only
+        knows from earlier records (a result's call, the model, cumulative counters) is not there.
+
+        Raises: UsageError for a dialect that the provider has not.
         """
-        if isinstance(data, str):
-            data = data.encode("utf-8", "surrogatepass")
+        data = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else bytes(memoryview(data))
         chosen = self.decoders
         if dialect is not None:
             if dialect not in chosen:
@@ -132,11 +134,12 @@ def create_adapter(name: str) -> Adapter:
 
     Raises: UsageError for a name that no provider has.
     """
-    return Adapter(named_provider(name))
+    return Adapter(named_provider(str(name)))
 
 
-def decode_record(provider: str, data: bytes | str) -> list[AnyEvent]:
-    """The events of a single record of a provider's log, its calls normalised.
+def decode_record(provider: str, data: bytes | bytearray | memoryview | str) -> list[AnyEvent]:
+    """The events of a single record (one line) of a provider's log, its calls normalised; a list, empty for what is no
+    record of it. Results do not bear their calls, which stand in other records: whole logs are for `open_stream`.
 
     Raises: UsageError for a name that no provider has.
     """

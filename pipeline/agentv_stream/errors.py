@@ -47,7 +47,7 @@ class SinkError(AgentvStreamError):
     def __init__(self, path: str, error: OSError) -> None:
         self.path = path
         self.error = error
-        super().__init__(f"cannot write {path}: {error.strerror or error}")
+        super().__init__(f"cannot write {path}: {error.strerror or str(error) or type(error).__name__}")
 
     def __reduce__(self) -> tuple[type["SinkError"], tuple[str, OSError]]:
         """For worker processes, whose errors are pickled: the default would call us with the message alone."""

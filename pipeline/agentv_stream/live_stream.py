@@ -1,11 +1,11 @@
 """A stream to iterate over, from Python: events or messages as they come, the statistics live beside them."""
 
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -16,13 +16,14 @@ from agentv_stages.message import Message
 from agentv_stages.result import Result
 from agentv_stages.stage import Stage
 from agentv_stages.stats import Stats
-from agentv_stream.errors import SourceError
+from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.session import StreamSession, Watcher
 from agentv_stream.session_report import Report
 from agentv_stream.settings import Settings
 from agentv_stream.sink import Sink
 from agentv_stream.source import ByteSource, DescriptorSource, FileSource, now_ms, standard_input
 
+Item = TypeVar("Item")
 AnySource: TypeAlias = str | PathLike[str] | int | bytes | bytearray | memoryview | AsyncIterable[bytes]
 
 
@@ -70,8 +71,37 @@ class _ChannelSink:
         self._send.close()
 
 
+class _Iteration(Generic[Item]):
+    """What batches hold, one after the other. No generator: trio warns of one that its loop has left early."""
+
+    def __init__(
+        self, receive: MemoryObjectReceiveStream[Batch], pick: Callable[[Batch], Sequence[Item]], ended: anyio.Event
+    ) -> None:
+        self._receive = receive
+        self._pick = pick
+        self._ended = ended
+        self._items: Iterator[Item] = iter(())
+
+    def __aiter__(self) -> AsyncIterator[Item]:
+        return self
+
+    async def __anext__(self) -> Item:
+        while True:
+            for item in self._items:
+                return item
+            try:
+                batch = await self._receive.receive()
+            except anyio.EndOfStream:
+                await self._ended.wait()  # the last output is written, the result made
+                raise StopAsyncIteration from None
+            except anyio.ClosedResourceError:
+                raise UsageError("the block of this stream has ended: iterate inside it") from None
+            self._items = iter(self._pick(batch))
+
+
 class LiveStream:
-    """A stream that is being read. Iterate `events()` or `messages()` or `batches()`, one of them, once.
+    """A stream that is being read. Iterate `events()` or `messages()` or `batches()`, one of them, once, inside the
+    block: what one iteration took no other one gets, so a second one is refused (UsageError).
 
     `statistics` is the `tool_use_summary` so far; `result` and `report` are there when the iteration has ended, and
     behind the block. What failed in the reading is raised when the block ends.
@@ -81,33 +111,44 @@ class LiveStream:
         self._session = session
         self._receive = receive
         self._ended = anyio.Event()
+        self._iterated: str | None = None
+        self._summary: dict[str, Any] = {}
+        self._summary_at = -1  # batches that were observed when it was made
         self.report: Report | None = None
 
-    async def batches(self) -> AsyncIterator[Batch]:
-        """The envelopes, each with records, events, messages and faults."""
-        async for batch in self._receive:
-            yield batch
-        await self._ended.wait()  # the last output is written, the result made
+    def batches(self) -> AsyncIterator[Batch]:
+        """The envelopes, each with records, events, messages and faults. Raises: UsageError, the second time."""
+        return self._iterate("batches", lambda batch: (batch,))
 
-    async def events(self) -> AsyncIterator[AnyEvent]:
-        """Events in file order, calls normalised, results paired."""
-        async for batch in self._receive:
-            for event in batch.events:
-                yield event
-        await self._ended.wait()
+    def events(self) -> AsyncIterator[AnyEvent]:
+        """Events in file order, calls normalised, results paired. Raises: UsageError, the second time."""
+        return self._iterate("events", lambda batch: batch.events)
 
-    async def messages(self) -> AsyncIterator[Message]:
-        """Messages in order of completion."""
-        async for batch in self._receive:
-            for message in batch.messages:
-                yield message
-        await self._ended.wait()
+    def messages(self) -> AsyncIterator[Message]:
+        """Messages in order of completion. Raises: UsageError, the second time."""
+        return self._iterate("messages", lambda batch: batch.messages)
+
+    def _iterate(self, name: str, pick: Callable[[Batch], Sequence[Item]]) -> AsyncIterator[Item]:
+        if self._iterated is not None:
+            raise UsageError(
+                f"{name}() of a stream that {self._iterated}() iterates already: take one of events(), messages() and"
+                " batches(), once (batches have events and messages)"
+            )
+        self._iterated = name
+        return _Iteration(self._receive, pick, self._ended)
 
     @property
     def statistics(self) -> dict[str, Any]:
-        """The `tool_use_summary` so far (docs/metrics.md); all its keys are there before the first record, too."""
-        observer = self._session.observer
-        return (Stats(self._session.settings.watch) if observer is None else observer.stats).summary()
+        """The `tool_use_summary` so far (docs/metrics.md); all its keys are there before the first record, too.
+
+        A snapshot: it does not change any more. It is made anew when something came, which takes as long as its lists.
+        """
+        observer, at = self._session.observer, self._session.batches
+        if observer is None:
+            return Stats(self._session.settings.watch).summary()
+        if at != self._summary_at:  # who asks at every event of a large batch would make it thousands of times
+            self._summary, self._summary_at = observer.stats.summary(), at
+        return dict(self._summary)
 
     async def _run(self, send: MemoryObjectSendStream[Batch]) -> None:
         try:
@@ -137,11 +178,18 @@ async def open_stream(
     """Reads a stream while it grows; `async with open_stream(…) as stream: async for event in stream.events(): …`.
 
     `source`: a path, `-` for standard input, a file descriptor, bytes, or an async iterable of bytes. With `transcript`
-    (or `out`) the transcript is written too. `stages` are your own, over `Batch`, behind ours; `sinks` and `watchers`
-    get every batch. Leaving the block early ends the iteration; the source is read to its end all the same.
+    (or a place for it: `out`, or `out` or `transcript` of the settings) the transcript is written, too. `stages` are
+    your own, over `Batch`, behind ours; `watchers` see every batch (`observe`), then `sinks` take it. Leaving the block
+    early ends the iteration; the source is read to its end all the same, but not after an exception or a cancellation.
 
-    Raises: the errors of errors.py, when the block ends.
+    Raises: SourceError for a source that is not there, UsageError and TypeError for what is given wrongly, at once; the
+    other errors of errors.py when the block ends.
     """
+    if settings is not None and not isinstance(settings, Settings):  # pyright: ignore[reportUnnecessaryIsInstance] - of callers that check no types
+        raise TypeError(f"settings: expected Settings, not {type(settings).__name__}")
+    _check("stages", stages, ("push", "flush"))
+    _check("sinks", sinks, ("name", "required", "write", "close"))
+    _check("watchers", watchers, ("observe",))
     base = settings or Settings()
     wanted = replace(base, provider=provider or base.provider, out=Path(out) if out is not None else base.out)
     opened = make_source(source)
@@ -152,7 +200,7 @@ async def open_stream(
             wanted,
             [*sinks, _ChannelSink(send)],
             watchers,
-            transcript=transcript or out is not None,
+            transcript=transcript or wanted.out is not None or wanted.transcript is not None,
             stages=stages,
         )
         stream = LiveStream(session, receive)
@@ -166,6 +214,16 @@ async def open_stream(
             raise _alone(group) from None  # what the block raised, or a bug of ours: one thing, told as it is
     if stream.report is not None and stream.report.failures:
         raise stream.report.failures[0]
+
+
+def _check(what: str, parts: Sequence[object], members: Sequence[str]) -> None:
+    """Raises: TypeError, before anything is read, for a part that would fail at its first batch or at the end."""
+    for part in parts:
+        if isinstance(part, type):
+            raise TypeError(f"{what}: {part.__name__} is a class; give an object of it")
+        missing = [member for member in members if not hasattr(part, member)]
+        if missing:
+            raise TypeError(f"{what}: {type(part).__name__} has no {', no '.join(missing)}")
 
 
 def _alone(group: BaseExceptionGroup[BaseException]) -> BaseException:
@@ -186,6 +244,8 @@ def make_source(source: AnySource) -> ByteSource:
     if isinstance(source, AsyncIterable):
         return BytesSource(source)
     if isinstance(source, int) and not isinstance(source, bool):
+        if source < 0:
+            raise SourceError(f"cannot read <descriptor {source}>: it is negative")
         return DescriptorSource(source, f"<descriptor {source}>")
     if isinstance(source, (str, PathLike)):
         return standard_input() if source == "-" else FileSource(Path(source))

@@ -21,5 +21,5 @@ def named_provider(name: str | None) -> Provider | None:
         from agentv_stream.nearest import suggestion
 
         known = {alias for provider in all_providers() for alias in (provider.name, *provider.aliases)}
-        near = suggestion(name, known, otherwise=NAMES)
+        near = suggestion(str(name), known, otherwise=NAMES)
         raise UsageError(f"no provider is called {name!r}{near}") from None

@@ -26,8 +26,9 @@ PREFIX = "AGENTV_STREAM_"
 class Settings:
     """How one stream is consumed. `max_record` is the cap of a record in bytes; `bound` counts batches per channel.
 
-    `transcript` is a file, or `-` for standard output; else the transcript gets its usual name in `out`. `roots` says
-    where sessions are found, as `PROVIDER=PATH` or `PATH`; what is named by its path does not need it.
+    `transcript` is a file, or `-` for standard output; else the transcript gets its usual name in `out`. `stats`,
+    `quiet`, `live` and `roots` are the commands': `open_stream` looks at none of them. `roots` says where sessions are
+    found, as `PROVIDER=PATH` or `PATH`; what is named by its path does not need it.
     """
 
     provider: str | None = None
@@ -50,7 +51,18 @@ class Settings:
     roots: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """What goes into outputs as text is UTF-8; an argument of the command line need not be."""
+        """What goes into outputs as text is UTF-8; an argument of the command line need not be.
+
+        Raises: UsageError for what does not fit.
+        """
+        for name in (*_LEAST, *_WORDS):
+            value = getattr(self, name)
+            try:
+                _check(name, value)
+            except ValueError as error:
+                raise UsageError(f"Settings({name}={value!r}): {error}") from None
+        if isinstance(self.out, str):  # pyright: ignore[reportUnnecessaryIsInstance] - of callers that check no types
+            object.__setattr__(self, "out", Path(self.out))
         for name in ("target", "test_id", "prompt"):
             text: str | None = getattr(self, name)
             if text is not None and not text.isascii():
@@ -63,22 +75,30 @@ def resolve(options: Mapping[str, Any], environment: Mapping[str, str], folder: 
     Raises: UsageError for a value that does not fit, naming where it stands.
     """
     settings = Settings()
-    places: dict[str, str] = {}
     project, table = _project(folder)
     for name, value in table.items():
-        places[name] = f"{project}: {name.replace('_', '-')}"
-        settings = _with(settings, name, value, places[name])
+        settings = _with(settings, name, value, f"{project}: {name.replace('_', '-')}")
     for name, value in _environment(environment).items():
-        places[name] = _variable(name)
-        settings = _with(settings, name, value, places[name])
+        settings = _with(settings, name, value, _variable(name))
     given = {name: value for name, value in options.items() if value is not None}
-    settings = replace(settings, **given)
-    for name, least in (("max_record", 1), ("bound", 1), ("attempt", 0)):
-        value = getattr(settings, name)
-        if value is not None and value < least:
-            where = f"--{name.replace('_', '-')}" if name in given else places[name]
-            raise UsageError(f"{where} = {value}: expected {least} or more")
-    return settings
+    for name, value in given.items():
+        try:
+            _check(name, value)
+        except ValueError as error:
+            raise UsageError(f"--{name.replace('_', '-')} = {value}: {error}") from None
+    return replace(settings, **given)
+
+
+_LEAST = {"max_record": 1, "bound": 1, "attempt": 0}
+_WORDS = {"stream_log": get_args(StreamLog), "transcript_shape": get_args(Shape)}
+
+
+def _check(name: str, value: Any) -> None:
+    """Raises: ValueError for a value of the right type that does not fit."""
+    if name in _LEAST and value is not None and (not isinstance(value, int) or value < _LEAST[name]):
+        raise ValueError(f"expected {_LEAST[name]} or more")
+    if name in _WORDS and value not in _WORDS[name]:
+        raise ValueError(f"expected one of {', '.join(_WORDS[name])}")
 
 
 def _variable(name: str) -> str:
@@ -118,7 +138,9 @@ def _project(folder: Path) -> tuple[Path, dict[str, Any]]:
 
 def _with(settings: Settings, name: str, value: Any, where: str) -> Settings:
     try:
-        return replace(settings, **{name: _convert(name, value)})
+        converted = _convert(name, value)
+        _check(name, converted)
+        return replace(settings, **{name: converted})
     except (ValueError, TypeError) as error:
         raise UsageError(f"{where} = {value!r}: {error}") from error
 
@@ -144,8 +166,6 @@ def _convert(name: str, value: Any) -> Any:
         return _texts(value)
     if name == "stream_log":
         return stream_log(value)
-    if name == "transcript_shape" and value not in get_args(Shape):
-        raise ValueError(f"expected one of {', '.join(get_args(Shape))}")
     if not isinstance(value, str):
         raise ValueError("expected a text, in quotes")
     return Path(value) if name == "out" else value

@@ -3,6 +3,7 @@
 import gc
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
+from os import PathLike
 from pathlib import Path
 
 from agentv_stages.batch import Batch, Chunk
@@ -142,18 +143,26 @@ class SessionReader:
 
 
 def summarize(
-    path: str | Path, *, provider: str | None = None, subagents: bool = True, watch: str | tuple[str, ...] = ()
+    path: str | PathLike[str] | bytes,
+    *,
+    provider: str | None = None,
+    subagents: bool = True,
+    watch: str | tuple[str, ...] = (),
 ) -> Result:
     """Reads a finished stream or session and gives its result; blocking, nothing is written.
 
-    `path` may be compressed (`.gz`, `.zst`). `subagents` takes sub-agents' files of a session on disk along.
+    `path` is a file, which may be compressed (`.gz`, `.zst`), or an agent's whole output as bytes. `subagents` takes
+    sub-agents' files of a session on disk along. `watch` names programs whose runs are listed (`watched_commands`).
 
-    Raises: SourceError (missing, a directory), NotALog, EmptyInput, UsageError.
+    Raises: SourceError (missing, a directory), DamagedArchive, NotALog, EmptyInput, UsageError.
     """
-    place = Path(path)
-    check_readable(place)
+    if isinstance(path, (bytes, bytearray, memoryview)):
+        pieces, name, subagents = iter((bytes(path),)), "<memory>", False
+    else:
+        check_readable(Path(path))
+        pieces, name = read_pieces(Path(path)), str(path)
     with without_collector():
-        reader = SessionReader(read_pieces(place), str(place), provider, watch)
+        reader = SessionReader(pieces, name, provider, watch)
         for _ in reader.batches(subagents):
             pass
         return reader.result()

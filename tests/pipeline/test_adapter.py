@@ -36,6 +36,18 @@ def test_an_unknown_name_is_a_usage_error() -> None:
         create_adapter("\x1b[0m")
 
 
+def test_bytes_of_any_kind_are_a_record_and_nothing_else_is() -> None:
+    wanted = decode_record("claude", CLAUDE_RECORD)
+    for record in (bytearray(CLAUDE_RECORD), memoryview(CLAUDE_RECORD), CLAUDE_RECORD.decode()):
+        assert decode_record("claude", record) == wanted
+    mistakes: list[Any] = [None, {"type": "user"}, 3]
+    for mistake in mistakes:
+        with pytest.raises(TypeError):
+            decode_record("claude", mistake)
+        with pytest.raises(UsageError):
+            create_adapter(mistake)
+
+
 @pytest.mark.parametrize(
     ("provider", "name", "expected"),
     [

@@ -28,7 +28,7 @@ def test_all_names_are_there_and_nothing_else() -> None:
     public = {name for name in dir(agentv_stream) if not name.startswith("_")}
     assert public == set(agentv_stream.__all__)
     with pytest.raises(AttributeError):
-        _ = agentv_stream.no_such_name
+        _ = agentv_stream.no_such_name  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue] - the types say so, too
 
 
 def test_what_type_checkers_see_is_what_is_exported() -> None:

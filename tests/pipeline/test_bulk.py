@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from multiprocessing import current_process
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,27 @@ def test_results_come_in_the_order_of_the_paths(tmp_path: Path) -> None:
     with ThreadPoolExecutor(2) as pool:
         results = list(summarize_many(reversed(paths), pool))
     assert results == [summarize(path) for path in reversed(paths)]
+
+
+def test_an_executor_is_an_engine_of_any_bulk_function(tmp_path: Path) -> None:
+    paths = make_folder(tmp_path / "in")[:3]
+    with ThreadPoolExecutor(2) as pool:
+        assert list(summarize_many(paths, engine=pool)) == list(summarize_many(paths, pool))
+        assert pool.submit(int, "7").result() == 7  # it stays open
+
+
+@pytest.mark.parametrize("wrong", [{"errors": "ignore"}, {"workers": 0}, {"engine": "proces"}, {"engine": 3}])
+def test_slips_of_a_bulk_call_are_told(tmp_path: Path, wrong: dict[str, Any]) -> None:
+    paths = make_folder(tmp_path / "in")[:2]
+    with pytest.raises(UsageError):
+        list(summarize_many(paths, **wrong))
+
+
+def test_a_daemonic_process_reads_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may have no children: an assertion of multiprocessing ended the work."""
+    paths = make_folder(tmp_path / "in")
+    monkeypatch.setitem(vars(current_process())["_config"], "daemon", True)
+    assert len(list(summarize_many(paths, workers=2))) == len(paths)
 
 
 def test_summarize_many_raises_at_the_place_of_the_bad_file(tmp_path: Path) -> None:

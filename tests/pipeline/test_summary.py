@@ -25,6 +25,12 @@ def test_summarize_is_what_the_stream_gives() -> None:
     ]
 
 
+def test_an_output_that_was_captured_is_summarized_as_its_file_is() -> None:
+    assert summarize(STREAM.read_bytes()).tool_use_summary == summarize(STREAM).tool_use_summary
+    with pytest.raises(EmptyInput, match="<memory>"):
+        summarize(b"")
+
+
 def test_summarize_says_what_is_wrong(tmp_path: Path) -> None:
     (tmp_path / "empty").write_bytes(b"")
     (tmp_path / "words").write_bytes(b"hello\n")

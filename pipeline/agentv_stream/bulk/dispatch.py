@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from functools import partial
+from multiprocessing import current_process
 
 from agentv_stages.merge import Summary
 from agentv_stream.bulk.engine import Crew
@@ -17,9 +18,12 @@ Watch = Callable[[Report, Task], None]
 
 
 def enough(engine: str | Executor, units: Sequence[Unit], work: Work) -> str | Executor:
-    """One session needs no pool, unless it is a large one: starting it takes longer than most sessions."""
-    alone = engine == "process" and len(units) <= 1 and not any(fits(work, unit) for unit in units)
-    return "serial" if alone else engine
+    """One session needs no pool, unless it is a large one: starting it takes longer than most sessions. And a daemonic
+    process (a worker of somebody's pool) may start none."""
+    if engine != "process":
+        return engine
+    alone = len(units) <= 1 and not any(fits(work, unit) for unit in units)
+    return "serial" if alone or current_process().daemon else engine
 
 
 def do_all(crew: Crew, work: Work, units: Sequence[Unit], outcome: Outcome, on_report: Watch | None) -> None:

@@ -85,8 +85,10 @@ def process_pool(workers: int) -> ProcessPoolExecutor:
 def open_engine(engine: str | Executor, workers: int | None = None) -> Generator["Crew"]:
     """An engine by its name; or an executor of the caller's, which stays open.
 
-    Raises: UsageError for a name that is none, or whose extra is not installed.
+    Raises: UsageError for a name that is none, or whose extra is not installed, and for less than one worker.
     """
+    if workers is not None and workers < 1:
+        raise UsageError(f"workers = {workers}: expected 1 or more")
     count = workers or cores()
     if isinstance(engine, Executor):
         yield Crew(engine, workers or getattr(engine, "_max_workers", None) or count)
@@ -103,7 +105,7 @@ def open_engine(engine: str | Executor, workers: int | None = None) -> Generator
             end_pool(crew.executor)
             raise
         crew.executor.shutdown()
-    elif engine.startswith("dask://"):
+    elif str(engine).startswith("dask://"):
         with _dask(engine.removeprefix("dask://"), workers) as crew:
             yield crew
     else:

@@ -136,7 +136,7 @@ def summarize_many(
     paths: str | Path | Iterable[str | Path],
     executor: Executor | None = None,
     *,
-    engine: str = "process",
+    engine: str | Executor = "process",
     workers: int | None = None,
     provider: str | None = None,
     watch: tuple[str, ...] = (),
@@ -144,10 +144,17 @@ def summarize_many(
     prices: bool = False,
     errors: Literal["raise", "skip"] = "raise",
 ) -> Iterator[Result]:
-    """The results of many finished sessions, in the order of the paths; nothing is written.
+    """The results of many finished sessions, in the order of the paths, each as soon as those before it are there;
+    nothing is written.
+
+    `paths` are files or URLs of files. `executor` (or `engine`) is any one of the standard library's kind, which stays
+    open; else `engine` is `process`, `thread`, `serial` or `dask://HOST:PORT`, with so many `workers`. A generator:
+    closing it ends the workers.
 
     Raises: as `summarize`, at the place of the file that cannot be read; with `errors="skip"` it is left out.
     """
+    if errors not in ("raise", "skip"):
+        raise UsageError(f"errors={errors!r}: expected raise or skip")
     units: list[Unit] = []
     for i, path in enumerate(listed(paths)):
         place = object_store.plain(path)

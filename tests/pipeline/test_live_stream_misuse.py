@@ -1,0 +1,160 @@
+"""`open_stream` used wrongly: each slip is told where it is made, and nothing is lost in silence."""
+
+import gc
+import warnings
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from agentv_stages.batch import Batch
+from agentv_stages.event import AnyEvent
+from agentv_stream import LiveStream, Settings, SourceError, UsageError, open_stream, summarize
+from support.consuming import STREAM
+
+LOG = STREAM.read_bytes()
+BACKENDS = pytest.mark.parametrize("backend", ["asyncio", "trio"])
+
+
+@pytest.mark.parametrize("first", ["events", "messages", "batches"])
+@pytest.mark.parametrize("second", ["events", "messages", "batches"])
+async def test_a_second_iteration_is_refused(first: str, second: str) -> None:
+    """It got what the first one had left: nothing, or of two at once each a part."""
+    async with open_stream(LOG) as stream:
+        items: AsyncIterator[object] = getattr(stream, first)()
+        with pytest.raises(UsageError, match=rf"^{second}\(\) of a stream that {first}\(\) iterates already"):
+            getattr(stream, second)()
+        assert [item async for item in items]
+        with pytest.raises(UsageError):
+            stream.events()
+
+
+async def test_an_iteration_goes_on_where_it_was_left() -> None:
+    async with open_stream(LOG) as stream:
+        events: AsyncIterator[AnyEvent] = stream.events()
+        first = await anext(events)
+        rest = [event async for event in events]
+        assert [event async for event in events] == []
+    async with open_stream(LOG) as stream:
+        assert [event async for event in stream.events()] == [first, *rest]
+
+
+async def test_behind_the_block_nothing_can_be_iterated() -> None:
+    async with open_stream(LOG) as stream:
+        pass
+    with pytest.raises(UsageError, match="the block of this stream has ended"):
+        async for _ in stream.messages():
+            pass
+
+
+async def _left_early(stream: LiveStream) -> None:
+    async for _ in stream.events():
+        break
+
+
+async def _failed(stream: LiveStream) -> None:
+    async for _ in stream.events():
+        raise LookupError
+
+
+class _Broken:
+    def push(self, batch: Batch, /) -> tuple[Batch, ...]:
+        raise LookupError
+
+    def flush(self) -> tuple[Batch, ...]:
+        return ()
+
+
+@BACKENDS
+@pytest.mark.parametrize(("body", "stages"), [(_left_early, ()), (_failed, ()), (_left_early, (_Broken(),))])
+def test_who_leaves_early_gets_no_warning_of_the_loop(backend: str, body: Callable[..., Any], stages: Any) -> None:
+    """Trio warned of our generators that it had closed: an error, where warnings are errors."""
+
+    async def main() -> None:
+        try:
+            async with open_stream(LOG, stages=stages) as stream:
+                await body(stream)
+        except LookupError:
+            pass
+        gc.collect()
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        anyio.run(main, backend=backend)
+        gc.collect()
+    assert [str(one.message) for one in told] == []
+
+
+async def test_statistics_are_snapshots_that_cost_nothing_while_nothing_comes() -> None:
+    async with open_stream(LOG) as stream:
+        async for _ in stream.events():
+            before = stream.statistics
+            before["total_tool_calls"] = -1
+            assert stream.statistics["total_tool_calls"] >= 0
+            assert stream.statistics["tool_sequence"] is before["tool_sequence"]  # not made anew
+    assert stream.result is not None
+    assert stream.statistics == stream.result.tool_use_summary
+
+
+class _NoClose:
+    name = "mine"
+    required = False
+
+    async def write(self, batch: Batch) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"sinks": [_NoClose()]}, "sinks: _NoClose has no close"),
+        ({"sinks": [_NoClose]}, "sinks: _NoClose is a class; give an object of it"),
+        ({"stages": [print]}, "stages: builtin_function_or_method has no push, no flush"),
+        ({"watchers": [print]}, "watchers: builtin_function_or_method has no observe"),
+        ({"settings": {"target": "x"}}, "settings: expected Settings, not dict"),
+    ],
+)
+async def test_parts_that_are_none_are_refused_before_anything_is_read(given: dict[str, Any], told: str) -> None:
+    """A sink without `close` was noticed at the end of the agent's run."""
+    with pytest.raises(TypeError, match=f"^{told}$"):
+        async with open_stream(LOG, **given):
+            raise AssertionError("the block was entered")
+
+
+@pytest.mark.parametrize("source", ["a\0b", LOG.decode(), LOG.decode().split("\n")[0], -1])
+async def test_what_names_no_file_is_a_source_that_cannot_be_read(source: str | int) -> None:
+    with pytest.raises(SourceError) as error:
+        async with open_stream(source):
+            pass
+    assert len(str(error.value)) < 200  # it held the whole output
+    if isinstance(source, str):
+        with pytest.raises(SourceError):
+            summarize(source)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "told"),
+    [
+        ("bound", 0, "1 or more"),
+        ("max_record", 0, "1 or more"),
+        ("attempt", -1, "0 or more"),
+        ("bound", "3", "1 or more"),
+        ("stream_log", "rwa", "one of false, summary, raw"),
+        ("transcript_shape", "cases", "one of message, case"),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(field: str, value: Any, told: str) -> None:
+    """A misspelt stream log was none."""
+    given: dict[str, Any] = {field: value}
+    with pytest.raises(UsageError, match=rf"^Settings\({field}={value!r}\): expected {told}$"):
+        Settings(**given)
+
+
+async def test_settings_that_name_a_place_have_the_transcript_written(tmp_path: Path) -> None:
+    text: Any = str(tmp_path / "b")  # a text where a path is expected
+    for settings in (Settings(out=tmp_path / "a"), Settings(out=text), Settings(transcript=str(tmp_path / "c.jsonl"))):
+        async with open_stream(LOG, settings=settings) as stream:
+            pass
+        assert stream.result is not None
+        assert Path(stream.result.outputs.transcript or "").is_file()
