@@ -3,7 +3,7 @@
 import glob
 from pathlib import Path
 
-from agentv_stages.provider import Companion, Provider
+from agentv_stages.provider import Companion, Folder, Provider
 from agentv_stream.files import is_file
 
 
@@ -27,6 +27,9 @@ class LocalFolder:
             return b""
 
 
-def companions_of(provider: Provider, path: str) -> list[Companion]:
-    """The sub-agents' files of a session, in a fixed order."""
-    return provider.companions(path, LocalFolder())
+def companions_of(
+    provider: Provider, path: str, subagents: bool = True, folder: Folder | None = None
+) -> list[Companion]:
+    """The further files of a session's log, then those of its sub-agents where they are wanted, in a fixed order."""
+    found = provider.companions(path, folder or LocalFolder())
+    return found if subagents else [companion for companion in found if companion.context.further]

@@ -22,7 +22,7 @@ from agentv_stream.source import ByteSource, FileSource
 
 
 class Reading:
-    """Reads one source, then the files of sub-agents that belong to it. What fails goes into `report`.
+    """Reads one source, then the files that belong to it. What fails goes into `report`.
 
     `grace_seconds` is how long an agent may go on writing after Ctrl-C.
     """
@@ -32,7 +32,6 @@ class Reading:
     def __init__(self, source: ByteSource, settings: Settings, report: Report) -> None:
         self.saw_bytes = False
         self._source = source
-        self._subagents = settings.subagents
         self._report = report
         self._scope = anyio.CancelScope()
         self._stopped = False
@@ -58,7 +57,7 @@ class Reading:
                         forward = await _forward(send, chunk)
             except SourceError as error:
                 self._report.failures.append(error)
-            if forward and self._source.finished and self._subagents:
+            if forward and self._source.finished:
                 await self._read_more(send)
 
     def go_on_with(self, paths: Iterable[str]) -> None:

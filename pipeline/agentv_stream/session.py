@@ -129,9 +129,11 @@ class StreamSession:
         assert self.provider is not None and self.dialect is not None
         observer = self.observer = Observer(self.provider, self.dialect, self.settings.watch)
         contexts: dict[str, DecodeContext] = {}
-        if self.source.finished and self.settings.subagents:
-            found = await anyio.to_thread.run_sync(companions_of, self.provider, self.source.name)
+        if self.source.finished:
+            subagents = self.settings.subagents
+            found = await anyio.to_thread.run_sync(companions_of, self.provider, self.source.name, subagents)
             contexts = {companion.path: companion.context for companion in found}
+        lines.contexts = contexts
         self._reading.go_on_with(contexts)
         self._put_prompt(held)
         bound = self.settings.bound

@@ -16,7 +16,7 @@ from agentv_stages.provider import Companion, DecodeContext, Dialect, Folder, Pr
 from agentv_stages.result import Observer, Result
 from agentv_stream.errors import EmptyInput, NotALog, SourceError
 from agentv_stream.files import check_readable, read_pieces
-from agentv_stream.folder import LocalFolder
+from agentv_stream.folder import LocalFolder, companions_of
 from agentv_stream.named_provider import named_provider
 
 
@@ -33,9 +33,10 @@ def without_collector() -> Generator[None]:
         gc.enable()
 
 
-def read_batches(pieces: Iterable[bytes], file: str, cap: int = DEFAULT_CAP) -> Iterator[Batch]:
-    """The records of one input, batch by batch."""
+def read_batches(pieces: Iterable[bytes], file: str, cap: int = DEFAULT_CAP, row: int = 0) -> Iterator[Batch]:
+    """The records of one input, batch by batch, its rows numbered from `row`."""
     reader = LineReader(file, cap)
+    reader.row = row
     for data in pieces:
         yield from reader.push(Chunk(data))
     yield from reader.flush()
@@ -67,11 +68,11 @@ def read_file(path: str) -> Iterator[bytes]:
 
 
 class SessionReader:
-    """Reads one finished session and its sub-agents' files through the chain; batches come out after `Pair`.
+    """Reads one finished session, all files of it, through the chain; batches come out after `Pair`.
 
-    `folder` and `read` say where sub-agents' files are looked for and how they are read; the local disk if not given.
-    `companions` are those that were found, once the reading has come to them; `held` the batches that were read to tell
-    the dialect.
+    `folder` and `read` say where further files and sub-agents' are looked for and how they are read; the local disk if
+    not given. `companions` are those that were found, once the reading has come to them; `held` the batches that were
+    read to tell the dialect.
     """
 
     def __init__(
@@ -97,20 +98,43 @@ class SessionReader:
         self._rest = batches
 
     def batches(self, companions: bool = True) -> Iterator[Batch]:
-        """Every batch, observed; at the end those of sub-agents' files, then what the pairing held back."""
-        yield from self._decoded(DecodeContext(self.file), self._main())
-        yield from self.ending(companions)
+        """Every batch, observed; at the end those of sub-agents' files, then what the pairing held back.
+
+        `companions` False leaves sub-agents out; further files of the log are a part of it.
+        """
+        decode, row = Decode(self.dialect, DecodeContext(self.file)), 0
+        for batch in self._main():
+            row = batch.records[-1].row + 1 if batch.records else row
+            yield self._through(decode.push(batch)[0])
+        self.companions = companions_of(self.provider, self.file, companions, self._folder)
+        for further in [one for one in self.companions if one.context.further]:
+            decode = decode.go_on_in(further.context)
+            for batch in self._batches_of(further, row):
+                row = batch.records[-1].row + 1 if batch.records else row
+                yield self._through(decode.push(batch)[0])
+        for batch in decode.flush():
+            yield self._through(batch)
+        yield from self._others()
 
     def ending(self, companions: bool = True) -> Iterator[Batch]:
-        """What comes behind the main log: sub-agents' files, then what the pairing held back."""
-        if companions:
-            self.companions = self.provider.companions(self.file, self._folder)
-            for companion in self.companions:
-                try:
-                    pieces = read_batches(self._read(companion.path), companion.path)
-                    yield from self._decoded(companion.context, pieces)
-                except SourceError:
-                    continue  # it has gone since it was listed
+        """What comes behind a log of one file: sub-agents' files, then what the pairing held back."""
+        self.companions = companions_of(self.provider, self.file, companions, self._folder)
+        yield from self._others()
+
+    def _batches_of(self, companion: Companion, row: int = 0) -> Iterator[Batch]:
+        try:
+            yield from read_batches(self._read(companion.path), companion.path, row=row)
+        except SourceError:
+            return  # it has gone since it was listed
+
+    def _others(self) -> Iterator[Batch]:
+        for companion in self.companions:
+            if not companion.context.further:
+                decode = Decode(self.dialect, companion.context)
+                for batch in self._batches_of(companion):
+                    yield self._through(decode.push(batch)[0])
+                for batch in decode.flush():
+                    yield self._through(batch)
         for batch in self.pair.flush():
             self.observer.observe(batch)
             yield batch
@@ -119,13 +143,6 @@ class SessionReader:
         yield from self.held
         self.held = []
         yield from self._rest
-
-    def _decoded(self, context: DecodeContext, batches: Iterable[Batch]) -> Iterator[Batch]:
-        decode = Decode(self.dialect, context)
-        for batch in batches:
-            yield self._through(decode.push(batch)[0])
-        for batch in decode.flush():
-            yield self._through(batch)
 
     def _through(self, batch: Batch) -> Batch:
         self.normalize.push(batch)

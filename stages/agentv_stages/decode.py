@@ -90,6 +90,12 @@ class Decode:
         self.decoder.state = msgspec.json.decode(state.decoder, type=type(running))
         self._looked_at, self._strangers = state.looked_at, state.strangers
 
+    def go_on_in(self, context: DecodeContext) -> "Decode":
+        """What goes on where this one stands, in another file."""
+        after = Decode(self.dialect, context)
+        after.load(self.save())
+        return after
+
     def _repair(self, record: Record, batch: Batch) -> None:
         _take_back(record, batch)
         data = record.data

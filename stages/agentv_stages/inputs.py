@@ -1,4 +1,7 @@
-"""Several inputs as one session: the main log, then sub-agents' files, each with a reader and decoder of its own."""
+"""Several inputs as one session: the main log, then sub-agents' files, each with a reader and decoder of its own.
+
+Where the main log goes on in a further file, so do the numbers of its rows and its decoder.
+"""
 
 from msgspec import Struct, convert
 
@@ -10,17 +13,24 @@ from agentv_stages.stage import Flushed
 
 
 class ReadLines:
-    """`LineReader` for inputs one after the other; a chunk of another file ends the one before."""
+    """`LineReader` for inputs one after the other; a chunk of another file ends the one before.
+
+    `contexts` says of files behind the first one whether they go on with it.
+    """
 
     def __init__(self, file: str = "", cap: int = DEFAULT_CAP) -> None:
         self.reader = LineReader(file, cap)
+        self.contexts: dict[str, DecodeContext] = {}
         self._flushed = Flushed()
 
     def push(self, chunk: Chunk, /) -> tuple[Batch, ...]:
         if chunk.file == self.reader.file:
             return self.reader.push(chunk)
         last = self.reader.flush()
+        context, rows = self.contexts.get(chunk.file), self.reader.row
         self.reader = LineReader(chunk.file, self.reader.cap)
+        if context is not None and context.further:
+            self.reader.row = rows
         return (*last, *self.reader.push(chunk))
 
     def flush(self) -> tuple[Batch, ...]:
@@ -55,6 +65,10 @@ class DecodeInputs:
 
     def push(self, batch: Batch, /) -> tuple[Batch, ...]:
         if batch.file == self._decode.context.file:
+            return self._decode.push(batch)
+        context = self.contexts.get(batch.file)
+        if context is not None and context.further:
+            self._decode = self._decode.go_on_in(context)
             return self._decode.push(batch)
         last = self._decode.flush()
         self._decode = self._decoder(batch.file)

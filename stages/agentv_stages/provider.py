@@ -21,13 +21,15 @@ class DecodeContext:
     """What a decoder is told about its input.
 
     `file` names it in sources. A file of a sub-agent comes with the `stream` that its records belong to, the
-    `parent_call` that started it and the `session_id` of its parent, as far as they are known.
+    `parent_call` that started it and the `session_id` of its parent, as far as they are known. With `further` it goes
+    on with the session's own log: so does the decoder, and so do the numbers of its rows.
     """
 
     file: str = ""
     stream: str = MAIN
     parent_call: str | None = None
     session_id: str | None = None
+    further: bool = False
 
 
 class RecordDecoder(Protocol):
@@ -93,7 +95,7 @@ class LogRoot:
 
 @dataclass(frozen=True, slots=True)
 class Companion:
-    """A sub-agent's file that belongs to a session."""
+    """A file that belongs to a session: a sub-agent's, or a further one of its own."""
 
     path: str
     context: DecodeContext
@@ -121,7 +123,7 @@ class Provider:
     """An agent: its dialects (live ones first), its table of tools, its log roots, its sub-agents' files.
 
     `aliases` are AgentV's provider kinds that mean this provider. `companions(path, folder)` lists the sub-agents'
-    files of the session whose main file is `path`, in a fixed order.
+    files of the session whose main file is `path`, in a fixed order; further files of its own log stand first.
     """
 
     name: str

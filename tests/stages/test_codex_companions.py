@@ -92,24 +92,34 @@ def test_a_review_began_when_its_parent_entered_review_mode() -> None:
     assert [(c.path[-7:-6], c.context.stream) for c in got] == [("2", "subagent:review")]
 
 
-def test_what_began_after_a_rewind_belongs_to_the_file_that_it_began() -> None:
+def test_the_first_file_of_a_rewound_thread_takes_along_the_others_and_all_that_they_began() -> None:
     def at(second: int) -> str:
         return f"2026-03-01T10:00:{second:02}.000Z"
 
     early, late = child("k1", "root", agent_path="/early"), child("k2", "root", agent_path="/late")
     files = {
-        "1": meta("root", at(0)),
+        "1-root": meta("root", at(0)),
         "2": early | {"timestamp": at(5)},
-        "3": meta("root", at(10), history_base={"thread_id": "root", "end_ordinal_exclusive": 2}),
+        "3-root_b": meta("root", at(10), history_base={"thread_id": "root", "end_ordinal_exclusive": 2}),
         "4": late | {"timestamp": at(15)},
         "5": child("k3", "k1", agent_path="/early/child") | {"timestamp": at(16)},
-        "6": meta("root", at(20), history_base={"thread_id": "root", "end_ordinal_exclusive": 2}),
+        "6-root_c": meta("root", at(20)),
+        "7-other_d": meta("root", at(30)),  # named after another thread
     }
     folder = Memory(dict(rollout(name, head) for name, head in files.items()))
-    streams = {
-        part: [c.context.stream for c in companions(f"{DAY}/rollout-{part}.jsonl", folder)] for part in ("1", "3", "6")
+    folder.files[f"{DAY}/rollout-6-root_c.jsonl.gz"] = folder.files[f"{DAY}/rollout-6-root_c.jsonl"]
+    other_day = DAY.replace("/01", "/02") + "/rollout-8-root_e.jsonl"
+    folder.files[other_day] = folder.files[f"{DAY}/rollout-1-root.jsonl"].replace(b"10:00:00", b"10:00:40")
+    found = {part: companions(f"{DAY}/rollout-{part}.jsonl", folder) for part in ("1-root", "3-root_b", "6-root_c")}
+    streams = {part: [c.context.stream for c in got if not c.context.further] for part, got in found.items()}
+    assert streams == {
+        "1-root": ["subagent:/early", "subagent:/late", "subagent:/early/child"],
+        "3-root_b": ["subagent:/late"],
+        "6-root_c": [],
     }
-    assert streams == {"1": ["subagent:/early", "subagent:/early/child"], "3": ["subagent:/late"], "6": []}
+    further = {part: [c.path for c in got if c.context.further] for part, got in found.items()}
+    here = [f"{DAY}/rollout-{name}.jsonl" for name in ("3-root_b", "6-root_c")]
+    assert further == {"1-root": [*here, other_day], "3-root_b": [], "6-root_c": []}
 
 
 def test_text_inside_the_first_line_cannot_name_a_parent() -> None:

@@ -14,7 +14,8 @@ from agentv_stages.event import (
     UserText,
 )
 from agentv_stages.providers.codex import PROVIDER
-from support.decoding import best, calls, check_laws, decoded, dialect, lines, results, texts, usages
+from support import rewound_threads as rewound
+from support.decoding import best, calls, check_laws, decoded, dialect, lines, records, results, texts, usages
 
 ROLLOUT = dialect(PROVIDER, "codex-rollout")
 OLD = dialect(PROVIDER, "codex-rollout-old")
@@ -493,8 +494,27 @@ def test_rolled_back_turns_are_retracted() -> None:
         message("assistant", "Two."),
         event("thread_rolled_back", num_turns=1),
     )
-    assert [e.message_ids for e in decoded(ROLLOUT, given).events if isinstance(e, Retract)] == [("m8",)]
+    assert [e.message_ids for e in decoded(ROLLOUT, given).events if isinstance(e, Retract)] == [("u7", "m8")]
     check_laws(ROLLOUT, given)
+
+
+def test_what_a_rewound_thread_took_back_is_retracted() -> None:
+    """The further file's first ordinal says what of the history it keeps; a file that repeats takes nothing back."""
+    files = [b"".join(one.lines) for one in (rewound.first(), rewound.second(), rewound.third())]
+    events = decoded(ROLLOUT, records(b"".join(files))).events
+    told = [(e.reason, [i for i in e.message_ids if i.startswith("msg_")]) for e in events if isinstance(e, Retract)]
+    assert told == [
+        ("rewound", ["msg_0_Two?", "msg_0_Three?"]),
+        ("rewound", ["msg_0_One?", "msg_10_Four?", "msg_10_Five?"]),
+    ]
+    assert [e for e in decoded(ROLLOUT, records(files[0] + files[0])).events if isinstance(e, Retract)] == []
+    check_laws(ROLLOUT, records(b"".join(files)))
+
+
+def test_a_fork_that_names_its_history_has_no_copy_of_it() -> None:
+    events = decoded(ROLLOUT, records(b"".join(rewound.fork().lines))).events
+    assert texts(events) == ["Seven."]
+    assert [e.parent_session_id for e in events if isinstance(e, SessionInfo)] == [rewound.THREAD]
 
 
 def test_failed_runs_and_notices() -> None:

@@ -75,7 +75,7 @@ def _lines(session: Session, depth: int, tree: bool, width: int) -> list[str]:
     text = f"{head} {padded(project, room)} {padded(header.model or '?', room)}{agents:>4} {prompt}"
     lines = [visible(text, width)]
     if tree:
-        for path in session.subagents:
+        for path in (*session.further, *session.subagents):
             lines.append(visible(f"{'  ' * (depth + 1)}· {Path(path).name}", width))
         for child in session.children:
             lines += _lines(child, depth + 1, tree, width)

@@ -190,7 +190,7 @@ def _plan(options: TailOptions, settings: Settings) -> Plan:
 def _latest(roots: list[Root]) -> Callable[[str], bool]:
     """The session that was updated last, and all that begin from now on."""
     found = [s for s in find_sessions(roots, HeaderCache(cache_file())) if only(None)(s)]
-    old = {path for s in found for path in (s.path, *s.copies)}
+    old = {path for s in found for path in (s.path, *s.copies, *s.further, *s.subagents)}
     newest = found[0].path if found else None
     return lambda path: path == newest or path not in old
 

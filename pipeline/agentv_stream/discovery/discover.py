@@ -28,7 +28,8 @@ from agentv_stream.opencode.store import STORE_SIGN, StoredSession, list_session
 class Session:
     """One session: its main log, the logs of its sub-agents, its header. `updated_ms`: the newest of its files' times.
 
-    `path` is `STORE::SESSION` for a session in a database. `copies` are other places where the same log lies.
+    `path` is `STORE::SESSION` for a session in a database. `further` are files in which its log goes on, `copies` other
+    places where the same log lies.
     """
 
     path: str
@@ -36,6 +37,7 @@ class Session:
     updated_ms: int
     size: int
     subagents: list[str] = field(default_factory=list[str])
+    further: list[str] = field(default_factory=list[str])
     copies: list[str] = field(default_factory=list[str])
     children: "list[Session]" = field(default_factory=lambda: list[Session]())
 
@@ -52,6 +54,7 @@ class Session:
             "size_bytes": self.size,
             "path": told_path(self.path),
             "subagents": [told_path(path) for path in self.subagents],
+            "further": [told_path(path) for path in self.further],
             "copies": [told_path(path) for path in self.copies],
         }
 
@@ -135,7 +138,9 @@ def _attach(mains: dict[str, Session], folder: RememberingFolder) -> None:
         for companion in get_provider(session.header.provider).companions(path, folder):
             if companion.path in session.subagents or companion.path == path:
                 continue
-            if companion.context.stream != MAIN:
+            if companion.context.further:
+                session.further.append(companion.path)
+            elif companion.context.stream != MAIN:
                 session.subagents.append(companion.path)
             elif not session.header.cwd:
                 session.header = _completed(session.header, companion.path)

@@ -92,21 +92,40 @@ class FollowChain:
         self.consolidate = Consolidate()
         self.observer = Observer(provider, dialect, watch)
         self.decoders: dict[str, Decode] = {}
+        self._further: dict[str, tuple[str, DecodeContext]] = {}  # further file: the first one of its log
 
     def open(self, file: str, context: DecodeContext) -> None:
         """Begins a file, or goes on with one of that name."""
         if file not in self.decoders:
             self.decoders[file] = Decode(self.dialect, context)
 
+    def join(self, file: str, first: str, context: DecodeContext) -> None:
+        """A file goes on with the log that `first` began: so does its decoder."""
+        self._further[file] = first, context
+        self._further.setdefault(first, (first, self.decoders[first].context))
+
     def rename(self, old: str, new: str) -> None:
         """A file has another path now; its decoder goes on."""
         decode = self.decoders.pop(old, None)
         if decode is not None:
             self.decoders[new] = decode
+        for file, (first, context) in list(self._further.items()):
+            if old in (file, first):
+                del self._further[file]
+                self._further[new if file == old else file] = new if first == old else first, context
+
+    def _decoder(self, file: str) -> Decode:
+        if file not in self._further:
+            return self.decoders[file]
+        first, context = self._further[file]
+        decode = self.decoders[first]
+        if decode.context is not context:
+            decode = self.decoders[first] = decode.go_on_in(context)
+        return decode
 
     def push(self, batch: Batch) -> Batch:
         """Enriches the batch, and observes it."""
-        self.decoders[batch.file].push(batch)
+        self._decoder(batch.file).push(batch)
         return self._through(batch)
 
     def _through(self, batch: Batch) -> Batch:
@@ -181,6 +200,7 @@ class FollowChain:
         """
         copy = FollowChain(self.provider, self.dialect, self.watch, self.make_cases, self.specs)
         copy.restore(self.snapshot(), {file: decode.context for file, decode in self.decoders.items()})
+        copy._further = self._further
         out: list[Batch] = []
         for batch in unfinished:
             out.append(copy.push(batch))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from agentv_stages.batch import Batch
 from agentv_stages.detect import Detector, UnknownFormat
+from agentv_stages.event import MAIN
 from agentv_stages.payload import told_path
 from agentv_stages.provider import DecodeContext, Dialect, Folder, Provider
 from agentv_stages.trajectory import Case
@@ -39,6 +40,11 @@ class Input:
     @property
     def path(self) -> str:
         return self.file.path
+
+    @property
+    def further(self) -> bool:
+        """Whether a file that is not the session's first one goes on with its log."""
+        return self.generation > 0 and self.context.stream == MAIN
 
     @property
     def told(self) -> str:
@@ -114,6 +120,14 @@ class Followed:
             self.chain.open(one.told, one.context)
         return one
 
+    def open_all(self, chain: FollowChain) -> None:
+        """Every file has its decoder, further ones that of the first."""
+        for n, one in enumerate(self.inputs):
+            if n and one.further:
+                chain.join(one.told, self.inputs[0].told, one.context)
+            else:
+                chain.open(one.told, one.context)
+
     def log(self, path: str, mark: Mark | None = None) -> GrowingFile:
         """The file at a path, or the session in a store; from the mark on."""
         if is_stored(path):
@@ -122,25 +136,23 @@ class Followed:
 
     def join(self, path: str) -> Input:
         """Takes along a further part of the log: rows go on, what it repeats is skipped."""
-        one = self.add(path)
-        one.generation = 1
-        if self.chain is not None:  # it continues what another file began
-            before = next((i for i in reversed(self.inputs[:-1]) if i.context.stream == one.context.stream), None)
-            decoder = self.chain.decoders.get(before.told) if before is not None else None
-            if decoder is not None:
-                self.chain.decoders[one.told] = decoder
+        context = DecodeContext(told_path(path))
+        one = Input(self.log(path), context, generation=1)
+        self.inputs.append(one)
+        if self.chain is not None:
+            self.chain.join(one.told, self.inputs[0].told, context)
         self.dirty = True
         return one
 
     def companions(self, folder: Folder) -> list[Input]:
-        """Takes along the sub-agents' files that are new, of every part of the log; gives them."""
+        """Takes along the files that are new: further ones of its log, and of every part those of sub-agents."""
         provider = self.provider
         if provider is None:
             return []
         known = {one.path for one in self.inputs}
         parts = [self.main, *(one.path for one in self.inputs[1:] if one.generation)]
         found = {c.path: c for part in parts for c in provider.companions(part, folder) if c.path not in known}
-        return [self.add(companion.path, companion.context) for companion in found.values()]
+        return [self.join(c.path) if c.context.further else self.add(c.path, c.context) for c in found.values()]
 
     # --- reading
 
@@ -221,8 +233,7 @@ class Followed:
     def start(self, provider: Provider, dialect: Dialect) -> FollowChain:
         """The dialect is known."""
         chain = self.chain = FollowChain(provider, dialect, self.makes.watch, self.makes.cases, self.makes.specs)
-        for one in self.inputs:
-            chain.open(one.told, one.context)
+        self.open_all(chain)
         return chain
 
     def _push(self, batch: Batch) -> None:

@@ -58,6 +58,7 @@ class Register:
         self.taken: dict[str, int] = {}  # transcript path: session, or KEPT
         self.found: dict[str, Found] = {}  # the last listing of all files
         self.natives: dict[tuple[str, str, str], int] = {}  # folder, dialect, session id: session
+        self.elsewhere: dict[tuple[str, str], int] = {}  # dialect, session id: the first session with it, in any folder
         self.told_apart: set[int] = set()  # sessions whose dialect is known: the others may be no logs
         self.apart: dict[str, int] = {}  # files of sessions in the cursors that are not to be followed now
         self.counts = Counts()
@@ -171,6 +172,8 @@ class Register:
         self.native(session)
         for key in [key for key, owner in self.natives.items() if owner == session.number]:
             self.natives[key] = again.number
+        for name in [name for name, owner in self.elsewhere.items() if owner == session.number]:
+            self.elsewhere[name] = again.number
         return again
 
     def _back_to_commit(self, session: Followed) -> None:
@@ -220,12 +223,15 @@ class Register:
             self.told_apart.add(number)
         if dialect is not None and native is not None:
             self.natives.setdefault((main.rpartition("/")[0], dialect, native), number)
+            self.elsewhere.setdefault((dialect, native), number)
 
     def forget_native(self, number: int) -> None:
         """There is no such session any more: the next one that says its id is the one that further parts belong to."""
         self.told_apart.discard(number)
         for key in [key for key, owner in self.natives.items() if owner == number]:
             del self.natives[key]
+        for name in [name for name, owner in self.elsewhere.items() if owner == number]:
+            del self.elsewhere[name]
 
     def _number(self) -> int:
         if self.store is not None:

@@ -15,6 +15,7 @@ from agentv_stream.discovery.header import first_bytes, read_header
 from agentv_stream.discovery.places import Found, logical_name, signature_of
 from agentv_stream.errors import AgentvStreamError
 from agentv_stream.files import is_file
+from agentv_stream.folder import companions_of
 from agentv_stream.following.follow_plan import Entry
 from agentv_stream.following.followed import Followed, Input
 from agentv_stream.following.growing import Change, GrowingFile, holds
@@ -277,6 +278,8 @@ class Rotation:
         number: int | None = None
         if header is not None and header.session_id is not None:
             number = self._register.natives.get((found.path.rpartition("/")[0], header.dialect, header.session_id))
+            if number is None:
+                number = self._elsewhere_begun(header.dialect, header.session_id, found)
         else:
             plain = logical_name(found.path)
             for path in self._names.get(_name(plain), ())[-4:]:
@@ -293,6 +296,15 @@ class Rotation:
         self._register.times[session.number].companions_at = 0.0  # it may have sub-agents of its own
         self._entries[found.path] = Entry(None, session.number)
         return "yes"
+
+    def _elsewhere_begun(self, dialect: str, session_id: str, found: Found) -> int | None:
+        """The session of another folder that goes on in a new file, as its provider tells."""
+        number = self._register.elsewhere.get((dialect, session_id))
+        session = self._register.wake(number) if number else None
+        if session is None or session.provider is None:
+            return None
+        files = companions_of(session.provider, session.main, subagents=False)
+        return number if any(one.path == found.path for one in files) else None
 
     def _same_log(self, path: str, found: Found) -> bool:
         entry = self._entries.get(path)

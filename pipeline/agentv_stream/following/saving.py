@@ -96,5 +96,4 @@ def restore(session: Followed, row: SessionRow) -> None:
     if row.state is not None:
         chain.decoders.clear()
         chain.restore(row.state, {one.told: one.context for one in session.inputs})
-        for one in session.inputs:
-            chain.open(one.told, one.context)
+        session.open_all(chain)

@@ -25,6 +25,7 @@ class SessionLine(Struct):
     size_bytes: int
     path: str
     subagents: list[str]
+    further: list[str]
     copies: list[str]
     children: "list[SessionLine] | UnsetType" = UNSET
 

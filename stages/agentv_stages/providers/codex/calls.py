@@ -42,7 +42,9 @@ class State(Struct):
     result to the sub-agent's id that they started, if any; `left` has those of them whose turn is over (a kill);
     `early` those whose result came first, True where it told the call too. `said` holds checksums of the last texts,
     `said_id` the id of the model's last one, whose copies are not needed. `counted` is the `token_count` that `totals`
-    are of, as it stands in the log, `counted_ms` its time. `told` has the lines that bear no call id.
+    are of, as it stands in the log, `counted_ms` its time. `turns` are the ids of the last turns' messages, `begins`
+    the ordinals of their first lines, `ordinal` that of the last line that may begin one. `told` has the lines that
+    bear no call id.
     """
 
     session_id: str | None = None
@@ -63,6 +65,8 @@ class State(Struct):
     said_id: str = ""
     user_seen: bool = False
     turns: list[list[str]] = field(default_factory=list[list[str]])
+    begins: list[int] = field(default_factory=list[int])
+    ordinal: int | None = None
     outputs_end: bool = True
     final: bool = False
     totals: list[int] | None = None

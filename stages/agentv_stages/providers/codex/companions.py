@@ -1,8 +1,10 @@
-"""Finds the rollouts of a session's sub-agents: files of their own that name their parent in the first line.
+"""Finds the rollouts that belong to a session: further files of its thread, and those of its sub-agents.
 
-A sub-agent of a sub-agent belongs to the root as well. A review (before 0.77) does not name its parent; it began when
-the parent entered review mode, to a tenth of a second. A conversation that was rewound goes on in a further file of the
-same thread (0.169): what began after it was begun belongs to that one.
+A thread that was rewound goes on in a further file (0.169), named `rollout-<time>-<thread>_<its own id>`, on whatever
+day that is. The first file takes the others along, in the order of their times.
+A sub-agent's file names its parent in the first line. A sub-agent of a sub-agent belongs to the root as well. A review
+(before 0.77) does not name its parent; it began when the parent entered review mode, to a tenth of a second. Of a
+further file that is read alone, what began after it was begun, and before the next, is its own.
 Source: Codex 0.50 to 0.169, `session_meta`.
 """
 
@@ -20,6 +22,7 @@ from agentv_stages.times import parse_iso
 _HEAD = 16_384
 _PARENT_LIMIT = 64 * 1024 * 1024
 _REVIEW_MS = 100
+_DAY = re.compile(r"(?:^|/)\d{4}/\d\d/\d\d\Z")
 
 
 def _member(name: str) -> re.Pattern[bytes]:
@@ -41,25 +44,31 @@ class Head(NamedTuple):
 
 
 def companions(path: str, folder: Folder) -> list[Companion]:
-    """The sub-agents' rollouts of the session in `path`, in the order of their file names (which is that of time)."""
+    """Further rollouts of the thread in `path`, then those of sub-agents in the order of their file names.
+
+    A name begins with a time.
+    """
     root = _head(path, folder)
     if root is None or root.parent is not None:
         return []
     place = posixpath.dirname(path) or "."
     others: list[Head] = []
-    parts: list[int] = []
-    for other in folder.glob(f"{place}/rollout-*.jsonl*"):
+    parts: dict[str, Head] = {}
+    beside = folder.glob(f"{place}/rollout-*.jsonl*")
+    for other in dict.fromkeys((*beside, *_of_other_days(place, root, folder))):
         head = _head(other, folder) if other != path else None
         if head is not None and (head.parent is not None or head.kind == "review"):
             others.append(head)
         elif head is not None and head.thread == root.thread and (head.time_ms or 0) != (root.time_ms or 0):
-            parts.append(head.time_ms or 0)
+            parts.setdefault(_logical(other), head)
+    behind = _behind(root, list(parts.values()))
+    further = [Companion(part.path, DecodeContext(part.path, further=True)) for part in behind]
     if not others:
-        return []
+        return further
     known = {root.thread: ""}
     found: list[Head] = []
-    if parts:
-        others = _begun_in(root, parts, others)
+    if parts and not behind:
+        others = _begun_in(root, [part.time_ms or 0 for part in parts.values()], others)
     while True:
         new = [h for h in others if h.parent in known and h.thread not in known]
         if not new:
@@ -68,15 +77,42 @@ def companions(path: str, folder: Folder) -> list[Companion]:
             known[head.thread] = head.parent or ""
         found += new
     reviews = [h for h in others if h.kind == "review" and h.parent is None]
-    lines = folder.read(path, _PARENT_LIMIT).split(b"\n")
+    lines = [line for file in (path, *(part.path for part in behind)) for line in _lines(file, folder)]
     if reviews:
         began = _review_times(lines)
         found += [h for h in reviews if h.time_ms is not None and any(abs(h.time_ms - t) <= _REVIEW_MS for t in began)]
     calls = _spawn_calls(lines, [h for h in found if h.parent == root.thread])
-    return [
+    return further + [
         Companion(h.path, DecodeContext(h.path, f"subagent:{h.name}", calls.get(h.thread), root.thread))
         for h in sorted(found)
     ]
+
+
+def _of_other_days(place: str, root: Head, folder: Folder) -> list[str]:
+    """Further files of the thread that lie in the folders of other days; what lies there bears the thread's id."""
+    if not _DAY.search(place):
+        return []
+    tree = place.rsplit("/", 3)[0]
+    found = folder.glob(f"{tree}/*/*/*/rollout-*_*.jsonl*")
+    return [path for path in found if f"-{root.thread}_" in path.rpartition("/")[2]]
+
+
+def _behind(root: Head, parts: list[Head]) -> list[Head]:
+    """The files that go on with the one of `root`, in order; none where it goes on with another one itself."""
+    begun = root.time_ms or 0
+    named = [part for part in parts if f"-{root.thread}_" in part.path.rpartition("/")[2]]
+    if any((part.time_ms or 0) < begun for part in parts):
+        return []
+    return sorted(named, key=lambda part: (part.time_ms or 0, part.path))
+
+
+def _logical(path: str) -> str:
+    """The name of a log, packed or not."""
+    return path.rpartition("/")[2].partition(".jsonl")[0]
+
+
+def _lines(path: str, folder: Folder) -> list[bytes]:
+    return folder.read(path, _PARENT_LIMIT).split(b"\n")
 
 
 def _begun_in(root: Head, parts: list[int], others: list[Head]) -> list[Head]:

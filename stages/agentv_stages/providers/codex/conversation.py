@@ -111,21 +111,23 @@ class Conversation(Calls):
             return
         body = parts[0].text if len(parts) == 1 and first(parts[0].text) == b'"' else p.content
         injected = p.role != "user" or _injected(parts)
+        message_id = p.id or f"u{source.row}"
         if not injected:
-            self._user_turn(batch)
+            self._user_turn(message_id, batch)
             self._said(zlib.crc32(body))
         self.end_answer()
-        batch.events.append(UserText(source, "", body, p.id or f"u{source.row}", injected))
+        batch.events.append(UserText(source, "", body, message_id, injected))
 
-    def _user_turn(self, batch: Batch) -> None:
+    def _user_turn(self, message_id: str, batch: Batch) -> None:
         state = self.state
         self.let_go(batch)
         state.pending = [copy for copy in state.pending if copy.role != "user"]
         state.user_seen = True
         state.final = state.over = state.reviewing = False
-        state.turns.append([])
+        state.turns.append([message_id])
+        state.begins.append(state.ordinal or 0)
         if len(state.turns) > MOST_TURNS:
-            del state.turns[0]
+            del state.turns[0], state.begins[0]
 
     def _told(self, text: Raw, item_id: str | None) -> None:
         """A text of the model came as a response item: its copy, before or after it, is not needed."""
@@ -189,7 +191,7 @@ class Conversation(Calls):
             batch.ignore("text, repeated")
         elif copy.role == "user":
             self.end_answer()
-            self._user_turn(batch)
+            self._user_turn(f"u{source.row}", batch)
             injected = INJECTED.match(beginning(copy.text)) is not None
             batch.events.append(UserText(source, "", copy.text, f"u{source.row}", injected))
         else:

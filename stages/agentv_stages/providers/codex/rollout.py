@@ -4,7 +4,8 @@ In: lines of `rollout-*.jsonl`, Codex 0.4x to 0.169. End rule: `task_complete` (
 `turn_aborted` (interrupted); versions before 0.10x have no record of a good end, and a file of theirs is complete when
 no call is open and the last thing was an answer.
 Usage: `token_usage_record` (0.16x), one per model call; else `token_count`, whose cumulative totals are differenced.
-A fork begins with a copy of its parent's history, which is not counted again.
+A fork begins with a copy of its parent's history, which is not counted again; one of 0.169 names it instead.
+A thread that is rewound goes on in a further file (0.169), whose ordinals begin where the history ends that it keeps.
 """
 
 import re
@@ -50,6 +51,7 @@ class RolloutDecoder(Items):
                     if not state.scripts and self.answered_already(p.call_id or "", batch):
                         return
                 elif p.type in UNNAMED:
+                    state.ordinal = line.ordinal
                     if state.told.again(p.id or check(record, line.timestamp), len(record.data)):
                         self.repeated(p)
                         batch.ignore(f"{p.type or 'message'}, repeated")
@@ -89,13 +91,15 @@ class RolloutDecoder(Items):
         if kind == "response_item":
             self.response_item(p, source, record, batch)
         elif kind == "event_msg":
+            if p.type == "task_started":
+                state.ordinal = line.ordinal
             self._event(p, source, record, batch)
         elif kind == "token_usage_record":
             usage.recorded(self, p, source, batch)
         elif kind == "turn_context":
             self._context(p, source, batch)
         elif kind == "session_meta":
-            self._meta(p, source, record, batch)
+            self._meta(p, line.ordinal, source, record, batch)
         elif kind == "compacted":
             if self._again(source, record):
                 batch.ignore("compacted, repeated")
@@ -156,30 +160,36 @@ class RolloutDecoder(Items):
         batch.events.append(Notification(source, "", name, text, NOTICES[kind], p.call_id))  # type: ignore[arg-type]  # the values are levels
 
     def _roll_back(self, count: int, source: Source, batch: Batch) -> None:
+        if not self._take_back(max(len(self.state.turns) - count, 0), "thread_rolled_back", source, batch):
+            batch.events.append(Notification(source, "", "thread_rolled_back", f"{count} turns"))
+
+    def _take_back(self, left: int, reason: str, source: Source, batch: Batch) -> bool:
+        """What the log takes back of the turns that are remembered: all but the first `left`; False for nothing."""
         turns = self.state.turns
-        gone = [message for turn in turns[len(turns) - count if count < len(turns) else 0 :] for message in turn]
-        del turns[len(turns) - count if count < len(turns) else 0 :]
+        gone = tuple(message for turn in turns[left:] for message in turn)
+        del turns[left:], self.state.begins[left:]
         self.end_answer()
         if gone:
-            batch.events.append(Retract(source, "", tuple(gone), "thread_rolled_back"))
-        else:
-            batch.events.append(Notification(source, "", "thread_rolled_back", f"{count} turns"))
+            batch.events.append(Retract(source, "", gone, reason))
+        return bool(gone)
 
     # The session
 
-    def _meta(self, p: Payload, source: Source, record: Record, batch: Batch) -> None:
+    def _meta(self, p: Payload, ordinal: int | None, source: Source, record: Record, batch: Batch) -> None:
         state = self.state
         if state.session_id is not None:
             if state.started:
                 other_session(record, p.id, state.session_id, batch)
                 state.thread = p.id
+                if p.id == state.session_id and self._rewound(ordinal, source, batch):
+                    return
             elif p.id != state.session_id:
                 state.replay = True
             batch.ignore("session_meta")
             return
         state.session_id = state.thread = p.id
         state.begun_ms = source.time_ms
-        state.replay = p.forked_from_id is not None
+        state.replay = p.forked_from_id is not None and not given(p.history_base)
         version = _VERSION.match(p.cli_version or "")
         # Before 0.70 each call stands with its output, and a model answer ends at the next turn_context.
         state.outputs_end = version is None or int(version[1]) >= 70
@@ -197,6 +207,15 @@ class RolloutDecoder(Items):
                 parent,
             )
         )
+
+    def _rewound(self, ordinal: int | None, source: Source, batch: Batch) -> bool:
+        """Whether the thread goes on in another file: its lines take the place of those from its first ordinal on."""
+        state = self.state
+        if ordinal is None or source.time_ms is None or source.time_ms <= (state.begun_ms or 0):
+            return False
+        state.begun_ms = source.time_ms
+        left = next((i for i, begin in enumerate(state.begins) if begin >= ordinal), len(state.begins))
+        return self._take_back(left, "rewound", source, batch)
 
     def _context(self, p: Payload, source: Source, batch: Batch) -> None:
         state = self.state

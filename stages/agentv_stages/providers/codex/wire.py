@@ -162,11 +162,15 @@ class Payload(ItemPayload):
     invocation: Raw = ABSENT
     thread_name: str | None = None
     num_turns: int | None = None
+    history_base: Raw = ABSENT
 
 
 class RolloutLine(Struct, gc=False):
+    """A line. `ordinal` (0.16x) counts the lines of a thread's history, over its files."""
+
     type: str = ""
     timestamp: str | None = None
+    ordinal: int | None = None
     payload: Payload = field(default_factory=Payload)
 
 
