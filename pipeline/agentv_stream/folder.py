@@ -1,9 +1,11 @@
 """The file system as providers see it when they look for sub-agents' files."""
 
 import glob
+import os
+from dataclasses import replace
 from pathlib import Path
 
-from agentv_stages.provider import Companion, Folder, Provider
+from agentv_stages.provider import Companion, DecodeContext, Folder, Provider
 from agentv_stream.files import is_file
 
 
@@ -30,6 +32,30 @@ class LocalFolder:
 def companions_of(
     provider: Provider, path: str, subagents: bool = True, folder: Folder | None = None
 ) -> list[Companion]:
-    """The further files of a session's log, then those of its sub-agents where they are wanted, in a fixed order."""
-    found = provider.companions(path, folder or LocalFolder())
+    """The further files of a session's log, then those of its sub-agents where they are wanted, in a fixed order.
+
+    Without `folder` they are on the local disk. Agents tell by its folders what a log is, so there they see the whole
+    path; files below the current folder are named from there if the log is.
+    """
+    found = provider.companions(path, folder) if folder is not None else _local_companions(provider, path)
     return found if subagents else [companion for companion in found if companion.context.further]
+
+
+def _local_companions(provider: Provider, path: str) -> list[Companion]:
+    whole = _whole(path)
+    found = provider.companions(whole, LocalFolder())
+    head = whole.removesuffix(path) if whole != path else ""
+    return [_named(companion, companion.path.removeprefix(head)) for companion in found] if head[-1:] == "/" else found
+
+
+def _named(companion: Companion, path: str) -> Companion:
+    return Companion(path, replace(companion.context, file=path))
+
+
+def context_of(path: str) -> DecodeContext:
+    """What the decoder of a local log is told."""
+    return DecodeContext(path, place=_whole(path))
+
+
+def _whole(path: str) -> str:
+    return os.path.abspath(path)  # noqa: PTH100 - `..` in it shall not stay

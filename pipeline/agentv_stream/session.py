@@ -26,7 +26,7 @@ from agentv_stages.result import Observer, Outputs, Result
 from agentv_stages.stage import Chain, Stage
 from agentv_stream.errors import EmptyInput, NotALog, SinkError, SourceError, UsageError
 from agentv_stream.fan_out import fan_out
-from agentv_stream.folder import companions_of
+from agentv_stream.folder import companions_of, context_of
 from agentv_stream.named_provider import named_provider
 from agentv_stream.outputs.live_outputs import LiveOutputs
 from agentv_stream.pump import hand_on, items_of, pump
@@ -135,6 +135,8 @@ class StreamSession:
             contexts = {companion.path: companion.context for companion in found}
         lines.contexts = contexts
         self._reading.go_on_with(contexts)
+        if self.source.finished:
+            contexts = {self.source.name: context_of(self.source.name), **contexts}
         self._put_prompt(held)
         bound = self.settings.bound
         self._outputs = LiveOutputs(self.settings, self.source, observer, self.started_ms)

@@ -55,8 +55,8 @@ class RenderSink:
 
     @property
     def path(self) -> Path | None:
-        """Where the file is by now; None before there is one."""
-        return self._file.path if self._file is not None else None
+        """Where the file is by now; None before there is one, and where nothing could be written."""
+        return self._file.path if self._file is not None and not self._file.got_nothing else None
 
     async def write(self, batch: Batch) -> None:
         await self._append(self._render(batch))

@@ -12,11 +12,11 @@ from agentv_stages.detect import Detector, UnknownFormat
 from agentv_stages.lines import DEFAULT_CAP, LineReader
 from agentv_stages.normalize import Normalize
 from agentv_stages.pair import Pair
-from agentv_stages.provider import Companion, DecodeContext, Dialect, Folder, Provider
+from agentv_stages.provider import Companion, Dialect, Folder, Provider
 from agentv_stages.result import Observer, Result
 from agentv_stream.errors import EmptyInput, NotALog, SourceError
 from agentv_stream.files import check_readable, read_pieces
-from agentv_stream.folder import LocalFolder, companions_of
+from agentv_stream.folder import companions_of, context_of
 from agentv_stream.named_provider import named_provider
 
 
@@ -86,7 +86,7 @@ class SessionReader:
         read: Callable[[str], Iterable[bytes]] = read_file,
     ) -> None:
         self.companions: list[Companion] = []
-        self._folder = folder or LocalFolder()
+        self._folder = folder
         self._read = read
         batches = read_batches(pieces, file)
         self.provider, self.dialect, held = detect(batches, named_provider(provider), file)
@@ -102,7 +102,7 @@ class SessionReader:
 
         `companions` False leaves sub-agents out; further files of the log are a part of it.
         """
-        decode, row = Decode(self.dialect, DecodeContext(self.file)), 0
+        decode, row = Decode(self.dialect, context_of(self.file)), 0
         for batch in self._main():
             row = batch.records[-1].row + 1 if batch.records else row
             yield self._through(decode.push(batch)[0])

@@ -20,9 +20,10 @@ Head: TypeAlias = Sequence[Mapping[str, Any]]
 class DecodeContext:
     """What a decoder is told about its input.
 
-    `file` names it in sources. A file of a sub-agent comes with the `stream` that its records belong to, the
-    `parent_call` that started it and the `session_id` of its parent, as far as they are known. With `further` it goes
-    on with the session's own log: so does the decoder, and so do the numbers of its rows.
+    `file` names it in sources; `place` is the whole path to it, for agents whose folders tell what no record says. A
+    file of a sub-agent comes with the `stream` that its records belong to, the `parent_call` that started it and the
+    `session_id` of its parent, as far as they are known. With `further` it goes on with the session's own log: so does
+    the decoder, and so do the numbers of its rows.
     """
 
     file: str = ""
@@ -30,6 +31,7 @@ class DecodeContext:
     parent_call: str | None = None
     session_id: str | None = None
     further: bool = False
+    place: str = ""
 
 
 class RecordDecoder(Protocol):

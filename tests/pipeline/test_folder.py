@@ -1,10 +1,19 @@
 """The file system as providers see it."""
 
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from agentv_stages.providers import get_provider
+from agentv_stream import summarize
 from agentv_stream.bulk.listing import RememberingFolder
 from agentv_stream.folder import LocalFolder, companions_of
+from support.consuming import run
+from support.decoding import FIXTURES
 
 SESSION = "0f3c2a10-5b7e-4c1d-9a61-2d5e8f9b7c01"
 
@@ -30,6 +39,63 @@ def test_the_remembering_folder_finds_the_same(tmp_path: Path) -> None:
     expected = [f"{folder}/agent-a.jsonl", f"{folder}/agent-b.jsonl"]
     assert LocalFolder().glob(pattern) == expected
     assert RememberingFolder().glob(pattern) == expected
+
+
+def kimi(folder: Path) -> Path:
+    """A session of Kimi Code with a sub-agent, as it lies on disk; its id stands in no record."""
+    agents = folder / "wd_app" / "session_ab" / "agents"
+    for agent in ("main", "agent-0"):
+        (agents / agent).mkdir(parents=True)
+        shutil.copy(FIXTURES / "kimi" / "session.jsonl", agents / agent / "wire.jsonl")
+    return agents / "main" / "wire.jsonl"
+
+
+def qwen(folder: Path) -> Path:
+    chats, agents = folder / "chats", folder / "subagents" / "s1"
+    for place in (chats, agents):
+        place.mkdir(parents=True)
+    (chats / "s1.jsonl").write_bytes(b"{}\n")
+    (agents / "agent-x.jsonl").write_bytes(b"{}\n")
+    return chats / "s1.jsonl"
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2])
+@pytest.mark.parametrize(("provider", "make"), [("kimi", kimi), ("qwen", qwen)])
+def test_a_log_that_is_named_from_within_its_folders_has_its_sub_agents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, provider: str, make: Callable[[Path], Path], depth: int
+) -> None:
+    """`cd …/agents/main; agentv-stream consume wire.jsonl` found none, and no id."""
+    main = make(tmp_path)
+    whole = companions_of(get_provider(provider), str(main))
+    assert len(whole) == 1
+    monkeypatch.chdir(main.parents[depth])
+    name = str(main.relative_to(main.parents[depth]))
+    (found,) = companions_of(get_provider(provider), name)
+    assert Path(found.path).resolve() == Path(whole[0].path)
+    assert found.context == replace(whole[0].context, file=found.path)
+    below = Path(whole[0].path).is_relative_to(Path.cwd())
+    assert Path(found.path).is_absolute() != below
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2, 3])
+def test_kimis_folders_tell_the_id_however_the_log_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, depth: int
+) -> None:
+    main = kimi(tmp_path / "sessions")
+    monkeypatch.chdir(main.parents[depth])
+    name = str(main.relative_to(main.parents[depth]))
+    assert summarize(name).session.id == "session_ab"
+    done = run(Path.cwd(), "consume", name, "--stats", "-", "--quiet", "--out", tmp_path / "o")
+    assert json.loads(done.out)["session"]["id"] == "session_ab"
+
+
+def test_a_log_without_an_id_is_told_as_such(tmp_path: Path) -> None:
+    """Its outputs are named `unknown-…`, and nobody said why."""
+    log = FIXTURES / "kimi" / "session.jsonl"
+    hint = "(the log tells no session id; --test-id NAME names it)"
+    assert hint in run(tmp_path, "consume", log).err
+    assert hint not in run(tmp_path, "consume", log, "--test-id", "t").err
+    assert hint not in run(tmp_path, "consume", FIXTURES / "pi" / "session-v3.jsonl").err
 
 
 def test_a_file_that_has_gone_is_empty(tmp_path: Path) -> None:

@@ -1,11 +1,18 @@
 """The last lines that a command tells of a session: how it ended, where its transcript is, what it came to."""
 
+from collections.abc import Iterable
+
 from agentv_stages.result import Result
 from agentv_stages.visible import visible
+from agentv_stream.errors import SinkError
 
 
-def closing_lines(result: Result) -> str:
-    """Status, faults, unknown records; where the transcript is; turns, calls, first edit, tokens."""
+def closing_lines(result: Result, failures: Iterable[Exception] = ()) -> str:
+    """Status, faults, unknown records; where the transcript is; turns, calls, first edit, tokens.
+
+    `failures`: outputs that could not be written to their end are told as such.
+    """
+    failed = {failure.path for failure in failures if isinstance(failure, SinkError)}
     summary, tokens = result.tool_use_summary, result.tokens
     reason = f" ({visible(result.evidence.reason, 120)})" if result.evidence.reason else ""
     faults = sum(result.faults.values())
@@ -16,6 +23,11 @@ def closing_lines(result: Result) -> str:
     trouble += f", {unknown} record{'s' if unknown > 1 else ''} of unknown types" if unknown else ""
     out = tokens["output"]
     shown_out = f"≥{tokens['output_at_least']:,}" if "output_at_least" in tokens else _number(out)
+    transcript = _where(result.outputs.transcript)
+    if result.outputs.transcript in failed:
+        transcript += " (cut short)"
+    if result.session.id is None and not result.test_id and result.outputs.transcript not in (None, "-"):
+        transcript += "\n            (the log tells no session id; --test-id NAME names it)"
     first_edit = summary["first_edit_turn"]
     cost = f", ${result.cost_usd:.4f}" if result.cost_usd is not None else ""
     if isinstance(result.estimated_cost_usd, float):
@@ -25,7 +37,7 @@ def closing_lines(result: Result) -> str:
     who = f"{result.session.provider} {result.session.model or ''}".strip()
     return (
         f"status      {result.status}{reason}  [{visible(who, 60)}]{trouble}\n"
-        f"transcript  {_where(result.outputs.transcript)}\n"
+        f"transcript  {transcript}\n"
         f"turns {summary['turns']}, calls {summary['total_tool_calls']}{_top(summary['by_tool'])}, "
         f"first edit {'turn ' + str(first_edit) if first_edit is not None else 'none'}, "
         f"tokens in {_number(tokens['input'])} out {shown_out}{cost}\n"

@@ -243,7 +243,7 @@ def _finish(session: StreamSession, settings: Settings, failed: bool, stopped: b
                 say(str(error))
                 code = _worst(code, error.exit_code)
         if not settings.quiet:
-            sys.stderr.write(closing_lines(result))
+            sys.stderr.write(closing_lines(result, report.failures))
         if result.status in ("error", "incomplete", "interrupted", "stalled", "killed") and not stopped:
             code = _worst(code, EXIT_RUN)
     sys.stderr.flush()

@@ -148,7 +148,7 @@ def tell(report: RunReport, quiet: bool) -> int:
         say("children of the agent held its output open; they were ended, or left where no signal reaches them")
     if not quiet:
         if report.report.result is not None:
-            sys.stderr.write(closing_lines(report.report.result))
+            sys.stderr.write(closing_lines(report.report.result, report.report.failures))
         tail = report.value["run"]["stderr_tail"].strip()
         if tail and report.value["status"] not in ("complete",):
             for line in tail.split("\n")[-5:]:

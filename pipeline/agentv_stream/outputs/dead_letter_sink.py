@@ -46,7 +46,7 @@ class DeadLetterSink:
     @property
     def path(self) -> Path | None:
         """Where they are; None as long as there are none."""
-        return self._file.path if self._file is not None else None
+        return self._file.path if self._file is not None and not self._file.got_nothing else None
 
     async def write(self, batch: Batch) -> None:
         lines: list[bytes] = []  # noise is many short lines: a call of the kernel for each takes 40 µs

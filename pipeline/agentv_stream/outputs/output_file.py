@@ -23,10 +23,23 @@ class OutputFile:
     `another`: no file may stand there yet; where one does, this gives the path to try next.
     `gather`: so many bytes are collected before they are written. Only for inputs that are finished: behind a pipe
     everything goes to the kernel at once, so that nothing is lost when we are killed.
+    `told`: the name that errors tell, where `path` is a temporary one.
+
+    `failed` is set by a write that went wrong. A file of our own making that got nothing then goes when it is closed.
     """
 
-    def __init__(self, path: Path, *, another: Callable[[], Path] | None = None, gather: int = 0) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        another: Callable[[], Path] | None = None,
+        gather: int = 0,
+        told: Path | None = None,
+    ) -> None:
         self.path = path
+        self.failed = False
+        self._told = told
+        self._made = False
         self._another = another
         self.gather = gather
         self._gathered: list[bytes] = []
@@ -66,7 +79,11 @@ class OutputFile:
         except OSError as error:
             if data.endswith(b"\n"):
                 self._cut_half_line(data[: len(data) - len(view)])
-            raise SinkError(str(self.path), error) from error
+            raise self._failure(error) from error
+
+    def _failure(self, error: OSError) -> SinkError:
+        self.failed = True
+        return SinkError(str(self._told or self.path), error)
 
     def _cut_half_line(self, written: bytes) -> None:
         """A full disk takes a part of a line: readers of whole lines, JSON, shall not stumble over it."""
@@ -84,12 +101,16 @@ class OutputFile:
     async def _begin(self) -> AsyncFile:
         await anyio.to_thread.run_sync(prepare_folder, self.path.parent)
         if self._another is None:
+            self._made = not await anyio.to_thread.run_sync(os.path.lexists, self.path)
             return await open_unbuffered(self.path, "wb", private_opener)
         for _ in range(_MOST_TRIES):
             try:
-                return await open_unbuffered(self.path, "xb", private_opener)
+                file = await open_unbuffered(self.path, "xb", private_opener)
             except FileExistsError:  # somebody made it since it was looked for
                 self.path = await anyio.to_thread.run_sync(self._another)
+            else:
+                self._made = True
+                return file
         raise FileExistsError(errno.EEXIST, "other files stand there again and again")
 
     async def move(self, path: Path) -> None:
@@ -118,7 +139,7 @@ class OutputFile:
         try:
             await anyio.to_thread.run_sync(os.pwrite, descriptor, data, offset)
         except OSError as error:
-            raise SinkError(str(self.path), error) from error
+            raise self._failure(error) from error
 
     async def close(self) -> None:
         """Writes what was gathered. Raises: SinkError (some file systems tell of a full disk only now)."""
@@ -135,7 +156,20 @@ class OutputFile:
         try:
             await file.close()
         except OSError as error:
-            raise SinkError(str(self.path), error) from error
+            raise self._failure(error) from error
+        finally:
+            if self.got_nothing and self._made:
+                await self.remove()
+
+    @property
+    def got_nothing(self) -> bool:
+        """Whether the writing failed before a byte was written."""
+        return self.failed and not self.size
+
+    async def remove(self) -> None:
+        """Takes the file away, as far as that can be."""
+        with suppress(OSError):
+            await anyio.to_thread.run_sync(self.path.unlink)
 
 
 async def publish(path: Path, data: bytes | Iterable[bytes]) -> None:

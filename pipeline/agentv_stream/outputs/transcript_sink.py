@@ -59,8 +59,10 @@ class TranscriptSink:
 
     @property
     def path(self) -> Path | None:
-        """Where the transcript stands, or will stand; None before there is one."""
-        return self._final or (self._file.path if self._file is not None else None)
+        """Where the transcript stands, or will stand; None before there is one, and where none came of it."""
+        if self._file is None or self._file.got_nothing or (self._final is not None and self._file.failed):
+            return None
+        return self._final or self._file.path
 
     async def write(self, batch: Batch) -> None:
         if batch.messages:
@@ -102,18 +104,21 @@ class TranscriptSink:
 
         if self._named is None:
             first = await run_sync(another) if await run_sync(os.path.lexists, wanted) else wanted
-            self._file = OutputFile(first, another=another, gather=gather)
+            self._file = OutputFile(first, another=another, gather=gather, told=wanted if self._final else None)
         elif await run_sync(is_folder, wanted):
             raise SinkError(str(wanted), IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR)))
         elif await run_sync(replacing):
             self._final = wanted
-            self._file = OutputFile(temporary_name(wanted), gather=gather)
+            self._file = OutputFile(temporary_name(wanted), gather=gather, told=wanted)
         else:
             self._file = OutputFile(wanted, gather=gather)
         self._rows = TranscriptRows(identity)
 
     async def close(self, whole: bool) -> None:
-        """Writes what waits, then the totals into the first row."""
+        """Writes what waits, then the totals into the first row.
+
+        What an earlier reading left goes on standing where this one could not be written.
+        """
         if self._rows is None and not self._held:
             return  # no message, no file
         if self._rows is None:
@@ -127,12 +132,17 @@ class TranscriptSink:
             if patched is not None and rows.rows:
                 await file.patch(*patched)
         finally:
-            await file.close()
-        if self._final is not None and file.size:
+            try:
+                await file.close()
+            finally:
+                if self._final is not None and file.failed:
+                    await file.remove()
+        if self._final is not None and file.size and not file.failed:
             try:
                 await run_sync(file.path.replace, self._final)
             except OSError as error:
-                file.path.unlink(missing_ok=True)
+                file.failed = True
+                await file.remove()
                 raise SinkError(str(self._final), error) from error
 
 
@@ -157,7 +167,8 @@ class CaseSink:
     def _open(self) -> OutputFile:
         if self._file is None:
             folder, name, _ = self._names.propose()
-            self._file = OutputFile(temporary_name(folder / f"{name}{CASE}"))
+            place = folder / f"{name}{CASE}"
+            self._file = OutputFile(temporary_name(place), told=place)
         return self._file
 
     async def close(self, whole: bool) -> None:
@@ -170,7 +181,13 @@ class CaseSink:
             end = self._line.close(identity, totals.tokens(), totals.cost_usd, totals.duration_ms)
             await file.write(end)
         finally:
-            await file.close()
+            try:
+                await file.close()
+            finally:
+                if file.failed:
+                    await file.remove()
+        if file.failed:  # before its end
+            return
         try:
             self.path = await run_sync(self._appear, file.path, self.path)
         except OSError as error:

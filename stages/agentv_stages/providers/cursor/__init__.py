@@ -18,6 +18,7 @@ TRANSCRIPT_LOSSES = (
     "no results of most calls",
     "no times, no tokens, mostly no model",
     "no end record",
+    "the session's id",
     "whether a line is repeated",
 )
 

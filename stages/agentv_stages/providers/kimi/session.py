@@ -39,6 +39,7 @@ from agentv_stages.times import epoch_ms, whole_ms
 
 LOSSES = (
     "the agent's version; costs; reasoning tokens",
+    "the session's id, where the log does not lie in its own folders",
     "the text and the tokens of an answer that was killed while it was written",
     "tokens of answers that broke off",
     "outputs that Kimi Code cut (the whole is in a file of the session)",
@@ -259,7 +260,7 @@ class SessionDecoder:
         session = parent = model = None
         if line.type == "metadata":
             state.ends = _protocol(line.protocol_version) >= _WITH_ENDS
-            session, parent = own_ids(self.context.file)
+            session, parent = own_ids(self.context.place or self.context.file)
         elif line.modelAlias and not state.asked and line.type == "config.update":
             state.model = model = line.modelAlias
         cwd = line.cwd or (line.environmentDisclosure.cwd if line.environmentDisclosure is not None else None)
