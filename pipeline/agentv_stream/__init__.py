@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from agentv_stream.adapter import create_adapter, decode_record, normalize_tool_call
     from agentv_stream.bobbin import parse_stream_json
     from agentv_stream.bulk import import_sessions, summarize_groups, summarize_many
+    from agentv_stream.checks.spec import load_spec
     from agentv_stream.errors import AgentvStreamError, EmptyInput, NotALog, SinkError, SourceError, UsageError
     from agentv_stream.live_stream import LiveStream, open_stream
     from agentv_stream.settings import Settings
@@ -45,6 +46,7 @@ __all__ = [
     "create_adapter",
     "decode_record",
     "import_sessions",
+    "load_spec",
     "normalize_tool_call",
     "open_stream",
     "parse_stream_json",
@@ -61,6 +63,7 @@ _HOMES = {
     "agentv_stream.adapter": ("create_adapter", "decode_record", "normalize_tool_call"),
     "agentv_stream.bobbin": ("parse_stream_json",),
     "agentv_stream.bulk": ("import_sessions", "summarize_groups", "summarize_many"),
+    "agentv_stream.checks.spec": ("load_spec",),
     "agentv_stream.errors": (
         "AgentvStreamError",
         "EmptyInput",

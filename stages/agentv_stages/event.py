@@ -28,6 +28,14 @@ else:
 
 MAIN = "main"
 EMPTY_OBJECT = Raw(b"{}")
+PAYLOADS = {
+    "text_json": "text",
+    "body": "text",
+    "input_json": "input",
+    "output_json": "output",
+    "result_json": "result",
+}
+"""Fields that hold JSON from the log, and their names once it is decoded."""
 
 
 class Source(Struct, frozen=True, gc=False):
@@ -53,6 +61,26 @@ class Event(Struct, frozen=True, gc=False, tag_field="type"):
 
     source: Source
     part: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """The event as plain values for tables and JSON: `type`, `stream`, `time_ms`, `file`, `row`, `offset`, then its
+        own fields. Payloads are decoded (`text`, `input`, `output`, `result`); of a result's call there is the `tool`.
+
+        Values may be nested (`input`); None where the log does not say.
+        """
+        source = self.source
+        out: dict[str, Any] = {"type": self.__struct_config__.tag, "stream": source.stream, "time_ms": source.time_ms}
+        out |= {"file": source.file, "row": source.row, "offset": source.offset}
+        for name in self.__struct_fields__:
+            value: Any = getattr(self, name)
+            if name in PAYLOADS:
+                to = PAYLOADS[name]
+                out[to] = None if value is None else text_of(value) if to == "text" else decode_json(value)
+            elif name == "call":
+                out["tool"] = None if value is None else value.tool or value.name
+            elif name not in ("source", "part"):
+                out[name] = list(value) if isinstance(value, tuple) else value  # pyright: ignore[reportUnknownArgumentType] - a tuple of texts
+        return out
 
 
 class UserText(Event, frozen=True, gc=False, tag="user"):

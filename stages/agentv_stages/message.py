@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 from msgspec import Raw, Struct, field
 
 from agentv_stages.event import Source, TokenUsage, ToolCall, ToolResult
-from agentv_stages.payload import join_strings
+from agentv_stages.payload import join_strings, text_of
 
 Role: TypeAlias = Literal["user", "assistant", "system", "tool"]
 
@@ -46,6 +46,11 @@ class Message(Struct):
     foretold: bool = False
     content_pieces: list[Raw] = field(default_factory=list[Raw])
     thinking_pieces: list[Raw] = field(default_factory=list[Raw])
+
+    @property
+    def text(self) -> str:
+        """The text of the message, its blocks joined; "" where there is none. Images and their like are left out."""
+        return "".join(text_of(block) for block in self.content)
 
     def append(self, place: Literal["content", "thinking"], body: Raw, delta: bool) -> None:
         """Adds a block, or with `delta` a piece that continues the last one; pieces are joined once, by `seal`.

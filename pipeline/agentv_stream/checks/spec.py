@@ -62,11 +62,15 @@ class Spec:
         return found
 
 
-def load_spec(path: Path, threshold: float | None = None) -> Spec:
-    """Reads and checks a spec; every evaluator is built once, so that what is wrong shows here.
+def load_spec(path: str | Path, threshold: float | None = None) -> Spec:
+    """Reads and checks a spec file; every evaluator is built once, so that what is wrong shows here.
 
-    `threshold` (of the command line) goes before those of the file. Raises: SpecError, the first with the `further`.
+    The spec's `cases` are built for each stream: `case.build()` gives a `Case`, which takes events (`push`) or batches.
+    `threshold` goes before those of the file.
+
+    Raises: SpecError (a UsageError that begins with file and line), the first with the `further`.
     """
+    path = Path(path)
     try:
         return _Loader(path, threshold).load()
     except SpecError as error:

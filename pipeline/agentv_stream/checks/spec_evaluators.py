@@ -11,9 +11,10 @@ from typing import Any
 from agentv_stages.trajectory import ConfigError, Context, Member, build
 from agentv_stages.trajectory.build import SCRIPT, SKIPPED
 from agentv_stages.trajectory.case import Skipped
+from agentv_stages.trajectory.config import STEP
 from agentv_stages.trajectory.evaluator import Terms
 from agentv_stages.trajectory.json_values import is_list, is_object
-from agentv_stream.checks.spec_names import STEP, TYPES, keys_of, snake, type_name
+from agentv_stream.checks.spec_names import TYPES, keys_of, snake, type_name
 from agentv_stream.checks.yaml_lines import At, Document, Errors, read_yaml
 from agentv_stream.files import is_file
 

@@ -4,7 +4,7 @@ Source: AgentV 0.25 (evalcases, execution.evaluators) to 4.42 and 5.3 (tests, as
 """
 
 from agentv_stages.trajectory.build import MAKERS, SKIPPED
-from agentv_stages.trajectory.makers import METRICS
+from agentv_stages.trajectory.fields import fields_of
 
 
 def _names(text: str) -> frozenset[str]:
@@ -42,41 +42,6 @@ EXECUTION = _names(
     """
 )
 
-COMMON = _names(
-    """
-    name type weight required min_score threshold negate compat streams description metric id enabled metadata
-    preprocessors inverse
-    """
-)
-
-OF_TYPE: dict[str, frozenset[str]] = {
-    "tool-trajectory": frozenset(("mode", "minimums", "expected", "args_match")),
-    "expected-messages": frozenset(("mode", "args_match")),
-    "expected-tool-calls": frozenset(("mode", "args_match")),
-    "skill-trigger": frozenset(("skill", "value", "should_trigger", "outputs")),
-    "skill-used": frozenset(("value", "skill")),
-    "not-skill-used": frozenset(("value", "skill")),
-    "trajectory:tool-used": frozenset(("value",)),
-    "trajectory:tool-args-match": frozenset(("value",)),
-    "trajectory:tool-sequence": frozenset(("value",)),
-    "trajectory:step-count": frozenset(("value",)),
-    "execution-metrics": frozenset((*METRICS, "exploration_tolerance")),
-    "latency": frozenset(("max_duration_ms",)),
-    "cost": frozenset(("budget", "max_cost_usd")),
-    "token-usage": frozenset(("max_total", "max_input", "max_output")),
-    "max-turns": frozenset(("max", "value", "max_turns")),
-    "first-edit-turn": frozenset(("max", "value")),
-    "forbid": frozenset(("calls", "value", "tools")),
-    "watched-commands": frozenset(("used", "not_used", "unused", "value")),
-    "max-repeats": frozenset(("max", "value", "window", "tools")),
-    "composite": frozenset(("assertions", "assert", "evaluators", "aggregator")),
-    "regex": frozenset(("value", "flags")),
-    "is-json": frozenset(("value",)),
-}
-"""Keys of each type beside the common ones; the checks on texts have `value`."""
-
-STEP = frozenset(("tool", "kind", "args", "input", "args_match", "max_duration_ms", "output", "description"))
-
 TYPES = (*MAKERS, *SKIPPED)
 
 CAMEL = {
@@ -111,6 +76,4 @@ def type_name(written: str) -> str:
 
 def keys_of(kind: str) -> frozenset[str] | None:
     """The keys that an evaluator may have; None where they are not looked at (it is skipped anyway)."""
-    if kind in SKIPPED:
-        return None
-    return COMMON | OF_TYPE.get(kind, frozenset(("value",)))
+    return None if kind in SKIPPED else fields_of(kind)

@@ -10,7 +10,7 @@ from uuid import NAMESPACE_OID, UUID, uuid5
 import msgspec
 from msgspec import Struct, convert, field, to_builtins
 
-from agentv_stages.event import MAIN, SUFFIXES, AnyEvent, ToolCall, ToolResult
+from agentv_stages.event import MAIN, PAYLOADS, SUFFIXES, AnyEvent, ToolCall, ToolResult
 from agentv_stages.times import iso
 
 SCHEMA = "agentv_stream.event.v1"
@@ -92,13 +92,7 @@ def stream_json(stream: str) -> dict[str, Any]:
     return {"stream_type": kind, "stream_data": {"agent_id" if kind == "sidechain" else "name": name}}
 
 
-_TEXT_FIELDS = {
-    "text_json": "text",
-    "body": "text",
-    "input_json": "arguments",
-    "output_json": "output",
-    "result_json": "result",
-}
+_NAMES = {**PAYLOADS, "input_json": "arguments"}  # as agtrace has it
 _LEFT_OUT = frozenset(("source", "part", "type", "call", "delta", "partial"))
 
 
@@ -110,7 +104,7 @@ def _content(event: AnyEvent) -> dict[str, Any]:
         value = getattr(event, name)
         if value is None or value == "" or value is False or value == ():
             continue
-        content[_TEXT_FIELDS.get(name, name)] = value if isinstance(value, msgspec.Raw) else to_builtins(value)
+        content[_NAMES.get(name, name)] = value if isinstance(value, msgspec.Raw) else to_builtins(value)
     if isinstance(event, ToolResult):
         content["provider_call_id"] = content.pop("call_id", "")
         content["is_error"] = event.outcome in ("error", "denied", "cancelled")

@@ -9,7 +9,17 @@ from agentv_stages.trajectory.case import Case, CaseResult, CaseState, Member, S
 from agentv_stages.trajectory.config import ConfigError
 from agentv_stages.trajectory.evaluator import Evaluator, EvaluatorState, Rule, Terms
 from agentv_stages.trajectory.makers import Context
-from agentv_stages.trajectory.verdict import Assertion, Bounds, Decision, Evidence, Result, Standing, Verdict
+from agentv_stages.trajectory.verdict import (
+    Assertion,
+    Bounds,
+    Decision,
+    Evidence,
+    Proof,
+    Result,
+    Standing,
+    Verdict,
+    evidence_of,
+)
 
 __all__ = [
     "Assertion",
@@ -24,6 +34,7 @@ __all__ = [
     "EvaluatorState",
     "Evidence",
     "Member",
+    "Proof",
     "Result",
     "Rule",
     "Skipped",
@@ -31,4 +42,5 @@ __all__ = [
     "Terms",
     "Verdict",
     "build",
+    "evidence_of",
 ]

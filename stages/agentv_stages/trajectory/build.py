@@ -1,9 +1,9 @@
 """Makes evaluators of their configuration: one mapping of a spec in, an `Evaluator` (or `Skipped`) out.
 
-Keys are in snake_case, as specs have them; the reader of the files has brought other spellings into that form. Which
-keys a type knows is checked there, too: here values are read.
+Fields are in snake_case, as specs have them; the reader of the files has brought other spellings into that form.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from agentv_stages.trajectory import makers
@@ -12,6 +12,7 @@ from agentv_stages.trajectory.case import Member, Skipped
 from agentv_stages.trajectory.composite import AGGREGATORS, Composite
 from agentv_stages.trajectory.config import Config, ConfigError, known_fields, number
 from agentv_stages.trajectory.evaluator import Evaluator, Rule, Terms
+from agentv_stages.trajectory.fields import fields_of
 from agentv_stages.trajectory.json_values import is_list, is_object
 from agentv_stages.trajectory.makers import Context
 from agentv_stages.trajectory.verdict import PASS
@@ -32,8 +33,18 @@ MODEL_AGGREGATORS = (
 )
 
 
-def build(config: Config, context: Context) -> Member:
-    """Builds one evaluator. Raises: ConfigError."""
+def build(config: Config, context: Context | None = None) -> Member:
+    """Builds one evaluator for one stream; `Skipped` where its type needs a model or a script.
+
+    `config` is an entry of a spec's assertions, fields in snake_case: `{"type": "max-turns", "max": 5}`. `context` is
+    what holds around it; nothing particular if not given.
+
+    Raises: ConfigError for what is no such entry: no type, one that nobody knows, a field that it has not, a value
+    that does not fit.
+    """
+    if not isinstance(config, Mapping) or "type" not in config:  # pyright: ignore[reportUnnecessaryIsInstance] - of callers that check no types
+        raise ConfigError("an evaluator is a mapping with a type", ("type",), tuple(MAKERS))
+    context = context or Context()
     kind = str(config["type"])
     compat = config.get("compat")
     if compat not in (None, "agentv", True, False):
@@ -49,6 +60,7 @@ def build(config: Config, context: Context) -> Member:
     maker = MAKERS.get(kind)
     if maker is None:
         raise ConfigError(f"no evaluator has the type {kind!r}", ("type",), tuple(MAKERS))
+    known_fields(config, (), fields_of(kind))
     everywhere = streams == "all" if streams is not None else context.all_streams
     scope = makers.Scope(everywhere, is_compat, terms.threshold if terms.threshold is not None else PASS, context)
     explicit = terms.threshold is not None

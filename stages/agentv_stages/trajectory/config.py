@@ -1,7 +1,7 @@
 """Reads the values of an evaluator's configuration, and says where a bad one stands."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from agentv_stages.trajectory.arguments import MISSING, MODES, ArgsMatch
@@ -12,6 +12,10 @@ from agentv_stages.trajectory.path_steps import STEP_TYPES, Matcher
 Config: TypeAlias = Mapping[str, Any]
 
 KIND_NAMES = ("read", "write", "execute", "search", "plan", "ask", "other")
+
+
+STEP = frozenset(("tool", "kind", "args", "input", "args_match", "max_duration_ms", "output", "description"))
+"""The fields of a step of `expected`."""
 
 
 class ConfigError(ValueError):
@@ -27,12 +31,15 @@ class ConfigError(ValueError):
         self.known = tuple(known)
         self.wrong = wrong
 
+    def __str__(self) -> str:
+        return f"{self.message}; there are: {', '.join(self.known)}" if self.known else self.message
 
-def known_fields(item: Config, path: tuple[str | int, ...], names: Sequence[str]) -> None:
+
+def known_fields(item: Config, path: tuple[str | int, ...], names: Collection[str]) -> None:
     """Refuses a field that nobody reads: a wish with a slip in its name must not pass for granted."""
     for key in item:
         if key not in names and not str(key).startswith("x-"):
-            raise ConfigError(f"there is no field {str(key)!r} here", (*path, key), names, str(key))
+            raise ConfigError(f"there is no field {str(key)!r} here", (*path, key), sorted(names), str(key))
 
 
 def number(config: Config, key: str, least: float | None = None, most: float | None = None) -> float | None:
@@ -109,6 +116,7 @@ def steps_of(config: Config, compat: bool) -> list[Step]:
         tool, kind = step.get("tool"), step.get("kind")
         if (tool is None) == (kind is None):
             raise ConfigError("a step has either tool or kind", path)
+        known_fields(step, path, STEP)
         if tool is not None and (not isinstance(tool, str) or not tool):
             raise ConfigError("tool is a name", (*path, "tool"))
         if kind is not None and kind not in KIND_NAMES:

@@ -1,0 +1,37 @@
+"""Entries of a spec from Python: what is no entry is refused, a slip in a name, too."""
+
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from agentv_stages.trajectory import ConfigError, Context, Evaluator, build
+
+SLIPS: list[tuple[Any, str]] = [
+    ({}, "a mapping with a type"),
+    (None, "a mapping with a type"),
+    ([], "a mapping with a type"),
+    ({"type": "max-turn", "max": 5}, "no evaluator has the type 'max-turn'; there are: .*max-turns"),
+    ({"type": "max-turns", "max": 5, "requierd": True}, "no field 'requierd' here; there are: .*required"),
+    ({"type": "execution-metrics", "max_tool_call": 60}, "no field 'max_tool_call' here; .*max_tool_calls"),
+    ({"type": "cost", "budget": 1, "threshhold": 3}, "no field 'threshhold' here; .*threshold"),
+    (
+        {"type": "tool-trajectory", "mode": "in_order", "expected": [{"tool": "Read", "arg": {}}]},
+        "no field 'arg' here; there are: args",
+    ),
+]
+
+
+@pytest.mark.parametrize(("entry", "told"), SLIPS)
+def test_a_slip_does_not_pass_for_a_wish(entry: Any, told: str) -> None:
+    """They gave evaluators without the limit, which every run passes; of an entry without a type a KeyError."""
+    with pytest.raises(ConfigError, match=told):
+        build(entry)
+
+
+def test_an_entry_may_be_any_mapping_and_needs_no_context() -> None:
+    entry = MappingProxyType({"type": "max-turns", "max": 5, "x-note": "ours"})
+    one, other = build(entry), build(dict(entry), Context())
+    assert isinstance(one, Evaluator)
+    assert isinstance(other, Evaluator)
+    assert one.terms == other.terms
