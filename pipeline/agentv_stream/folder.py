@@ -5,6 +5,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+from agentv_stages.payload import told_path
 from agentv_stages.provider import Companion, DecodeContext, Folder, Provider
 from agentv_stream.files import is_file
 
@@ -52,9 +53,10 @@ def _named(companion: Companion, path: str) -> Companion:
     return Companion(path, replace(companion.context, file=path))
 
 
-def context_of(path: str) -> DecodeContext:
-    """What the decoder of a local log is told."""
-    return DecodeContext(path, place=_whole(path))
+def context_of(provider: Provider, path: str, folder: Folder | None = None) -> DecodeContext:
+    """What the decoder of a main file is told; without `folder` it is on the local disk."""
+    whole = _whole(path) if folder is None else path
+    return replace(provider.context(whole, folder or LocalFolder()), file=path, place=told_path(whole))
 
 
 def _whole(path: str) -> str:

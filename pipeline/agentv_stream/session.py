@@ -136,7 +136,7 @@ class StreamSession:
         lines.contexts = contexts
         self._reading.go_on_with(contexts)
         if self.source.finished:
-            contexts = {self.source.name: context_of(self.source.name), **contexts}
+            contexts = {self.source.name: context_of(self.provider, self.source.name), **contexts}
         self._put_prompt(held)
         bound = self.settings.bound
         self._outputs = LiveOutputs(self.settings, self.source, observer, self.started_ms)

@@ -102,7 +102,7 @@ class SessionReader:
 
         `companions` False leaves sub-agents out; further files of the log are a part of it.
         """
-        decode, row = Decode(self.dialect, context_of(self.file)), 0
+        decode, row = Decode(self.dialect, context_of(self.provider, self.file, self._folder)), 0
         for batch in self._main():
             row = batch.records[-1].row + 1 if batch.records else row
             yield self._through(decode.push(batch)[0])

@@ -23,7 +23,8 @@ class DecodeContext:
     `file` names it in sources; `place` is the whole path to it, for agents whose folders tell what no record says. A
     file of a sub-agent comes with the `stream` that its records belong to, the `parent_call` that started it and the
     `session_id` of its parent, as far as they are known. With `further` it goes on with the session's own log: so does
-    the decoder, and so do the numbers of its rows.
+    the decoder, and so do the numbers of its rows. In a fork what is older than `begun_ms` was copied from its parent's
+    log, where nothing in the log itself says so before the copy ends.
     """
 
     file: str = ""
@@ -32,6 +33,7 @@ class DecodeContext:
     session_id: str | None = None
     further: bool = False
     place: str = ""
+    begun_ms: int | None = None
 
 
 class RecordDecoder(Protocol):
@@ -120,12 +122,19 @@ def no_companions(path: str, folder: Folder) -> list[Companion]:
     return []
 
 
+def plain_context(path: str, folder: Folder) -> DecodeContext:
+    """Of a log that says all about itself."""
+    return DecodeContext(path)
+
+
 @dataclass(frozen=True, slots=True)
 class Provider:
     """An agent: its dialects (live ones first), its table of tools, its log roots, its sub-agents' files.
 
     `aliases` are AgentV's provider kinds that mean this provider. `companions(path, folder)` lists the sub-agents'
-    files of the session whose main file is `path`, in a fixed order; further files of its own log stand first.
+    files of the session whose main file is `path`, in a fixed order; further files of its own log stand first. Where
+    finding out who began them is dear, `companion_files` gives their paths alone: a follower asks on only for new ones.
+    `context` is what a decoder of a main file is told that lies beside the log.
     """
 
     name: str
@@ -135,3 +144,5 @@ class Provider:
     aliases: tuple[str, ...] = ()
     roots: tuple[LogRoot, ...] = ()
     companions: Callable[[str, Folder], list[Companion]] = no_companions
+    companion_files: Callable[[str, Folder], list[str]] | None = None
+    context: Callable[[str, Folder], DecodeContext] = plain_context

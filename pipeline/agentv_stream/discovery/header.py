@@ -20,10 +20,11 @@ from agentv_stages.event import MAIN, SessionInfo, Summary, UserText
 from agentv_stages.facts import DESCRIPTIONS
 from agentv_stages.lines import LineReader
 from agentv_stages.payload import told_path
-from agentv_stages.provider import DecodeContext, Provider
+from agentv_stages.provider import Provider
 from agentv_stages.times import iso
 from agentv_stream.errors import AgentvStreamError
 from agentv_stream.files import open_plain
+from agentv_stream.folder import context_of
 
 MOST_BYTES = 512 * 1024
 MOST_DOCUMENT = 16 * 1024 * 1024
@@ -135,7 +136,7 @@ def _push(
 
 def _begin(detector: Detector, path: str) -> tuple[Header, Decode]:
     provider, dialect = detector.finish()
-    header, decode = Header(provider.name, dialect.name, ran=False), Decode(dialect, DecodeContext(path))
+    header, decode = Header(provider.name, dialect.name, ran=False), Decode(dialect, context_of(provider, path))
     for held in detector.held:
         header.take(decode.push(held)[0])
     detector.held = []

@@ -118,6 +118,8 @@ class Finding:
         """Takes along the sub-agents' files of a session that are new; whether there were any."""
         added = False
         try:
+            if session.forked_since(self._folder):
+                self._due.add(session.number)
             for one in session.companions(self._folder):
                 entry = self._entries.get(one.path)
                 if entry is not None and entry.kind == "end" and entry.signature is not None:
@@ -170,6 +172,11 @@ class Finding:
     def changed(self, path: str, listed: Found | None = None) -> int:
         """The session of a file that is not as it was; 0 for none. What was just listed is not looked at again."""
         entry = self._entries.get(path)
+        if entry is not None and entry.kind == "copy" and not entry.link and listed is not None:
+            if listed.signature != entry.signature:
+                entry.signature = listed.signature
+                self._rotation.parted(path)  # the next scan finds it anew
+            return 0
         if entry is None or entry.kind == "copy" or (listed is not None and listed.signature == entry.signature):
             if entry is not None and entry.link and listed is not None:
                 self._link(entry, listed)

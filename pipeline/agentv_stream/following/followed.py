@@ -17,6 +17,7 @@ from agentv_stages.payload import told_path
 from agentv_stages.provider import DecodeContext, Dialect, Folder, Provider
 from agentv_stages.trajectory import Case
 from agentv_stream.files import CHUNK_BYTES
+from agentv_stream.folder import context_of
 from agentv_stream.following.follow_chain import FollowChain, MakeCases
 from agentv_stream.following.follow_outputs import FollowOutputs
 from agentv_stream.following.growing import GrowingFile, Mark, OpenFiles
@@ -111,10 +112,7 @@ class Followed:
 
     def add(self, path: str, context: DecodeContext | None = None) -> Input:
         """Takes a file along."""
-        context = context or DecodeContext(path)
-        if not path.isascii():  # the name may be no UTF-8, which no JSON can hold
-            context = replace(context, file=told_path(path), stream=told_path(context.stream))
-        one = Input(self.log(path), context)
+        one = Input(self.log(path), _told(path, context or DecodeContext(path)))
         self.inputs.append(one)
         if self.chain is not None:
             self.chain.open(one.told, one.context)
@@ -151,8 +149,23 @@ class Followed:
             return []
         known = {one.path for one in self.inputs}
         parts = [self.main, *(one.path for one in self.inputs[1:] if one.generation)]
+        files = provider.companion_files
+        if files is not None and known.issuperset(file for part in parts for file in files(part, folder)):
+            return []
         found = {c.path: c for part in parts for c in provider.companions(part, folder) if c.path not in known}
         return [self.join(c.path) if c.context.further else self.add(c.path, c.context) for c in found.values()]
+
+    def forked_since(self, folder: Folder) -> bool:
+        """Whether the log is known by now to begin with what another session told; then it is read again.
+
+        Raises: SinkError.
+        """
+        if self.provider is None or not self.inputs:
+            return False
+        if self.provider.context(self.main, folder).begun_ms == self.inputs[0].context.begun_ms:
+            return False
+        self.begin_again()
+        return True
 
     # --- reading
 
@@ -233,6 +246,11 @@ class Followed:
     def start(self, provider: Provider, dialect: Dialect) -> FollowChain:
         """The dialect is known."""
         chain = self.chain = FollowChain(provider, dialect, self.makes.watch, self.makes.cases, self.makes.specs)
+        for n, one in enumerate(self.inputs):
+            if n == 0 and not is_stored(one.path):
+                one.context = _told(one.path, context_of(provider, one.path))
+            elif not one.further:
+                one.context = replace(one.context, begun_ms=self.inputs[0].context.begun_ms)
         self.open_all(chain)
         return chain
 
@@ -336,3 +354,10 @@ class Followed:
     def close(self) -> None:
         for one in self.inputs:
             self.makes.files.close(one.file)
+
+
+def _told(path: str, context: DecodeContext) -> DecodeContext:
+    """The name of a file may be no UTF-8, which no JSON can hold."""
+    if path.isascii():
+        return context
+    return replace(context, file=told_path(path), stream=told_path(context.stream))

@@ -6,6 +6,7 @@ How often a session is settled and committed depends on what that costs.
 from collections.abc import Callable
 
 from agentv_stream.errors import AgentvStreamError
+from agentv_stream.folder import LocalFolder
 from agentv_stream.following.cursor_database import CursorError
 from agentv_stream.following.follow_plan import Entry
 from agentv_stream.following.followed import Followed
@@ -65,6 +66,10 @@ class Resting:
         begun = self._clock()
         undecided = session.chain is None
         try:
+            if session.forked_since(LocalFolder()):
+                self._advance(session.number)
+                if self._hot.get(session.number) is not session:
+                    return
             session.settle()
             if undecided and session.chain is not None and self._companions(session):
                 self._advance(session.number)  # a document's sub-agents are known only now

@@ -4,6 +4,7 @@ Each is told once (`say`), and handled so that nothing is lost or taken twice: t
 is open, new content goes on as a further generation of the same session, or begins another one if it says so.
 """
 
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -23,6 +24,7 @@ from agentv_stream.following.register import Register
 
 MOST_ALIKE = 64  # files of one name that are compared with a new one
 HEAD = 256
+TAIL = 4096  # bytes by which two logs are told apart that begin alike
 
 
 def _name(path: str) -> str:
@@ -306,6 +308,41 @@ class Rotation:
         files = companions_of(session.provider, session.main, subagents=False)
         return number if any(one.path == found.path for one in files) else None
 
+    def _goes_on_alone(self, path: str, copy: str) -> bool:
+        """Whether a file that begins as the log at `path` holds what that one does not: a fork that began as a copy.
+
+        What is packed cannot be compared byte by byte, and is a copy.
+        """
+        if logical_name(path) != path or logical_name(copy) != copy:
+            return False
+        try:
+            with Path(copy).open("rb") as one, Path(path).open("rb") as other:
+                start = max(0, one.seek(0, os.SEEK_END) - TAIL)
+                one.seek(start)
+                other.seek(start)
+                tail = one.read(TAIL)
+                return other.read(len(tail)) != tail
+        except OSError:
+            return False
+
+    def parted(self, path: str) -> bool:
+        """Whether a copy of a log that is followed has become one of its own; nobody knows it then.
+
+        Raises: nothing.
+        """
+        entry = self._entries[path]
+        session = self._register.wake(entry.number)
+        if session is None:
+            return False
+        same = [one.path for one in session.inputs if one.state != "copy"]
+        if not same or not all(self._goes_on_alone(other, path) for other in same if _name(other) == _name(path)):
+            return False
+        session.inputs = [one for one in session.inputs if one.path != path]
+        session.dirty = True
+        del self._entries[path]
+        self._due.add(session.number)
+        return True
+
     def _same_log(self, path: str, found: Found) -> bool:
         entry = self._entries.get(path)
         session = self._register.wake(entry.number) if entry is not None else None
@@ -333,6 +370,8 @@ class Rotation:
             with suppress(OSError):
                 self._rename(session, one, found.path, "rotated")
             return True
+        if not linked and self._goes_on_alone(path, found.path):
+            return False
         self._say(f"{'another name' if linked else 'a copy'} of a log that is followed", path=found.path, of=path)
         copy = Input(GrowingFile(found.path, self._files), one.context, "copy")
         copy.file.signature = found.signature

@@ -4,7 +4,9 @@ Of what is read anew at each change (a document, a session that is not known yet
 was.
 """
 
+from agentv_stages.provider import Provider
 from agentv_stages.providers import get_provider
+from agentv_stream.folder import context_of
 from agentv_stream.following.cursors import CursorStore, InputRow, SessionRow
 from agentv_stream.following.followed import Followed, Input
 from agentv_stream.following.growing import GrowingFile
@@ -66,11 +68,20 @@ def _row(session: Followed) -> SessionRow:
     return row
 
 
+def _forked_since(row: SessionRow, provider: Provider) -> bool:
+    """Whether the log was not yet known to begin with what another session told."""
+    main = row.inputs[0]
+    parent = main.context.session_id
+    return row.state is not None and context_of(provider, main.path).session_id != parent
+
+
 def restore(session: Followed, row: SessionRow) -> None:
     """Puts back what was committed. Raises: msgspec.MsgspecError, KeyError when it is of another version."""
     session.saved = True
     session.main, session.active_ms = row.main, row.active_ms
     session.unsettled = not row.settled
+    if row.provider is not None and row.inputs and _forked_since(row, get_provider(row.provider)):
+        row.state = None  # it is read again
     for kept in row.inputs:
         mark = kept.mark if row.state is not None else None
         file = session.log(kept.path, mark)

@@ -4,7 +4,7 @@ The older Kimi CLI, in Python, wrote another `wire.jsonl`, which is not read; se
 """
 
 from agentv_stages.provider import Dialect, LogRoot, Provider
-from agentv_stages.providers.kimi.companions import companions
+from agentv_stages.providers.kimi.companions import companion_files, companions, main_context
 from agentv_stages.providers.kimi.detect import is_session, is_stream
 from agentv_stages.providers.kimi.session import LOSSES as SESSION_LOSSES
 from agentv_stages.providers.kimi.session import SessionDecoder
@@ -23,4 +23,6 @@ PROVIDER = Provider(
     aliases=("kimi-code",),
     roots=(LogRoot("~/.kimi-code/sessions", "KIMI_CODE_HOME", "sessions", ("*/*/agents/main/wire.jsonl",)),),
     companions=companions,
+    companion_files=companion_files,
+    context=main_context,
 )

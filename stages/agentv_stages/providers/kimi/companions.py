@@ -1,13 +1,21 @@
-"""Finds the logs of a Kimi session's sub-agents: `agents/<agent>/wire.jsonl` beside `agents/main`.
+"""What lies around a Kimi log: the logs of sub-agents, `agents/<agent>/wire.jsonl` beside `agents/main`, and what the
+session's `state.json` says of a fork.
 
 The log of the agent that called it names the call that began a sub-agent: in `subagent.spawned`, before that came to be
-in the call's result.
-Source: Kimi Code 0.10.0 to 2.1.0.
+in the call's result. A fork's logs begin with copies of its parent's, sub-agents' too; `state.json`, which is written
+when they are made, names the parent and the time.
+Source: Kimi Code 0.10.0 to 2.1.0; forks of 2.1.0.
 """
 
 import re
 
+from msgspec import Struct
+from msgspec.json import Decoder
+
+from agentv_stages.event import MAIN
 from agentv_stages.provider import Companion, DecodeContext, Folder
+from agentv_stages.pruning import REFUSED
+from agentv_stages.times import epoch_ms
 
 _WIRE = "wire.jsonl"
 _SPAWNED = re.compile(rb'\{"type":"subagent\.spawned"[^\n]*')
@@ -15,16 +23,25 @@ _AGENT = re.compile(rb'"subagentId":"([^"\\]+)"')
 _CALL = re.compile(rb'"parentToolCallId":"([^"\\]+)"')
 _RESULT = re.compile(rb'"toolCallId":"([^"\\]+)","result":\{"output":"agent_id: ([\w-]+)\\n')
 _MOST = 8 * 1024 * 1024
+_STATE = "state.json"
+_MOST_STATE = 64 * 1024
+
+
+class _State(Struct, gc=False):
+    forkedFrom: str | None = None
+    createdAt: float | None = None
+
+
+_decode = Decoder(_State).decode
 
 
 def companions(path: str, folder: Folder) -> list[Companion]:
     """The sub-agents' logs, in the order of their names."""
-    agents, agent, session = _place(path)
-    if agent != "main":
-        return []
-    files = [file for file in folder.glob(f"{agents}/*/{_WIRE}") if _place(file)[1] != "main"]
+    files = companion_files(path, folder)
     if not files:
         return []
+    session = _place(path)[2]
+    begun_ms = main_context(path, folder).begun_ms
     parents: dict[str, str] = {}
     for file in (path, *files):
         data = folder.read(file, _MOST)
@@ -37,8 +54,33 @@ def companions(path: str, folder: Folder) -> list[Companion]:
     found: list[Companion] = []
     for file in files:
         name = _place(file)[1] or ""
-        found.append(Companion(file, DecodeContext(file, f"subagent:{name}", parents.get(name), session)))
+        told = DecodeContext(file, f"subagent:{name}", parents.get(name), session, begun_ms=begun_ms)
+        found.append(Companion(file, told))
     return found
+
+
+def companion_files(path: str, folder: Folder) -> list[str]:
+    """The sub-agents' logs alone."""
+    agents, agent, _ = _place(path)
+    if agent != "main":
+        return []
+    return [file for file in folder.glob(f"{agents}/*/{_WIRE}") if _place(file)[1] != "main"]
+
+
+def main_context(path: str, folder: Folder) -> DecodeContext:
+    """Of a fork: its parent, and when it was made."""
+    agents, _, session = _place(path)
+    if session is None or agents is None:
+        return DecodeContext(path)
+    base, slash, _ = agents.rpartition("/")
+    try:
+        state = _decode(folder.read(f"{base}{slash}{_STATE}", _MOST_STATE))
+    except REFUSED:  # there is none, or it is of another shape
+        return DecodeContext(path)
+    begun_ms = epoch_ms(state.createdAt)
+    if state.forkedFrom is None or begun_ms is None:
+        return DecodeContext(path)
+    return DecodeContext(path, MAIN, None, state.forkedFrom, begun_ms=begun_ms)
 
 
 def own_ids(path: str) -> tuple[str | None, str | None]:

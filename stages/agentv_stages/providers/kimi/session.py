@@ -6,10 +6,13 @@ twice over from 2.x on: `agent.…` records repeat a turn when it has ended, and
 A call whose task goes on in the background has its result at once; the task's end is a notification.
 End rule: `turn.ended` ends each turn, with its reason. Before protocol 1.5 no record does: there a step that asks for
 no more is the last one, and `turn.cancel` breaks the turn off.
+A fork begins with a copy of its parent's log, up to a record `forked`: that is the parent's to tell. What it says of
+the model and the folder holds on.
 Source: Kimi Code 0.10.0 to 2.1.0, recordings and the bundled source of 2.1.0 (wire protocol 1.0 to 1.5).
 """
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import (
@@ -43,15 +46,18 @@ LOSSES = (
     "the text and the tokens of an answer that was killed while it was written",
     "tokens of answers that broke off",
     "outputs that Kimi Code cut (the whole is in a file of the session)",
-    "where a session is a fork: that its first part is its parent's",
+    "of a fork that lies without its session's state.json: that its first part is its parent's",
     "a call that a hook refused with words of its own counts as an error",
 )
+_WHO = frozenset(("metadata", "profile.bind", "config.update"))
 LAST = frozenset(("end_turn", "max_tokens", "filtered"))
 ENDS: dict[str, Status] = {"completed": "complete", "cancelled": "interrupted", "failed": "error", "blocked": "error"}
 _REFUSED: dict[str, Outcome] = {"rejected": "denied", "cancelled": "cancelled"}
 _MOST = 1024
 _WITH_ENDS = (1, 5)
 _NAMED = len(AGENT_ID)
+_MARKED_MS = 10_000  # by which a fork's last `forked` may be older than its state.json
+COPIED = "copied from the parent session"
 _NO_RESULT = Result()
 
 
@@ -60,7 +66,7 @@ class State(Struct):
 
     `cancelled`: the user broke it off; what fails from then on was broken off with it. `goal`: `blocked` or `paused`,
     where this turn left the goal so. `refused`: calls that were not approved. `agents`: sub-agents by the call that
-    began them, "" for several.
+    began them, "" for several. `begun_ms`: of a fork of which no own record has come.
     """
 
     model: str | None = None
@@ -74,6 +80,7 @@ class State(Struct):
     agents: dict[str, str] = field(default_factory=dict[str, str])
     heard: Heard = field(default_factory=Heard)
     told: Repeats = field(default_factory=Repeats)
+    begun_ms: int | None = None
 
 
 class SessionDecoder:
@@ -81,11 +88,13 @@ class SessionDecoder:
 
     def __init__(self, context: DecodeContext) -> None:
         self.context = context
-        self.state = State()
+        self.state = State(begun_ms=context.begun_ms)
 
     def decode(self, record: Record, batch: Batch) -> None:
         line = decode_line(record.data)
         kind = line.type
+        if self.state.begun_ms is not None and self._copied(line, self.state.begun_ms, record, batch):
+            return
         if kind == "context.append_loop_event" and line.event is not None:
             self._loop(line.event, line, record, batch)
             return
@@ -133,7 +142,7 @@ class SessionDecoder:
             batch.ignore(kind)
         elif kind == "context.undo":
             undo(line.count, source, state.heard, batch)
-        elif kind == "metadata" or kind == "profile.bind" or kind == "config.update":
+        elif kind in _WHO:
             self._info(line, source, batch)
         else:
             notice(line, source, record, batch)
@@ -145,6 +154,24 @@ class SessionDecoder:
         context = self.context
         time_ms = epoch_ms(line.time if line.time is not None else line.created_at)
         return Source(context.file, record.row, record.offset, len(record.data), time_ms, context.stream, base_id)
+
+    def _copied(self, line: Line, begun_ms: int, record: Record, batch: Batch) -> bool:
+        """Whether a record of a fork stood in its parent's log, or is the mark behind those."""
+        kind, source = line.type, self._source(line, record, "")
+        time_ms = source.time_ms or 0
+        if kind == "forked" and time_ms >= begun_ms - _MARKED_MS:
+            self.state.begun_ms = None  # whatever the clock does from here on
+            batch.ignore(kind)
+        elif kind in _WHO:
+            self._info(line, replace(source, time_ms=begun_ms), batch)
+        elif time_ms >= begun_ms:
+            self.state.begun_ms = None
+            return False
+        elif kind == "llm.request":
+            self._model(line, replace(source, time_ms=begun_ms), batch)
+        else:
+            batch.ignore(COPIED)
+        return True
 
     def _again(self, identity: str, source: Source) -> bool:
         return self.state.told.again(identity, source.length)
@@ -261,6 +288,8 @@ class SessionDecoder:
         if line.type == "metadata":
             state.ends = _protocol(line.protocol_version) >= _WITH_ENDS
             session, parent = own_ids(self.context.place or self.context.file)
+            if self.context.stream == MAIN:
+                parent = parent or self.context.session_id
         elif line.modelAlias and not state.asked and line.type == "config.update":
             state.model = model = line.modelAlias
         cwd = line.cwd or (line.environmentDisclosure.cwd if line.environmentDisclosure is not None else None)
