@@ -142,6 +142,11 @@ class Figures(Struct):
         """Whether every session with an answer told the figure, so that the sum is all of it and no lower bound."""
         return not self.silent.get(name)
 
+    def tokens_told(self, name: str) -> tuple[int | None, bool]:
+        """A sum of tokens, None where no session tells it, and whether it is whole."""
+        unsure = name == "output" and self.tokens.unsure
+        return self.tokens.sums.get(name), self.whole(name) and not unsure
+
     def _silent(self) -> dict[str, int]:
         silent = _sorted(self.silent)
         if not self.estimated:

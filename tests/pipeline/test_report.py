@@ -357,6 +357,39 @@ def test_the_page_cuts_long_names_where_they_do_not_differ_and_breaks_them_at_th
     assert '<th scope="col" class="text">Approach</th>' in page
 
 
+def differing(folder: Path) -> Path:
+    """Three tasks: `zero` makes as many calls as `base`, `added` four more; nobody tells of watched commands."""
+    for task in ("a", "b", "c"):
+        for approach, calls in (("added", 9), ("base", 5), ("zero", 5)):
+            for attempt in (1, 2):
+                path = own(folder, task, approach, attempt, calls)
+                value = json.loads(path.read_bytes())
+                value["tool_use_summary"]["watched_commands"] = {}
+                value["verdicts"] = [{"case": task, "verdict": "pass" if attempt == 1 else "fail"}]
+                path.write_text(json.dumps(value), encoding="utf-8")
+    return folder
+
+
+def test_what_differs_for_certain_stands_out(tmp_path: Path) -> None:
+    comparison = compare([differing(tmp_path)], baseline="base")
+    assert comparison.approaches == ["base", "added", "zero"]
+    page = html(comparison)
+    assert '<td class="text">added</td><td>3</td><td>5.0</td><td>9.0</td><td><b>+4.0</b></td>' in page
+    assert '<td class="text">zero</td><td>3</td><td>5.0</td><td>5.0</td><td>+0.0</td>' in page
+    drawn = page.split("<h2>Differences")[1].split("<figcaption>Avg Tool Calls")[1].split("</figure>")[0]
+    assert drawn.count("fill:Canvas") == 1  # of `zero`
+    text = markdown(comparison)
+    assert "| Avg Tool Calls | added | 3 | 5.0 | 9.0 | +4.0 | **+4.0 … +4.0** | pairs |" in text
+
+
+def test_a_share_is_a_bar_that_says_how_many_and_a_figure_that_nobody_tells_is_left_out(tmp_path: Path) -> None:
+    comparison = compare([differing(tmp_path)], baseline="base")
+    page = html(comparison)
+    assert page.count(">3 of 6</text>") == 3
+    assert "Bobbin" not in page
+    assert "Avg Bobbin Commands" in markdown(comparison)  # whose columns are always the same
+
+
 def one(path: Path) -> Run:
     run = read_run(path)
     assert run is not None

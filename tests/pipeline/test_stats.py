@@ -1,6 +1,7 @@
 """`stats` and `import` as commands: tables, JSON, plots, exit codes."""
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -105,6 +106,20 @@ def test_a_plot_is_written(tmp_path: Path, kind: str, by: str) -> None:
     told = _run("stats", tmp_path / "in", "--by", by, "--plot", place, "-q", "--engine", "serial")
     assert told.exit_code == 0, told.output
     assert place.read_bytes()[:5] in (b"<?xml", b"\x89PNG\r")
+
+
+def test_a_plot_names_each_figure_and_says_where_it_is_a_lower_bound(tmp_path: Path) -> None:
+    """A short bar showed nothing, and one of a sum that some sessions do not tell looked whole."""
+    pytest.importorskip("matplotlib", reason="the plot extra is not installed")
+    log = EXAMPLES / "claude.jsonl"
+    (tmp_path / "silent.jsonl").write_bytes(
+        log.read_bytes().replace(b'"input_tokens"', b'"in"').replace(b"inputTokens", b"in")
+    )
+    place = tmp_path / "p.svg"
+    told = _run("stats", EXAMPLES, tmp_path / "silent.jsonl", "--plot", place, "-q", "--engine", "serial")
+    assert told.exit_code == 0, told.output
+    texts = re.findall(r"<text[^>]*>([^<]*)</text>", place.read_text(encoding="utf-8"))
+    assert {"22", "≥0.2", "0.00262", "5", "0.0482", "0.000903"} <= set(texts), texts
 
 
 def test_wrong_words_are_usage_errors(tmp_path: Path) -> None:

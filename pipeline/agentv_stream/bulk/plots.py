@@ -2,7 +2,7 @@
 
 import io
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from agentv_stages.merge import By, Figures, Summary
 from agentv_stages.visible import visible
@@ -29,21 +29,23 @@ def draw(path: Path, summary: Summary, by: By) -> None:
     """
     mpl = extra("matplotlib", "plot", "a plot")
     figures = extra("matplotlib.figure", "plot", "a plot")
-    labels, good, bad, given, made, total = _bars(summary, by)
+    labels, good, bad, tokens, total = _bars(summary, by)
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "agentv-stream", "text.parse_math": False}):
         height = max(2.5, 0.28 * len(labels) + 1.4)
-        panels = 3 if given else 1
-        figure: Any = figures.Figure(figsize=(11 if given else 7, height), layout="constrained")
-        widths = [2, 1, 1] if given else [1]
-        calls, *rest = figure.subplots(1, panels, sharey=True, squeeze=False, gridspec_kw={"width_ratios": widths})[0]
+        figure: Any = figures.Figure(figsize=(11 if tokens else 7, height), layout="constrained")
+        widths = [2, *(1 for _ in tokens)]
+        grid = figure.subplots(1, len(widths), sharey=True, squeeze=False, gridspec_kw={"width_ratios": widths})
+        calls, *rest = grid[0]
         places = range(len(labels))
         calls.barh(places, good, color=_GOOD, label="ended well, or open")
-        calls.barh(places, bad, left=good, color=_BAD, label="failed")
+        ends = calls.barh(places, bad, left=good, color=_BAD, label="failed")
+        _name_ends(calls, ends, [f"{well + failed:,}" for well, failed in zip(good, bad, strict=True)])
         calls.set_yticks(list(places), labels)
         calls.set_ylim(len(labels) - 0.4, -0.6)  # the first one on top, no empty rows
         calls.set_xlabel(f"tool calls by {by}" + _left_out(len(labels), total, by))
-        for axes, sums, color, what in zip(rest, (given, made), (_IN, _OUT), ("input", "output"), strict=False):
-            axes.barh(places, sums, color=color)
+        for axes, (what, cells), color in zip(rest, tokens, (_IN, _OUT), strict=False):
+            ends = axes.barh(places, [(value or 0) / 1e6 for value, _ in cells], color=color)
+            _name_ends(axes, ends, [_millions(value, whole) for value, whole in cells])
             axes.set_xlabel(f"{what} tokens, millions")
         figure.legend(*calls.get_legend_handles_labels(), loc="outside upper left", ncols=2, fontsize="small")
         buffer = io.BytesIO()
@@ -56,6 +58,19 @@ def draw(path: Path, summary: Summary, by: By) -> None:
     publish_now(path, buffer.getvalue())
 
 
+def _name_ends(axes: Any, bars: Any, texts: list[str]) -> None:
+    """Each bar's figure stands at its end: a short one shows nothing else."""
+    axes.bar_label(bars, texts, padding=3, fontsize="small")
+    axes.margins(x=0.22)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.xaxis.set_major_formatter("{x:,.10g}")
+
+
+def _millions(value: int | None, whole: bool) -> str:
+    """A sum of tokens; `≥` where some sessions do not tell theirs, `?` where none does."""
+    return "?" if value is None else f"{'' if whole else '≥'}{value / 1e6:,.3g}"
+
+
 def _left_out(shown: int, total: int, by: By) -> str:
     """What a reader would otherwise not know."""
     if shown == total:
@@ -63,14 +78,18 @@ def _left_out(shown: int, total: int, by: By) -> str:
     return f" (the last {shown} of {total})" if by == "day" else f" (the first {shown} of {total:,})"
 
 
-def _bars(summary: Summary, by: By) -> tuple[list[str], list[int], list[int], list[float], list[float], int]:
-    """Labels, calls that did not fail, failed ones, tokens in and out in millions (none by tool); how many groups."""
+Cells: TypeAlias = list[tuple[int | None, bool]]
+"""Of each group the sum of tokens, and whether it is whole."""
+
+
+def _bars(summary: Summary, by: By) -> tuple[list[str], list[int], list[int], list[tuple[str, Cells]], int]:
+    """Labels, calls that did not fail, failed ones, tokens in and out (none by tool); how many groups."""
     if by == "tool":
         tools = summary.total().tools
         names = sorted(tools, key=lambda name: (-tools[name].calls, name))[:MOST_BARS]
         good = [tools[name].calls - tools[name].errors for name in names]
         labels = [visible(name, 40) for name in names]
-        return labels, good, [tools[name].errors for name in names], [], [], len(tools)
+        return labels, good, [tools[name].errors for name in names], [], len(tools)
     if by == "day":
         groups = sorted(summary.groups.items())[-MOST_BARS:]  # a day without sessions has no bar
     else:
@@ -80,8 +99,7 @@ def _bars(summary: Summary, by: By) -> tuple[list[str], list[int], list[int], li
         [visible(name, 40) for name, _ in groups],
         [figures.tool_calls - failed for (_, figures), failed in zip(groups, bad, strict=True)],
         bad,
-        [figures.tokens.sums.get("input", 0) / 1e6 for _, figures in groups],
-        [figures.tokens.sums.get("output", 0) / 1e6 for _, figures in groups],
+        [(what, [figures.tokens_told(what) for _, figures in groups]) for what in ("input", "output")],
         len(summary.groups),
     )
 

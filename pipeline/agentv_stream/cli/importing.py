@@ -219,9 +219,8 @@ def tell(outcome: Outcome) -> None:
 
 def tokens_cell(figures: Figures, name: str) -> str:
     """A sum of tokens; with `≥` where some of the sessions do not tell theirs, or only a lower bound."""
-    value = figures.tokens.sums.get(name)
-    sure = figures.whole(name) and not (name == "output" and figures.tokens.unsure)
-    return number(value) if sure or value is None else f"≥{value:,}"
+    value, whole = figures.tokens_told(name)
+    return number(value) if whole or value is None else f"≥{value:,}"
 
 
 def number(value: int | None) -> str:

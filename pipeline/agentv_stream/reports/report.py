@@ -106,6 +106,8 @@ def compare(
     for name in (baseline, candidate):
         if name is not None and name not in approaches:
             raise SourceError(f"no result is of the approach {name!r}; there are {', '.join(approaches)}")
+    if baseline is not None:  # first, because the others are read against it
+        approaches = [baseline, *(name for name in approaches if name != baseline)]
     metrics = metrics_of(runs)
     tasks = sorted({run.task for run in runs})
     candidates = [] if baseline is None else [candidate] if candidate else [a for a in approaches if a != baseline]

@@ -10,22 +10,34 @@ from html import escape as html_escape
 from agentv_stages.visible import visible
 from agentv_stream.reports.report import Comparison, Difference, Metric, mean
 from agentv_stream.reports.report_runs import Run
-from agentv_stream.reports.report_text import ABOUT_DIFFERENCES, HISTORICAL, WORDS, interval, shown, sizes, tools_used
+from agentv_stream.reports.report_text import (
+    ABOUT_DIFFERENCES,
+    HISTORICAL,
+    WORDS,
+    clear,
+    interval,
+    shown,
+    sizes,
+    tools_used,
+)
 
 STYLE = """
 :root{color-scheme:light dark}
-body{font:15px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem;color:#1c2733;background:#fff}
+body{font:15px/1.5 system-ui,sans-serif;max-width:80rem;margin:2rem auto;padding:0 1rem;color:#1c2733;background:#fff}
 table{border-collapse:collapse;margin:.5rem 0 1.5rem;font-variant-numeric:tabular-nums}
 th,td{padding:.25rem .55rem;border-bottom:1px solid #d5dce3;text-align:right;vertical-align:top}
 th:first-child,.text{text-align:left}tbody th{font-weight:400}thead th,thead td{border-bottom:2px solid #8895a3}
 td,tbody th{white-space:nowrap}.long{white-space:normal;overflow-wrap:anywhere;min-width:10rem;max-width:18rem}
 tr>:first-child{position:sticky;left:0;background:#fff}
-figure{display:inline-block;margin:0 1.5rem 1rem 0;max-width:100%}svg{max-width:100%;height:auto}
+.plots{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(24rem,100%),1fr));gap:1rem 1.5rem}
+.plots{margin-bottom:2rem}figure{margin:0}svg{max-width:100%;height:auto;vertical-align:top}
+.axis{stroke:#d5dce3}svg .within{fill:#fff}
 h1,h2,p,li{overflow-wrap:anywhere}figcaption{font-size:.85rem;color:#46525e}
 svg text{font:11px system-ui,sans-serif;fill:#46525e}.scroll{overflow-x:auto}
 @media(prefers-color-scheme:dark){body{background:#14191f;color:#dfe6ec}th,td{border-color:#33404c}
-tr>:first-child{background:#14191f}svg circle,svg path{filter:brightness(1.5)}
-svg text,figcaption{fill:#aab6c1;color:#aab6c1}}
+tr>:first-child{background:#14191f}.axis{stroke:#33404c}
+svg circle,svg rect,svg path:not(.axis){filter:brightness(1.5)}
+svg text,figcaption{fill:#aab6c1;color:#aab6c1}svg .within{fill:#14191f}}
 """
 COLOURS = ("#3268a8", "#c2571a", "#2f7d4f", "#8a3f8f", "#8a6d1a", "#a33a4a")
 LONG_CELL = 24
@@ -34,6 +46,11 @@ WIDTH = 430
 LEFT = 160
 LABEL = 22
 ROW = 26
+MOST_DOTS = 2_000
+
+
+ABOUT_RUNS = "A dot is a run, a bar the mean."
+ABOUT_POINTS = "A dot is a mean difference, the line its interval; the dot is filled where that leaves out 0."
 
 
 def esc(text: str, width: int = 300) -> str:
@@ -54,18 +71,19 @@ def html(comparison: Comparison, generated: str | None = None) -> str:
     parts.append(f"<p>{about}{f', generated {esc(generated)}' if generated else ''}.</p>")
     parts.append("<h2>Approaches</h2>")
     parts.append(_table(_summary(comparison), "Approaches"))
-    parts.append("<h2>Runs</h2><div>")
+    parts.append(f'<h2>Runs</h2><p>{ABOUT_RUNS}</p><div class="plots">')
     parts += [plot for metric in comparison.metrics if (plot := strip_plot(comparison, metric))]
     parts.append("</div>")
     if comparison.differences:
         parts.append(f"<h2>Differences from {esc(comparison.baseline or '')}</h2>")
-        parts.append(f"<p>{esc(ABOUT_DIFFERENCES, 2000)}</p><div>")
+        parts.append(f'<p>{esc(ABOUT_DIFFERENCES, 2000)} {ABOUT_POINTS}</p><div class="plots">')
         for metric in comparison.metrics:
             found = [d for d in comparison.differences if d.metric == metric.key]
             if found:
-                parts.append(difference_plot(metric, found))
+                parts.append(difference_plot(metric, found, comparison.approaches))
         parts.append("</div>")
-        parts.append(_table(_differences(comparison), "Differences"))
+        bold = [(5, 6) if clear(one) else () for one in comparison.differences]
+        parts.append(_table(_differences(comparison), "Differences", bold))
     parts.append("<h2>Tasks</h2>")
     parts.append(_table(_tasks(comparison), "Tasks"))
     old = _historical(comparison.runs)
@@ -82,23 +100,26 @@ def html(comparison: Comparison, generated: str | None = None) -> str:
     return "\n".join(parts)
 
 
-def _table(rows: Sequence[Sequence[str]], label: str) -> str:
-    """Rows of plain texts, the first one the head; each row is named by its first cell, the table by `label`."""
+def _table(rows: Sequence[Sequence[str]], label: str, marked: Sequence[Sequence[int]] = ()) -> str:
+    """Rows of plain texts, the first one the head; each row is named by its first cell, the table by `label`.
+
+    `marked`: for each row but the head, which of its cells are in bold.
+    """
     words = [title in WORDS for title in rows[0]]
     head = "".join(_cell(cell, "col", text) if cell else "<td></td>" for cell, text in zip(rows[0], words, strict=True))
     body = "".join(
         "<tr>"
         + _cell(row[0], "row")
-        + "".join(_cell(c, text=w) for c, w in zip(row[1:], words[1:], strict=True))
+        + "".join(_cell(c, text=w, bold=i in bold) for i, (c, w) in enumerate(zip(row[1:], words[1:], strict=True), 1))
         + "</tr>"
-        for row in rows[1:]
+        for row, bold in zip(rows[1:], marked or [()] * len(rows), strict=False)
     )
     # A part that scrolls is reached by the keyboard, too, and tells what it is.
     around = f'<div class="scroll" role="region" tabindex="0" aria-label="{esc(label)}">'
     return f"{around}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
 
 
-def _cell(cell: str, names: str = "", text: bool = False) -> str:
+def _cell(cell: str, names: str = "", text: bool = False, bold: bool = False) -> str:
     """One cell; with `names` the head of its `row` or `col`. Long texts may break anywhere, at the joints of a name
     rather than within a word; figures never do."""
     tag, scope = ("th", f' scope="{names}"') if names else ("td", "")
@@ -106,7 +127,7 @@ def _cell(cell: str, names: str = "", text: bool = False) -> str:
     classes = " ".join(["text"] * text + ["long"] * long)
     said = "<wbr>".join(map(esc, JOINT.split(visible(cell, 300)))) if long else esc(cell)
     marked = f' class="{classes}"' if classes else ""
-    return f"<{tag}{scope}{marked}>{said}</{tag}>"
+    return f"<{tag}{scope}{marked}>{f'<b>{said}</b>' if bold else said}</{tag}>"
 
 
 def _label(approach: str) -> str:
@@ -115,10 +136,15 @@ def _label(approach: str) -> str:
     return esc(whole if len(whole) <= LABEL else f"{whole[:8]}…{whole[9 - LABEL :]}", LABEL)
 
 
+def _told(comparison: Comparison) -> list[Metric]:
+    """The figures that a run tells; a column of blanks says nothing."""
+    return [m for m in comparison.metrics if any(m.value(run) is not None for run in comparison.runs)]
+
+
 def _summary(comparison: Comparison) -> list[list[str]]:
     rows = [["", *comparison.approaches]]
     rows.append(["Runs", *(str(len(comparison.of(a))) for a in comparison.approaches)])
-    for metric in comparison.metrics:
+    for metric in _told(comparison):
         values = (mean(map(metric.value, comparison.of(a))) for a in comparison.approaches)
         rows.append([metric.title, *(shown(metric, value) for value in values)])
     return rows
@@ -134,7 +160,7 @@ def _differences(comparison: Comparison) -> list[list[str]]:
 
 
 def _tasks(comparison: Comparison) -> list[list[str]]:
-    metrics = [m for m in comparison.metrics if m.key != "tool_calls"]
+    metrics = [m for m in _told(comparison) if m.key != "tool_calls"]
     rows = [["Task", "Approach", "Runs", *(m.title.removeprefix("Avg ") for m in metrics), "Tools"]]
     for task in comparison.tasks:
         for approach in comparison.approaches:
@@ -163,7 +189,10 @@ def _historical(runs: Sequence[Run]) -> list[list[str]]:
 
 
 def strip_plot(comparison: Comparison, metric: Metric) -> str:
-    """A dot for each run, a bar for the mean of each approach; "" where nothing is known."""
+    """A dot for each run, a bar for the mean of each approach; "" where nothing is known.
+
+    Of what is yes or no the dots would hide each other: there a bar is as long as the share, beside it how many.
+    """
     groups = [(a, [v for r in comparison.of(a) if (v := metric.value(r)) is not None]) for a in comparison.approaches]
     every = [value for _, values in groups for value in values]
     if not every:
@@ -176,17 +205,26 @@ def strip_plot(comparison: Comparison, metric: Metric) -> str:
         y = ROW * i + ROW / 2 + 4
         colour = COLOURS[i % len(COLOURS)]
         marks.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{_label(approach)}</text>')
-        for value in values[:2_000]:
+        middle = mean(values)
+        if middle is not None and metric.key == "passed":
+            width = _x(middle, low, high) - LEFT
+            marks.append(f'<rect x="{LEFT}" y="{y - 7:.1f}" width="{width:.1f}" height="14" fill="{colour}"/>')
+            said = f"{sum(values):.0f} of {len(values)}"
+            inside = width > 60
+            x = LEFT + width + (-6 if inside else 6)
+            where = ' text-anchor="end" class="within"' * inside
+            marks.append(f'<text x="{x:.1f}" y="{y + 4:.1f}"{where}>{said}</text>')
+            continue
+        for value in values[:MOST_DOTS]:
             x = _x(value, low, high)
             marks.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{colour}" fill-opacity=".45"/>')
-        middle = mean(values)
         if middle is not None:
             x = _x(middle, low, high)
             marks.append(f'<path d="M{x:.1f} {y - 9:.1f}v18" stroke="{colour}" stroke-width="3"/>')
     return _figure(metric, marks, height, low, high)
 
 
-def difference_plot(metric: Metric, differences: Sequence[Difference]) -> str:
+def difference_plot(metric: Metric, differences: Sequence[Difference], approaches: Sequence[str]) -> str:
     """A point for each mean difference, a line for its interval, and where nothing would differ."""
     bounds = [v for d in differences for v in (d.mean, d.low, d.high) if v is not None]
     low, high = min(0.0, *bounds), max(0.0, *bounds)
@@ -197,11 +235,14 @@ def difference_plot(metric: Metric, differences: Sequence[Difference]) -> str:
     marks = [f'<path d="M{zero:.1f} 0v{height - 20}" stroke="#8895a3" stroke-dasharray="3 3"/>']
     for i, one in enumerate(differences):
         y = ROW * i + ROW / 2 + 4
+        colour = COLOURS[approaches.index(one.approach) % len(COLOURS)]
         marks.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{_label(one.approach)}</text>')
         if one.low is not None and one.high is not None:
             left, right = _x(one.low, low, high), _x(one.high, low, high)
-            marks.append(f'<path d="M{left:.1f} {y:.1f}H{right:.1f}" stroke="{COLOURS[0]}" stroke-width="3"/>')
-        marks.append(f'<circle cx="{_x(one.mean, low, high):.1f}" cy="{y:.1f}" r="5" fill="{COLOURS[1]}"/>')
+            marks.append(f'<path d="M{left:.1f} {y:.1f}H{right:.1f}" stroke="{colour}" stroke-width="3"/>')
+        fill = f'fill="{colour}"' if clear(one) else 'style="fill:Canvas"'
+        x = _x(one.mean, low, high)
+        marks.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" {fill} stroke="{colour}" stroke-width="2"/>')
     return _figure(metric, marks, height, low, high, signed=True)
 
 
@@ -210,9 +251,11 @@ def _x(value: float, low: float, high: float) -> float:
 
 
 def _figure(metric: Metric, marks: Sequence[str], height: int, low: float, high: float, signed: bool = False) -> str:
+    least, most = (esc(shown(metric, end, signed and end != 0)) for end in (low, high))
     axis = [
-        f'<text x="{LEFT}" y="{height - 4}">{esc(shown(metric, low, signed))}</text>',
-        f'<text x="{WIDTH - 30}" y="{height - 4}" text-anchor="end">{esc(shown(metric, high, signed))}</text>',
+        f'<path class="axis" d="M{LEFT} {height - 17}H{WIDTH - 30}"/>',
+        f'<text x="{LEFT}" y="{height - 4}">{least}</text>',
+        f'<text x="{WIDTH - 30}" y="{height - 4}" text-anchor="end">{most}</text>',
     ]
     label = esc(metric.title)
     inner = "".join((*marks, *axis))

@@ -46,7 +46,7 @@ HISTORICAL = (
 ABOUT_DIFFERENCES = (
     "Mean differences over pairs of one task and one model, with 95 % percentile bootstrap intervals over the "
     "pairs; where there is one pair only, over its attempts, which says nothing about other tasks. There is no "
-    "interval where neither is there twice."
+    "interval where neither is there twice. In bold: the interval leaves out 0."
 )
 
 
@@ -103,7 +103,7 @@ def difference_rows(comparison: Comparison) -> list[list[str]]:
                 shown(metric, one.baseline),
                 shown(metric, one.candidate),
                 shown(metric, one.mean, True),
-                interval(metric, one),
+                f"**{interval(metric, one)}**" if clear(one) else interval(metric, one),
                 one.over or "",
             ]
         )
@@ -114,6 +114,11 @@ def interval(metric: Metric, one: Difference) -> str:
     if one.low is None or one.high is None:
         return ""
     return f"{shown(metric, one.low, True)} … {shown(metric, one.high, True)}"
+
+
+def clear(one: Difference) -> bool:
+    """Whether the interval leaves out 0: by these runs the approaches differ."""
+    return one.low is not None and one.high is not None and (one.low > 0 or one.high < 0)
 
 
 def task_rows(comparison: Comparison) -> list[list[str]]:
