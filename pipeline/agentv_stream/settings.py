@@ -18,7 +18,7 @@ from agentv_stream.files import is_file
 from agentv_stream.units import bytes_of
 
 StreamLog: TypeAlias = Literal["false", "summary", "raw"]
-Shape: TypeAlias = Literal["message", "case"]
+Shape: TypeAlias = Literal["message", "case", "atif"]
 PREFIX = "AGENTV_STREAM_"
 
 

@@ -54,6 +54,7 @@ class Outputs(Struct):
     """Paths of what was written."""
 
     transcript: str | None = None
+    trajectory: str | UnsetType = UNSET
     stream_log: str | UnsetType = UNSET
     dead_letters: str | UnsetType = UNSET
 

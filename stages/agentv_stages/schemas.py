@@ -12,6 +12,8 @@ from msgspec import UNSET, Struct, UnsetType
 from agentv_stages.event import Kind, Origin, Outcome, Status
 from agentv_stages.fault import Reason
 from agentv_stages.result import Evidence, Outputs, SessionFacts
+from agentv_stages.sinks.atif_document import VERSION as ATIF
+from agentv_stages.sinks.atif_document import AtifTrajectory
 from agentv_stages.trajectory import CaseResult
 from agentv_stages.trajectory.trace_events import TraceEvent
 
@@ -312,6 +314,7 @@ class CaseLine(Struct):
 SHAPES: dict[str, type[Struct]] = {
     "transcript": TranscriptRow,
     "case": CaseLine,
+    "trajectory": AtifTrajectory,
     "stream-log": RawLogRow,
     "tool-use-summary": ToolUseSummary,
     "result": ResultFile,
@@ -321,6 +324,7 @@ SHAPES: dict[str, type[Struct]] = {
 VERSIONS = {
     "transcript": "agentv.transcript.v1",
     "case": "agentv.transcript.case",
+    "trajectory": ATIF,
     "stream-log": "agentv_stream.stream_log.v1",
     "tool-use-summary": "agentv_stream.tool_use_summary.v1",
     "result": "agentv_stream.result.v1",

@@ -10,7 +10,6 @@ import anyio
 import pytest
 from jsonschema import Draft202012Validator
 
-from agentv_stages.providers import NAMES
 from agentv_stages.result import Result
 from agentv_stages.sinks.event_lines import EventLines
 from agentv_stream.schemas import SHAPES, VERSIONS, about, schema
@@ -19,14 +18,9 @@ from agentv_stream.session_report import Report
 from agentv_stream.settings import Settings, StreamLog
 from agentv_stream.source import FileSource
 from agentv_stream.summary import SessionReader
-from support.decoding import FIXTURES
+from support.fixture_logs import EXAMPLES, LOGS
 from support.schemas import fits, validator
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
-OF_AGENTS = [path for name in NAMES for path in (FIXTURES / name).rglob("*.json*")]
-ABOUT = {path for path in OF_AGENTS if path.name.endswith(".meta.json") or path.with_suffix(".messages.json").exists()}
-"""Files that say something of a session and hold no message."""
-LOGS = sorted({*EXAMPLES.glob("*.jsonl"), *OF_AGENTS} - ABOUT)
 DAMAGED = b"""Warning: no configuration\n{"type":"assistant","message":{"id":"m\n{"type":"tool_u\xff\n"""
 
 

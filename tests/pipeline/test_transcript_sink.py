@@ -1,58 +1,16 @@
 """The transcript's file: when it begins, whose place it may take, what a run that is cut short leaves."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from agentv_stages.batch import Batch
-from agentv_stages.consolidate import Consolidate
-from agentv_stages.sinks.transcript import Identity
 from agentv_stream.errors import SinkError
 from agentv_stream.outputs import transcript_sink
-from agentv_stream.outputs.output_names import OutputNames
 from agentv_stream.outputs.transcript_file import is_of_session, log_of
-from agentv_stream.outputs.transcript_sink import CaseSink, TranscriptSink
-from agentv_stream.summary import SessionReader
+from agentv_stream.outputs.transcript_sink import CaseSink
 from support.consuming import rows_of
 from support.fake_agents import READ_EDIT, SESSION, stream
-
-LOG = stream(READ_EDIT)
-
-
-class Way:
-    """A stream on its way to a sink in `folder`: one batch a line."""
-
-    def __init__(self, folder: Path, data: bytes = LOG) -> None:
-        self.folder = folder
-        self._reader = SessionReader(iter(data.splitlines(keepends=True)), "log.jsonl", "claude")
-        self.observer = self._reader.observer
-
-    def place(self) -> tuple[Path, str, Identity]:
-        session = self.observer.facts.session_id or "unknown"
-        identity = Identity.of(
-            self.observer, test_id="t", target="base", session_id=session, path="log.jsonl", started_ms=0
-        )
-        return self.folder, "name", identity
-
-    def batches(self) -> Iterator[Batch]:
-        consolidate = Consolidate()
-        for batch in self._reader.batches():
-            yield from consolidate.push(batch)
-        yield from consolidate.flush()
-
-    def sink(self, finished: bool = False, named: Path | None = None) -> TranscriptSink:
-        return TranscriptSink(self.names(finished, named is not None), self.observer, finished, named)
-
-    def names(self, finished: bool = False, fixed: bool = False) -> OutputNames:
-        return OutputNames(self.place, finished=finished, fixed=fixed)
-
-    async def through(self, sink: TranscriptSink | CaseSink) -> Path:
-        for batch in self.batches():
-            await sink.write(batch)
-        await sink.close(True)
-        assert sink.path is not None
-        return sink.path
+from support.sinks import LOG, Way
 
 
 async def test_rows_stand_in_the_file_while_the_agent_works_and_totals_at_the_end(tmp_path: Path) -> None:

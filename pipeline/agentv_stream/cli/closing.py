@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+from msgspec import UNSET, UnsetType
+
 from agentv_stages.result import Result
 from agentv_stages.visible import visible
 from agentv_stream.errors import SinkError
@@ -38,6 +40,7 @@ def closing_lines(result: Result, failures: Iterable[Exception] = ()) -> str:
     return (
         f"status      {result.status}{reason}  [{visible(who, 60)}]{trouble}\n"
         f"transcript  {transcript}\n"
+        f"{_trajectory(result.outputs.trajectory)}"
         f"turns {summary['turns']}, calls {summary['total_tool_calls']}{_top(summary['by_tool'])}, "
         f"first edit {'turn ' + str(first_edit) if first_edit is not None else 'none'}, "
         f"tokens in {_number(tokens['input'])} out {shown_out}{cost}\n"
@@ -46,6 +49,10 @@ def closing_lines(result: Result, failures: Iterable[Exception] = ()) -> str:
 
 def _where(transcript: str | None) -> str:
     return "standard output" if transcript == "-" else visible(transcript or "none")
+
+
+def _trajectory(path: str | UnsetType) -> str:
+    return "" if path is UNSET else f"trajectory  {visible(path)}\n"
 
 
 def _top(by_tool: dict[str, int]) -> str:

@@ -41,7 +41,8 @@ def consume(
     transcript_shape: Annotated[
         str | None,
         typer.Option(
-            metavar="message|case", help="message (the default); or case: one line per case beside it, as AgentV 4.15."
+            metavar="message|case|atif",
+            help="Beside the rows case: a line per case, as AgentV 4.15; or atif: a trajectory, as Harbor.",
         ),
     ] = None,
     stats: Annotated[

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import anyio
 
@@ -29,7 +29,7 @@ from agentv_stream.outputs.output_file import publish
 from agentv_stream.outputs.pipe_output import STANDARD_OUTPUT, PipeOutput, cannot_seek
 from agentv_stream.outputs.publish import publish_now
 from agentv_stream.session import StreamSession
-from agentv_stream.settings import Settings, from_process, stream_log
+from agentv_stream.settings import Settings, Shape, from_process, stream_log
 from agentv_stream.signals import heeded
 from agentv_stream.source import ByteSource, FileSource, standard_input
 
@@ -100,8 +100,8 @@ def _settings(options: dict[str, Any]) -> Settings:
             options["stream_log"] = stream_log(options["stream_log"])
         except ValueError as error:
             raise UsageError(f"--stream-log: {error}") from error
-    if options.get("transcript_shape") not in (None, "message", "case"):
-        raise UsageError("--transcript-shape: expected message or case")
+    if options.get("transcript_shape") not in (None, *get_args(Shape)):
+        raise UsageError(f"--transcript-shape: expected one of {', '.join(get_args(Shape))}")
     return from_process(options)
 
 

@@ -15,6 +15,7 @@ from agentv_stream.files import is_there
 from agentv_stream.outputs.dead_letter_sink import DeadLetterSink, remove_letters
 from agentv_stream.outputs.naming import LETTERS, RAW_LOG, SUMMARY_LOG, log_folder, stand_in_id, stand_in_start, stem
 from agentv_stream.outputs.output_names import OutputNames
+from agentv_stream.outputs.trajectory_sink import TrajectorySink
 from agentv_stream.outputs.transcript_sink import CaseSink, TranscriptSink
 from agentv_stream.outputs.transcript_stream import TranscriptStream, make_transcript, transcript_file
 from agentv_stream.settings import Settings
@@ -31,6 +32,7 @@ class LiveOutputs:
         self.observer = observer
         self.started_ms = started_ms
         self.transcript: TranscriptSink | None = None
+        self.trajectory: TrajectorySink | None = None
         self.dead_letters: DeadLetterSink | None = None
         self.log: RenderSink | None = None
         self._named = transcript_file(settings.transcript)
@@ -48,6 +50,9 @@ class LiveOutputs:
             sinks += (self.transcript, self.dead_letters)
             if self.settings.transcript_shape == "case":
                 sinks.append(CaseSink(self._names, self.observer))
+            elif self.settings.transcript_shape == "atif":
+                self.trajectory = TrajectorySink(self._names, self.observer)
+                sinks.append(self.trajectory)
         if self.settings.stream_log != "false":
             self.log = self._make_log()
             sinks.append(self.log)
@@ -67,7 +72,9 @@ class LiveOutputs:
     def told(self) -> Outputs:
         """What was written, for the result."""
         outputs = Outputs(transcript=_written(self.transcript))
-        log, dead_letters = _written(self.log), _written(self.dead_letters)
+        trajectory, log, dead_letters = map(_written, (self.trajectory, self.log, self.dead_letters))
+        if trajectory is not None:
+            outputs.trajectory = trajectory
         if log is not None:
             outputs.stream_log = log
         if dead_letters is not None:
@@ -112,7 +119,7 @@ class LiveOutputs:
         return log_folder(settings.out, provider.name), stem(started, target, test_id, settings.attempt), identity
 
 
-def _written(sink: TranscriptSink | RenderSink | DeadLetterSink | None) -> str | None:
+def _written(sink: TranscriptSink | TrajectorySink | RenderSink | DeadLetterSink | None) -> str | None:
     """The path of a sink's file, if it came into being; for a transcript through a pipe the name that was asked for."""
     if isinstance(sink, TranscriptStream):
         return sink.written

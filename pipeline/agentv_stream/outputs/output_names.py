@@ -10,10 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from agentv_stages.sinks.transcript import Identity
-from agentv_stream.outputs.naming import CASE, LETTERS, RAW_LOG, SUMMARY_LOG, TRANSCRIPT, free_name
+from agentv_stream.outputs.naming import CASE, LETTERS, RAW_LOG, SUMMARY_LOG, TRAJECTORY, TRANSCRIPT, free_name
 from agentv_stream.outputs.transcript_file import is_of_session
 
-_SUFFIXES = (TRANSCRIPT, CASE, LETTERS, RAW_LOG, SUMMARY_LOG)
+_SUFFIXES = (TRANSCRIPT, CASE, TRAJECTORY, LETTERS, RAW_LOG, SUMMARY_LOG)
 
 
 class OutputNames:
@@ -67,6 +67,22 @@ class OutputNames:
             return free_name(*self._settled, suffix)
         self._settled = None
         return self.file(suffix)
+
+    def appear(self, written: Path, suffix: str) -> Path:
+        """Gives a finished file its name: that of an earlier reading, or one that nobody has. Raises: OSError."""
+        path = self.file(suffix)
+        if not self.exclusive:
+            return written.replace(path)
+        while True:
+            try:
+                os.link(written, path)  # unlike a rename it replaces nothing
+            except FileExistsError:
+                path = self.another(suffix)
+            except OSError:  # a file system without links
+                return written.replace(path)
+            else:
+                written.unlink()
+                return path
 
     def early(self, suffix: str) -> Path:
         """The path of a file that begins before the name is known; asked again, where it belongs by then.

@@ -189,22 +189,7 @@ class CaseSink:
         if file.failed:  # before its end
             return
         try:
-            self.path = await run_sync(self._appear, file.path, self.path)
+            self.path = await run_sync(self._names.appear, file.path, CASE)
         except OSError as error:
             file.path.unlink(missing_ok=True)
             raise SinkError(str(self.path), error) from error
-
-    def _appear(self, written: Path, path: Path) -> Path:
-        """Gives the finished file its name: that of an earlier reading, or one that nobody has. Raises: OSError."""
-        if not self._names.exclusive:
-            return written.replace(path)
-        while True:
-            try:
-                os.link(written, path)  # unlike a rename it replaces nothing
-            except FileExistsError:
-                path = self._names.another(CASE)
-            except OSError:  # a file system without links
-                return written.replace(path)
-            else:
-                written.unlink()
-                return path

@@ -5,6 +5,9 @@ End rule: none.
 Source: harbor 0.25, ATIF 1.0 to 1.8.
 """
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import msgspec
 from msgspec import Raw, Struct
 
@@ -25,11 +28,15 @@ from agentv_stages.payload import decode_json, given, one_line, plain_text, to_r
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.generic.wire import (
     AtifDocument,
+    AtifEnd,
     AtifExtra,
     AtifMetrics,
+    AtifResultExtra,
     AtifStep,
     decode_atif,
+    decode_end,
     decode_extra,
+    decode_result_extra,
     first_byte,
 )
 from agentv_stages.pruning import read_each
@@ -37,7 +44,8 @@ from agentv_stages.times import parse_iso
 
 _STRING = 34
 _DEEPEST = 8
-_NO_EXTRA = AtifExtra()
+_NO_EXTRA, _NO_FACTS, _NO_END = AtifExtra(), AtifResultExtra(), AtifEnd()
+Facts = TypeVar("Facts")
 
 
 class State(Struct):
@@ -108,9 +116,10 @@ class AtifDecoder:
             )
         if not at and steps:
             last = steps[-1]
+            told = _read_extra(document.extra, decode_end) or _NO_END
             complete = last.source == "agent" and not last.tool_calls and open_calls == 0
-            end = self._source(record, stream, last.timestamp)
-            batch.events.append(SessionEnd(end, "-end", "complete" if complete else "unknown"))
+            status = told.status or ("complete" if complete else "unknown")
+            batch.events.append(SessionEnd(self._source(record, stream, last.timestamp), "-end", status, told.reason))
 
     def _step(
         self, step: AtifStep, stream: str, model: str | None, parent: str | None, at: str, record: Record, batch: Batch
@@ -128,7 +137,8 @@ class AtifDecoder:
             if given(step.reasoning_content):
                 events.append(Reasoning(source, at, message_id, _text(step.reasoning_content), False, model))
             if given(text) and len(text) > 2:
-                events.append(AssistantText(source, at, message_id, text, False, False, model))
+                synthetic = step.llm_call_count == 0
+                events.append(AssistantText(source, at, message_id, text, False, synthetic, model))
         waiting: set[str] = set()
         for i, call in enumerate(step.tool_calls or ()):
             call_id = call.tool_call_id or f"{message_id}-{i}"
@@ -144,7 +154,12 @@ class AtifDecoder:
                 continue
             waiting.discard(call_id)
             output = result.content if given(result.content) else None
-            events.append(ToolResult(untimed, f"{at}-{i}", call_id, output))
+            extra = _read_extra(result.extra, decode_result_extra) or _NO_FACTS
+            failed = extra.is_error or extra.tool_result_is_error
+            outcome = extra.outcome or ("error" if failed else None)
+            events.append(
+                ToolResult(untimed, f"{at}-{i}", call_id, output, outcome, extra.exit_code, extra.duration_ms)
+            )
         if step.metrics is not None:
             events.append(_usage(source, at, message_id, step.metrics, model))
         return len(waiting)
@@ -178,12 +193,7 @@ def _text(raw: Raw) -> Raw:
 
 
 def _usage(source: Source, at: str, key: str, metrics: AtifMetrics, model: str | None) -> TokenUsage:
-    extra = _NO_EXTRA
-    if given(metrics.extra):
-        try:
-            extra = decode_extra(metrics.extra)
-        except (msgspec.MsgspecError, UnicodeDecodeError):
-            extra = _NO_EXTRA
+    extra = _read_extra(metrics.extra, decode_extra) or _NO_EXTRA
     return TokenUsage(
         source,
         at,
@@ -200,3 +210,13 @@ def _usage(source: Source, at: str, key: str, metrics: AtifMetrics, model: str |
         False,
         metrics.cost_usd,
     )
+
+
+def _read_extra(raw: Raw, decode: Callable[[Raw], Facts]) -> Facts | None:
+    """What writers add as they like; None where it is nothing that we know."""
+    if not given(raw):
+        return None
+    try:
+        return decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None

@@ -4,6 +4,8 @@ AgentV writes snake case; a few files hold its internal camel case (transcripts 
 Source: AgentV 0.25 to 5.3, harbor 0.25 (ATIF 1.0 to 1.8).
 """
 
+from typing import Literal
+
 from msgspec import Raw, Struct, field
 from msgspec.json import Decoder
 
@@ -221,9 +223,20 @@ class AtifReference(Struct, gc=False):
     session_id: str | None = None
 
 
+class AtifResultExtra(Struct, gc=False):
+    """What writers say of a result beside the format: `outcome` we, `is_error` Harbor's converters of some agents."""
+
+    outcome: Literal["ok", "error", "denied", "cancelled"] | None = None
+    is_error: bool | None = None
+    tool_result_is_error: bool | None = None
+    exit_code: int | None = None
+    duration_ms: int | None = None
+
+
 class AtifResult(Struct, gc=False):
     source_call_id: str | None = None
     content: Raw = ABSENT
+    extra: Raw = ABSENT
     subagent_trajectory_ref: list[AtifReference] | None = None
 
 
@@ -241,6 +254,14 @@ class AtifStep(Struct, gc=False):
     observation: AtifObservation | None = None
     metrics: AtifMetrics | None = None
     is_copied_context: bool | None = None
+    llm_call_count: int | None = None
+
+
+class AtifEnd(Struct, gc=False):
+    """How the session ended, where we wrote the document."""
+
+    status: Literal["complete", "error", "incomplete", "interrupted", "stalled", "killed", "unknown"] | None = None
+    reason: str | None = None
 
 
 class AtifDocument(Struct, gc=False):
@@ -252,6 +273,7 @@ class AtifDocument(Struct, gc=False):
     agent: AtifAgent | None = None
     steps: list[AtifStep] | None = None
     final_metrics: AtifTotals | None = None
+    extra: Raw = ABSENT
     subagent_trajectories: list[Raw] | None = None
 
 
@@ -263,6 +285,8 @@ decode_event = Decoder(TraceEvent).decode
 decode_events = Decoder(list[Raw]).decode
 decode_atif = Decoder(AtifDocument).decode
 decode_extra = Decoder(AtifExtra).decode
+decode_result_extra = Decoder(AtifResultExtra).decode
+decode_end = Decoder(AtifEnd).decode
 
 
 def first_byte(raw: Raw) -> int:
