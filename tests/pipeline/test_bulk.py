@@ -23,7 +23,14 @@ from support.made_sessions import claude_session, make_folder, tree
 
 
 def _import(source: Path, out: Path, engine: str | Executor = "serial", **options: Any) -> Outcome:
-    return import_sessions([source], transcripts=out / "t", jsonl=out / "s.jsonl", engine=engine, **options)
+    return import_sessions(
+        [source],
+        transcripts=out / "t",
+        trajectories=out / "a",
+        jsonl=out / "s.jsonl",
+        engine=engine,
+        **options,
+    )
 
 
 @pytest.mark.parametrize("engine", ["process", "thread"])
@@ -32,7 +39,7 @@ def test_every_engine_writes_the_same_bytes(tmp_path: Path, engine: str) -> None
     _import(tmp_path / "in", tmp_path / "one")
     _import(tmp_path / "in", tmp_path / "two", engine, workers=2)
     one, two = tree(tmp_path / "one"), tree(tmp_path / "two")
-    assert len(one) == 14  # 12 transcripts, one dead-letter file, the summaries
+    assert len(one) == 26  # 12 transcripts, 12 trajectories, one dead-letter file, the summaries
     # The summaries name the transcripts, which lie elsewhere.
     assert _same_place(one, tmp_path / "one") == _same_place(two, tmp_path / "two")
 
@@ -241,6 +248,25 @@ def test_a_transcript_is_the_one_that_consume_writes(tmp_path: Path) -> None:
     }
     assert len(consumed) == 6
     assert imported == consumed
+
+
+def test_a_trajectory_is_the_one_that_consume_writes(tmp_path: Path) -> None:
+    log = make_folder(tmp_path / "in")[0]
+    import_sessions(log, trajectories=tmp_path / "bulk", engine="serial")
+    consume(tmp_path, log, "--transcript-shape", "atif", "--out", "one")
+    (bulk,) = (tmp_path / "bulk").glob("*.trajectory.json")
+    (one,) = (tmp_path / "one").glob("*.trajectory.json")
+    assert bulk.read_bytes() == one.read_bytes()
+    assert bulk.stat().st_mode & 0o777 == 0o600
+
+
+def test_outputs_of_an_earlier_import_are_no_sources(tmp_path: Path) -> None:
+    make_folder(tmp_path / "in")
+    for _ in range(2):
+        outcome = import_sessions(
+            tmp_path / "in", transcripts=tmp_path / "in", trajectories=tmp_path / "in", engine="serial"
+        )
+        assert (outcome.found, outcome.done) == (12, 12)
 
 
 def test_one_source_alone_is_not_its_letters(tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def test_one_result_each_means_whole_ones(tmp_path: Path) -> None:
 def test_the_command_says_so_and_gives_four(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "log.jsonl.gz"
     log.write_bytes(packed(gzip.compress, 0.6))
-    wanted = Wanted(str(tmp_path / "t"), None, None, None, None, "serial", None, False, True, (), False, 2000)
+    wanted = Wanted(str(tmp_path / "t"), None, None, None, None, None, "serial", None, False, True, (), False, 2000)
     assert import_all([str(log)], wanted, dry_run=False, json=None, quiet=False) == 4
     said = capsys.readouterr().err
     assert "1 session read" in said

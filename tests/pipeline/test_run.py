@@ -18,7 +18,7 @@ from agentv_stream.running.attempts import claim_attempt, free_attempt
 from agentv_stream.running.options import RunOptions
 from agentv_stream.running.run import RunReport, run_agent
 from agentv_stream.settings import Settings
-from support.fake_agents import READ_EDIT, agent, alive, init, stream
+from support.fake_agents import READ_EDIT, agent, alive, init, stream, survivors
 
 
 def options(tmp_path: Path, command: tuple[str, ...], **more: Any) -> RunOptions:
@@ -97,14 +97,14 @@ async def test_a_hanging_agent_is_ended_at_the_timeout(tmp_path: Path) -> None:
     assert (value["status"], value["run"]["timed_out"], value["run"]["signal"]) == ("killed", True, "SIGTERM")
     assert value["tool_use_summary"]["total_tool_calls"] == 3
     assert report.exit_code == EXIT_RUN
-    assert alive(tmp_path) == []
+    assert survivors(tmp_path) == []
 
 
 async def test_a_silent_agent_is_ended_at_the_stall(tmp_path: Path) -> None:
     report = await run(tmp_path, "say(DATA); hang()", init(), stall=0.2)
     assert stored(report)["status"] == "stalled"
     assert report.end.stopped == "stall"
-    assert alive(tmp_path) == []
+    assert survivors(tmp_path) == []
 
 
 async def test_an_agent_that_writes_a_long_record_bit_by_bit_is_not_silent(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ async def test_an_agent_that_ignores_sigterm_is_killed_with_its_group(tmp_path: 
     report = await run(tmp_path, code, init(), timeout=0.4)
     assert stored(report)["run"]["signal"] == "SIGKILL"
     assert len((tmp_path / "pids").read_text(encoding="ascii").split()) == 2
-    assert alive(tmp_path) == []
+    assert survivors(tmp_path) == []
 
 
 async def test_children_that_hold_the_output_open_are_not_waited_for(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ async def test_children_that_hold_the_output_open_are_not_waited_for(tmp_path: P
     value = stored(report)
     assert (value["status"], value["run"]["exit_code"]) == ("complete", 0)
     assert report.end.left_open
-    assert alive(tmp_path) == []
+    assert survivors(tmp_path) == []
 
 
 async def test_a_child_outside_the_group_that_holds_the_output_is_left_but_not_waited_for(tmp_path: Path) -> None:
@@ -242,14 +242,14 @@ async def test_sigterm_ends_the_group(tmp_path: Path) -> None:
     report = await run(tmp_path, code, stream(READ_EDIT, whole=False))
     assert (report.signalled, report.end.stopped) == (signal.SIGTERM, "signal")
     assert stored(report)["status"] == "killed"
-    assert alive(tmp_path) == []
+    assert survivors(tmp_path) == []
 
 
 async def test_an_agent_that_ignores_the_interrupt_is_ended_after_a_while(tmp_path: Path) -> None:
     code = "signal.signal(signal.SIGINT, signal.SIG_IGN)\nsay(DATA)\nos.kill(os.getppid(), signal.SIGINT)\nhang()"
     report = await run(tmp_path, code, init(), patience=0.2)
     assert report.end.stopped == "signal"
-    assert alive(tmp_path) == []
+    assert survivors(tmp_path) == []
 
 
 SPEC = "tests:\n  - id: fix-1\n    assertions:\n      - {type: forbid, calls: ['Edit']}\n"
@@ -272,7 +272,7 @@ async def test_fail_fast_ends_the_agent_at_the_first_violation_for_good(tmp_path
     assert verdict["verdict"] == "fail"
     assert verdict["decided"]["at"]["tool"] == "Edit" and verdict["decided"]["calls"] == 3
     assert any("VIOLATED for good" in text for text in said)
-    assert alive(tmp_path) == []
+    assert survivors(tmp_path) == []
 
 
 async def test_without_fail_fast_a_violation_lets_the_agent_finish(tmp_path: Path) -> None:

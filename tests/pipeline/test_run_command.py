@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agentv_stream.cli import bare_options
-from support.fake_agents import READ_EDIT, agent, alive, init, stream
+from support.fake_agents import READ_EDIT, agent, init, stream, survivors
 
 
 def start(tmp_path: Path, *arguments: str, stdin: int | None = None) -> subprocess.Popen[str]:
@@ -138,7 +138,7 @@ def test_a_signal_to_us_ends_the_agent_and_our_code_says_so(tmp_path: Path) -> N
     _, err = process.communicate(timeout=60)
     assert process.returncode == 128 + signal.SIGTERM
     assert "ended by a signal" in err
-    assert alive(tmp_path) == []
+    assert survivors(tmp_path) == []
     assert json.loads(next((tmp_path / "r").glob("*.json")).read_bytes())["status"] == "killed"
 
 

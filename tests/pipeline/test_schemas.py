@@ -99,7 +99,7 @@ def test_every_schema_is_versioned_and_sound(name: str) -> None:
     Draft202012Validator.check_schema(made)
     assert made["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     assert made["title"] == VERSIONS[name]
-    assert re.fullmatch(r"agentv(_stream)?\.[a-z_]+\.(v\d+|case)", VERSIONS[name])
+    assert re.fullmatch(r"agentv(_stream)?\.[a-z_]+\.(v\d+|case)|ATIF-v1\.\d", VERSIONS[name])
     assert re.fullmatch(r"[A-Z`].+\.", about(name))
 
 

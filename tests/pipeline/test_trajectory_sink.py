@@ -19,7 +19,7 @@ from support.fixture_logs import LOGS
 from support.schemas import fits
 from support.sinks import Way
 
-FIGURES = ("turns", "total_tool_calls", "by_tool", "by_kind", "first_edit_turn", "failed_calls")
+FIGURES = ("turns", "total_tool_calls", "by_tool", "by_kind", "first_edit_turn", "by_outcome")
 
 
 def consume(log: Path, out: Path) -> Report:
@@ -77,7 +77,7 @@ async def test_after_a_failure_nothing_is_left_of_it(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
     (tmp_path / "name.trajectory.json").mkdir()
-    with pytest.raises(SinkError, match="name.trajectory"):
+    with pytest.raises(SinkError, match=r"name\.trajectory"):
         await written(tmp_path, finished=True)
     assert [path.name for path in tmp_path.iterdir()] == ["name.trajectory.json"]
 

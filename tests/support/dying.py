@@ -23,7 +23,14 @@ def import_all(source: Path, out: Path, **options: Any) -> Outcome:
     """Every output of a folder of sessions, gone on with where an earlier import stopped."""
     options.setdefault("engine", "serial")
     return import_sessions(
-        [source], transcripts=out / "t", jsonl=out / "s.jsonl", parquet=out / "d", workers=2, resume=True, **options
+        [source],
+        transcripts=out / "t",
+        trajectories=out / "a",
+        jsonl=out / "s.jsonl",
+        parquet=out / "d",
+        workers=2,
+        resume=True,
+        **options,
     )
 
 

@@ -1,13 +1,17 @@
 """Agents made of a few lines of Python: they print a Claude stream and end, hang, flood, fork or refuse to die."""
 
 import json
+import os
+import select
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 SESSION = "11111111-2222-4333-8444-555555555555"
 MODEL = "claude-sonnet-4-5-20250929"
+LONGEST_DYING_SECONDS = 30
 
 
 def line(value: Any) -> bytes:
@@ -107,3 +111,13 @@ def alive(folder: Path) -> list[int]:
         if state not in "ZX":
             running.append(int(text))
     return running
+
+
+def survivors(folder: Path) -> list[int]:
+    """As `alive`, once who was killed has had time to die: a signal is only on its way when sending it returns."""
+    for pid in alive(folder):
+        with suppress(ProcessLookupError):
+            handle = os.pidfd_open(pid)
+            select.select([handle], [], [], LONGEST_DYING_SECONDS)
+            os.close(handle)
+    return alive(folder)

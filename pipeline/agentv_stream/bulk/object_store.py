@@ -142,7 +142,12 @@ def put(place: str, data: bytes, mark: str = "put") -> None:
 
 
 def put_lines(place: str, lines: Iterable[bytes], mark: str = "put") -> None:
-    """Writes lines to a file that appears whole; they are not held in memory. `mark`: as in `put`.
+    """As `put_pieces`, of lines without their ends."""
+    put_pieces(place, (line + b"\n" for line in lines), mark)
+
+
+def put_pieces(place: str, pieces: Iterable[bytes], mark: str = "put") -> None:
+    """Writes a file that appears whole; its pieces are not held in memory. `mark`: as in `put`.
 
     Raises: SinkError.
     """
@@ -153,8 +158,7 @@ def put_lines(place: str, lines: Iterable[bytes], mark: str = "put") -> None:
             prepare_folder(folder)
         local, descriptor = leaving.make_temporary(folder, mark)
         with os.fdopen(descriptor, "wb") as file:
-            for line in lines:
-                file.write(line + b"\n")
+            file.writelines(pieces)
         put_file(local, place)
     except OSError as error:
         raise SinkError(place, error) from error

@@ -1,4 +1,4 @@
-"""Where a bulk run writes, by the name of the output: `transcripts`, `jsonl`, `parquet`."""
+"""Where a bulk run writes, by the name of the output: `transcripts`, `trajectories`, `jsonl`, `parquet`."""
 
 import glob
 import tempfile
@@ -9,7 +9,9 @@ from agentv_stream.bulk import leaving, object_store
 from agentv_stream.bulk.unit import Unit
 from agentv_stream.errors import SinkError, UsageError
 from agentv_stream.files import is_file, is_folder, is_there
-from agentv_stream.outputs.naming import TRANSCRIPT, prepare_folder
+from agentv_stream.outputs.naming import TRAJECTORY, TRANSCRIPT, prepare_folder
+
+_OPTIONS = {"transcripts": "out", "trajectories": "atif"}
 
 
 def absolute(place: str) -> str:
@@ -31,7 +33,7 @@ def check_places(places: dict[str, str]) -> None:
         if name == "jsonl" and is_there(path) and not is_file(path):
             raise UsageError(f"--jsonl: {place} is no file; the results need one, beside which the state is kept")
         if name != "jsonl" and is_there(folder) and not is_folder(folder):
-            raise UsageError(f"--{'out' if name == 'transcripts' else name}: {place} is no folder")
+            raise UsageError(f"--{_OPTIONS.get(name, name)}: {place} is no folder")
         try:
             prepare_folder(folder)
             with tempfile.NamedTemporaryFile(prefix=".", suffix=".tmp", dir=folder):
@@ -41,12 +43,13 @@ def check_places(places: dict[str, str]) -> None:
 
 
 def state_place(places: dict[str, str]) -> str:
-    """Where a run keeps what it has finished: in the data set, else the transcripts' folder, else beside the JSONL."""
+    """Where a run keeps what it has finished: in the data set, else a folder of outputs, else beside the JSONL."""
     if "parquet" in places:
         return object_store.join(places["parquet"], "_state")
-    if "transcripts" in places:
-        head, varies, _ = places["transcripts"].partition("{provider}")
-        return object_store.join(head.rpartition("/")[0] if varies else head, "_state")
+    for name in ("transcripts", "trajectories"):
+        if name in places:
+            head, varies, _ = places[name].partition("{provider}")
+            return object_store.join(head.rpartition("/")[0] if varies else head, "_state")
     return places["jsonl"] + ".state"
 
 
@@ -58,21 +61,29 @@ def sweep_left(run: str, state: str, places: dict[str, str]) -> None:
     for place in (state, object_store.join(state, "done"), places.get("parquet", "")):
         if place and not object_store.is_url(place):
             leaving.sweep(Path(place), "put")
-    jsonl, transcripts = places.get("jsonl", ""), places.get("transcripts", "")
-    if run and jsonl and not object_store.is_url(jsonl):
+    if not run:
+        return
+    jsonl = places.get("jsonl", "")
+    if jsonl and not object_store.is_url(jsonl):
         leaving.sweep(Path(jsonl).parent, run)
-    if run and transcripts and not object_store.is_url(transcripts):
-        pattern = glob.escape(transcripts).replace("{provider}", "*")
-        for folder in (pattern, f"{pattern}/*.dead"):
-            for found in glob.glob(folder):  # noqa: PTH207 - an absolute pattern
-                leaving.sweep(Path(found), run)
+    for name in ("transcripts", "trajectories"):
+        place = places.get(name, "")
+        if place and not object_store.is_url(place):
+            pattern = glob.escape(place).replace("{provider}", "*")
+            for folder in (pattern, f"{pattern}/*.dead"):
+                for found in glob.glob(folder):  # noqa: PTH207 - an absolute pattern
+                    leaving.sweep(Path(found), run)
 
 
 def is_output(unit: Unit, places: dict[str, str]) -> bool:
     """Whether a file that was met is what an earlier run of this import wrote into the folder that it reads."""
     if not unit.met:
         return False
-    jsonl, folder = places.get("jsonl"), places.get("transcripts", "").partition("{provider}")[0]
+    jsonl = places.get("jsonl")
     if jsonl is not None and (unit.source == jsonl or unit.source.startswith(f"{jsonl}.state/")):
         return True
-    return bool(folder) and unit.source.endswith(TRANSCRIPT) and unit.source.startswith(f"{folder.rstrip('/')}/")
+    for name, suffix in (("transcripts", TRANSCRIPT), ("trajectories", TRAJECTORY)):
+        folder = places.get(name, "").partition("{provider}")[0]
+        if folder and unit.source.endswith(suffix) and unit.source.startswith(f"{folder.rstrip('/')}/"):
+            return True
+    return False

@@ -45,8 +45,10 @@ class NotInRanges(Exception):
 
 def fits(work: Work, unit: Unit) -> bool:
     """Whether a unit can be read so, as far as its name and size tell."""
-    if unit.session is not None or object_store.is_url(unit.place) or work.dataset is not None:
+    if unit.session is not None or object_store.is_url(unit.place):
         return False
+    if work.dataset is not None or work.trajectories is not None:
+        return False  # rows and steps wait in files that processes do not share
     return unit.size >= LEAST_BYTES
 
 

@@ -32,6 +32,7 @@ def import_sessions(
     sources: str | Path | Iterable[str | Path],
     *,
     transcripts: str | Path | None = None,
+    trajectories: str | Path | None = None,
     jsonl: str | Path | None = None,
     parquet: str | Path | None = None,
     engine: str | Executor = "process",
@@ -50,29 +51,30 @@ def import_sessions(
 ) -> Outcome:
     """Reads many sessions on all cores, or on a cluster, and writes what is asked for.
 
-    `transcripts` is a folder or URL (`{provider}` in it is replaced), `jsonl` a file of one result per line, `parquet`
-    the place of a data set. Order and content do not depend on the engine. A source that cannot be read is a row of
-    `failures`. `resume` leaves out what is done and unchanged, and keeps what earlier runs put into the outputs.
-    `on_found` is told how many sessions and bytes are to be read, `on_report` of each task that is done. `roots` are
-    places where sessions are looked for that `sources` name by their ids, as `PROVIDER=PATH`. With `dry_run` nothing
-    is read or written; `waiting` of the outcome is what would be read.
+    `transcripts` is a folder or URL (`{provider}` in it is replaced), `trajectories` one for ATIF documents, `jsonl` a
+    file of one result per line, `parquet` the place of a data set. Order and content do not depend on the engine. A
+    source that cannot be read is a row of `failures`. `resume` leaves out what is done and unchanged, and keeps what
+    earlier runs put into the outputs. `on_found` is told how many sessions and bytes are to be read, `on_report` of
+    each task that is done. `roots` are places where sessions are looked for that `sources` name by their ids, as
+    `PROVIDER=PATH`. With `dry_run` nothing is read or written; `waiting` of the outcome is what would be read.
 
     Raises: UsageError, SourceError (a source that cannot be listed), SinkError.
     """
     begun_at = time.monotonic()
-    if transcripts is None and jsonl is None and parquet is None:
-        raise UsageError("nothing to write: give transcripts, jsonl or parquet")
+    outputs = (("transcripts", transcripts), ("trajectories", trajectories), ("jsonl", jsonl), ("parquet", parquet))
+    places = {name: absolute(str(place)) for name, place in outputs if place is not None}
+    if not places:
+        raise UsageError("nothing to write: give transcripts, trajectories, jsonl or parquet")
     trouble: Trouble = []
     units = find_units(listed(sources), provider, roots, trouble)
-    wanted = (("transcripts", transcripts), ("jsonl", jsonl), ("parquet", parquet))
     if str(jsonl) == "-":
         raise UsageError("--jsonl: results need a file, beside which the state is kept; - is none")
-    places = {name: absolute(str(place)) for name, place in wanted if place is not None}
     if units and not dry_run:
         check_places(places)
     work = Work(
         run=f"{time.time_ns() // 1_000_000:013d}{os.urandom(2).hex()}",
         transcripts=places.get("transcripts"),
+        trajectories=places.get("trajectories"),
         dataset=places.get("parquet"),
         state=state_place(places),
         results=False,
@@ -208,11 +210,12 @@ def summarize_groups(
 def _is_done(unit: Unit, entry: Entry | None, work: Work, manifest: Manifest | None, staged: frozenset[str]) -> bool:
     if entry is None or not unchanged(unit, entry):
         return False
-    if work.transcripts is not None and entry.transcript is not None:
-        try:
-            object_store.stat(entry.transcript)
-        except SourceError:
-            return False
+    for place in (entry.transcript, entry.trajectory):
+        if place is not None:
+            try:
+                object_store.stat(place)
+            except SourceError:
+                return False
     return manifest is None or _counts(entry, manifest) or _is_staged(entry, staged)
 
 
@@ -227,14 +230,23 @@ def _is_staged(entry: Entry, staged: frozenset[str]) -> bool:
 
 
 def _remove_stale(known: dict[str, Entry], entries: dict[str, Entry], parts: set[str]) -> None:
-    """Transcripts of files that are parts, and those that have another name now: the session's id or time changed."""
+    """Outputs of files that are parts, and those that have another name now: the session's id or time changed."""
     for name in parts:
-        if entries[name].transcript is not None:
-            remove_outputs(str(entries[name].transcript))
+        _remove_outputs(entries[name].transcript, entries[name].trajectory)
     for name, before in known.items():
         now = entries.get(name)
-        if before.transcript is not None and now is not None and now.transcript not in (None, before.transcript):
-            remove_outputs(before.transcript)
+        if now is not None:
+            _remove_outputs(
+                before.transcript if now.transcript not in (None, before.transcript) else None,
+                before.trajectory if now.trajectory not in (None, before.trajectory) else None,
+            )
+
+
+def _remove_outputs(transcript: str | None, trajectory: str | None) -> None:
+    if transcript is not None:
+        remove_outputs(transcript)
+    if trajectory is not None:
+        object_store.remove(trajectory)
 
 
 def _parts(entries: dict[str, Entry]) -> set[str]:

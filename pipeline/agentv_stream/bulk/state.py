@@ -37,6 +37,7 @@ class Entry(Struct, kw_only=True):
     provider: str = "unknown"
     day: str = "unknown"
     transcript: str | None = None
+    trajectory: str | None = None
     rows: dict[str, Rows] = field(default_factory=dict[str, Rows])
     place: str = ""
     offset: int = 0
@@ -71,6 +72,7 @@ def recipe(work: Work) -> str:
     """What of a run's options changes its outputs."""
     told = (
         work.transcripts,
+        work.trajectories,
         work.dataset,
         work.provider,
         work.target,

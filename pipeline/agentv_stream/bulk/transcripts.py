@@ -27,14 +27,14 @@ class Transcript:
     """Takes batches after `Consolidate`. `folder` is a folder or a URL; `key` names the session, `run` what writes."""
 
     def __init__(
-        self, folder: str, key: str, observer: Observer, name: str, changed_ns: int, target: str | None, run: str
+        self, folder: str, key: str, observer: Observer, name: str, changed_ms: int, target: str | None, run: str
     ) -> None:
         self._run = run or "run"
         self._folder = folder
         self._key = key
         self._observer = observer
         self._source = name
-        self._changed_ms = changed_ns // 1_000_000
+        self._changed_ms = changed_ms
         self._target = target
         self._held: list[Message] = []
         self._rows: TranscriptRows | None = None
@@ -136,11 +136,10 @@ class Transcript:
     def _open(self) -> None:
         observer = self._observer
         facts = observer.facts
-        provider = observer.provider.name
         session_id = facts.session_id or f"unknown-{self._key}"
-        target = self._target or provider
+        target = self._target or observer.provider.name
         started = facts.started_ms if facts.started_ms is not None else self._changed_ms
-        self._stem = f"{stem(started, target, session_id)}_{safe_part(self._key)}"
+        self._stem = stem_of(observer, self._key, self._changed_ms, self._target)
         identity = Identity.of(
             observer, test_id=session_id, target=target, session_id=session_id, path=self._source, started_ms=started
         )
@@ -189,6 +188,14 @@ class Transcript:
         object_store.put(place, data, self._run)
         self.outputs.append(place)
         return f"{name}.dead/{fault.offset}.bin"
+
+
+def stem_of(observer: Observer, key: str, changed_ms: int, target: str | None) -> str:
+    """What the names of a session's outputs begin with: its start, its target, its id, its key."""
+    facts = observer.facts
+    started = facts.started_ms if facts.started_ms is not None else changed_ms
+    name = stem(started, target or observer.provider.name, facts.session_id or f"unknown-{key}")
+    return f"{name}_{safe_part(key)}"
 
 
 def remove_outputs(transcript: str) -> None:

@@ -59,6 +59,7 @@ class Work(Struct, frozen=True):
 
     run: str = ""
     transcripts: str | None = None
+    trajectories: str | None = None
     dataset: str | None = None
     state: str | None = None
     results: bool = True
@@ -126,6 +127,7 @@ class Done(Struct, kw_only=True):
     records: int = 0
     faults: dict[str, int] = field(default_factory=dict[str, int])
     transcript: str | None = None
+    trajectory: str | None = None
     rows: dict[str, Rows] = field(default_factory=dict[str, Rows])
 
 

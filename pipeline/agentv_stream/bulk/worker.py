@@ -11,18 +11,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
-from msgspec import Raw
+from msgspec import UNSET, Raw
 
 from agentv_stages.batch import Batch
 from agentv_stages.consolidate import Consolidate
 from agentv_stages.merge import day_of, summary_of
 from agentv_stages.payload import NULL
 from agentv_stages.provider import no_companions
-from agentv_stages.result import Result
+from agentv_stages.result import Observer, Result
 from agentv_stream.bulk import object_store, rows
 from agentv_stream.bulk.listing import RememberingFolder
 from agentv_stream.bulk.staging import Staging
-from agentv_stream.bulk.transcripts import Transcript
+from agentv_stream.bulk.trajectories import TrajectoryFile
+from agentv_stream.bulk.transcripts import Transcript, stem_of
 from agentv_stream.bulk.unit import Done, Report, Seen, Separate, Task, Unit, Work, told
 from agentv_stream.errors import AgentvStreamError, DamagedArchive, EmptyInput, NotALog
 from agentv_stream.outputs.naming import safe_part
@@ -127,6 +128,7 @@ class Session:
         self.key = key_of(unit.name)
         self.consolidate: Consolidate | None = None
         self.transcript: Transcript | None = None
+        self.trajectory: TrajectoryFile | None = None
         self._damage: list[DamagedArchive] = []
 
     def open(self) -> SessionReader:
@@ -143,11 +145,15 @@ class Session:
             if self._damage:  # so little came before it that nobody can tell what it is
                 raise self._damage[0] from None
             raise
+        provider, changed_ms = safe_part(reader.provider.name), unit.mtime_ns // 1_000_000
         if work.transcripts is not None:
-            folder = work.transcripts.replace("{provider}", safe_part(reader.provider.name))
-            observer = reader.observer
-            self.transcript = Transcript(folder, self.key, observer, unit.name, unit.mtime_ns, work.target, work.run)
-        if self.transcript is not None or worker.staging is not None:
+            folder = work.transcripts.replace("{provider}", provider)
+            self.transcript = Transcript(
+                *(folder, self.key, reader.observer, unit.name, changed_ms, work.target, work.run)
+            )
+        if work.trajectories is not None:
+            self.trajectory = TrajectoryFile(work.trajectories.replace("{provider}", provider), work.run)
+        if self.transcript is not None or self.trajectory is not None or worker.staging is not None:
             self.consolidate = Consolidate()
         return reader
 
@@ -182,6 +188,8 @@ class Session:
     def _write(self, batch: Batch) -> None:
         if self.transcript is not None:
             self.transcript.write(batch)
+        if self.trajectory is not None:
+            self.trajectory.write(batch)
         if self.worker.staging is not None:
             self._stage(self.worker.staging, batch, self.key)
         batch.messages = []  # dropped as soon as they are written
@@ -213,7 +221,7 @@ class Session:
                 estimate_cost(result)
                 if isinstance(result.estimated_cost_usd, float):
                     estimate = result.estimated_cost_usd
-            self._close(result, self.key, facts.started_ms)
+            self._close(result, observer)
         if work.by is not None:
             summary = summary_of(
                 observer, len(left), unit.name, unit.position, work.by, sequences=work.sequences, estimated_usd=estimate
@@ -237,22 +245,29 @@ class Session:
             if fault.part in ("whole", "begin"):
                 staging.add("faults", rows.fault_row(key, self.unit.name, fault))
 
-    def _close(self, result: Result, key: str, started_ms: int | None) -> None:
+    def _close(self, result: Result, observer: Observer) -> None:
+        unit, target = self.unit, self.worker.work.target
         if self.transcript is not None:
             self.transcript.close()
             result.outputs.transcript = self.transcript.path
             if self.transcript.dead_letters is not None:
                 result.outputs.dead_letters = self.transcript.dead_letters
             self.done.transcript = self.transcript.path
+        if self.trajectory is not None:
+            place = self.trajectory.close(result, stem_of(observer, self.key, unit.mtime_ns // 1_000_000, target))
+            self.done.trajectory = place
+            result.outputs.trajectory = place if place is not None else UNSET
         staging = self.worker.staging
         if staging is not None:
-            staging.add("sessions", rows.session_row(key, self.unit.name, result, started_ms))
+            staging.add("sessions", rows.session_row(self.key, unit.name, result, observer.facts.started_ms))
             self.done.rows = staging.end()
         self.done.result = Raw(_encode(result))
 
     def abandon(self) -> None:
         if self.transcript is not None:
             self.transcript.abandon()
+        if self.trajectory is not None:
+            self.trajectory.abandon()
         if self.worker.staging is not None:
             self.worker.staging.abandon()
 

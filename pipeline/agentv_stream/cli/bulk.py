@@ -26,6 +26,9 @@ def import_(
             metavar="DIR|URL", help="Folder or URL for transcripts. Without any output: .agentv/logs/PROVIDER."
         ),
     ] = None,
+    atif: Annotated[
+        str | None, typer.Option(metavar="DIR|URL", help="Folder or URL for ATIF trajectories, as Harbor reads them.")
+    ] = None,
     jsonl: Annotated[
         str | None, typer.Option(metavar="FILE|URL", help="File or URL for the results, one line per session.")
     ] = None,
@@ -51,6 +54,7 @@ def import_(
 
     wanted = Wanted(
         transcripts=out,
+        trajectories=atif,
         jsonl=jsonl,
         parquet=parquet,
         provider=provider,

@@ -31,6 +31,7 @@ class Wanted:
     """The options of `import`."""
 
     transcripts: str | None
+    trajectories: str | None
     jsonl: str | None
     parquet: str | None
     provider: str | None
@@ -58,7 +59,7 @@ def import_all(sources: Sequence[str], wanted: Wanted, *, dry_run: bool, json: P
 
             check_parquet()
         options = asdict(wanted)
-        if wanted.transcripts is wanted.jsonl is wanted.parquet is None:
+        if wanted.transcripts is wanted.trajectories is wanted.jsonl is wanted.parquet is None:
             options["transcripts"] = ".agentv/logs/{provider}"
         if dry_run:
             return _tell_plan(import_sessions(names, **options, roots=roots, dry_run=True), json)

@@ -1,7 +1,5 @@
 """The session as one ATIF document, which appears at the end and at once."""
 
-from array import array
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from anyio.to_thread import run_sync
@@ -12,46 +10,13 @@ from agentv_stages.result import Observer
 from agentv_stages.sinks.atif import Trajectory
 from agentv_stream.errors import SinkError
 from agentv_stream.outputs.naming import TRAJECTORY, temporary_name
-from agentv_stream.outputs.output_file import OutputFile
 from agentv_stream.outputs.output_names import OutputNames
 from agentv_stream.outputs.publish import publish_now
-
-GATHER_BYTES = 512 * 1024
-_NOWHERE = -1
-
-
-class StepPlaces:
-    """Where the step of each message stands in a file of lines, in 12 bytes a message."""
-
-    def __init__(self) -> None:
-        self._offsets = array("q")  # by the message's index
-        self._streams = array("l")
-        self._names: dict[str, int] = {}
-
-    def add(self, message: Message, offset: int) -> None:
-        missing = message.index + 1 - len(self._offsets)
-        if missing > 0:
-            self._offsets.extend([_NOWHERE] * missing)
-            self._streams.extend([_NOWHERE] * missing)
-        self._offsets[message.index] = offset
-        self._streams[message.index] = self._names.setdefault(message.source.stream, len(self._names))
-
-    def lines(self, path: Path, stream: str) -> Iterator[bytes]:
-        """The lines of a stream in the order of its messages. Raises: OSError."""
-        number, at = self._names[stream], 0
-        with path.open("rb", buffering=GATHER_BYTES) as file:
-            for offset, of_stream in zip(self._offsets, self._streams, strict=True):
-                if of_stream != number:
-                    continue
-                if offset != at:
-                    file.seek(offset)
-                line = file.readline()
-                at = offset + len(line)
-                yield line
+from agentv_stream.outputs.step_spool import StepSpool
 
 
 class TrajectorySink:
-    """Steps wait in a hidden file beside their document, because a message may be complete after a later one."""
+    """Steps wait for the end of the session, because a message may be complete after a later one."""
 
     name = "trajectory"
     required = True
@@ -60,49 +25,37 @@ class TrajectorySink:
         self._names = names
         self._observer = observer
         self._trajectory = Trajectory()
-        self._places = StepPlaces()
-        self._steps: OutputFile | None = None
-        self._size = 0
+        self._spool = StepSpool()
         self.path: Path | None = None
 
     async def write(self, batch: Batch) -> None:
-        if not batch.messages:
-            return
-        lines: list[bytes] = []
-        for message in batch.messages:
+        if batch.messages:
+            await run_sync(self._take, batch.messages)
+
+    def _take(self, messages: list[Message]) -> None:
+        for message in messages:
             line = self._trajectory.step(message)
-            self._places.add(message, self._size)
-            self._size += len(line)
-            lines.append(line)
-        if self._steps is None:
-            folder, name, _ = self._names.propose()
-            self._steps = OutputFile(temporary_name(folder / f"{name}{TRAJECTORY}"), gather=GATHER_BYTES)
-        await self._steps.write(b"".join(lines))
+            try:
+                self._spool.add(message, line)
+            except OSError as error:
+                raise SinkError(self.name, error) from error
 
     async def close(self, whole: bool) -> None:
-        """Writes the document; after a failure there is none. Raises: SinkError."""
-        steps = self._steps
-        if steps is None:
-            return  # ATIF knows no session without a step
+        """Writes the document; after a failure there is none, and none of a session without a message."""
         try:
-            await steps.close()
-            if whole:
-                self.path = await run_sync(self._names.file, TRAJECTORY)
-                self.path = await run_sync(self._write, steps.path)
+            if whole and self._trajectory.models:
+                self.path = await run_sync(self._write)
         finally:
-            await run_sync(lambda: steps.path.unlink(missing_ok=True))
+            self._spool.close()
 
-    def _write(self, steps: Path) -> Path:
+    def _write(self) -> Path:
         about = self._observer.result(self._trajectory.open_calls, lists=False)
-
-        def read(stream: str) -> Iterable[bytes]:
-            return self._places.lines(steps, stream)
-
-        document = temporary_name(self._names.file(TRAJECTORY))
+        wanted = self._names.file(TRAJECTORY)
+        document = temporary_name(wanted)
         try:
-            publish_now(document, self._trajectory.document(about, read))
+            publish_now(document, self._trajectory.document(about, self._spool.lines))
             return self._names.appear(document, TRAJECTORY)
         except OSError as error:
-            raise SinkError(str(self.path), error) from error
+            raise SinkError(str(wanted), error) from error
         finally:
             document.unlink(missing_ok=True)

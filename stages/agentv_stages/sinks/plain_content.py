@@ -24,7 +24,7 @@ _decode = msgspec.json.Decoder(str | _Block | list[str | _Block]).decode
 
 
 def plain_content(blocks: list[Raw]) -> tuple[Raw, dict[str, int]]:
-    """The text as a JSON string, and how many blocks are no text, by type. Of a structured result the text is its JSON."""
+    """The text as a JSON string, and how many blocks are no text, by type. Structured results stay JSON."""
     if len(blocks) == 1 and bytes(blocks[0])[:1] == b'"':
         return blocks[0], {}
     texts: list[str] = []

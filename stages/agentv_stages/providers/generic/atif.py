@@ -27,6 +27,7 @@ from agentv_stages.event import (
 from agentv_stages.payload import decode_json, given, one_line, plain_text, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.generic.wire import (
+    AtifCallExtra,
     AtifDocument,
     AtifEnd,
     AtifExtra,
@@ -34,6 +35,7 @@ from agentv_stages.providers.generic.wire import (
     AtifResultExtra,
     AtifStep,
     decode_atif,
+    decode_call_extra,
     decode_end,
     decode_extra,
     decode_result_extra,
@@ -44,7 +46,7 @@ from agentv_stages.times import parse_iso
 
 _STRING = 34
 _DEEPEST = 8
-_NO_EXTRA, _NO_FACTS, _NO_END = AtifExtra(), AtifResultExtra(), AtifEnd()
+_NO_EXTRA, _NO_CALL, _NO_FACTS, _NO_END = AtifExtra(), AtifCallExtra(), AtifResultExtra(), AtifEnd()
 Facts = TypeVar("Facts")
 
 
@@ -95,7 +97,9 @@ class AtifDecoder:
                 continue
             open_calls += self._step(step, stream, model, parent, f"{at}-{index}", record, batch)
         totals = document.final_metrics
-        if totals is not None and (totals.total_prompt_tokens or totals.total_completion_tokens):
+        if totals is not None and (
+            totals.total_prompt_tokens or totals.total_completion_tokens or totals.total_cost_usd is not None
+        ):
             batch.events.append(
                 TokenUsage(
                     source,
@@ -145,7 +149,13 @@ class AtifDecoder:
             waiting.add(call_id)
             arguments = call.arguments if given(call.arguments) else EMPTY_OBJECT
             name = call.function_name or "unknown"
-            events.append(ToolCall(source, f"{at}-{i}", message_id, call_id, name, arguments, parent, model))
+            facts = _read_extra(call.extra, decode_call_extra) or _NO_CALL
+            events.append(
+                ToolCall(
+                    *(source, f"{at}-{i}", message_id, call_id, name, arguments, facts.parent_call or parent, model),
+                    kind=facts.kind,
+                )
+            )
         untimed = self._source(record, stream, None)
         for i, result in enumerate(step.observation.results if step.observation else ()):
             call_id = result.source_call_id or (next(iter(waiting)) if len(waiting) == 1 else "")

@@ -9,6 +9,7 @@ from typing import Literal
 from msgspec import Raw, Struct, field
 from msgspec.json import Decoder
 
+from agentv_stages.event import Kind
 from agentv_stages.payload import ABSENT
 
 
@@ -212,10 +213,18 @@ class AtifTotals(Struct, gc=False):
     total_cost_usd: float | None = None
 
 
+class AtifCallExtra(Struct, gc=False):
+    """What we say of a call beside the format; `kind` is of use where the name is in no table."""
+
+    kind: Kind = "other"
+    parent_call: str | None = None
+
+
 class AtifCall(Struct, gc=False):
     tool_call_id: str | None = None
     function_name: str | None = None
     arguments: Raw = ABSENT
+    extra: Raw = ABSENT
 
 
 class AtifReference(Struct, gc=False):
@@ -285,6 +294,7 @@ decode_event = Decoder(TraceEvent).decode
 decode_events = Decoder(list[Raw]).decode
 decode_atif = Decoder(AtifDocument).decode
 decode_extra = Decoder(AtifExtra).decode
+decode_call_extra = Decoder(AtifCallExtra).decode
 decode_result_extra = Decoder(AtifResultExtra).decode
 decode_end = Decoder(AtifEnd).decode
 

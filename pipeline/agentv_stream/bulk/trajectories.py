@@ -1,0 +1,40 @@
+"""One session as an ATIF document, written by a bulk worker: it appears whole, under a name of its own."""
+
+from agentv_stages.batch import Batch
+from agentv_stages.result import Result
+from agentv_stages.sinks.atif import Trajectory
+from agentv_stream.bulk import object_store
+from agentv_stream.errors import SinkError
+from agentv_stream.outputs.naming import TRAJECTORY
+from agentv_stream.outputs.step_spool import StepSpool
+
+
+class TrajectoryFile:
+    """Takes batches after `Consolidate`. `folder` is a folder or a URL; `run` names what writes."""
+
+    def __init__(self, folder: str, run: str) -> None:
+        self._folder = folder
+        self._run = run
+        self._trajectory = Trajectory()
+        self._spool = StepSpool()
+
+    def write(self, batch: Batch) -> None:
+        """Raises: SinkError."""
+        for message in batch.messages:
+            try:
+                self._spool.add(message, self._trajectory.step(message))
+            except OSError as error:
+                raise SinkError(self._folder, error) from error
+
+    def close(self, about: Result, stem: str) -> str | None:
+        """Publishes the document of a session; gives its place, None where there was no message. Raises: SinkError."""
+        place = None
+        if self._trajectory.models:
+            place = object_store.join(self._folder, f"{stem}{TRAJECTORY}")
+            object_store.put_pieces(place, self._trajectory.document(about, self._spool.lines), self._run)
+        self._spool.close()
+        return place
+
+    def abandon(self) -> None:
+        """The session could not be read to its end: nothing of it stays."""
+        self._spool.close()
