@@ -1,12 +1,14 @@
-"""A session of Codex that was rewound: it goes on in a further file, and what it starts there belongs to it."""
+"""A session of Codex in several files: rewound, it goes on in a further one; rotated, only the first part names it."""
 
 import json
+import os
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.following import Desk
+from support.following import Desk, catch_up
 
 THREAD = "019f0000-0000-7000-8000-000000000001"
 CHILD = "019f0000-0000-7000-8000-000000000002"
@@ -49,3 +51,29 @@ def test_a_rewound_session_takes_along_what_its_further_file_started(live: bool,
     desk.catch_up()
     told = {session: sorted(row["content"] for row in rows) for session, rows in desk.transcripts().items()}
     assert told == {THREAD: sorted(("One.", "First.", "Two.", "Second.", "Look.", "Seen."))}
+
+
+@pytest.mark.parametrize("how", ["renamed", "copied and truncated", "never followed"])
+def test_a_part_without_the_record_that_names_the_session_belongs_to_the_log_of_its_name(
+    how: str, tmp_path: Path
+) -> None:
+    desk = Desk(tmp_path)
+    lines = (rollout(0, "One.", "First.") + rollout(10, "Two.", "Second.")).splitlines(keepends=True)
+    first, second = b"".join(lines[:5]), b"".join(lines[6:])  # without the second `session_meta`
+    log, rotated = desk.logs / "codex.jsonl", desk.logs / "codex.jsonl.1"
+    log.write_bytes(first)
+    os.utime(log, (1_700_000_000, 1_700_000_000))
+    follower = desk.follower()
+    if how != "never followed":
+        catch_up(follower)
+    if how == "copied and truncated":
+        shutil.copy(log, rotated)
+    else:
+        log.rename(rotated)
+    log.write_bytes(second)
+    catch_up(follower)
+    follower.settle_all()
+    follower.close()
+    desk.close()
+    told = {session: [row["content"] for row in rows] for session, rows in desk.transcripts().items()}
+    assert told == {THREAD: ["One.", "First.", "Two.", "Second."]}

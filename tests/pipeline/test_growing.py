@@ -2,9 +2,11 @@
 
 import gzip
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from agentv_stages.batch import Batch
 from agentv_stream.following.growing import GrowingFile, Mark, OpenFiles
@@ -166,3 +168,21 @@ def test_few_files_stay_open(tmp_path: Path) -> None:
     assert logs[0].read(10) == LOG[:10]
     files.close_all()
     assert len(files) == 0
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress], ids=["gz", "zst"])
+def test_a_compressed_file_is_known_again_by_its_mark_and_no_record_is_read_twice(
+    tmp_path: Path, pack: Callable[[bytes], bytes]
+) -> None:
+    path = tmp_path / "a.jsonl.packed"
+    path.write_bytes(pack(LOG[:HALF]))
+    file = opened(path)
+    assert file.look() == "grown"
+    before = read_on(file)
+    other = opened(path, file.mark())
+    assert other.look() == "grown"  # of a compressed one only reading tells how long it is
+    assert read_on(other) == []
+    path.write_bytes(pack(LOG))
+    again = opened(path, other.mark())
+    assert again.look() == "grown"
+    assert b"\n".join(before + read_on(again)) + b"\n" == LOG
