@@ -11,6 +11,7 @@ import pytest
 
 from agentv_stream.following import follow
 from agentv_stream.following import followed as followed_module
+from agentv_stream.following.cursors import CursorStore
 from support.following import Desk, catch_up
 from support.growing_logs import claude_records
 
@@ -158,6 +159,48 @@ def test_a_sub_agents_file_belongs_to_its_session(tmp_path: Path) -> None:
     assert streams == {"main", "sidechain:abc"}
 
 
+def test_a_sub_agents_file_that_was_followed_alone_is_no_session_any_more_once_its_session_is_there(
+    tmp_path: Path,
+) -> None:
+    desk = Desk(tmp_path)
+    agent = [r.replace(b'"isSidechain": false', b'"isSidechain": true') for r in claude_records(SESSION, 2, 100, 9)]
+    below = desk.logs / SESSION / "subagents" / "agent-abc.jsonl"
+    below.parent.mkdir(parents=True)
+    below.write_bytes(b"\n".join(agent) + b"\n")
+    desk.catch_up()
+    alone = list(desk.out.iterdir())
+    assert alone
+    (desk.logs / f"{SESSION}.jsonl").write_bytes(b"\n".join(claude_records(SESSION, 8)) + b"\n")
+    desk.catch_up()
+    assert not [path for path in alone if path.exists()]
+    store = CursorStore(desk.state, desk.consumer)
+    assert [[one.path for one in row.inputs] for row in store.sessions()] == [
+        [str(desk.logs / f"{SESSION}.jsonl"), str(below)]
+    ]
+    store.close()
+    before = len(desk.emitted)
+    desk.catch_up()
+    assert len(desk.emitted) == before
+
+
+def test_from_the_end_a_last_line_that_grew_is_told_even_if_it_never_gets_its_end(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    records = claude_records(SESSION, 8)
+    log = desk.logs / f"{SESSION}.jsonl"
+    log.write_bytes(b"\n".join(records[:10]) + b"\n" + records[10][:40])
+    follower = desk.follower(begin="end")
+    follower.round()
+    with log.open("ab") as file:
+        file.write(records[10][40:])
+    catch_up(follower)
+    log.write_bytes(b"\n".join(records[11:14]) + b"\n")
+    catch_up(follower)
+    follower.close()
+    desk.close()
+    rows = {json.loads(line)["source"]["row"] for data in desk.emitted for line in data.splitlines()}
+    assert rows == {10, 11, 12, 13}
+
+
 def test_from_the_end_old_records_are_counted_but_not_told(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     records = claude_records(SESSION, 8)
@@ -266,7 +309,11 @@ def test_a_start_elsewhere_leaves_the_ends_of_other_places_as_they_were(tmp_path
     assert max(desk.event_ids().values()) == 1
 
 
-def test_a_document_that_is_rewritten_gives_the_transcript_of_its_last_form(tmp_path: Path) -> None:
+@pytest.mark.parametrize("begin", ["start", "end"])
+@pytest.mark.parametrize("pretty", [True, False])
+def test_a_document_that_is_rewritten_gives_the_transcript_of_its_last_form(
+    begin: str, pretty: bool, tmp_path: Path
+) -> None:
     desk = Desk(tmp_path)
     log = desk.logs / "session-2026-01-01T00-00-abcdef01.json"
     head = (
@@ -276,9 +323,18 @@ def test_a_document_that_is_rewritten_gives_the_transcript_of_its_last_form(tmp_
         f'{{"id": "{n}", "timestamp": "2026-01-01T00:00:0{n}.000Z", "type": "user", "content": "prompt {n}"}}'
         for n in range(4)
     ]
-    follower = desk.follower()
-    for n in range(1, 5):
-        log.write_text(head + ",\n".join(messages[:n]) + "]\n}\n")
+
+    def write(n: int) -> None:
+        text = head + ",\n".join(messages[:n]) + "]\n}"
+        log.write_text((text if pretty else text.replace("\n", " ")) + "\n")
+
+    if begin == "end":
+        write(3)
+    follower = desk.follower(begin=begin)
+    follower.round()
+    assert not desk.transcripts()
+    for n in (4, 1, 2) if begin == "end" else (1, 2, 3, 4):  # what was rewound is shorter
+        write(n)
         catch_up(follower)
         follower.settle_all()
         (rows,) = desk.transcripts().values()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agentv_stream.following.repeats import LONG
-from support.following import Desk, split
+from support.following import Desk, catch_up, split
 
 SESSION = "22222222-3333-4444-5555-666666666666"
 
@@ -84,3 +84,26 @@ def test_a_short_record_after_new_ones_is_new_after_a_restart_too(tmp_path: Path
         file.write(lines([records[SHORT[0]]]))
     desk.catch_up()
     assert len(desk.event_ids()) > before
+
+
+def test_a_last_line_that_never_got_its_end_is_a_record_and_the_rows_of_the_new_content_go_on_behind_it(
+    tmp_path: Path,
+) -> None:
+    """Gemini's records have no ids of their own: those of their events hang on the row."""
+    desk = Desk(tmp_path / "live")
+    log = desk.logs / "stream.jsonl"
+    first, second = RECORDS[:9], [RECORDS[9].replace(b'"on"', b'"and now"'), *RECORDS[10:13]]
+    log.write_bytes(lines(first)[:-1])
+    follower = desk.follower()
+    catch_up(follower)
+    log.write_bytes(lines(second))
+    catch_up(follower)
+    follower.settle_all()
+    follower.close()
+    desk.close()
+    clean = Desk(tmp_path / "clean")
+    (clean.logs / log.name).write_bytes(lines(first + second))
+    clean.catch_up()
+    found, expected = desk.transcripts(), clean.transcripts()
+    assert {s: split(rows) for s, rows in found.items()} == {s: split(rows) for s, rows in expected.items()}
+    assert desk.event_ids() == clean.event_ids()

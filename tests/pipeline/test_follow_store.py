@@ -11,6 +11,7 @@ import pytest
 
 from agentv_stream.cli.tailing import TailOptions
 from agentv_stream.discovery.places import find_roots
+from agentv_stream.following import follow as following
 from agentv_stream.following.follow import Follower
 from agentv_stream.following.follow_plan import Plan
 from agentv_stream.settings import Settings
@@ -186,7 +187,10 @@ def test_a_child_session_is_part_of_the_one_that_started_it(tmp_path: Path) -> N
     assert live == sorted(str(msgspec.json.decode(line)["content"]) for line in path.read_bytes().splitlines()), again
 
 
-def test_from_the_end_only_what_comes_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("at_once", [1, 1 << 20])
+def test_from_the_end_only_what_comes_is_told(at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where what is old takes several rounds."""
+    monkeypatch.setattr(following, "BUDGET", at_once)
     desk = Desk(tmp_path)
     agent = Agent(desk.logs / "opencode.db")
     agent.session("ses_1")

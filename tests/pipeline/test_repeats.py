@@ -57,6 +57,7 @@ def test_what_one_file_tells_another_one_may_repeat() -> None:
     second.begin({})
     told(seen, first, A, others=[second])
     assert told(seen, second, A, others=[first]) == []
+    assert [r.data for r in told(seen, second, A)] == [A]
     assert [r.data for r in told(seen, second, B, others=[first])] == [B]
     assert told(seen, first, B, others=[second]) == []
 

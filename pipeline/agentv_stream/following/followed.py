@@ -283,6 +283,7 @@ class Followed:
         """Other bytes stand at the path: they are read from their beginning. Raises: SinkError, OSError."""
         self.end_partial(one)
         one.repeated.known = None
+        one.mute_until = 0  # an offset in what stood there before
         one.file = one.file.next_generation()
         one.file.reader.row += one.repeated.skipped
         one.generation += 1

@@ -116,6 +116,7 @@ class Rotation:
     def _other_content(self, session: Followed, one: Input, change: str) -> None:
         if session.chain is None or session.document or session.strange:
             self._say(f"{change}; read again from its beginning", path=one.path)
+            one.mute_until = 0  # an offset in what stood there before
             session.begin_again()
             return
         if b"\n" not in first_bytes(one.path, 1 << 20):
