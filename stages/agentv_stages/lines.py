@@ -143,11 +143,18 @@ class LineReader:
 
     def rest(self) -> Batch | None:
         """What `flush` would give, without taking it; None where there is nothing."""
+        if self._giant:
+            return Batch(self.file, end=self.offset, unterminated=True, faults=[self._giants_end()])
         record = self.peek()
         if record is None:
             return None
         document = self._document
         return Batch(self.file, end=self.offset, unterminated=not document, document=document, records=[record])
+
+    @property
+    def spilling(self) -> bool:
+        """Whether the beginning of a record over the cap was handed on, and its end was not."""
+        return self._giant > 0
 
     @property
     def held_bytes(self) -> int:
@@ -191,9 +198,12 @@ class LineReader:
             self._giant += len(piece)
         self._pieces, self._held = [], 0
         if last:
-            end = self.offset + self._giant
-            batch.faults.append(Fault("too-large", self.file, self.row, end, 0, "end of record", b"", "end"))
-            self.offset = end + 1
+            batch.faults.append(self._giants_end())
+            self.offset += self._giant + 1
             self._giant = 0
             self.row += 1
             batch.end = self.offset
+
+    def _giants_end(self) -> Fault:
+        at = self.offset + self._giant
+        return Fault("too-large", self.file, self.row, at, 0, "end of record", b"", "end")

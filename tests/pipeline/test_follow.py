@@ -183,6 +183,30 @@ def test_a_sub_agents_file_that_was_followed_alone_is_no_session_any_more_once_i
     assert len(desk.emitted) == before
 
 
+def test_from_the_end_a_crash_while_what_is_old_is_worked_off_tells_none_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(follow, "BUDGET", 1000)
+    monkeypatch.setattr(followed_module, "CHUNK_BYTES", 500)
+    desk = Desk(tmp_path)
+    records = claude_records(SESSION, 8)
+    log = desk.logs / f"{SESSION}.jsonl"
+    log.write_bytes(b"\n".join(records[:20]) + b"\n")
+    follower = desk.follower(begin="end", files=False)
+    follower.round()
+    with log.open("ab") as file:
+        file.write(b"\n".join(records[20:]) + b"\n")
+    for _ in range(4):
+        follower = desk.follower(begin="end", files=False)
+        follower.round()
+        follower.commit(list(follower.hot.values()), force=True)
+    catch_up(follower)
+    follower.close()
+    desk.close()
+    rows = {json.loads(line)["source"]["row"] for data in desk.emitted for line in data.splitlines()}
+    assert rows == set(range(20, len(records)))
+
+
 def test_from_the_end_a_last_line_that_grew_is_told_even_if_it_never_gets_its_end(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     records = claude_records(SESSION, 8)

@@ -136,6 +136,18 @@ def test_any_cut_gives_the_same_records(parts: list[bytes], at: list[int]) -> No
     assert [f for f in piece_faults if f[2] == "begin"] == [f for f in whole_faults if f[2] == "begin"]
 
 
+@given(st.lists(ALPHABET, max_size=40), st.lists(st.integers(0, 200), max_size=12))
+def test_the_rest_is_what_a_flush_gives(parts: list[bytes], at: list[int]) -> None:
+    reader = LineReader("f", 24)
+    for piece in cut(b"".join(parts), at):
+        reader.push(Chunk(piece))
+    rest, again = reader.rest(), reader.rest()
+    given = reader.flush()
+    assert [(b.records, b.faults, b.unterminated, b.document) for b in (rest, again) if b is not None] == [
+        (b.records, b.faults, b.unterminated, b.document) for b in given * 2
+    ]
+
+
 @given(st.lists(ALPHABET, max_size=40), st.lists(st.integers(0, 200), max_size=3))
 def test_a_reader_goes_on_from_its_snapshot(parts: list[bytes], at: list[int]) -> None:
     data = b'{"first":1}\n' + b"".join(parts)

@@ -27,11 +27,11 @@ class Both:
     said: list[str]
 
 
-def consume_into(source: ByteSource, out: Path) -> str | None:
+def consume_into(source: ByteSource, out: Path, **settings: Any) -> str | None:
     """As `consume SOURCE --out OUT`; gives the dialect, None for what is no log."""
 
     async def run() -> str | None:
-        session = StreamSession(source, Settings(out=out, quiet=True))
+        session = StreamSession(source, Settings(out=out, quiet=True, **settings))
         report = await session.run()
         return session.dialect.name if session.dialect is not None and not report.failures else None
 

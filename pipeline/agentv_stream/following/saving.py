@@ -20,8 +20,8 @@ def committable(session: Followed) -> bool:
         return True
     if session.chain is None or (session.merged is not None and not session.merged.ready):
         return False
-    if any(one.file.position < one.mute_until for one in session.inputs):
-        return False
+    if any(one.file.position < one.mute_until or one.file.reader.spilling for one in session.inputs):
+        return False  # a record over the cap is read, and counted, from its beginning again
     return session.outputs is None or session.outputs.ready or session.outputs.settled
 
 
