@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from agentv_stream.bulk import import_sessions, summarize_groups, summarize_many
     from agentv_stream.checks.spec import load_spec
     from agentv_stream.errors import AgentvStreamError, EmptyInput, NotALog, SinkError, SourceError, UsageError
+    from agentv_stream.following.follow_stream import FollowedSession, FollowStream, follow
     from agentv_stream.live_stream import LiveStream, open_stream
     from agentv_stream.settings import Settings
     from agentv_stream.sink import Sink
@@ -32,6 +33,8 @@ __all__ = [
     "Batch",
     "Chain",
     "EmptyInput",
+    "FollowStream",
+    "FollowedSession",
     "LiveStream",
     "Message",
     "NotALog",
@@ -45,6 +48,7 @@ __all__ = [
     "UsageError",
     "create_adapter",
     "decode_record",
+    "follow",
     "import_sessions",
     "load_spec",
     "normalize_tool_call",
@@ -72,6 +76,7 @@ _HOMES = {
         "SourceError",
         "UsageError",
     ),
+    "agentv_stream.following.follow_stream": ("FollowStream", "FollowedSession", "follow"),
     "agentv_stream.live_stream": ("LiveStream", "open_stream"),
     "agentv_stream.settings": ("Settings",),
     "agentv_stream.sink": ("Sink",),

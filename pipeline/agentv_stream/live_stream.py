@@ -211,7 +211,7 @@ async def open_stream(
                 with receive:
                     yield stream
         except BaseExceptionGroup as group:
-            raise _alone(group) from None  # what the block raised, or a bug of ours: one thing, told as it is
+            raise alone(group) from None  # what the block raised, or a bug of ours: one thing, told as it is
     if stream.report is not None and stream.report.failures:
         raise stream.report.failures[0]
 
@@ -226,12 +226,12 @@ def _check(what: str, parts: Sequence[object], members: Sequence[str]) -> None:
             raise TypeError(f"{what}: {type(part).__name__} has no {', no '.join(missing)}")
 
 
-def _alone(group: BaseExceptionGroup[BaseException]) -> BaseException:
+def alone(group: BaseExceptionGroup[BaseException]) -> BaseException:
     """The exception of a group of one; a group of several as it is."""
     inner: list[BaseException] = list(group.exceptions)
     if len(inner) > 1:
         return group
-    return _alone(inner[0]) if isinstance(inner[0], BaseExceptionGroup) else inner[0]  # pyright: ignore[reportUnknownArgumentType] - of any exceptions
+    return alone(inner[0]) if isinstance(inner[0], BaseExceptionGroup) else inner[0]  # pyright: ignore[reportUnknownArgumentType] - of any exceptions
 
 
 def make_source(source: AnySource) -> ByteSource:

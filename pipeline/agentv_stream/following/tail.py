@@ -56,7 +56,7 @@ async def tail(follower: Follower, running: Running, say: Say) -> None:
 async def _tail(follower: Follower, running: Running, say: Say) -> None:
     running.last_round = time.monotonic()
     await anyio.to_thread.run_sync(follower.begin)
-    stop, wake, over = anyio.Event(), _Wake(), anyio.Event()
+    stop, wake, over = anyio.Event(), Wake(), anyio.Event()
     async with anyio.create_task_group() as tasks:
         await tasks.start(_signals, running, stop, wake, say)
         if running.metrics is not None:
@@ -64,9 +64,9 @@ async def _tail(follower: Follower, running: Running, say: Say) -> None:
 
             await tasks.start(serve, follower, running, say)
         if not running.once:
-            tasks.start_soon(_watch, follower, running, wake, say, over)
+            tasks.start_soon(watch, follower, running, wake, say, over)
         try:
-            await _rounds(follower, running, stop, wake)
+            await rounds(follower, running, stop, wake)
             await anyio.to_thread.run_sync(follower.settle_all)
             while running.once and follower.backlog:  # what settling found: sub-agents of a document
                 await anyio.to_thread.run_sync(follower.round, False)
@@ -80,7 +80,7 @@ async def _tail(follower: Follower, running: Running, say: Say) -> None:
         tasks.cancel_scope.cancel()
 
 
-class _Wake:
+class Wake:
     """An event that can be waited for again and again."""
 
     def __init__(self) -> None:
@@ -98,7 +98,7 @@ class _Wake:
         return woken
 
 
-async def _rounds(follower: Follower, running: Running, stop: anyio.Event, wake: _Wake) -> None:
+async def rounds(follower: Follower, running: Running, stop: anyio.Event, wake: Wake) -> None:
     next_scan, spent, next_keep, listed, behind = 0.0, 0.0, 0.0, False, True
     while not stop.is_set():
         begun = time.monotonic()
@@ -150,7 +150,7 @@ def _slice(follower: Follower) -> tuple[bool, float]:
 
 
 async def _signals(
-    running: Running, stop: anyio.Event, wake: _Wake, say: Say, *, task_status: anyio.abc.TaskStatus[None]
+    running: Running, stop: anyio.Event, wake: Wake, say: Say, *, task_status: anyio.abc.TaskStatus[None]
 ) -> None:
     """The first signal ends the round; a second one does not wait for whoever reads standard output either."""
     ends = [signal.SIGINT, signal.SIGTERM]
@@ -166,7 +166,7 @@ async def _signals(
             wake.set()
 
 
-async def _watch(follower: Follower, running: Running, wake: _Wake, say: Say, over: anyio.Event) -> None:
+async def watch(follower: Follower, running: Running, wake: Wake, say: Say, over: anyio.Event) -> None:
     """Wakes the poller when something happens below the roots, at most ten times a second, until it is `over`."""
     try:
         import watchfiles

@@ -1,0 +1,277 @@
+"""Logs that grow, from Python: the batches of many sessions as they come, one stream for all of them.
+
+The follower works in a thread, as under `tail`, and waits until what it gave was worked off: nothing piles up, and a
+cursor never goes past what the caller has not come back from.
+"""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, Literal, TypeVar
+
+import anyio
+import anyio.from_thread
+import anyio.to_thread
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+from agentv_stages.batch import Batch
+from agentv_stages.event import AnyEvent
+from agentv_stages.message import Message
+from agentv_stages.result import Result
+from agentv_stream.discovery.places import find_roots, is_database
+from agentv_stream.errors import SourceError, UsageError
+from agentv_stream.files import absolute, is_folder, is_there
+from agentv_stream.following.cursors import CursorStore
+from agentv_stream.following.follow import Follower
+from agentv_stream.following.follow_chain import FollowChain
+from agentv_stream.following.follow_plan import Plan
+from agentv_stream.following.followed import Followed
+from agentv_stream.following.register import Say
+from agentv_stream.following.tail import Running, Wake, rounds, watch
+from agentv_stream.live_stream import alone
+from agentv_stream.named_provider import named_provider
+from agentv_stream.opencode.store import STORE_SIGN
+
+Part = TypeVar("Part")
+
+
+class FollowedSession:
+    """The session that something is of. It may be looked at until the next item is asked for."""
+
+    def __init__(self, followed: Followed) -> None:
+        self._followed = followed
+
+    @property
+    def path(self) -> str:
+        """Its main log; what tells sessions apart."""
+        return self._followed.main
+
+    @property
+    def id(self) -> str | None:
+        """The agent's own id of it; None while its log has told none."""
+        return self._followed.native_id
+
+    @property
+    def provider(self) -> str:
+        return self._chain.provider.name
+
+    @property
+    def dialect(self) -> str:
+        return self._chain.dialect.name
+
+    @property
+    def statistics(self) -> dict[str, Any]:
+        """The `tool_use_summary` so far (docs/metrics.md); made when it is asked for."""
+        return self._chain.observer.stats.summary()
+
+    def result(self) -> Result:
+        """The result so far: `status` is that of a session that ended here."""
+        return self._chain.observer.result([call.call_id for call in self._chain.pair.open_calls.values()])
+
+    @property
+    def _chain(self) -> FollowChain:
+        assert self._followed.chain is not None  # its dialect is known before a batch of it is given
+        return self._followed.chain
+
+
+@dataclass
+class _Item:
+    session: FollowedSession
+    batch: Batch
+    done: anyio.Event
+    worked_off: bool = False
+
+    def end(self, worked_off: bool) -> None:
+        """Lets the follower go on, or tells it that the caller has left."""
+        if not self.done.is_set():
+            self.worked_off = worked_off
+            self.done.set()
+
+
+class _Iteration(Generic[Part]):
+    """Parts of batches, each with its session. No generator, of which trio warns when its loop is left."""
+
+    def __init__(self, stream: "FollowStream", pick: Callable[[Batch], Sequence[Part]]) -> None:
+        self._stream = stream
+        self._pick = pick
+        self._parts: Iterator[Part] = iter(())
+
+    def __aiter__(self) -> AsyncIterator[tuple[FollowedSession, Part]]:
+        return self
+
+    async def __anext__(self) -> tuple[FollowedSession, Part]:
+        stream = self._stream
+        while True:
+            if stream.item is not None:
+                for part in self._parts:
+                    return stream.item.session, part
+            await stream.go_on()
+            if stream.item is None:
+                raise StopAsyncIteration
+            self._parts = iter(self._pick(stream.item.batch))
+
+
+class FollowStream:
+    """What is followed. Iterate `batches()`, `events()` or `messages()`, one of them, once, inside the block.
+
+    Asking for what comes next says that the batch before is worked off. Who leaves in between gets all of that batch
+    again the next time, where cursors are kept.
+    """
+
+    def __init__(self, receive: MemoryObjectReceiveStream[_Item]) -> None:
+        self._receive = receive
+        self._iterated = False
+        self.item: _Item | None = None
+
+    def batches(self) -> AsyncIterator[tuple[FollowedSession, Batch]]:
+        """Each session's batches in the order of its log. Raises: UsageError, the second time."""
+        return self._iterate(lambda batch: (batch,))
+
+    def events(self) -> AsyncIterator[tuple[FollowedSession, AnyEvent]]:
+        """Each session's events in the order of its log. Raises: UsageError, the second time."""
+        return self._iterate(lambda batch: batch.events)
+
+    def messages(self) -> AsyncIterator[tuple[FollowedSession, Message]]:
+        """Messages as they are complete: the last one of a session when another one begins in it.
+
+        Raises: UsageError, the second time.
+        """
+        return self._iterate(lambda batch: batch.messages)
+
+    def _iterate(self, pick: Callable[[Batch], Sequence[Part]]) -> AsyncIterator[tuple[FollowedSession, Part]]:
+        if self._iterated:
+            raise UsageError("what is followed is iterated once: take one of batches(), events() and messages()")
+        self._iterated = True
+        return _Iteration(self, pick)
+
+    async def go_on(self) -> None:
+        """The item is worked off; waits for the next one, None at the end."""
+        if self.item is not None:
+            self.item.end(worked_off=True)
+            self.item = None
+        try:
+            self.item = await self._receive.receive()
+        except anyio.EndOfStream:
+            return
+        except anyio.ClosedResourceError:
+            raise UsageError("the block of this stream has ended: iterate inside it") from None
+
+    def leave(self) -> None:
+        """The block ends: what is not worked off is not committed."""
+        self._receive.close()
+        if self.item is not None:
+            self.item.end(worked_off=False)
+            self.item = None
+
+
+@asynccontextmanager
+async def follow(
+    paths: str | Path | Iterable[str | Path] = (),
+    *,
+    provider: str | None = None,
+    begin: Literal["start", "end"] = "start",
+    state: str | Path | None = None,
+    name: str = "follow",
+    once: bool = False,
+    until_idle: float | None = None,
+    say: Say | None = None,
+) -> AsyncGenerator[FollowStream]:
+    """Follows logs while they grow: `async with follow("logs/") as all: async for session, event in all.events()`.
+
+    `paths` are folders, files and databases; all places where agents keep sessions if there are none. New files and
+    those of sub-agents are found. `begin` says where logs start that have no cursor. With a folder `state` cursors are
+    kept there, by `name` of the consumer: after a restart it goes on behind what was worked off, at least once; the ids
+    of events (`agentv_stages.sinks.event_lines`) tell what comes twice. `once` ends when all is read, `until_idle`
+    after so many seconds without growth. `say(event, **facts)` is told what happens, in a worker thread: `blocked` with
+    `path` and `error` for a session that cannot be read now (it is tried again), `caught up`, and so on.
+
+    Nothing is written but cursors; signals are the caller's. Leaving the block ends it.
+
+    Raises: SourceError for a path that is not there, UsageError, both at once; CursorError when the block ends.
+    """
+    say = say or _silent
+    plan = _plan(paths, provider, begin)
+    store = CursorStore(Path(state), name) if state is not None else None
+    follower = Follower(plan, store, say)
+    send, receive = anyio.create_memory_object_stream[_Item]()
+    stop, wake, over = anyio.Event(), Wake(), anyio.Event()
+    running = Running(once=once, until_idle=until_idle)
+
+    def observe(session: Followed, batch: Batch) -> None:
+        try:
+            taken = anyio.from_thread.run(_hand_over, send, _Item(FollowedSession(session), batch, anyio.Event()))
+        except BaseException:  # cancelled: told in one way, by the only error that a round lets pass
+            taken = False
+        if not taken:
+            raise BrokenPipeError
+
+    follower.observers.append(observe)
+    try:
+        with send, receive:
+            try:
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(_run, follower, running, stop, wake, send, over)
+                    if not once:
+                        tasks.start_soon(watch, follower, running, wake, say, over)
+                    stream = FollowStream(receive)
+                    try:
+                        yield stream
+                    finally:
+                        stream.leave()
+                        stop.set()
+                        over.set()
+                        wake.set()
+            except BaseExceptionGroup as group:
+                raise alone(group) from None
+    finally:
+        follower.close()
+        if store is not None:
+            store.close()
+
+
+async def _hand_over(send: MemoryObjectSendStream[_Item], item: _Item) -> bool:
+    """Waits until the item is worked off; False when nobody does that any more."""
+    try:
+        await send.send(item)
+    except anyio.BrokenResourceError:
+        return False
+    await item.done.wait()
+    return item.worked_off
+
+
+async def _run(
+    follower: Follower,
+    running: Running,
+    stop: anyio.Event,
+    wake: Wake,
+    send: MemoryObjectSendStream[_Item],
+    over: anyio.Event,
+) -> None:
+    with send:
+        try:
+            await anyio.to_thread.run_sync(follower.begin)
+            await rounds(follower, running, stop, wake)
+            await anyio.to_thread.run_sync(follower.settle_all)
+        except BrokenPipeError:
+            return
+        finally:
+            over.set()
+
+
+def _silent(event: str, **facts: object) -> None:
+    """Nobody is told."""
+
+
+def _plan(paths: str | Path | Iterable[str | Path], provider: str | None, begin: str) -> Plan:
+    if begin not in ("start", "end"):
+        raise UsageError(f"begin={begin!r}: expected start or end")
+    names = [str(Path(path).expanduser()) for path in ((paths,) if isinstance(paths, (str, Path)) else paths)]
+    for path in names:
+        if not is_there(path.partition(STORE_SIGN)[0]):
+            raise SourceError(f"cannot follow {path}: no such file or folder")
+    folders = [path for path in names if is_folder(path) or is_database(path)]
+    roots = find_roots(folders, provider=provider) if folders or not names else []
+    plan = Plan(roots, begin="end" if begin == "end" else "cursor", files=False, only=named_provider(provider))
+    plan.paths = [str(absolute(path)) for path in names if path not in folders]
+    return plan
