@@ -30,8 +30,8 @@ def answer(text: str, time: str, **members: Any) -> dict[str, Any]:
     return line("assistant", time, f"a-{text}", **{"message": message, **members})
 
 
-def queued(time: str) -> dict[str, Any]:
-    return {"type": "queue-operation", "operation": "enqueue", "timestamp": f"{time}Z", "sessionId": "fork"}
+def queued(time: str, **members: Any) -> dict[str, Any]:
+    return {"type": "queue-operation", "operation": "enqueue", "timestamp": f"{time}Z", "sessionId": "fork", **members}
 
 
 def snapshot(prompt: str, time: str) -> dict[str, Any]:
@@ -52,6 +52,12 @@ def at(time: str, *values: dict[str, Any], **members: Any) -> list[dict[str, Any
     return [{**value, "timestamp": f"{time}Z", **members} for value in values]
 
 
+def since(clock: str, time: str, *values: dict[str, Any]) -> list[dict[str, Any]]:
+    """The lines of a run whose clock was set back before the first of them."""
+    return [{**value, "timestamp": value["timestamp"].replace(time, clock)} for value in values]
+
+
+ASKED = queued(f"{FORKED}:00.100", content="new prompt")
 FORKED_FROM = {"forkedFrom": {"sessionId": "parent", "messageUuid": "m"}}
 FORKS = {
     "headless": [queued(f"{FORKED}:00.100"), queued(f"{FORKED}:00.101"), *history(), *own()],
@@ -61,6 +67,9 @@ FORKS = {
         answer("old answer", f"{EARLIER}:03.250", version="2.0.30"),
         *own(version="2.0.30"),
     ],
+    "of a session that began with the same prompt": [
+        ASKED, user("new prompt", f"{EARLIER}:01.100"), answer("old answer", f"{EARLIER}:03.250"), *own()],
+    "that was asked something else": [ASKED, *history(), *own()],
     "in the terminal": [{"type": "mode", "sessionId": "fork"}, snapshot("u-new prompt", f"{FORKED}:00.130"),
                         *history(), *own()],
     "a fork of a fork": [snapshot("u-old prompt", f"{EARLIER}:01.101"), snapshot("u-new prompt", f"{FORKED}:00.130"),
@@ -126,8 +135,20 @@ def test_a_fork_without_a_prompt_of_its_own_is_empty() -> None:
 
 HOOK = line("attachment", f"{FORKED}:00.010", "h", attachment={"type": "hook_success", "hookName": "SessionStart"})
 CAVEAT = user("<local-command-caveat>", f"{FORKED}:00.020", isMeta=True)
+SET_BACK = [
+    queued(f"{FORKED}:00.100", content="first prompt"),
+    user("first prompt", f"{EARLIER}:01.100"),
+    answer("first answer", f"{EARLIER}:03.250"),
+]
 NOT_COPIED = {
     "a plain session": own(),
+    "a clock that was set back": [ASKED, *since(EARLIER, FORKED, *own())],
+    "a clock that was set back and on again": [*SET_BACK, *own()],
+    "a clock that was set back in a long run": [
+        *SET_BACK,
+        *(answer(f"{n}", f"{EARLIER}:10.{n:03}") for n in range(100)),
+        *since(EARLIER, FORKED, *own()),
+    ],
     "a hook before the queue": [queued(f"{FORKED}:00.100"), HOOK, *own()],
     "commands before the prompt": [snapshot("u-new prompt", f"{FORKED}:00.130"), HOOK, CAVEAT, *own()],
     "commands alone before an answer": [snapshot("another", f"{FORKED}:00.130"), HOOK, CAVEAT, *own()],

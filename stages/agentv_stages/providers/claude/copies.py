@@ -10,30 +10,38 @@ A copy is marked by
 
 Hooks and commands may stand before the prompt in a session that copied nothing. So times alone prove nothing before the
 first answer; until then records wait.
+
+A clock may be set back behind the queue operation, which names the prompt. So where the log's first prompt is that one,
+its time proves nothing: records wait for a time that is not before the opening (nothing was copied) or for the same
+prompt once more (all before it was, from a session that began with the same words); where neither comes soon, the log
+is its own.
 """
 
 import re
 from typing import Literal
+from zlib import crc32
 
 from msgspec import Struct, field
 
 from agentv_stages.batch import Record
+from agentv_stages.payload import given, text_of
 from agentv_stages.providers.claude.blocks import SYNTHETIC_MODEL
-from agentv_stages.providers.claude.wire import SessionHead, SessionLine, decode_head, decode_snapshot
+from agentv_stages.providers.claude.wire import SessionHead, SessionLine, decode_head, decode_meta, decode_snapshot
 from agentv_stages.times import parse_iso
 
 COPIED = "copied from the parent session"
 _MESSAGES = frozenset(("user", "assistant", "attachment", "system", "progress"))
 _STAMPED_ANEW = re.compile(r"1\.|2\.0\.")
 _MOST_WAITING = 64
-Found = Literal["own", "copied", "waits", "besides"]
+Found = Literal["own", "copied", "waits", "besides", "begins"]
 
 
 class Copies(Struct):
     """What is known of a log that has not come to a record of its own.
 
     `opened_ms` and `first_own` are of the record that opened it. `found`: there are copies. `last_ms` is the time of
-    the last message, `parent` the session that the copies name, `waiting` the records that are neither yet.
+    the last message, `parent` the session that the copies name, `waiting` the records that are neither yet. `queued` is
+    the prompt of the queue operation as a checksum; `alike` says that the log's first prompt is the same.
     """
 
     opened_ms: int | None = None
@@ -42,9 +50,12 @@ class Copies(Struct):
     last_ms: int | None = None
     parent: str | None = None
     waiting: list[Record] = field(default_factory=list[Record])
+    queued: int | None = None
+    alike: bool | None = None
 
     def look(self, line: SessionLine, record: Record) -> Found:
-        """What the next record is; `besides`: no part of the history, copied or not."""
+        """What the next record is; `besides`: no part of the history, copied or not; `begins`: the session's own, and
+        what waited was copied."""
         kind = line.type
         if kind not in _MESSAGES or line.uuid is None:
             if not self.found and not self.waiting:
@@ -63,6 +74,14 @@ class Copies(Struct):
         at_once = before is not None and time_ms - before <= 1 and self._stamped_anew(line, time_ms)
         if self.found:
             return "copied" if early or at_once else "own"
+        if self.queued is not None and kind == "user" and not line.isMeta:
+            if self.alike and self._is_queued(line):
+                return "begins"
+            if self.alike is None:
+                self.alike = early and self._is_queued(line)
+        if self.alike:
+            self.parent = self.parent or head.sessionId
+            return "waits" if early and len(self.waiting) < _MOST_WAITING else "own"
         if kind == "assistant" and not _synthetic(line):
             self.found = early or at_once
             return "copied" if self.found else "own"
@@ -74,10 +93,17 @@ class Copies(Struct):
     def _opening(self, kind: str, line: SessionLine, record: Record) -> None:
         if kind == "queue-operation":
             self.opened_ms = parse_iso(line.timestamp)
+            prompt = decode_meta(record.data).content
+            if given(prompt) and self.queued is None:
+                self.queued = _checksum(text_of(prompt))
         elif kind == "file-history-snapshot":
             snapshot = decode_snapshot(record.data)
             self.first_own = snapshot.messageId
             self.opened_ms = parse_iso(snapshot.snapshot.timestamp)
+
+    def _is_queued(self, line: SessionLine) -> bool:
+        content = line.message.content if line.message is not None else None
+        return isinstance(content, str) and _checksum(content) == self.queued
 
     def _stamped_anew(self, line: SessionLine, time_ms: int) -> bool:
         """Whether copies may bear the time of their writing. Times of whole seconds are nobody's clock."""
@@ -92,6 +118,10 @@ class Copies(Struct):
     def parent_of(self, head: SessionHead) -> str | None:
         """The session that the copies are of, where they name another one than `head`, the session's own."""
         return self.parent if self.parent != head.sessionId else None
+
+
+def _checksum(text: str) -> int:
+    return crc32(text.encode("utf-8", "surrogatepass"))
 
 
 def _synthetic(line: SessionLine) -> bool:

@@ -125,6 +125,9 @@ class SessionDecoder:
             if not self.state.forked:
                 self._fork(copies, line, record, batch)
             batch.ignore(COPIED)
+        elif found == "begins":
+            self._fork(copies, line, record, batch)
+            self.state.copies = None
         elif found == "own":
             self._tell_waiting(copies, batch)
         return found in ("waits", "copied")
