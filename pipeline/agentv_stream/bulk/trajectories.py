@@ -4,7 +4,6 @@ from agentv_stages.batch import Batch
 from agentv_stages.result import Result
 from agentv_stages.sinks.atif import Trajectory
 from agentv_stream.bulk import object_store
-from agentv_stream.errors import SinkError
 from agentv_stream.outputs.naming import TRAJECTORY
 from agentv_stream.outputs.step_spool import StepSpool
 
@@ -21,10 +20,7 @@ class TrajectoryFile:
     def write(self, batch: Batch) -> None:
         """Raises: SinkError."""
         for message in batch.messages:
-            try:
-                self._spool.add(message, self._trajectory.step(message))
-            except OSError as error:
-                raise SinkError(self._folder, error) from error
+            self._spool.add(message, self._trajectory.step(message))
 
     def close(self, about: Result, stem: str) -> str | None:
         """Publishes the document of a session; gives its place, None where there was no message. Raises: SinkError."""

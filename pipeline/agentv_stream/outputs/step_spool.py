@@ -2,9 +2,10 @@
 
 from array import array
 from collections.abc import Iterator
-from tempfile import SpooledTemporaryFile
+from tempfile import SpooledTemporaryFile, gettempdir
 
 from agentv_stages.message import Message
+from agentv_stream.errors import SinkError
 
 MEMORY_BYTES = 1024 * 1024
 _NOWHERE = -1
@@ -24,14 +25,17 @@ class StepSpool:
         self._numbers: dict[str, int] = {}
 
     def add(self, message: Message, line: bytes) -> None:
-        """Raises: OSError."""
+        """Raises: SinkError."""
         missing = message.index + 1 - len(self._offsets)
         if missing > 0:
             self._offsets.extend([_NOWHERE] * missing)
             self._streams.extend([_NOWHERE] * missing)
         self._offsets[message.index] = self._size
         self._streams[message.index] = self._numbers.setdefault(message.source.stream, len(self._numbers))
-        self._file.write(line)
+        try:
+            self._file.write(line)
+        except OSError as error:
+            raise SinkError(gettempdir(), error) from error
         self._size += len(line)
 
     def lines(self, stream: str) -> Iterator[bytes]:

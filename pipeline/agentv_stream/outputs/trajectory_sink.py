@@ -34,11 +34,7 @@ class TrajectorySink:
 
     def _take(self, messages: list[Message]) -> None:
         for message in messages:
-            line = self._trajectory.step(message)
-            try:
-                self._spool.add(message, line)
-            except OSError as error:
-                raise SinkError(self.name, error) from error
+            self._spool.add(message, self._trajectory.step(message))
 
     async def close(self, whole: bool) -> None:
         """Writes the document; after a failure there is none, and none of a session without a message."""
@@ -55,7 +51,7 @@ class TrajectorySink:
         try:
             publish_now(document, self._trajectory.document(about, self._spool.lines))
             return self._names.appear(document, TRAJECTORY)
-        except OSError as error:
-            raise SinkError(str(wanted), error) from error
+        except (OSError, SinkError) as error:
+            raise SinkError(str(wanted), error.error if isinstance(error, SinkError) else error) from error
         finally:
             document.unlink(missing_ok=True)
