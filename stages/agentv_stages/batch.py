@@ -41,7 +41,8 @@ class Batch(Struct):
     The line reader fills `records`, the decoder `events`, `ignored` and `unknown`, the consolidator `messages`; any
     stage may add `faults`. `ignored` counts records that are known and carry nothing to keep, by name; `unknown` counts
     record types that no decoder knows. `end` is the offset behind the last whole line of this batch. `unterminated`
-    says that the last record has no line end, which only a flush gives; `document` that the record is pretty-printed.
+    says that the last record has no line end, which only a flush gives; `document` that the record is pretty-printed;
+    `again` that a store tells something in another form that was told before, which counts for nothing more.
     """
 
     file: str = ""
@@ -49,6 +50,7 @@ class Batch(Struct):
     end: int = 0
     unterminated: bool = False
     document: bool = False
+    again: bool = False
     records: list[Record] = field(default_factory=list[Record])
     events: list[AnyEvent] = field(default_factory=list[AnyEvent])
     messages: list[Message] = field(default_factory=list[Message])

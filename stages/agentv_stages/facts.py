@@ -66,9 +66,10 @@ class FactsObserver:
 
     def observe(self, batch: Batch) -> None:
         facts = self.facts
-        facts.records += len(batch.records)
         events = batch.events
-        facts.events += len(events)
+        if not batch.again:
+            facts.records += len(batch.records)
+            facts.events += len(events)
         if not events:
             return
         if facts.started_ms is None:
@@ -77,6 +78,7 @@ class FactsObserver:
             kind = type(event)
             if kind is SessionInfo or kind is SessionEnd or kind is Summary:
                 self._session(event)  # type: ignore[arg-type]  # narrowed by `kind`, which mypy does not follow
+                facts.described += not batch.again and isinstance(event, DESCRIPTIONS)
             elif not facts.open_end and (kind is AssistantText or kind is ToolCall or kind is Reasoning):
                 if event.source.stream == MAIN and not (isinstance(event, AssistantText) and event.synthetic):
                     facts.open_end = True
@@ -93,7 +95,6 @@ class FactsObserver:
 
     def _session(self, event: SessionInfo | SessionEnd | Summary) -> None:
         facts = self.facts
-        facts.described += isinstance(event, DESCRIPTIONS)
         if isinstance(event, Summary):
             facts.title = event.summary
         elif isinstance(event, SessionEnd):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import anyio
 import msgspec
 import pytest
 
@@ -14,6 +15,8 @@ from agentv_stream.discovery.places import find_roots
 from agentv_stream.following import follow as following
 from agentv_stream.following.follow import Follower
 from agentv_stream.following.follow_plan import Plan
+from agentv_stream.opencode.source import StoreSource
+from agentv_stream.session import StreamSession
 from agentv_stream.settings import Settings
 from support.consumed_and_followed import both, difference, follow_into, transcripts
 from support.following import Desk, catch_up
@@ -97,6 +100,16 @@ def consumed(agent: Agent, folder: Path, session: str = "ses_1") -> bytes:
     return pair.consumed[name].read_bytes()
 
 
+def result_of(agent: Agent, session: str) -> dict[str, Any]:
+    """The result as `consume` gives it."""
+
+    async def run() -> Any:
+        source = StoreSource(str(agent.path), session)
+        return (await StreamSession(source, Settings(quiet=True), transcript=False).run()).result
+
+    return dict(msgspec.to_builtins(anyio.run(run)))
+
+
 def test_a_session_is_followed_while_it_grows_and_over_restarts(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     agent = Agent(desk.logs / "opencode.db")
@@ -139,7 +152,10 @@ def test_a_title_that_comes_later_is_told(tmp_path: Path) -> None:
     catch_up(follower)
     follower.settle_all()
     (told,) = desk.out.glob("*.result.json")
-    assert msgspec.json.decode(told.read_bytes())["session"]["title"] == "Greeting"
+    result = msgspec.json.decode(told.read_bytes())
+    assert result["session"]["title"] == "Greeting"
+    once = result_of(agent, "ses_1")
+    assert {name for name in once if once[name] != result[name]} <= {"outputs", "evidence"}
     follower.close()
     desk.close()
     assert desk.catch_up().counts.records == 0

@@ -134,8 +134,11 @@ class StoredLog(GrowingFile):
             return
         self._more = False
         start = self.position
-        for row in read_rows(self._store, self._session):
+        for n, row in enumerate(read_rows(self._store, self._session)):
             if row.final and not taken(row.id):
+                if n == 0 and self.reader.row > 0:  # the session's own row, which has another title now
+                    yield Batch(self.path, arrived_ms, self.position, again=True, records=[Record(row.data, 0, 0)])
+                    continue
                 yield Batch(self.path, arrived_ms, self.position + len(row.data) + 1, records=[self._record(row, 0)])
                 self.position += len(row.data) + 1
                 self.reader.offset = self.position
