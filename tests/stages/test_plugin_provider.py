@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -45,7 +46,7 @@ def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(plugin: Path, *arguments: str, stdin: bytes | None = None, cwd: Path) -> subprocess.CompletedProcess[bytes]:
     """A process of its own, because plug-ins are looked for once in a process."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("AGENTV_STREAM_")}
-    environment["PYTHONPATH"] = str(plugin)
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, (str(plugin), os.environ.get("PYTHONPATH"))))
     command = [sys.executable, *arguments]
     return subprocess.run(command, input=stdin, capture_output=True, cwd=cwd, env=environment, timeout=60, check=False)
 
@@ -102,6 +103,24 @@ def test_without_the_plugin_the_recording_is_nobodys(plugin: Path, tmp_path: Pat
     done = run(tmp_path, *PROGRAM, "consume", "--out", "out", stdin=recording, cwd=tmp_path)
     assert done.returncode == 4
     assert b"not a log of a known agent" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [("raise RuntimeError('out of beads')", "RuntimeError: out of beads"), ("PROVIDER = 3", "no Provider")],
+)
+def test_a_plugin_that_is_broken_is_left_out(plugin: Path, tmp_path: Path, code: str, told: str) -> None:
+    """It ended every reading of a log that no provider of ours knows, and each listing of sessions."""
+    site = tmp_path / "site"
+    shutil.copytree(plugin, site)
+    (site / "abacus_agent" / "__init__.py").write_text(code, encoding="utf-8")
+    (tmp_path / "notes.jsonl").write_bytes(b"{}\n")
+    done = run(site, *PROGRAM, "stats", "notes.jsonl", str(ROOT / "examples" / "codex.jsonl"), cwd=tmp_path)
+    assert done.returncode == 4
+    assert b"notes.jsonl: not a log of a known agent" in done.stderr
+    assert "the plug-in provider abacus (abacus_agent:PROVIDER) is left out: " in done.stderr.decode()
+    assert told in done.stderr.decode()
+    assert b"codex" in done.stdout
 
 
 def test_the_page_holds_to_the_types_and_the_style_of_the_project(plugin: Path, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ The order is that of detection: the commoner first. A new provider adds its name
 (entry point group `agentv_stream.providers`), which touches nothing.
 """
 
+import warnings
 from functools import cache
 from importlib import import_module
 
@@ -18,14 +19,24 @@ GROUP = "agentv_stream.providers"
 
 @cache
 def plugins() -> dict[str, Provider]:
-    """Providers that other distributions bring, by name."""
+    """Providers that other distributions bring, by name; one that cannot be loaded is left out with a warning.
+
+    It would else end the reading of every log that no provider of ours knows, and each listing of sessions.
+    """
     from importlib.metadata import entry_points  # 20 ms that only a plug-in needs
 
     found: dict[str, Provider] = {}
     for entry in entry_points(group=GROUP):
-        provider = entry.load()
-        if isinstance(provider, Provider):
-            found[provider.name] = provider
+        try:
+            provider = entry.load()
+        except Exception as error:
+            trouble = f"{type(error).__name__}: {error}"
+        else:
+            if isinstance(provider, Provider):
+                found[provider.name] = provider
+                continue
+            trouble = f"it is a {type(provider).__name__}, no Provider"
+        warnings.warn(f"the plug-in provider {entry.name} ({entry.value}) is left out: {trouble}", stacklevel=2)
     return found
 
 
