@@ -12,6 +12,7 @@ from typing import Any
 import typer.main
 
 from agentv_stream.cli import COMMANDS, build
+from agentv_stream.cli.examples import EXAMPLES
 from agentv_stream.cli.tools import markdown as tools_page
 from agentv_stream.settings import PREFIX, Settings
 
@@ -73,6 +74,7 @@ def _command(name: str, command: Any, depth: int = 2) -> list[str]:
         out.append(f"{_flat(command.help)}\n\n")
     inner: Mapping[str, Any] | None = getattr(command, "commands", None)
     if inner is not None:
+        out += [f"    {line}\n" for line in EXAMPLES.get(name, ())] + ["\n"]
         for below, child in inner.items():
             out += _command(f"{name} {below}", child, depth + 1)
         return out
@@ -83,6 +85,7 @@ def _command(name: str, command: Any, depth: int = 2) -> list[str]:
     out.append(f"    agentv-stream {usage}\n\n")
     rows = [(_metavar(p), p) for p in arguments] + [(_spelled(p), p) for p in options]
     if rows:
+        out += [f"    {line}\n" for line in EXAMPLES.get(name, ())] + ["\n"] * (name in EXAMPLES)
         out.append("| argument, option | meaning |\n|---|---|\n")
         out += [f"| {' · '.join(f'`{word}`' for word in shown.split(' · '))} | {_help(p)} |\n" for shown, p in rows]
         out.append("\n")

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from agentv_stream.cli.reporting import write_report
-from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_USAGE, SourceError
+from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_USAGE, SourceError, UsageError
 from agentv_stream.reports.report import bootstrap, compare, mean, metrics_of, report_json
 from agentv_stream.reports.report_html import html
 from agentv_stream.reports.report_runs import Run, read_run
@@ -221,7 +221,7 @@ def test_what_is_no_result_is_passed_over_and_what_is_broken_is_told(tmp_path: P
         compare([tmp_path / "list.json"])
     with pytest.raises(SourceError, match="no such file"):
         compare([tmp_path / "none"])
-    with pytest.raises(SourceError, match="of the approach"):
+    with pytest.raises(UsageError, match="of the approach"):
         compare([tmp_path], baseline="zzz")
 
 

@@ -6,6 +6,7 @@ Engines by name: `process` (the default: all cores), `thread`, `serial`, `dask:/
 import gc
 import multiprocessing
 import os
+import re
 import sys
 import threading
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
@@ -114,9 +115,9 @@ def open_engine(engine: str | Executor, workers: int | None = None) -> Generator
 
 @contextmanager
 def _dask(address: str, workers: int | None) -> Generator["Crew"]:
+    if not re.fullmatch(r"\S+:\d{1,5}", address):
+        raise UsageError(f"--engine dask://{address}: the scheduler's address is expected, dask://HOST:PORT")
     distributed = extra("distributed", "dask", "the dask engine")
-    if not address:
-        raise UsageError("the dask engine needs the scheduler's address: dask://HOST:PORT")
     try:
         client: Any = distributed.Client(f"tcp://{address}", timeout="10s")
     except (OSError, TimeoutError) as error:

@@ -10,6 +10,8 @@ from typing import Any
 
 import typer
 
+from agentv_stream.cli.examples import EXAMPLES
+
 COMMANDS: dict[str, str] = {
     "consume": "agentv_stream.cli.consume:consume",
     "run": "agentv_stream.cli.run:run",
@@ -78,6 +80,8 @@ def _version(value: bool) -> None:
 
 def build(names: list[str]) -> typer.Typer:
     """The application with the given commands."""
+    from agentv_stream.cli.options import PlainCommand
+
     app = typer.Typer(
         name="agentv-stream",
         no_args_is_help=True,
@@ -96,10 +100,13 @@ def build(names: list[str]) -> typer.Typer:
 
     for name in names:
         target: Any = load(name)
+        below = "\n  ".join(("\b\nExamples:", *EXAMPLES[name])) + "\n\n" + EXIT_CODES
         if isinstance(target, typer.Typer):
-            app.add_typer(target, name=name, short_help=ABOUT[name], epilog=EXIT_CODES)
+            app.add_typer(target, name=name, short_help=ABOUT[name], epilog=below)
         else:
-            app.command(name, short_help=ABOUT[name], epilog=EXIT_CODES, context_settings=PARSING.get(name))(target)
+            parsing = PARSING.get(name)
+            made = app.command(name, cls=PlainCommand, short_help=ABOUT[name], epilog=below, context_settings=parsing)
+            made(target)
     return app
 
 

@@ -23,9 +23,14 @@ def check(
     threshold: Threshold = None,
     json: Annotated[bool, typer.Option("--json", help="The outcome as JSON on standard output.")] = False,
     jsonl: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File for one line of JSON for each source and case.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="File for a line of JSON for each source and case, or - for standard output."
+        ),
     ] = None,
-    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="File for JUnit XML.")] = None,
+    junit: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="File for JUnit XML, or - for standard output.")
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No table.")] = False,
     subagents: Subagents = True,
 ) -> None:

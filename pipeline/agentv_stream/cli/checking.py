@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agentv_stream.checks.check import (
-    SourceCheck,
     check_source,
     expand,
     report_json,
@@ -17,7 +16,7 @@ from agentv_stream.checks.check import (
 from agentv_stream.checks.check_text import junit, table
 from agentv_stream.checks.spec import Spec, load_spec
 from agentv_stream.cli.telling import quiet_stdout, say
-from agentv_stream.errors import AgentvStreamError, NotALog, SinkError
+from agentv_stream.errors import AgentvStreamError, NotALog, SinkError, UsageError
 from agentv_stream.outputs.publish import publish_now
 
 
@@ -36,17 +35,25 @@ def check_sources(
 ) -> int:
     """Checks all sources against all specs; gives the exit code."""
     try:
+        _check_outputs(as_json, jsonl, junit_file)
         loaded = [load_spec(path, threshold) for path in specs]
         tell_warnings(loaded)
         checks = [check_source(path, loaded, case, provider, subagents) for path in expand(sources)]
         checks = worth_telling(checks, sources)
         if not checks:
             raise NotALog(f"no agent's log was found in {', '.join(sources)}")
-        if jsonl is not None:
-            publish_now(jsonl, report_jsonl(checks))
-        if junit_file is not None:
-            publish_now(junit_file, junit(checks))
-        _show(checks, as_json, quiet)
+        for check in checks:
+            if check.error is not None:
+                say(str(check.error))
+        for place, made in ((jsonl, report_jsonl), (junit_file, junit)):
+            if place is not None and str(place) == "-":
+                _print(made(checks))
+            elif place is not None:
+                publish_now(place, made(checks))
+        if as_json:
+            _print(report_json(checks))
+        elif not quiet and "-" not in (str(jsonl), str(junit_file)):
+            _print(table(checks, max(60, shutil.get_terminal_size((120, 24)).columns)).encode("utf-8", "replace"))
     except AgentvStreamError as error:
         say(str(error))
         return error.exit_code
@@ -59,13 +66,15 @@ def tell_warnings(specs: Sequence[Spec]) -> None:
             say(f"warning: {warning}")
 
 
-def _show(checks: Sequence[SourceCheck], as_json: bool, quiet: bool) -> None:
-    if as_json:
-        data = report_json(checks)
-    elif quiet:
-        return
-    else:
-        data = table(checks, max(60, shutil.get_terminal_size((120, 24)).columns)).encode("utf-8", "replace")
+def _check_outputs(as_json: bool, jsonl: Path | None, junit_file: Path | None) -> None:
+    """Standard output has one user."""
+    wanted = (("--json", as_json), ("--jsonl -", str(jsonl) == "-"), ("--junit -", str(junit_file) == "-"))
+    users = [name for name, wants in wanted if wants]
+    if len(users) > 1:
+        raise UsageError(f"{users[0]} and {users[1]} both want standard output; give {users[1].split()[0]} a file")
+
+
+def _print(data: bytes) -> None:
     try:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()

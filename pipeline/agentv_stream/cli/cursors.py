@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from agentv_stream.cli.options import JsonLines, SessionName
+from agentv_stream.cli.options import JsonLines, PlainCommand, SessionName
 from agentv_stream.cli.telling import say
 
 app = typer.Typer(name="cursors", help="How far followers have read.", no_args_is_help=True, rich_markup_mode=None)
@@ -16,7 +16,7 @@ StateOption = Annotated[
 ]
 
 
-@app.command("list", short_help="One line per session: how far it was read.")
+@app.command("list", cls=PlainCommand, short_help="One line per session: how far it was read.")
 def list_cursors(state: StateOption = None, json: JsonLines = False) -> None:
     """One line per session: follower, agent, session, files, bytes read, when committed."""
     from agentv_stream.cli.cursor_views import cursor_lines
@@ -24,7 +24,7 @@ def list_cursors(state: StateOption = None, json: JsonLines = False) -> None:
     _print(lambda: cursor_lines(state, json))
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def show(
     session: SessionName,
     state: StateOption = None,
@@ -35,7 +35,7 @@ def show(
     _print(lambda: cursor_details(state, session))
 
 
-@app.command(short_help="Forget sessions: they are read anew.")
+@app.command(cls=PlainCommand, short_help="Forget sessions: they are read anew.")
 def reset(
     session: Annotated[
         str | None, typer.Argument(metavar="SESSION", help="Session id, its beginning, or a path.")

@@ -7,14 +7,16 @@ from typing import Annotated
 
 import typer
 
-from agentv_stream.cli.options import JsonLines
+from agentv_stream.cli.options import JsonLines, PlainCommand
 from agentv_stream.cli.telling import say
 
 app = typer.Typer(name="faults", help="Records that could not be used.", no_args_is_help=True, rich_markup_mode=None)
-Places = Annotated[list[Path] | None, typer.Argument(help="Dead-letter files or folders; else .agentv/logs.")]
+Places = Annotated[
+    list[Path] | None, typer.Argument(metavar="PLACES...", help="Dead-letter files or folders; else .agentv/logs.")
+]
 
 
-@app.command("list")
+@app.command("list", cls=PlainCommand)
 def list_faults(places: Places = None, json: JsonLines = False) -> None:
     """One line per fault: reason, where it stands, what it is."""
     from agentv_stream.outputs.dead_letter_files import fault_lines
@@ -22,7 +24,7 @@ def list_faults(places: Places = None, json: JsonLines = False) -> None:
     _print(lambda: fault_lines(places, json))
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def show(place: Annotated[str, typer.Argument(metavar="PLACE", help="FILE:NUMBER, as `faults list` says.")]) -> None:
     """The bytes of one fault, made visible."""
     from agentv_stream.outputs.dead_letter_files import fault_bytes
@@ -30,7 +32,7 @@ def show(place: Annotated[str, typer.Argument(metavar="PLACE", help="FILE:NUMBER
     _print(lambda: fault_bytes(place))
 
 
-@app.command(short_help="Decode the records again; what can be used is printed.")
+@app.command(cls=PlainCommand, short_help="Decode the records again; what can be used is printed.")
 def retry(places: Places = None) -> None:
     """Decode the records again, with this version: events that come out go to standard output as JSON lines."""
     from agentv_stream.outputs.dead_letter_files import retry_faults

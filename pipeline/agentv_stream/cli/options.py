@@ -1,10 +1,19 @@
 """Arguments and options that several commands take: each is called, explained and spelled the same everywhere."""
 
-from typing import Annotated, TypeAlias
+import re
+from typing import Annotated, Any, TypeAlias
 
 import typer
+from typer.core import TyperCommand
 
 from agentv_stream.units import bytes_of, seconds_of
+
+
+class PlainCommand(TyperCommand):
+    """A command whose usage names its arguments as they are: `SPEC SOURCES...`, where typer puts braces around them."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        return [re.sub(r"^\{(.*)\}$", r"\1", piece) for piece in super().collect_usage_pieces(ctx)]
 
 
 def pause(text: str) -> float:

@@ -23,8 +23,17 @@ def write_report(
 ) -> int:
     """Writes the report; gives the exit code."""
     try:
-        wanted = format_ if format_ is not None else output.suffix.removeprefix(".") if output is not None else "md"
+        named = output is not None and str(output) != "-"
+        wanted = (
+            format_
+            if format_ is not None
+            else output.suffix.removeprefix(".")
+            if named and output is not None
+            else "md"
+        )
         chosen = FORMATS.get(wanted.lower())
+        if chosen is None and format_ is None:
+            raise UsageError(f"--output {output}: expected a name ending in .md, .html or .json, or --format")
         if chosen is None:
             raise UsageError(f"--format: expected md, html or json, not {wanted!r}")
         comparison = compare(results, baseline, candidate, streams)
@@ -41,7 +50,7 @@ def write_report(
             from agentv_stream.reports.report_text import markdown
 
             data = markdown(comparison, now).encode("utf-8", "replace")
-        if output is not None:
+        if named and output is not None:
             publish_now(output, data)
             return EXIT_FINE
         _to_stdout(data)

@@ -65,7 +65,7 @@ def run(
     live: Live = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No live line, no closing lines.")] = False,
 ) -> None:
-    """Run an agent and store what it did: agentv-stream run --task fix-1 -- codex exec --json "fix the bug"."""
+    """Run an agent, watch over it, and store what it did."""
     from agentv_stream.cli.running import run_command
 
     code = run_command(

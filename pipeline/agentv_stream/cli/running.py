@@ -97,6 +97,10 @@ def _settings(
     settings = replace(settings, live=is_wanted(settings))
     path = targets if targets is not None else find_targets(Path.cwd()) if approach is not None else None
     if path is None:
+        if not has_command and approach is not None:
+            raise UsageError(
+                f"--target {approach}: there is no .agentv/targets.yaml here or above; --targets names one"
+            )
         if not has_command:
             raise UsageError("nothing to run: give a command behind --, or --target NAME of a targets file")
         return settings, None

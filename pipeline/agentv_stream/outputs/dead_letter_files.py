@@ -40,12 +40,14 @@ class Letter(Struct):
 
 
 def letter_files(places: list[Path] | None) -> list[Path]:
-    """The dead-letter files that are meant. Raises: SourceError for a place that is not there."""
+    """The dead-letter files that are meant. Raises: SourceError for a place that is not there, or is another file."""
     found: list[Path] = []
     for place in places or [DEFAULT_ROOT / "logs"]:
         if is_folder(place):
             found += sorted(place.rglob(f"*{LETTERS}"))
         elif is_file(place):
+            if place.stat().st_size and next(letters(place), None) is None:
+                raise SourceError(f"{place} holds no dead letters; files of them end in {LETTERS}")
             found.append(place)
         elif places:
             raise SourceError(f"cannot read {place}: no such file")

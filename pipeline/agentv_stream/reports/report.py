@@ -16,8 +16,9 @@ import msgspec
 
 from agentv_stages.payload import indented_json
 from agentv_stream.discovery.header import dialect_of
-from agentv_stream.errors import SourceError
+from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.files import is_file
+from agentv_stream.nearest import suggestion
 from agentv_stream.reports.report_runs import NO_RUN, Run, read_run, result_files
 
 SCHEMA = "agentv_stream.report.v1"
@@ -80,7 +81,8 @@ def compare(
 ) -> Comparison:
     """Reads result files (folders of them) and compares.
 
-    `streams`: raw streams beside old results are read. Raises: SourceError where nothing can be read.
+    `streams`: raw streams beside old results are read. Raises: SourceError where nothing can be read, UsageError for an
+    approach that there is not.
     """
     warnings: list[str] = []
     runs: list[Run] = []
@@ -103,9 +105,10 @@ def compare(
     if baseline is None:
         plain = [a for a in approaches if a.startswith(("no-", "base", "without"))]
         baseline = plain[0] if len(plain) == 1 else approaches[0] if len(approaches) == 2 else None
-    for name in (baseline, candidate):
+    for option, name in (("--baseline", baseline), ("--candidate", candidate)):
         if name is not None and name not in approaches:
-            raise SourceError(f"no result is of the approach {name!r}; there are {', '.join(approaches)}")
+            hint = suggestion(name, approaches, approaches)
+            raise UsageError(f"{option}: no result is of the approach {name!r}{hint}")
     if baseline is not None:  # first, because the others are read against it
         approaches = [baseline, *(name for name in approaches if name != baseline)]
     metrics = metrics_of(runs)

@@ -1,0 +1,80 @@
+"""The help of every command: its examples are understood, its lines fit; and mistakes are told where people look."""
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+from typer.testing import CliRunner
+
+from agentv_stream.cli import COMMANDS, bare_options, build
+from agentv_stream.cli.examples import EXAMPLES
+from support.consuming import STREAM, run
+
+SPEC = Path(__file__).parents[2] / "examples" / "spec.yaml"
+
+
+@pytest.mark.parametrize("line", [line for lines in EXAMPLES.values() for line in lines])
+def test_examples_are_understood(line: str) -> None:
+    """Each is parsed by its command, and none of it is run."""
+    words = shlex.split(line, posix=True)
+    words = words[words.index("agentv-stream") + 1 :]
+    words = bare_options(words[: words.index("|")] if "|" in words else words)
+    program: Any = typer.main.get_command(build(list(COMMANDS)))
+    name, rest = words[0], words[1:]
+    command = program.commands[name]
+    if hasattr(command, "commands"):
+        command, rest = command.commands[rest[0]], rest[1:]
+    command.make_context(name, rest)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_fits_a_terminal_and_has_examples(name: str) -> None:
+    app = build([name, "schema" if name != "schema" else "tools"])
+    shown = CliRunner().invoke(app, [name, "--help"], env={"COLUMNS": "80", "TERMINAL_WIDTH": "80"}).output
+    assert max(map(len, shown.splitlines())) <= 80
+    assert all(f"    {line}\n" in shown for line in EXAMPLES[name])
+    assert "{" not in shown.splitlines()[0]
+
+
+def test_a_source_that_cannot_be_checked_is_told_on_standard_error(tmp_path: Path) -> None:
+    """With `--quiet` nothing said why the exit code was 4."""
+    for options in ((), ("--quiet",), ("--json",)):
+        ran = run(tmp_path, "check", SPEC, "nosuch.jsonl", *options)
+        assert ran.code == 4
+        assert ran.err == "agentv-stream: cannot read nosuch.jsonl: No such file or directory\n"
+
+
+@pytest.mark.parametrize("option", ["--jsonl", "--junit"])
+def test_a_dash_is_standard_output_and_no_file_of_that_name(tmp_path: Path, option: str) -> None:
+    ran = run(tmp_path, "check", SPEC, STREAM, option, "-")
+    assert ran.out[:1] == (b"{" if option == "--jsonl" else b"<")
+    assert not (tmp_path / "-").exists()
+    assert run(tmp_path, "check", SPEC, STREAM, option, "-", "--json").code == 2
+    assert run(tmp_path, "consume", STREAM, "--quiet", "--stats", "r.json").code == 0
+    assert run(tmp_path, "report", "r.json", "--output", "-").out.startswith(b"# Agent comparison")
+    assert not (tmp_path / "-").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["run", "--target", "x", "--prompt", "p"], "--target x: there is no .agentv/targets.yaml here or above"),
+        (["import", ".", "--engine", "dask://x"], "--engine dask://x: the scheduler's address is expected"),
+        (["report", "r.json", "--output", "x.pdf"], "--output x.pdf: expected a name ending in .md, .html or .json"),
+        (["report", "r.json", "--baseline", "conusme"], "--baseline: no result is of the approach 'conusme'"),
+    ],
+)
+def test_a_mistake_names_the_option_and_what_is_expected(tmp_path: Path, arguments: list[str], told: str) -> None:
+    assert run(tmp_path, "consume", STREAM, "--quiet", "--stats", "r.json").code == 0
+    ran = run(tmp_path, *arguments)
+    assert ran.code == 2
+    assert ran.err.startswith(f"agentv-stream: {told}")
+
+
+@pytest.mark.parametrize("command", ["list", "retry"])
+def test_a_file_without_dead_letters_is_told_as_such(tmp_path: Path, command: str) -> None:
+    ran = run(tmp_path, "faults", command, STREAM)
+    assert ran.code == 4
+    assert "holds no dead letters" in ran.err
