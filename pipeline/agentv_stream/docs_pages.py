@@ -1,4 +1,4 @@
-"""The pages of docs/ that are made from the code: cli.md from the program, tools.md from the tables.
+"""The pages of docs/ that are made from the code: cli.md, configuration.md, and tools.md from the tables.
 
 python -m agentv_stream.docs_pages docs
 """
@@ -21,7 +21,7 @@ HEAD = """\
 
 Made from the program by `make docs`; do not edit. `agentv-stream COMMAND --help` prints the same.
 
-Options go before `AGENTV_STREAM_*` variables, those before `[tool.agentv-stream]` in the nearest `pyproject.toml`.
+What is always the same can stand in variables or in `pyproject.toml` ([configuration](configuration.md)).
 Every message goes to standard error; standard output carries what was asked for, and nothing else.
 
 """
@@ -43,16 +43,54 @@ The same for every command; of several that apply, the first of this list.
 """
 
 SETTINGS = """\
-## Settings outside the command line
+# Configuration
 
-For `consume`, and where they apply for `run` and `tail`; `roots` for every command that finds sessions. In
-`pyproject.toml` under `[tool.agentv-stream]`; lists are TOML lists there, and separated by commas in a variable.
-Switches are `true` or `false`. An empty variable says nothing. Relative paths count from the current folder. All but
-`roots` and `bound` (how many batches may wait between two stages) are options of `consume`, described there.
+Made from the program by `make docs`; do not edit.
 
-`roots` says where sessions lie, `PROVIDER=PATH` or `PATH` as after `--root`: a provider that is named there has these
-roots and no others, a PATH alone is looked at besides. With `--root` neither they nor the usual places count.
+Nothing has to be configured. What you would say again and again can stand outside the command line. Of one setting the
+option holds, else the variable `AGENTV_STREAM_*`, else `[tool.agentv-stream]` in the nearest `pyproject.toml`, here or
+above:
 
+```toml
+[tool.agentv-stream]
+out = "logs"
+stream-log = "summary"
+watch = ["pytest", "rg"]
+roots = ["claude=/data/claude/projects"]
+```
+
+```sh
+AGENTV_STREAM_OUT=logs AGENTV_STREAM_WATCH=pytest,rg agentv-stream consume examples/claude.jsonl
+```
+
+A list is a TOML list there, and has commas in a variable. Switches are `true` or `false`. An empty variable says
+nothing. Relative paths count from the current folder. A name or a value that does not fit is an error (exit code 2)
+with its place.
+
+## Settings
+
+They hold for [`consume`](cli.md#consume), which has an option for each but `roots` and `bound`, and as far as they
+apply for `run` and `tail`; `roots` for every command that finds sessions.
+
+- `roots` says where sessions lie, `PROVIDER=PATH` or `PATH` as after `--root`: a provider that is named there has these
+  roots and no others, a PATH alone is looked at besides ([finding sessions](discovery.md#where-it-looks)).
+- `bound` is how many batches may wait between two stages: more take more memory, and no less time.
+
+"""
+
+VARIABLES = """\
+
+## Other variables
+
+| variable | for |
+|---|---|
+| `AGENTV_STREAM_STATE` | the folder of the [cursors](cursors.md), where `--state` is not given |
+| `XDG_STATE_HOME`, `XDG_CACHE_HOME` | for cursors (`~/.local/state`) and the list of sessions (`~/.cache`) |
+| `CLAUDE_CONFIG_DIR`, `CODEX_HOME`… | [where each agent keeps its sessions](discovery.md#where-it-looks) |
+| `TERM` | `dumb`: no live line by itself |
+| any | `${{ NAME }}` in a [targets file](targets.md#targets) |
+
+Those that only tests read are in [CONTRIBUTING](../CONTRIBUTING.md).
 """
 
 
@@ -62,7 +100,7 @@ def cli_page(names: Iterable[str] = tuple(COMMANDS)) -> str:
     commands: Mapping[str, Any] = program.commands
     out = [HEAD, "| command | what it does |\n|---|---|\n"]
     out += [f"| [`{name}`](#{name}) | {_first(command)} |\n" for name, command in commands.items()]
-    out += ["\n", EXIT_CODES, SETTINGS, _settings(), "\n"]
+    out += ["\n", EXIT_CODES]
     for name, command in commands.items():
         out += _command(name, command)
     return "".join(out).rstrip("\n") + "\n"
@@ -133,6 +171,11 @@ def _first(command: Any) -> str:
     return _flat(command.help or command.callback.__doc__ or "").split(". ")[0].rstrip(".") + "."
 
 
+def configuration_page() -> str:
+    """docs/configuration.md: every setting, with its variable."""
+    return SETTINGS + _settings() + VARIABLES
+
+
 def _settings() -> str:
     rows = ["| setting | variable | default |\n|---|---|---|\n"]
     for one in fields(Settings):
@@ -141,7 +184,11 @@ def _settings() -> str:
     return "".join(rows)
 
 
-PAGES: Mapping[str, Callable[[], str]] = {"cli.md": cli_page, "tools.md": tools_page}
+PAGES: Mapping[str, Callable[[], str]] = {
+    "cli.md": cli_page,
+    "configuration.md": configuration_page,
+    "tools.md": tools_page,
+}
 
 
 def write(folder: Path) -> None:

@@ -29,14 +29,15 @@ def markdown(corpus: Path | None = None) -> str:
         "",
         "A dialect is told by the content of its first records. `--provider NAME` limits the search to one provider.",
         "What a format cannot say is null in results, never 0; the losses below stand in each result as `losses`.",
-        "Details, agent by agent, are in `docs/providers/`.",
+        "How each agent's log is read stands on a page of its own, named under its title.",
     ]
     provider = None
     for row in dialect_rows(all_providers()):
         if row.provider != provider:
             out += ["", f"## {row.title} (`{row.provider}`)"]
-            if row.aliases:
-                out += ["", f"Aliases: {', '.join(f'`{name}`' for name in row.aliases)}."]
+            aliases = [f"`{name}`" for name in row.aliases if name != row.provider]
+            also = f" Aliases: {', '.join(aliases)}." if aliases else ""
+            out += ["", f"[How it is read](providers/{row.provider}.md).{also}"]
             provider = row.provider
         out += ["", f"### `{row.dialect}`, {'live' if row.live else 'on disk'}", ""]
         out += [f"- {label}: {_code(label, said)}" for label, said in facts_of(row)]
