@@ -5,11 +5,6 @@ it: their answers and calls stand in the telemetry, which repeats the main threa
 0.24 on each also has a file of its own below `subagents/`, in the same form: as a companion it gives outputs alone.
 """
 
-from zlib import crc32
-
-from msgspec import Raw
-from msgspec.structs import replace
-
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import (
     EMPTY_OBJECT,
@@ -32,17 +27,10 @@ from agentv_stages.providers.qwen import prompts
 from agentv_stages.providers.qwen.bridge import asked
 from agentv_stages.providers.qwen.notices import QUIET, notice
 from agentv_stages.providers.qwen.parts import EMPTY, model_call, read_output
+from agentv_stages.providers.qwen.repeated_telemetry import call_key, repeats, take_end, tell_compression
 from agentv_stages.providers.qwen.state import KEEP, SessionState, put
 from agentv_stages.providers.qwen.stream import API_ERROR
-from agentv_stages.providers.qwen.telemetry import (
-    Ended,
-    agent_answer,
-    agent_call,
-    agent_of,
-    in_stream,
-    script_call,
-    tokens_of,
-)
+from agentv_stages.providers.qwen.telemetry import agent_answer, agent_call, agent_of, in_stream, script_call
 from agentv_stages.providers.qwen.wire import (
     FunctionResponse,
     Payload,
@@ -62,8 +50,7 @@ LOSSES = (
     "what a person ran with `!` or asked with `/btw`, and model calls for summaries and suggestions, are not recorded",
     "costs are not recorded",
 )
-MOST_IN_A_ROW = 16  # model calls of one compression
-EXEC, CODE_MODE = "exec", "code_mode"
+EXEC = "exec"
 _NO_PAYLOAD = Payload()
 
 
@@ -175,7 +162,7 @@ class SessionDecoder:
             if call is not None:
                 name, given = asked(call.name or "unknown", call.args or EMPTY_OBJECT)
                 call_id = call.id or f"{message_id}{at}"
-                put(state.calls, call_id, _key(name, given))
+                put(state.calls, call_id, call_key(name, given))
                 if name == EXEC:
                     hold(
                         state.scripts,
@@ -255,7 +242,7 @@ class SessionDecoder:
         output, failed = read_output(response.response)
         data = bytes(output) if output is not None else b""
         key = self.state.calls.pop(call_id, None)
-        ended = self._take(key) if key else None
+        ended = take_end(key, self.state) if key else None
         status = line.toolCallResult.status if line.toolCallResult else None
         error_type = line.toolCallResult.errorType if line.toolCallResult else None
         outcome: Outcome | None = None
@@ -278,15 +265,6 @@ class SessionDecoder:
             reason = "a call was denied" if outcome == "denied" else "a call was cancelled"
             batch.events.append(SessionEnd(source, f"{at}-end", "interrupted", reason))
 
-    def _take(self, key: str) -> Ended | None:
-        waiting = self.state.ended.get(key)
-        if not waiting:
-            return None
-        first = waiting.pop(0)
-        if not waiting:
-            del self.state.ended[key]
-        return first
-
     def _system(self, line: SessionLine, payload: Payload, source: Source, record: Record, batch: Batch) -> None:
         name = line.subtype or ""
         if self._is_quiet(name, payload, record.row, batch):
@@ -300,44 +278,17 @@ class SessionDecoder:
             if name == "slash_command" and payload.phase != "result":
                 self.state.asked = prompts.asked_by(payload)
             elif name == "chat_compression":
-                self._compressed(source, batch)
-
-    def _compressed(self, source: Source, batch: Batch) -> None:
-        """The calls that a compression made: telemetry tells of them right before it (0.24 makes two)."""
-        answered = self.state.answered
-        if answered is None or answered[0] != source.row - 1:
-            return
-        for i, tokens in enumerate(answered[2]):
-            at = f"-{i}" if i else ""
-            usage = model_call(source, f"{source.base_id}{at}", self.state.model, *tokens)
-            batch.events.append(replace(usage, part=f"-usage{at}"))
+                tell_compression(source, self.state, batch)
 
     def _is_quiet(self, name: str, payload: Payload, row: int, batch: Batch) -> bool:
         """Counts a record that tells nothing: most telemetry repeats the main thread, and adds times to its calls."""
         if name == "ui_telemetry":
-            event = payload.uiEvent
-            if event is not None:
-                if event.error_message is not None:
-                    return False
-                if agent_of(event) is not None and (event.function_name or event.input_token_count is not None):
-                    return False
-                if event.source == CODE_MODE and event.parent_call_id in self.state.scripts:
-                    return False
-                if event.function_name is not None:
-                    self._ended(event)
-                elif event.input_token_count is not None:
-                    self._answered(event, row)
+            if payload.uiEvent is not None and not repeats(payload.uiEvent, row, self.state):
+                return False
         elif name not in QUIET:
             return False
         batch.ignore(name)
         return True
-
-    def _answered(self, event: UiEvent, row: int) -> None:
-        before = self.state.answered
-        if before is None or (before[0], before[1]) != (row - 1, event.prompt_id) or len(before[2]) >= MOST_IN_A_ROW:
-            self.state.answered = row, event.prompt_id, [tokens_of(event)]
-        else:
-            self.state.answered = row, event.prompt_id, [*before[2], tokens_of(event)]
 
     def _rewind(self, target: str | None, parent: str | None, source: Source, batch: Batch) -> None:
         """Takes back what follows the target, which stays; where none is named, the prompt behind the same record."""
@@ -372,16 +323,3 @@ class SessionDecoder:
             script_call(event, event.function_name, script.message_id, source, batch)
         elif agent is not None:
             agent_answer(event, in_stream(source, agent), batch)
-
-    def _ended(self, event: UiEvent) -> None:
-        ended = Ended.of(event)
-        key = _key(event.function_name or "", event.function_args or EMPTY_OBJECT)
-        waiting = self.state.ended.get(key)
-        if waiting is None:
-            put(self.state.ended, key, [ended])
-        elif len(waiting) < KEEP:
-            waiting.append(ended)
-
-
-def _key(name: str, given: Raw) -> str:
-    return f"{name}:{crc32(bytes(given)):x}"
