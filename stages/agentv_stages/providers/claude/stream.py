@@ -7,40 +7,31 @@ the whole block, which is the one that counts. Lines of a sub-agent bear the id 
 
 import re
 
-from msgspec import Raw, Struct, ValidationError, field
-from msgspec.structs import replace
+from msgspec import ValidationError
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import (
-    AssistantText,
-    Level,
     Notification,
     Retract,
-    SessionEnd,
     SessionInfo,
     Source,
-    Status,
     TokenUsage,
 )
 from agentv_stages.foreign import CLAUDE_ENVELOPE, other_session
-from agentv_stages.payload import decode_json, plain_text, text_of
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.claude.blocks import (
     SYNTHETIC_MODEL,
-    Seen,
     assistant_blocks,
-    less,
-    model_shares,
-    more,
     read_usage,
-    session_usage,
     token_usage,
     user_blocks,
     user_string,
 )
-from agentv_stages.providers.claude.catalogue import INTERNAL_SUBTYPES, TOLD_SUBTYPES
+from agentv_stages.providers.claude.catalogue import INTERNAL_SUBTYPES
+from agentv_stages.providers.claude.run_result import tell_result
+from agentv_stages.providers.claude.stream_notices import notice_of, short
+from agentv_stages.providers.claude.stream_state import StreamState
 from agentv_stages.providers.claude.wire import (
-    ModelUsage,
     ResultLine,
     StreamLine,
     SystemLine,
@@ -51,8 +42,7 @@ from agentv_stages.providers.claude.wire import (
     decode_stream,
     decode_system,
 )
-from agentv_stages.repeats import Repeats
-from agentv_stages.times import parse_iso, whole_ms
+from agentv_stages.times import parse_iso
 
 LOSSES = (
     "the prompt is not in the stream (--prompt puts it in)",
@@ -73,22 +63,6 @@ QUIET_SUBTYPES = frozenset(
      *INTERNAL_SUBTYPES)
 )  # fmt: skip
 _NOTICE = re.compile(rb'\s*\{\s*"type"\s*:\s*"system"')
-ABORTED = ("aborted_streaming", "aborted_tools")
-
-
-class StreamState(Struct):
-    """What is remembered between lines. `reset`: the next session is this one, begun anew. `earlier`: what runs
-    before this one spent, where the totals go on counting in a resumed session. `results`: those that came."""
-
-    session_id: str | None = None
-    reset: bool = False
-    partial_id: str = ""
-    earlier: TokenUsage | None = None
-    told: TokenUsage | None = None
-    before: TokenUsage | None = None
-    results: Repeats = field(default_factory=Repeats)
-    main: Seen = field(default_factory=Seen)
-    others: Seen = field(default_factory=Seen)
 
 
 class StreamDecoder:
@@ -120,7 +94,7 @@ class StreamDecoder:
         elif kind == "system":
             self._system(decode_system(record.data), record, batch)
         elif kind == "result" or (not kind and b'"total_cost_usd"' in record.data):
-            self._result(record, batch)
+            self._result(decode_result(record.data), record, batch)
         elif kind in QUIET_TYPES:
             batch.ignore(kind)
         elif kind in ("rate_limit_event", "tool_use_summary", "conversation_reset", "error"):
@@ -238,7 +212,7 @@ class StreamDecoder:
                 )
             )
             return
-        told = _tell(name, line)
+        told = notice_of(name, line)
         if told is None:
             batch.unknown_type(f"system/{name}", record)
             return
@@ -247,72 +221,11 @@ class StreamDecoder:
         if name == "model_refusal_fallback" and line.retracted_message_uuids:
             batch.events.append(Retract(source, "", tuple(line.retracted_message_uuids), name))
 
-    def _result(self, record: Record, batch: Batch) -> None:
-        line = decode_result(record.data)
-        again = self.state.results.again(line.uuid, len(record.data))  # an end all the same, maybe of a repeated log
+    def _result(self, line: ResultLine, record: Record, batch: Batch) -> None:
         source = self._source(record, line.uuid, None)
         if self.state.session_id is None:
             self._session(source, line.session_id, batch, "-session")
-        cost = line.total_cost_usd if line.total_cost_usd is not None else line.cost_usd
-        if line.modelUsage:
-            window = max((m.context_window or 0 for m in line.modelUsage.values()), default=0)
-            if window:
-                batch.events.append(SessionInfo(source, "", context_window=window))
-            spent = session_usage(source, line.modelUsage, cost)
-            if line.result_index == 0 and line.model_usage_since_last_result is not None:
-                since = line.model_usage_since_last_result
-                own = session_usage(source, since, _cost(since))
-                self.state.earlier = less(spent, own) if spent.input != own.input else None
-            if self.state.earlier is not None:
-                spent = less(spent, self.state.earlier)
-                cost = spent.cost_usd
-            else:
-                batch.events.extend(model_shares(source, line.modelUsage))
-            if not again:
-                self._run(spent, line)
-            if self.state.before is not None:
-                spent = more(spent, self.state.before)
-                cost = spent.cost_usd
-            batch.events.append(spent)
-        if not again and line.usage is not None and (line.usage.input_tokens or line.usage.output_tokens):
-            key = line.uuid or f"result{record.row}"
-            usage = token_usage(source, key, line.usage, None, True)
-            # Of the main thread alone: the whole of it only where no total stands beside it.
-            part, scope = ("-main", "share") if line.modelUsage else ("", "segment")
-            batch.events.append(replace(usage, part=part, scope=scope))
-        status: Status = "complete"
-        if record.row == 0 and len(line.result) > 2 and bytes(line.result)[:1] == b'"':
-            # `--output-format json` prints nothing else: the answer stands here alone
-            key = line.uuid or f"result{record.row}"
-            batch.events.append(AssistantText(source, "-result", key, line.result, False, bool(line.is_error)))
-        if line.terminal_reason in ABORTED:
-            status = "interrupted"
-        elif line.is_error or line.subtype not in ("success", ""):
-            status = "error"
-        reason = line.terminal_reason or line.subtype or None
-        if status == "error" and (line.result or line.errors):
-            reason = f"{reason}: {_short(line.result) or _errors(line.errors)}"
-        duration = None if again else whole_ms(line.duration_ms)
-        turns = None if again else line.num_turns
-        batch.events.append(SessionEnd(source, "", status, reason, cost, duration, turns, Raw(record.data)))
-
-    def _run(self, spent: TokenUsage, line: ResultLine) -> None:
-        """Notes what the run spent so far, and whether it is another one than told before.
-
-        Another run of the session, its output appended to the same file, counts from nothing; a result of the same run
-        holds what the one before it told.
-        """
-        state, told = self.state, self.state.told
-        state.told = spent
-        if told is None:
-            return
-        if line.result_index is not None:
-            fresh = line.result_index == 0
-        else:
-            own = token_usage(spent.source, "", line.usage, None, True).input if line.usage is not None else None
-            fresh = (spent.input or 0) < (told.input or 0) + (own or 0) // 2
-        if fresh:
-            state.before = told if state.before is None else more(state.before, told)
+        tell_result(line, source, record, self.state, batch)
 
     def _other(self, kind: str, record: Record, batch: Batch) -> None:
         line = decode_other(record.data)
@@ -329,50 +242,6 @@ class StreamDecoder:
             else:
                 batch.events.append(Notification(source, "", kind, f"rate limit: {status}", "warning"))
         elif kind == "error":
-            batch.events.append(Notification(source, "", kind, _short(line.error), "error"))
+            batch.events.append(Notification(source, "", kind, short(line.error), "error"))
         else:
             batch.events.append(Notification(source, "", kind, line.summary or "", "debug"))
-
-
-def _cost(by_model: dict[str, ModelUsage]) -> float | None:
-    known = [m.cost_usd for m in by_model.values() if m.cost_usd is not None]
-    return sum(known) if known else None
-
-
-def _short(raw: Raw) -> str:
-    if not raw:
-        return ""
-    return text_of(raw)[:300] or bytes(raw)[:300].decode("utf-8", "replace")
-
-
-def _errors(raw: Raw) -> str:
-    """A list of errors as one text; what is no list of texts as it stands."""
-    value = decode_json(raw)
-    errors = list(map(plain_text, value)) if isinstance(value, list) else []  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] - decoded JSON
-    return "; ".join(filter(None, errors))[:300] or _short(raw)
-
-
-def _tell(name: str, line: SystemLine) -> tuple[str, Level] | None:
-    """Message and level of a notice; None for a subtype that is new."""
-    if name == "compact_boundary":
-        return f"context compaction {_short(line.compact_metadata)}".strip(), "info"
-    if name == "api_retry":
-        why = _short(line.error) or _short(line.error_status)
-        return f"retry {line.attempt or '?'} of {line.max_retries or '?'}: {why}", "warning"
-    if name == "hook_response":
-        level: Level = "warning" if line.outcome == "error" else "debug"
-        return f"hook {line.hook_name or line.hook_event or ''}: {line.outcome or 'done'}", level
-    if name == "task_started":
-        return line.description or line.task_id or "", "info"
-    if name == "task_notification":
-        return f"task {line.status or 'ended'}: {line.summary or ''}", "info"
-    if name == "permission_denied":
-        why = _short(line.message)
-        return f"permission denied for {line.tool_name or 'a tool'}{': ' if why else ''}{why}", "warning"
-    if name in ("informational", "notification", "local_command_output", "local_command"):
-        return _short(line.content or line.text or line.message), "info"
-    if name.startswith("model_refusal"):
-        return "the model refused", "warning"
-    if name in TOLD_SUBTYPES:
-        return _short(line.content or line.message) or TOLD_SUBTYPES[name], "warning"
-    return None

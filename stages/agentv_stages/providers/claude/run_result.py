@@ -1,0 +1,100 @@
+"""The `result` line of Claude Code's stream: the end of a run, and what the session has spent so far.
+
+Source: Claude Code 1.0.128 to 2.1.330. Several of them: a session that
+was resumed, or whose runs were appended to one file.
+"""
+
+from msgspec import Raw
+from msgspec.structs import replace
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import AssistantText, SessionEnd, SessionInfo, Source, Status, TokenUsage
+from agentv_stages.providers.claude.blocks import less, model_shares, more, session_usage, token_usage
+from agentv_stages.providers.claude.stream_notices import short, short_errors
+from agentv_stages.providers.claude.stream_state import StreamState
+from agentv_stages.providers.claude.wire import ModelUsage, ResultLine
+from agentv_stages.times import whole_ms
+
+ABORTED = ("aborted_streaming", "aborted_tools")
+
+
+def tell_result(line: ResultLine, source: Source, record: Record, state: StreamState, batch: Batch) -> None:
+    """What a run spent, the answer where nothing else was printed, how it ended."""
+    again = state.results.again(line.uuid, len(record.data))  # an end all the same, maybe of a repeated log
+    key = line.uuid or f"result{record.row}"
+    cost = _tell_spent(line, source, state, again, batch)
+    if not again and line.usage is not None and (line.usage.input_tokens or line.usage.output_tokens):
+        usage = token_usage(source, key, line.usage, None, True)
+        # Of the main thread alone: the whole of it only where no total stands beside it.
+        part, scope = ("-main", "share") if line.modelUsage else ("", "segment")
+        batch.events.append(replace(usage, part=part, scope=scope))
+    if record.row == 0 and len(line.result) > 2 and bytes(line.result)[:1] == b'"':
+        # `--output-format json` prints nothing else: the answer stands here alone
+        batch.events.append(AssistantText(source, "-result", key, line.result, False, bool(line.is_error)))
+    status, reason = _end_of(line)
+    duration = None if again else whole_ms(line.duration_ms)
+    turns = None if again else line.num_turns
+    batch.events.append(SessionEnd(source, "", status, reason, cost, duration, turns, Raw(record.data)))
+
+
+def _tell_spent(line: ResultLine, source: Source, state: StreamState, again: bool, batch: Batch) -> float | None:
+    """The tokens of the session so far, by model and in all; gives its cost."""
+    cost = line.total_cost_usd if line.total_cost_usd is not None else line.cost_usd
+    if not line.modelUsage:
+        return cost
+    window = max((m.context_window or 0 for m in line.modelUsage.values()), default=0)
+    if window:
+        batch.events.append(SessionInfo(source, "", context_window=window))
+    spent = session_usage(source, line.modelUsage, cost)
+    if line.result_index == 0 and line.model_usage_since_last_result is not None:
+        since = line.model_usage_since_last_result
+        own = session_usage(source, since, _cost(since))
+        state.earlier = less(spent, own) if spent.input != own.input else None
+    if state.earlier is not None:
+        spent = less(spent, state.earlier)
+        cost = spent.cost_usd
+    else:
+        batch.events.extend(model_shares(source, line.modelUsage))
+    if not again:
+        _note_run(spent, line, state)
+    if state.before is not None:
+        spent = more(spent, state.before)
+        cost = spent.cost_usd
+    batch.events.append(spent)
+    return cost
+
+
+def _end_of(line: ResultLine) -> tuple[Status, str | None]:
+    """How the run ended, and why."""
+    reason = line.terminal_reason or line.subtype or None
+    if line.terminal_reason in ABORTED:
+        return "interrupted", reason
+    if not line.is_error and line.subtype in ("success", ""):
+        return "complete", reason
+    if line.result or line.errors:
+        reason = f"{reason}: {short(line.result) or short_errors(line.errors)}"
+    return "error", reason
+
+
+def _note_run(spent: TokenUsage, line: ResultLine, state: StreamState) -> None:
+    """Notes what the run spent so far, and whether it is another one than told before.
+
+    Another run of the session, its output appended to the same file, counts from nothing; a result of the same run
+    holds what the one before it told.
+    """
+    told = state.told
+    state.told = spent
+    if told is None:
+        return
+    if line.result_index is not None:
+        fresh = line.result_index == 0
+    else:
+        own = token_usage(spent.source, "", line.usage, None, True).input if line.usage is not None else None
+        fresh = (spent.input or 0) < (told.input or 0) + (own or 0) // 2
+    if fresh:
+        state.before = told if state.before is None else more(state.before, told)
+
+
+def _cost(by_model: dict[str, ModelUsage]) -> float | None:
+    known = [m.cost_usd for m in by_model.values() if m.cost_usd is not None]
+    return sum(known) if known else None
