@@ -10,7 +10,7 @@ Source: pi 0.73.1, 1.5.2, stdout.
 """
 
 import msgspec
-from msgspec import Raw, Struct, field
+from msgspec import Raw
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import (
@@ -24,7 +24,7 @@ from agentv_stages.event import (
 from agentv_stages.foreign import other_session
 from agentv_stages.payload import given
 from agentv_stages.provider import DecodeContext
-from agentv_stages.providers.pi.growing import GrownBlock, grow, unfinished
+from agentv_stages.providers.pi.growing import grow, unfinished
 from agentv_stages.providers.pi.messages import (
     assistant,
     blocks_of,
@@ -37,6 +37,8 @@ from agentv_stages.providers.pi.messages import (
 )
 from agentv_stages.providers.pi.notices import beside, notice
 from agentv_stages.providers.pi.scripts import TOOL
+from agentv_stages.providers.pi.snapshots import SHORT, is_whole_update
+from agentv_stages.providers.pi.stream_state import StreamState
 from agentv_stages.providers.pi.wire import (
     NAMES,
     QUIET,
@@ -60,50 +62,12 @@ from agentv_stages.providers.pi.wire import (
     decode_update,
     first_byte,
 )
-from agentv_stages.repeats import Repeats, check
-from agentv_stages.scripts import Script, let_all_go, let_go, told
+from agentv_stages.repeats import check
+from agentv_stages.scripts import let_all_go, let_go, told
 from agentv_stages.times import from_epoch
 
-_UPDATE = b'{"type":"message_update"'
-_PARTIAL = b',"partial":'
-_HEAD, _MEMBER = len(_UPDATE), len(_PARTIAL)
-_AROUND = len(b'},"message":}')
-_LEAST = 64  # bytes of a snapshot: an equal part that is shorter proves nothing
-_SHORT = 512  # bytes up to which the parser is as fast as a look at the snapshots
-_BEGINS = b'{"type":"'
-_INNER = tuple(
-    f'{name}"'.encode()
-    for name in (
-        *("text", "thinking", "toolCall", "image", "start", "done", "error"),
-        *(f"{what}_{when}" for what in ("text", "thinking", "toolcall") for when in ("start", "delta", "end")),
-    )
-)
-"""What the objects within an update begin with; of another name may be a record that stands behind a torn one."""
-_MOST_INNER = 64  # each costs 0.4 µs, the parser 0.5 µs a kilobyte
-_LONG = 4096  # bytes from which on the search for a second line takes less time than the parser: 2 µs and 0.1 µs a KiB
 _OBJECT = 123
 _MOST_OPEN = 10_000
-
-
-class State(Struct):
-    """`open`: calls without a result, by id. `told`: answers and prompts, by time.
-    `partial`: the newest update of the answer that is being written.
-    `growing`: its blocks so far, where updates carry pieces. `scripts`: those that have not ended.
-    `held_end`: a run ended with an error, at `held_row`, that Pi may still retry."""
-
-    session_id: str | None = None
-    model: str | None = None
-    stop: str | None = None
-    error: str | None = None
-    open: dict[str, bool] = field(default_factory=dict[str, bool])
-    told: Repeats = field(default_factory=Repeats)
-    message_id: str = ""
-    partial: Record | None = None
-    growing: dict[int, GrownBlock] = field(default_factory=dict[int, GrownBlock])
-    scripts: dict[str, Script] = field(default_factory=dict[str, Script])
-    held_end: bool = False
-    held_row: int = 0
-    held_offset: int = 0
 
 
 class StreamDecoder:
@@ -111,12 +75,12 @@ class StreamDecoder:
 
     def __init__(self, context: DecodeContext) -> None:
         self.context = context
-        self.state = State()
+        self.state = StreamState()
 
     def decode(self, record: Record, batch: Batch) -> None:
         data = record.data
-        if len(data) > _SHORT and data.startswith(_UPDATE) and (_twice(data) or (len(data) > _LONG and _alone(data))):
-            # The bulk of the output; not even scanned for its structure, so a torn or welded line must not pass here.
+        if len(data) > SHORT and is_whole_update(data):
+            # the bulk of the output, not even scanned for its structure
             self.state.partial = record
             ignored = batch.ignored
             ignored["message_update"] = ignored.get("message_update", 0) + 1
@@ -353,30 +317,3 @@ class StreamDecoder:
         status = status_of(state.stop, state.error) or ("unknown" if state.stop is None else "incomplete")
         reason = state.error or state.stop
         batch.events.append(SessionEnd(self._source(record, None), "-end", status, reason))
-
-
-def _twice(data: bytes) -> bool:
-    """Whether an update shows one snapshot twice, as six of seven do: `…,"partial":S},"message":S}`.
-
-    No other record can stand in it then: it would have to be in both. Takes a third of the parser's time.
-    """
-    begin = data.find(_PARTIAL, _HEAD) + _MEMBER
-    size = (len(data) - begin - _AROUND) >> 1
-    return size > _LEAST and data[begin : begin + size] == data[-1 - size : -1]
-
-
-def _alone(data: bytes) -> bool:
-    """Whether a long update has its end and no other record begins in it: in a text the quotes of one would be escaped.
-
-    `rfind` makes 3.7 GB/s on real updates, `in` 1.4, the parser 1.6.
-    """
-    at = len(data)
-    if data[-1:] != b"}":
-        return False
-    for _ in range(_MOST_INNER):
-        at = data.rfind(_BEGINS, 0, at)
-        if at <= 0:
-            return True
-        if not data.startswith(_INNER, at + len(_BEGINS)):
-            return False
-    return False  # the parser knows

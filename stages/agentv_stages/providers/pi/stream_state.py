@@ -1,0 +1,29 @@
+"""What the decoder of Pi's standard output remembers between lines."""
+
+from msgspec import Struct, field
+
+from agentv_stages.batch import Record
+from agentv_stages.providers.pi.growing import GrownBlock
+from agentv_stages.repeats import Repeats
+from agentv_stages.scripts import Script
+
+
+class StreamState(Struct):
+    """`open`: calls without a result, by id. `told`: answers and prompts, by time.
+    `partial`: the newest update of the answer that is being written.
+    `growing`: its blocks so far, where updates carry pieces. `scripts`: those that have not ended.
+    `held_end`: a run ended with an error, at `held_row`, that Pi may still retry."""
+
+    session_id: str | None = None
+    model: str | None = None
+    stop: str | None = None
+    error: str | None = None
+    open: dict[str, bool] = field(default_factory=dict[str, bool])
+    told: Repeats = field(default_factory=Repeats)
+    message_id: str = ""
+    partial: Record | None = None
+    growing: dict[int, GrownBlock] = field(default_factory=dict[int, GrownBlock])
+    scripts: dict[str, Script] = field(default_factory=dict[str, Script])
+    held_end: bool = False
+    held_row: int = 0
+    held_offset: int = 0
