@@ -30,6 +30,8 @@ from agentv_stream.running.prompt import prompt_of
         ("kilo run --format json FIX", "FIX"),
         ("kimi -p FIX --output-format stream-json", "FIX"),
         ("codex exec --json --sandbox read-only", None),
+        ("codex exec", None),
+        ("opencode run", None),
         ("npx", None),
         ("", None),
     ],

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from agentv_stream.checks.live_check import open_checks
-from agentv_stream.errors import EXIT_FINE, EXIT_RUN, EXIT_VERDICT, UsageError
+from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_RUN, EXIT_VERDICT, UsageError
 from agentv_stream.reports.report_runs import read_run
 from agentv_stream.running.attempts import claim_attempt, free_attempt
 from agentv_stream.running.options import RunOptions
@@ -73,6 +73,27 @@ async def test_without_save_stream_there_is_no_raw_stream(tmp_path: Path) -> Non
     report = await run(tmp_path, "say(DATA)", WHOLE, save_stream=False)
     assert not list(report.path.parent.glob("*.stream.jsonl"))
     assert stored(report)["run"]["stream"] is None
+
+
+async def test_rows_stand_in_the_transcript_while_the_agent_works(tmp_path: Path) -> None:
+    look = f"""import pathlib, time
+say(DATA)
+until = time.monotonic() + 30
+while not any(path.stat().st_size for path in pathlib.Path({str(tmp_path)!r}).rglob("*.transcript.jsonl")):
+    if time.monotonic() > until: sys.exit(7)
+    time.sleep(0.01)
+"""
+    value = stored(await run(tmp_path, look, stream(READ_EDIT, whole=False)))
+    assert value["run"]["exit_code"] == 0
+
+
+async def test_a_transcript_that_cannot_be_written_fails_the_run_and_the_result_is_there(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    report = await run(tmp_path, "say(DATA)", WHOLE, Settings(quiet=True, out=tmp_path / "file"))
+    assert report.exit_code == EXIT_IO
+    value = stored(report)
+    assert (value["status"], value["outputs"]["transcript"]) == ("complete", None)
+    assert value["run"]["saved_bytes"] == len(WHOLE)
 
 
 async def test_a_stream_that_cannot_be_saved_does_not_fail_the_run(tmp_path: Path) -> None:
@@ -172,12 +193,15 @@ async def test_a_flood_is_read_whole_in_bounded_memory(tmp_path: Path) -> None:
     assert (report.path.parent / "fix-1_base_1.stream.jsonl").stat().st_size == len(data)
 
 
-async def test_one_json_object_in_place_of_a_stream_is_kept_as_the_result(tmp_path: Path) -> None:
-    data = json.dumps({"response": "hi", "total_cost_usd": 0.5}, indent=2).encode()
+@pytest.mark.parametrize(("cost", "told"), [(0.5, 0.5), ("0.5", None), (True, None)])
+async def test_one_json_object_in_place_of_a_stream_is_kept_as_the_result(
+    cost: object, told: float | None, tmp_path: Path
+) -> None:
+    data = json.dumps({"response": "hi", "total_cost_usd": cost}, indent=2).encode()
     report = await run(tmp_path, "say(DATA)", data)
     value = stored(report)
-    assert value["result"] == {"response": "hi", "total_cost_usd": 0.5}
-    assert (value["cost_usd"], value["tool_use_summary"]) == (0.5, None)
+    assert value["result"] == {"response": "hi", "total_cost_usd": cost}
+    assert (value["cost_usd"], value["tool_use_summary"]) == (told, None)
     assert value["schema_version"] == "agentv_stream.output.v1"
     assert report.exit_code == EXIT_FINE
 
@@ -193,6 +217,8 @@ async def test_plain_text_is_kept_as_raw_text(tmp_path: Path) -> None:
     value = stored(report)
     assert value["result"] == {"raw_text": "not valid json {{{"}
     assert (value["status"], report.exit_code) == ("error", EXIT_RUN)
+    told = {key: known for key, known in value["evidence"].items() if known}
+    assert told == {"reason": "exit code 3", "exit_code": 3}
 
 
 async def test_an_agent_that_prints_nothing_fails_the_run(tmp_path: Path) -> None:
