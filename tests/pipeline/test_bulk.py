@@ -1,7 +1,7 @@
 """Bulk work: the same outputs on every engine, in order; a bad file is a row; sub-agents go with their session."""
 
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from multiprocessing import current_process
 from pathlib import Path
 from typing import Any
@@ -224,6 +224,39 @@ def test_a_worker_that_dies_costs_one_unit_and_not_the_run() -> None:
     crew.executor.shutdown()
     assert sorted(done) == list(range(8))
     assert [position for position, count in done.items() if count is None] == [3]
+
+
+class Breaks(Executor):
+    """Breaks at the first task; what else is under way learns of it when that is known."""
+
+    def __init__(self) -> None:
+        self.under_way: list[Future[Any]] = []
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future = Future[Any]() if self.under_way else Told(self.under_way)
+        self.under_way.append(future)
+        return future
+
+
+class Told(Future[Any]):
+    """Has failed; who asks for its result lets the others of its executor fail."""
+
+    def __init__(self, others: list[Future[Any]]) -> None:
+        super().__init__()
+        self.others = others
+        self.set_exception(BrokenExecutor())
+
+    def result(self, timeout: float | None = None) -> Any:
+        for other in self.others[1:]:
+            other.set_exception(BrokenExecutor())
+        return super().result(timeout)
+
+
+def test_tasks_under_way_that_learn_later_of_a_dead_worker_are_done_again_too() -> None:
+    tasks = [Task(number, (Unit(f"/{number}", number),)) for number in range(3)]
+    crew = Crew(Breaks(), 1, engines.SerialExecutor)
+    done = {task.number: count for task, count in crew.run(lambda task: len(task.units), tasks, one_by_one)}
+    assert done == {0: 1, 1: 1, 2: 1}
 
 
 def test_hostile_names_make_harmless_paths(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from uuid import NAMESPACE_OID, uuid5
 
 import pytest
 
@@ -85,7 +86,9 @@ def test_a_record_that_can_be_used_by_now_gives_its_events(folder: Path, tmp_pat
     copy.write_text(json.dumps(rows[0]) + "\n")
     events, told = retry_faults([copy])
     assert told == "agentv-stream: 1 of 1 records can be used\n"
-    assert "tool_result" in [json.loads(line)["type"] for line in events.splitlines()]
+    rows = [json.loads(line) for line in events.splitlines()]
+    assert "tool_result" in [row["type"] for row in rows]
+    assert {row["session_id"] for row in rows} == {str(uuid5(NAMESPACE_OID, "aaaa-1"))}
 
 
 def test_without_the_log_nothing_can_be_used(folder: Path, tmp_path: Path) -> None:

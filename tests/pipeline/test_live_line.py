@@ -10,7 +10,7 @@ from anyio import wait_all_tasks_blocked
 
 from agentv_stages.batch import Batch
 from agentv_stream.live_stream import BytesSource
-from agentv_stream.outputs.live_line import LiveLine, short_number
+from agentv_stream.outputs.live_line import LiveLine, is_wanted, short_number
 from agentv_stream.session import StreamSession
 from agentv_stream.settings import Settings
 from support.consuming import STREAM
@@ -94,3 +94,17 @@ async def test_what_is_drawn_is_one_printable_line_and_is_taken_away(tmp_path: P
 )
 def test_numbers_are_short(value: int, text: str) -> None:
     assert short_number(value) == text
+
+
+def test_it_stands_where_it_is_asked_for_else_in_a_terminal_that_shall_not_be_quiet(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    for terminal in (True, False):
+        stream = io.StringIO()
+        monkeypatch.setattr(stream, "isatty", lambda terminal=terminal: terminal)
+        monkeypatch.setattr("sys.stderr", stream)
+        assert is_wanted(Settings(live=True))
+        assert not is_wanted(Settings(live=False))
+        assert is_wanted(Settings()) is terminal
+        assert not is_wanted(Settings(quiet=True))

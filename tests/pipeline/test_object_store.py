@@ -96,8 +96,11 @@ def test_sub_agents_files_are_found_in_a_bucket(tmp_path: Path, bucket: Any) -> 
     path = make_folder(tmp_path, 1)[0]
     _upload(bucket, tmp_path)
     session = f"s3://logs/in/-work-p0/{path.stem}"
-    found = RememberingFolder().glob(f"{session}/subagents/**/agent-*.jsonl")
-    assert found == [f"{session}/subagents/agent-abc123.jsonl"]
+    folder, agent = RememberingFolder(), f"{session}/subagents/agent-abc123.jsonl"
+    for pattern in ("subagents/**/agent-*.jsonl", "subagents/agent-*.jsonl"):
+        assert folder.glob(f"{session}/{pattern}") == [agent]
+    assert folder.read(agent, 20) == bucket.cat_file(agent)[:20]
+    assert folder.read(f"{session}/subagents", 20) == b""
 
 
 def test_an_unknown_scheme_is_a_usage_error() -> None:

@@ -29,6 +29,12 @@ def test_standard_output_pipes_and_devices_cannot_seek(tmp_path: Path) -> None:
     assert not cannot_seek(str(tmp_path / "missing"))
 
 
+async def test_what_cannot_be_opened_is_told_and_not_waited_for(tmp_path: Path) -> None:
+    for target in (tmp_path, tmp_path / "missing"):
+        with pytest.raises(SinkError, match=target.name):
+            await PipeOutput(str(target)).write(b"x")
+
+
 async def read_all(path: Path) -> bytes:
     return await anyio.Path(path).read_bytes()
 

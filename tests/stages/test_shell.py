@@ -18,6 +18,8 @@ FINER: list[tuple[str, str, str | None, str | None]] = [
     ("ack TODO crates/", "Grep", "crates/", "TODO"),
     ("rg --files docs", "Glob", "docs", None),
     ("rg -l pattern src/", "Grep", "src/", "pattern"),
+    ("rg --files-with-matches pattern src", "Grep", "src", "pattern"),
+    ("rg --files-without-match pattern src", "Grep", "src", "pattern"),
     ("cat file.txt", "Read", "file.txt", None),
     ("sed -n '1,200p' file.txt", "Read", "file.txt", None),
     (
@@ -38,6 +40,10 @@ FINER: list[tuple[str, str, str | None, str | None]] = [
     ("sh -c 'grep foo bar'", "Grep", "bar", "foo"),
     ("nl -ba x.py", "Read", "x.py", None),
     ("jq .name package.json", "Read", "package.json", None),
+    ("jq --tab .name package.json", "Read", "package.json", None),
+    ("jq -r --arg v 1 --slurpfile all b.json '.[$v]' a.json", "Read", "a.json", None),
+    ("yq --arg v 1 -o json -p yaml -I 2 .name a.yaml", "Read", "a.yaml", None),
+    ("yq -P .name a.yaml", "Read", "a.yaml", None),
     ("git grep -n needle src", "Grep", "src", "needle"),
     ("git -C sub --no-pager grep needle", "Grep", None, "needle"),
     ("grep -A 3 foo x", "Grep", "x", "foo"),
@@ -157,6 +163,8 @@ EXECUTES = [
     "echo x > /dev/tcp/localhost/80",
     "bash script.sh <<'E'\nrm x\nE",
     "f() { python x; }; f",
+    "awk '{print > \"out\"}' f",
+    "awk '{system(\"make\")}' f",
 ]
 
 
@@ -508,6 +516,7 @@ def test_a_script_that_the_text_does_not_hold_executes(command: str) -> None:
         ("cat $F b", ("b",)),
         ("wc -l < a", ("a",)),
         ("uniq a out", ("a",)),
+        ("jq --argjson n 1 .a a b", ("a", "b")),
         ("cat a && make", ()),
         ("ls a b", ()),
     ],

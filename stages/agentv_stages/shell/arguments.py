@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from agentv_stages.event import Kind
-from agentv_stages.shell.tables import NO_FILE, NO_FILES, VALUES
+from agentv_stages.shell.tables import NO_FILE, NO_FILES, PAIRS, VALUES
 
 ShellTool: TypeAlias = Literal["Bash", "Read", "LS", "Grep", "Glob", "Edit", "Write"]
 
@@ -56,7 +56,7 @@ def value(words: list[str], *options: str) -> str | None:
 
 def operands(family: str, words: list[str]) -> list[str]:
     """The words that are neither options nor their values."""
-    values = VALUES.get(family, _NO_VALUES)
+    values, pairs = VALUES.get(family, _NO_VALUES), PAIRS.get(family, _NO_VALUES)
     found: list[str] = []
     at, size = 1, len(words)
     while at < size:
@@ -65,7 +65,7 @@ def operands(family: str, words: list[str]) -> list[str]:
             found.extend(words[at + 1 :])
             break
         if word.startswith("-") and len(word) > 1:
-            at += 2 if word in values else 1
+            at += 2 if word in values else 3 if word in pairs else 1
             continue
         found.append(word)
         at += 1

@@ -126,7 +126,7 @@ def _dd(family: str, words: list[str], command: Command) -> Part:
 
 def _grep(family: str, words: list[str], command: Command) -> Part:
     given = operands(family, words)
-    if family == "rg" and has(words, "--files"):
+    if family == "rg" and "--files" in words:
         return Part("search", "Glob", first(given), value(words, "-g", "--glob", "--iglob"))
     pattern = value(words, "-e", "--regexp", "-Pattern", "-pattern")
     if pattern is not None:

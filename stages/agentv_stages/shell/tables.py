@@ -78,7 +78,8 @@ VALUES = {
     "tree": words("-L -I -P -o --filelimit"),
     "ls": words("-I -w --ignore --hide"),
     "diff": words("-U -C -I -x -W --exclude --label"),
-    "jq": words("--arg --argjson --indent --slurpfile --rawfile -L -f --from-file --tab"),
+    "jq": words("--indent -L -f --from-file"),
+    "yq": words("-o -p -I -f --output-format --input-format --indent --from-file"),
     "bat": words("-l -r -H --language --line-range --style --theme --highlight-line --color --paging"),
     "sed": words("-e -f -l --expression --file"),
     "awk": words("-F -v -f --field-separator --assign --file"),
@@ -107,9 +108,13 @@ VALUES = {
 }
 """Options that take the next word as their value, per program."""
 
+PAIRS = {"jq": words("--arg --argjson --slurpfile --rawfile")}
+PAIRS["yq"] = PAIRS["jq"]
+"""Options that take the next two words: a name and its value."""
+
 FAMILY = {"egrep": "grep", "fgrep": "grep", "zgrep": "grep", "ugrep": "grep", "pcregrep": "grep", "ripgrep": "rg",
           "ack-grep": "ack", "fdfind": "fd", "batcat": "bat", "gawk": "awk", "mawk": "awk", "nawk": "awk",
-          "gsed": "sed", "yq": "jq", "xq": "jq", "gc": "get-content", "sls": "select-string"}  # fmt: skip
+          "gsed": "sed", "xq": "jq", "gc": "get-content", "sls": "select-string"}  # fmt: skip
 NO_FILE = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "$null", "nul", "-", ""))
 NO_FILES = ("/dev/fd/", "/dev/tcp/", "/dev/udp/", "/proc/self/fd/", "&")  # what targets that are no files begin with
 FIND_NAMES = words("-name -iname -path -ipath -wholename -iwholename -regex -iregex")
