@@ -12,6 +12,8 @@ import pytest
 from agentv_stream.following import follow
 from agentv_stream.following import followed as followed_module
 from agentv_stream.following.cursors import CursorStore
+from support.consuming import STREAM
+from support.decoding import FIXTURES
 from support.following import Desk, catch_up
 from support.growing_logs import claude_records
 
@@ -139,6 +141,25 @@ def test_what_a_follower_emits_twice_bears_the_same_ids(tmp_path: Path) -> None:
     once = set(desk.event_ids())
     desk.catch_up()
     assert set(desk.event_ids()) == once
+
+
+@pytest.mark.parametrize("log", ["stream.jsonl", "no-id.jsonl"])
+def test_what_followers_emit_one_after_the_other_is_what_one_emits(log: str, tmp_path: Path) -> None:
+    """Perhaps more than once, but the same. A log that does not tell its id is the same session over restarts."""
+    data = STREAM.read_bytes()
+    if log == "no-id.jsonl":
+        data = (FIXTURES / "cursor" / "transcript.jsonl").read_bytes()
+    lines = data.splitlines(keepends=True)
+    told: list[set[str]] = []
+    for pieces in (1, 4):
+        desk = Desk(tmp_path / str(pieces))
+        for n in range(pieces):
+            with (desk.logs / log).open("ab") as file:
+                file.write(b"".join(lines[n * len(lines) // pieces : (n + 1) * len(lines) // pieces]))
+            desk.catch_up()
+        place = json.dumps(str(desk.logs)).strip('"')
+        told.append({line.replace(place, "") for line in b"".join(desk.emitted).decode().splitlines()})
+    assert told[0] == told[1]
 
 
 def test_a_sub_agents_file_belongs_to_its_session(tmp_path: Path) -> None:
@@ -365,6 +386,8 @@ def test_a_document_that_is_rewritten_gives_the_transcript_of_its_last_form(
         assert [row["content"] for row in rows] == [f"prompt {i}" for i in range(n)]
     follower.close()
     desk.close()
+    events = [json.loads(line) for emitted in desk.emitted for line in emitted.splitlines()]
+    assert len({(event["id"], event["parent_id"]) for event in events}) == len(desk.event_ids())
 
 
 def test_a_full_disk_stops_commits_and_is_recovered_from_without_restart(

@@ -298,7 +298,7 @@ class Followed:
             self.makes.files.close(one.file)
             one.file = self.log(one.path)
             one.repeated = Repeated()
-        outputs = self.outputs
+        outputs, self.merged = self.outputs, self.makes.merged()  # the first event has no parent again
         if outputs is not None:
             outputs.restart()
         chain = self.chain

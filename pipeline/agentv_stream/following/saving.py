@@ -63,8 +63,9 @@ def _row(session: Followed) -> SessionRow:
         )
     if chain is not None and not session.strange:
         row.outputs = outputs.snapshot() if outputs is not None else None
-        row.merged = session.merged.snapshot() if session.merged is not None else None
-        row.state = None if anew(session) else chain.snapshot()
+        if not anew(session):
+            row.merged = session.merged.snapshot() if session.merged is not None else None
+            row.state = chain.snapshot()
     return row
 
 
@@ -96,7 +97,7 @@ def restore(session: Followed, row: SessionRow) -> None:
             session.makes.files.close(again)
     if row.outputs is not None and session.outputs is not None:
         session.outputs.restore(row.outputs)
-    if row.merged is not None and session.merged is not None:
+    if row.merged is not None and session.merged is not None and row.state is not None:
         session.merged.restore(row.merged)
     if row.provider is None or row.dialect is None:
         return
