@@ -56,6 +56,7 @@ class Adapter:
 
     @property
     def name(self) -> str:
+        """The provider's own name, whatever alias it was asked for by."""
         return self.provider.name
 
     @property
@@ -90,7 +91,8 @@ class Adapter:
         )
 
     def summarize(self, kind: str, args: Any) -> str:
-        """One short line on a call's arguments; control characters made visible."""
+        """One short line on a call's arguments (JSON builtins) for people, `kind` as `classify` gives it; control
+        characters are made visible."""
         return summarize_arguments(kind, args)
 
     def decode_record(self, data: bytes | bytearray | memoryview | str, dialect: str | None = None) -> list[AnyEvent]:
@@ -156,6 +158,8 @@ def normalize_tool_call(provider: str, call: Any) -> dict[str, Any]:
     It does more than AgentV 4.15 where its tables have gaps: more native names are known, `Viewing X` moves X into
     `file_path`, a Codex command that reads or searches is Read, Grep or Glob. And it does less where AgentV changes
     what is there: an existing `skill` is kept, an input that is no object stays as it is.
+
+    Raises: TypeError for what has no members.
     """
     members = _members(call)
     key = "tool" if "tool" in members or "name" not in members else "name"
@@ -168,7 +172,11 @@ def normalize_tool_call(provider: str, call: Any) -> dict[str, Any]:
         return members
     given = members.get("input")
     try:
-        raw = NULL if given is None else to_raw(given)
+        raw = (
+            NULL
+            if given is None
+            else to_raw(given if isinstance(given, dict) or not isinstance(given, Mapping) else _members(given))
+        )  # pyright: ignore[reportUnknownArgumentType] - decoded JSON
     except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
         raw = NULL
     done = stage.call(_native(name, raw, ""))
@@ -189,7 +197,13 @@ def _members(call: Any) -> dict[str, Any]:
         return msgspec.structs.asdict(call)
     if is_dataclass(call):
         return {one.name: getattr(call, one.name) for one in fields(call)}
-    return dict(vars(call))  # pyright: ignore[reportUnknownArgumentType] - any object
+    names: list[str] = [*getattr(call, "_fields", ()), *getattr(call, "__dict__", ())]  # a named tuple, an object
+    for kind in type(call).__mro__:
+        slots: Any = vars(kind).get("__slots__", ())
+        names += [slots] if isinstance(slots, str) else slots
+    if not names and not hasattr(call, "__dict__"):
+        raise TypeError(f"a tool call is a mapping or an object with attributes, not {type(call).__name__}")
+    return {name: getattr(call, name) for name in names if hasattr(call, name)}
 
 
 def _native(name: str, raw: Raw, call_id: str) -> ToolCall:

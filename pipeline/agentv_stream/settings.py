@@ -24,11 +24,17 @@ PREFIX = "AGENTV_STREAM_"
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How one stream is consumed. `max_record` is the cap of a record in bytes; `bound` counts batches per channel.
+    """How one stream is consumed; docs/cli.md says what each does, at the option of its name.
+
+    `target`, `test_id` and `attempt` name the outputs and stand in them; `prompt` becomes the first message where
+    the log has none. `watch` names programs whose runs are listed; `subagents` takes sub-agents' files of a
+    finished session along. `max_record` is the cap of a record in bytes; `bound` counts batches per channel.
 
     `transcript` is a file, or `-` for standard output; else the transcript gets its usual name in `out`. `stats`,
     `quiet`, `live` and `roots` are the commands': `open_stream` looks at none of them. `roots` says where sessions are
     found, as `PROVIDER=PATH` or `PATH`; what is named by its path does not need it.
+
+    Raises: UsageError for a number or a word that does not fit.
     """
 
     provider: str | None = None

@@ -14,17 +14,24 @@ from agentv_stream.outputs.output_file import OutputFile
 
 
 class Sink(Protocol):
-    """One consumer of batches. `required`: its failure is the run's."""
+    """One consumer of batches, in order, one at a time.
+
+    `name` stands in messages. `required`: its failure is the run's; an optional one that fails is detached with a
+    warning (`stream.report.warnings`). A slow sink slows the reading down.
+    """
 
     name: str
     required: bool
 
     async def write(self, batch: Batch) -> None:
-        """Takes one batch. Raises: SinkError."""
+        """Takes one batch. Raises: SinkError or any OSError when it fails; anything else is a bug, and comes out."""
         ...
 
     async def close(self, whole: bool) -> None:
-        """The input has ended; `whole` False after a failure elsewhere. Raises: SinkError."""
+        """Called once: the input has ended, or (`whole` False) this sink or something else failed, or was cancelled.
+
+        Raises: as `write`.
+        """
         ...
 
 

@@ -39,10 +39,15 @@ class Batch(Struct):
     """What one read brought, and what the stages made of it.
 
     The line reader fills `records`, the decoder `events`, `ignored` and `unknown`, the consolidator `messages`; any
-    stage may add `faults`. `ignored` counts records that are known and carry nothing to keep, by name; `unknown` counts
-    record types that no decoder knows. `end` is the offset behind the last whole line of this batch. `unterminated`
-    says that the last record has no line end, which only a flush gives; `document` that the record is pretty-printed;
-    `again` that a store tells something in another form that was told before, which counts for nothing more.
+    stage may add `faults`. All are in the order of the input, but `messages` in that of their completion: a message
+    may come batches behind its records, and at the end of the input there are batches without records.
+
+    `file` is the input's name (a sub-agent's own file has its own), `arrived_ms` when the bytes came: UTC
+    milliseconds, None of a finished file. `ignored` counts records that are known and carry nothing to keep, by
+    name; `unknown` counts record types that no decoder knows, of which `strangers` holds the first. `end` is the
+    offset in bytes behind the last whole line of this batch. `unterminated` says that the last record has no line
+    end, which only a flush gives; `document` that the record is pretty-printed; `again` that a store tells
+    something in another form that was told before, which counts for nothing more.
     """
 
     file: str = ""

@@ -97,6 +97,7 @@ class UserText(Event, frozen=True, gc=False, tag="user"):
 
     @property
     def text(self) -> str:
+        """The decoded text; of a list of blocks their texts, joined."""
         return text_of(self.body)
 
 
@@ -114,6 +115,7 @@ class AssistantText(Event, frozen=True, gc=False, tag="message"):
 
     @property
     def text(self) -> str:
+        """The decoded text."""
         return text_of(self.text_json)
 
 
@@ -127,6 +129,7 @@ class Reasoning(Event, frozen=True, gc=False, tag="reasoning"):
 
     @property
     def text(self) -> str:
+        """The decoded text."""
         return text_of(self.text_json)
 
 

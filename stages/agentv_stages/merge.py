@@ -30,6 +30,7 @@ class TokenSums(Struct):
     unsure: int = 0
 
     def add(self, tokens: Tokens) -> None:
+        """Adds one session's."""
         for name in FIELDS:
             value = getattr(tokens, name)
             if value is not None:
@@ -37,6 +38,7 @@ class TokenSums(Struct):
         self.unsure += tokens.unsure
 
     def merge(self, other: "TokenSums") -> None:
+        """Takes the other's sums in."""
         _add(self.sums, other.sums)
         self.unsure += other.unsure
 
@@ -59,6 +61,7 @@ class ToolSums(Struct):
     durations: Histogram = field(default_factory=Histogram)
 
     def merge(self, other: "ToolSums") -> None:
+        """Takes the other's sums in."""
         self.calls += other.calls
         self.errors += other.errors
         self.bytes_in += other.bytes_in
@@ -66,6 +69,7 @@ class ToolSums(Struct):
         self.durations.merge(other.durations)
 
     def as_json(self) -> dict[str, Any]:
+        """As a row of a result's `tools`: durations in milliseconds, None where no call has one."""
         durations = self.durations
         return {
             "calls": self.calls,
@@ -79,7 +83,8 @@ class ToolSums(Struct):
 
 
 class Figures(Struct):
-    """What a group of sessions comes to."""
+    """What a group of sessions comes to. `duration_ms` is of the `timed` ones; costs are millionths of a millionth of
+    a dollar, told by the agents of the `costed` ones, estimated of the `estimated` ones. `as_json` has dollars."""
 
     sessions: int = 0
     records: int = 0

@@ -21,10 +21,16 @@ class Message(Struct):
     """One message of one stream.
 
     `index` is the position by first record, from 0 over all streams; messages may come in another order.
-    `content` holds the blocks: JSON strings (text) or objects (an image, say). `turn` counts the assistant messages
-    of the main stream from 1; None elsewhere. `injected`: written by the agent's program, not by a person or a model.
-    `late` marks a row that only carries what came after its message had left. `open` counts the calls without a result.
-    `foretold`: `usage` was told before all else of the message, so it may be that of an answer that never came.
+    `source` is its first record, with stream and time; `end_ms` (UTC milliseconds) when its last part came or its last
+    call was answered, None where the log has no times. `message_id` is the agent's own, or made where it gives none.
+    `content` and `thinking` hold the blocks: JSON strings (text) or objects (an image, say). `calls` are in the order
+    requested. `usage` is that of this model call, `model` who gave it; None where the log does not say. `turn` counts
+    the assistant messages of the main stream from 1; None elsewhere.
+
+    `injected`: written by the agent's program in a person's name; `synthetic`: in the model's ("API Error: …").
+    `retracted`: the log took it back. `late` marks a message that only carries what came after its message had left.
+    `open` counts the calls without a result. `foretold`: `usage` was told before all else of the message, so it may be
+    that of an answer that never came. The pieces are of a message that still runs.
     """
 
     index: int

@@ -40,7 +40,8 @@ class SessionFacts(Struct, omit_defaults=False):
 
 
 class Evidence(Struct):
-    """What the end state rests on."""
+    """What the end state rests on: the type of the last event and the offset of its record in bytes, the reason that
+    the agent gave, the ids of calls without a result (100 at most), and how a process ended that `run` started."""
 
     last_event: str | None = None
     last_offset: int | None = None
@@ -60,7 +61,18 @@ class Outputs(Struct):
 
 
 class Result(Struct):
-    """One session's result. Fields that are unset do not appear."""
+    """One session's result, as docs/outputs.md and docs/metrics.md describe it.
+
+    `tokens` (and its parts by model and by stream) has the keys of docs/metrics.md: `input`, `cached`, `cache_write`,
+    `cache_write_1h`, `output`, `reasoning`, and `output_at_least` where only a lower bound is known. `cost_usd` is what
+    the agent told; `duration_ms` too, else last event less first. `records` and `events` count what was read,
+    `model_calls` those of which the log tells tokens. `faults` counts dead letters by reason, `unknown` record types
+    that no decoder knows, `ignored` records that carry nothing to keep. `losses` are what this format cannot say.
+    `verdicts` are there where the run was held against a spec, `traces` with `run --include-trace`.
+
+    None means that the log does not say; a field that is UNSET does not appear in the JSON. Written by `to_json`, read
+    by `msgspec.json.decode(data, type=Result)`.
+    """
 
     session: SessionFacts
     status: Status
@@ -190,6 +202,7 @@ class Observer:
 
     @property
     def facts(self) -> Facts:
+        """What the log has told of the session so far."""
         return self.facts_observer.facts
 
     @property

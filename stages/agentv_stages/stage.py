@@ -35,7 +35,9 @@ class Stateful(Protocol):
     A snapshot is a Struct that `msgspec.json` can write and read, of a size that does not grow with the session.
     """
 
-    def snapshot(self) -> Struct: ...
+    def snapshot(self) -> Struct:
+        """The state as it is; the stage may go on and change it."""
+        ...
 
     def restore(self, snapshot: Any, /) -> None:
         """Puts back the state; `snapshot` is what `snapshot()` gave, or the same written as JSON and read as its type.

@@ -1,13 +1,20 @@
 """The public API: what it exports, what importing costs."""
 
 import ast
+import inspect
 import subprocess
 import sys
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import agentv_stream
+from agentv_stream.adapter import Adapter, NormalizedCall
+from agentv_stream.bulk.outcome import Outcome
+from agentv_stream.checks.spec import Spec, SpecCase
+from agentv_stream.session_report import Report
 from support.consuming import environment
 
 
@@ -29,6 +36,30 @@ def test_all_names_are_there_and_nothing_else() -> None:
     assert public == set(agentv_stream.__all__)
     with pytest.raises(AttributeError):
         _ = agentv_stream.no_such_name  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue] - the types say so, too
+
+
+STAGES = ("event", "batch", "message", "result", "provider", "tools", "stage", "trajectory", "times", "merge", "fault")
+
+
+def _undocumented(name: str, thing: object) -> Iterator[str]:
+    if not (inspect.isclass(thing) or inspect.isfunction(thing)):
+        return
+    if not thing.__doc__ or thing.__doc__.startswith(f"{thing.__name__}("):  # as a dataclass documents itself
+        yield name
+    for member, value in vars(thing).items() if inspect.isclass(thing) else ():
+        if not member.startswith("_") and (isinstance(value, property) or inspect.isfunction(value)):
+            if not value.__doc__:
+                yield f"{name}.{member}"
+
+
+def test_every_public_name_says_what_it_is() -> None:
+    public = {name: getattr(agentv_stream, name) for name in agentv_stream.__all__}
+    for module in (import_module(f"agentv_stages.{name}") for name in STAGES):
+        own = [name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__]
+        public |= {f"{module.__name__}.{n}": getattr(module, n) for n in getattr(module, "__all__", own) if n[0] != "_"}
+    for thing in (Adapter, NormalizedCall, Outcome, Report, Spec, SpecCase):  # what public functions give
+        public[thing.__name__] = thing
+    assert [name for found in public for name in _undocumented(found, public[found])] == []
 
 
 def test_what_type_checkers_see_is_what_is_exported() -> None:

@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import msgspec
 import pytest
@@ -179,3 +180,34 @@ def test_objects_are_calls_too(call: Any) -> None:
 @pytest.mark.parametrize("call", [{}, {"tool": 5}, {"input": {}}, {"tool": "Read", "input": {"path": object}}])
 def test_what_is_no_call_comes_back_as_it_is(call: dict[str, Any]) -> None:
     assert normalize_tool_call("claude-cli", call) == call
+
+
+class Slotted:
+    """An object without a `__dict__`."""
+
+    __slots__ = ("input", "tool")
+
+    def __init__(self) -> None:
+        self.tool, self.input = "view", {"path": "a.py"}
+
+
+class Named(NamedTuple):
+    """A call as a named tuple."""
+
+    tool: str
+    input: Mapping[str, str]
+
+
+@pytest.mark.parametrize("call", [Slotted(), Named("view", MappingProxyType({"path": "a.py"}))])
+def test_any_object_with_attributes_and_any_mapping_will_do(call: object) -> None:
+    """`vars()` knows neither slots nor named tuples; a mapping that is no dict got no key."""
+    done = normalize_tool_call("copilot", call)
+    assert done == {"tool": "Read", "input": {"path": "a.py", "file_path": "a.py"}}
+
+
+@pytest.mark.parametrize("call", [None, 3, "view", ("view", {})])
+def test_what_has_no_members_is_no_call(call: object) -> None:
+    with pytest.raises(
+        TypeError, match=f"a tool call is a mapping or an object with attributes, not {type(call).__name__}"
+    ):
+        normalize_tool_call("copilot", call)

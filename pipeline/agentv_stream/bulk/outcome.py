@@ -22,8 +22,11 @@ class Failure(msgspec.Struct):
 class Outcome:
     """What a bulk run came to. Counts are of sessions.
 
-    `parts` are files that are a part of another one's session, `others` files met in folders that are no session.
-    `waiting` is what a dry run would read. `notes` say what a person should know of the run.
+    `found` were found, `done` read, `skipped` done by an earlier run. `parts` are files that are a part of another
+    one's session, `others` files met in folders that are no session, `failures` those that could not be read.
+    `bytes` are of the files as they lie there, `records` and `faults` sums, `seconds` how long it took. `summary`
+    has the figures by group, `outputs` the places by kind. `waiting` is what a dry run would read. `notes` say what
+    a person should know.
     """
 
     found: int = 0

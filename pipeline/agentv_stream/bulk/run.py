@@ -51,14 +51,21 @@ def import_sessions(
 ) -> Outcome:
     """Reads many sessions on all cores, or on a cluster, and writes what is asked for.
 
-    `transcripts` is a folder or URL (`{provider}` in it is replaced), `trajectories` one for ATIF documents, `jsonl` a
-    file of one result per line, `parquet` the place of a data set. Order and content do not depend on the engine. A
-    source that cannot be read is a row of `failures`. `resume` leaves out what is done and unchanged, and keeps what
-    earlier runs put into the outputs. `on_found` is told how many sessions and bytes are to be read, `on_report` of
-    each task that is done. `roots` are places where sessions are looked for that `sources` name by their ids, as
-    `PROVIDER=PATH`. With `dry_run` nothing is read or written; `waiting` of the outcome is what would be read.
+    `sources` are files, folders, globs, URLs or session ids; a folder gives every log below it. `transcripts` is a
+    folder or URL (`{provider}` in it is replaced), `trajectories` one for ATIF documents, `jsonl` a file of one
+    result per line, `parquet` the place of a data set, whose texts are cut at `text_chars`. `engine` is `process`,
+    `thread`, `serial`, `dask://HOST:PORT` or an executor of yours, with so many `workers` (all cores if not given);
+    order and content do not depend on it. `provider` overrides detection, `target` names the transcripts, `watch`
+    programs whose runs are listed, `subagents` takes their files along, `prices` adds estimated costs (extra
+    `prices`).
 
-    Raises: UsageError, SourceError (a source that cannot be listed), SinkError.
+    A source that cannot be read is a row of `failures`. `resume` leaves out what is done and unchanged, and keeps
+    what earlier runs put into the outputs. `on_found` is told how many sessions and bytes are to be read,
+    `on_report` of each task that is done, both in this thread. `roots` are places where sessions are looked for
+    that `sources` name by their ids, as `PROVIDER=PATH`. With `dry_run` nothing is read or written; `waiting` of
+    the outcome is what would be read.
+
+    Raises: UsageError, SourceError (none of the sources is there), SinkError.
     """
     begun_at = time.monotonic()
     outputs = (("transcripts", transcripts), ("trajectories", trajectories), ("jsonl", jsonl), ("parquet", parquet))
@@ -190,9 +197,14 @@ def summarize_groups(
     on_found: Callable[[int, int], None] | None = None,
     on_report: Watch | None = None,
 ) -> Outcome:
-    """The figures of many sessions, merged by group, in `summary`; nothing is written.
+    """The figures of many sessions, merged by group, in `summary` (`groups`, `total()`); nothing is written.
 
-    Raises: UsageError, SourceError (a source that cannot be listed).
+    `by`: one group of `all`, or one for each provider, project (working folder), model (the last one) or day (UTC, of
+    the first event); with `tool` the figures' `tools` tell them apart. `sequences` keeps each session's tools in order.
+    The rest is as for `import_sessions`. Summaries of several runs are merged by `Summary.merge`, in any order; msgspec
+    writes and reads them as JSON.
+
+    Raises: UsageError, SourceError (none of the sources is there).
     """
     begun = time.monotonic()
     trouble: Trouble = []

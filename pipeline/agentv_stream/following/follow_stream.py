@@ -54,10 +54,12 @@ class FollowedSession:
 
     @property
     def provider(self) -> str:
+        """The agent's name (`claude`)."""
         return self._chain.provider.name
 
     @property
     def dialect(self) -> str:
+        """Its form of log (`claude-session`)."""
         return self._chain.dialect.name
 
     @property

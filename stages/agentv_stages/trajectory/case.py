@@ -37,6 +37,7 @@ class Skipped:
     reason: str
 
     def result(self) -> Result:
+        """As of any evaluator: no score, verdict `skipped`, with the reason."""
         terms = self.terms
         threshold = terms.threshold if terms.threshold is not None else PASS
         return Result(
@@ -60,6 +61,8 @@ class CaseResult(Struct, frozen=True):
 
 
 class CaseState(Struct):
+    """What a case remembers; JSON can hold it."""
+
     events: int = 0
     decided: Decision | None = None
     evaluators: list[EvaluatorState] = field(default_factory=list[EvaluatorState])
@@ -82,9 +85,11 @@ class Case:
 
     @property
     def standing(self) -> Standing:
+        """`open` until the verdict is final."""
         return "open" if self.decided is None else self.decided.standing
 
     def push(self, event: AnyEvent, /) -> Iterable[Decision]:
+        """Takes the next event of the stream, normalised and paired; gives the decision of the case when it falls."""
         self.events += 1
         moved = False
         for evaluator in self.evaluators:
@@ -155,9 +160,11 @@ class Case:
         return CaseResult(self.name, score, verdict, self.threshold, results, self.decided, self._flushed.done)
 
     def snapshot(self) -> CaseState:
+        """The state, for `restore` of a case that was built alike."""
         return CaseState(self.events, self.decided, [e.snapshot() for e in self.evaluators])
 
     def restore(self, snapshot: Any, /) -> None:
+        """Raises: msgspec.ValidationError, ValueError when it is that of another case."""
         state = convert(snapshot, CaseState, from_attributes=True)
         self.events, self.decided = state.events, state.decided
         for evaluator, saved in zip(self.evaluators, state.evaluators, strict=True):

@@ -105,6 +105,7 @@ class Evaluator:
 
     @property
     def standing(self) -> Standing:
+        """`open` until the verdict is final."""
         return "open" if self.decided is None else self.decided.standing
 
     @property
@@ -113,6 +114,7 @@ class Evaluator:
         return self.decided is not None
 
     def push(self, event: AnyEvent, /) -> Iterable[Decision]:
+        """Takes the next event of the stream; gives the decision once, when it falls."""
         self.events += 1
         if type(event) is ToolCall:
             self.calls += 1
@@ -171,9 +173,11 @@ class Evaluator:
         )
 
     def snapshot(self) -> EvaluatorState:
+        """The state, for `restore` of an evaluator that was built alike."""
         return EvaluatorState(self.events, self.calls, self.decided, to_builtins(self.rule.state))
 
     def restore(self, snapshot: Any, /) -> None:
+        """Raises: msgspec.ValidationError when it is that of another one."""
         state = convert(snapshot, EvaluatorState, from_attributes=True)
         self.events, self.calls, self.decided = state.events, state.calls, state.decided
         kind: type[Any] = type(self.rule.state)  # pyright: ignore[reportUnknownVariableType] - `state` is Any
