@@ -11,6 +11,7 @@ from agentv_stages.providers import all_providers
 from agentv_stream.provider_survey import OUTCOMES, outcomes, recordings, survey
 from agentv_stream.provider_table import dialect_rows, facts_of
 
+MOST_PLACES = 4  # that a line of the page names
 MEASURED = "## Recordings read"
 OUTCOMES_NOTE = """\
 The same calls (scenario s2), as each agent's log tells their ends; a number is the exit code. Agents differ where
@@ -40,7 +41,7 @@ def markdown(corpus: Path | None = None) -> str:
             out += ["", f"[How it is read](providers/{row.provider}.md).{also}"]
             provider = row.provider
         out += ["", f"### `{row.dialect}`, {'live' if row.live else 'on disk'}", ""]
-        out += [f"- {label}: {_code(label, said)}" for label, said in facts_of(row)]
+        out += [f"- {label}: {_code(label, said, row.provider)}" for label, said in facts_of(row)]
         out += [f"- loses: {loss}" for loss in row.losses]
     out += ["", "## Not supported, but named", "", *_foreign()]
     if corpus is not None:
@@ -48,8 +49,13 @@ def markdown(corpus: Path | None = None) -> str:
     return "\n".join(out) + "\n"
 
 
-def _code(label: str, said: str) -> str:
-    return ", ".join(f"`{place}`" for place in said.split(", ")) if label == "lies in" else said
+def _code(label: str, said: str, provider: str) -> str:
+    if label != "lies in":
+        return said
+    places = [f"`{place}`" for place in said.split(", ")]
+    if len(places) <= MOST_PLACES:
+        return ", ".join(places)
+    return f"{places[0]} and {len(places) - 1} other places ([which](providers/{provider}.md))"
 
 
 def _foreign() -> list[str]:
