@@ -38,7 +38,7 @@ class Agent:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
         self.now = T0
-        self.database = sqlite3.connect(path)
+        self.database = sqlite3.connect(path, check_same_thread=False)  # it is closed where the agent is let go
         weakref.finalize(self, self.database.close)
         self.database.execute("PRAGMA journal_mode=WAL")
         self.database.executescript(SCHEMA)

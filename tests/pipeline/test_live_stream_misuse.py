@@ -141,7 +141,7 @@ async def test_what_names_no_file_is_a_source_that_cannot_be_read(source: str | 
         ("attempt", -1, "0 or more"),
         ("bound", "3", "1 or more"),
         ("stream_log", "rwa", "one of false, summary, raw"),
-        ("transcript_shape", "cases", "one of message, case"),
+        ("transcript_shape", "cases", "one of message, case, atif"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(field: str, value: Any, told: str) -> None:
