@@ -153,11 +153,19 @@ def test_deltas_of_a_dead_attempt_are_void() -> None:
     assert texts(events_of(STREAM, lines(dead, retry, new, message("New")))) == ["New"]
 
 
-def test_an_abort_tells_the_partial_answer_where_it_was_broken_off() -> None:
+@pytest.mark.parametrize(
+    ("breaks", "status"),
+    [
+        (event("abort", {"reason": "user_initiated"}), "interrupted"),
+        (event("session.error", {"errorType": "query", "message": "503"}), "error"),
+    ],
+    ids=["abort", "error"],
+)
+def test_a_partial_answer_is_told_where_it_was_broken_off(breaks: dict[str, Any], status: str) -> None:
     delta = event("assistant.message_delta", {"messageId": "m1", "deltaContent": "Half"})
-    events = events_of(STREAM, lines(delta, event("abort", {"reason": "user_initiated"}), event("session.shutdown")))
+    events = events_of(STREAM, lines(delta, breaks, event("session.shutdown")))
     assert kinds(events) == ["AssistantText", "Notification", "SessionEnd"]
-    assert isinstance(events[2], SessionEnd) and events[2].status == "interrupted"
+    assert isinstance(events[2], SessionEnd) and events[2].status == status
 
 
 def test_reasoning_is_taken_once_from_the_message() -> None:

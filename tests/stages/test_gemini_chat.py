@@ -70,8 +70,8 @@ def answer(own: str, text: str, *given: dict[str, Any], **members: Any) -> dict[
     return {**record, "toolCalls": list(given)} if given else record
 
 
-def answered(own: str, call_id: str) -> dict[str, Any]:
-    part = {"functionResponse": {"id": call_id, "name": "run_shell_command", "response": {"output": "ok"}}}
+def answered(own: str, call_id: str, output: str = "ok") -> dict[str, Any]:
+    part = {"functionResponse": {"id": call_id, "name": "run_shell_command", "response": {"output": output}}}
     return {"id": own, "timestamp": LATER, "type": "user", "content": [part]}
 
 
@@ -136,6 +136,9 @@ def test_a_call_is_told_when_it_appears_and_its_result_when_it_has_one() -> None
 def test_a_result_that_only_the_next_user_record_holds_is_used() -> None:
     given = lines(HEADER, answer("g1", "", call("c1", status="executing")), answered("u2", "c1"))
     assert [(r.call_id, r.outcome) for r in results(events_of(LOG, given))] == [("c1", "ok")]
+    failed = answered("u2", "c1", "Output: x\nExit Code: 2\nProcess Group PGID: 7")
+    given = lines(HEADER, answer("g1", "", call("c1", status="executing")), failed)
+    assert [(r.outcome, r.exit_code) for r in results(events_of(LOG, given))] == [("error", 2)]
 
 
 def test_a_text_that_grows_continues() -> None:
@@ -242,13 +245,14 @@ def test_outcomes_of_calls() -> None:
 
 
 def test_a_result_of_any_shape_is_told_beside_plain_ones() -> None:
-    odd: list[Any] = ["words", [], {"a": 1}, [{"text": "t"}], [{"functionResponse": {"response": {"code": 1}}}], None]
-    for shape in odd:
+    code: list[Any] = [{"functionResponse": {"response": {"code": 1}}}]
+    odd: list[tuple[Any, Any]] = [("words", "words"), ([], "shown"), ({"a": 1}, {"a": 1}), (code, {"code": 1})]
+    for shape, output in [*odd, ([{"text": "t"}], [{"text": "t"}]), (None, "shown")]:
         given = [call("c1"), call("c2", result=shape), call("c3", response={"error": "no"})]
         told = results(events_of(LOG, lines(HEADER, answer("a1", "", *given))))
         alone = results(events_of(LOG, lines(HEADER, answer("a1", "", given[1]))))
         assert [told[0].output, told[2].output] == ["ok", "no"]
-        assert told[1].output == alone[0].output
+        assert told[1].output == alone[0].output == output
 
 
 FILES = ("\n--- Content from referenced files ---", "\nContent from @a.txt:\n", "hello", "\n--- End of content ---")

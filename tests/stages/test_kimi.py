@@ -386,11 +386,12 @@ def test_a_session_taken_over_from_the_older_cli() -> None:
         message({"kind": "user"}, [{"type": "text", "text": "Read a."}]),
         message(None, answer, "assistant", toolCalls=[call]),
         message(None, [{"type": "text", "text": "1"}], "tool", toolCallId="c1"),
+        message(None, "It is 1.", "assistant"),
         {"type": "turn.ended", "agentId": "main", "turnId": 0, "reason": "completed", "time": 1772443800000},
     )
     events = events_of(SESSION, log)
     assert [(c.name, c.input) for c in calls(events)] == [("ReadFile", {"path": "a"})]
-    assert texts(events) == ["I read."]
+    assert texts(events) == ["I read.", "It is 1."]
     assert [r.call_id for r in results(events)] == ["c1"]
     assert ends(events) == [("complete", None)]
     assert PROVIDER.tools.resolve("ReadFile").tool == "Read"
