@@ -252,6 +252,17 @@ def test_what_somebody_put_in_the_place_of_a_forgotten_transcript_is_not_ours(da
     assert days.rows("kept") == 0
 
 
+def test_a_forgotten_transcript_that_somebody_removed_is_not_remembered(days: Days) -> None:
+    days.follow()
+    days.gone_for(30)
+    assert days.rows("kept") == 1
+    days.end()
+    for path in days.transcripts():
+        path.unlink()
+    keep_rule("1d")(days.restart())
+    assert days.rows("kept") == 0
+
+
 def test_the_commands_time_is_a_duration_or_never(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for forget, code in (("30d", 0), ("never", 0), ("soon", 2)):
         options = TailOptions(

@@ -91,6 +91,28 @@ def test_keep_removes_the_oldest_outputs_and_not_those_at_work(tmp_path: Path) -
     desk.close()
 
 
+def test_keep_by_age_removes_what_is_older_and_nothing_of_a_session_at_work(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    logs = [write(desk.logs, f"{n}aaa-1") for n in range(3)]
+    desk.catch_up()
+    old, young, busy = sorted(desk.out.glob("*.transcript.jsonl"))
+    follower = desk.follower()
+    catch_up(follower)
+    with logs[2].open("ab") as file:
+        file.write(b"\n".join(claude_records("2aaa-1", 2, 100)) + b"\n")
+    catch_up(follower)
+    for path in (old, busy):
+        for file_of in desk.out.glob(path.name.removesuffix(".transcript.jsonl") + "*"):
+            os.utime(file_of, (1000, 1000))
+    keep_rule("1d")(follower)
+    assert sorted(desk.out.glob("*.transcript.jsonl")) == [young, busy]
+    assert sorted(desk.out.glob("*.result.json")) == [
+        path.with_name(path.name.replace(".transcript.jsonl", ".result.json")) for path in (young, busy)
+    ]
+    follower.close()
+    desk.close()
+
+
 def test_keep_goes_on_when_something_cannot_be_removed(tmp_path: Path) -> None:
     """Permissions would not stop root: the removal itself is made to fail."""
     desk = Desk(tmp_path)
