@@ -158,6 +158,8 @@ def _help(parameter: Any) -> str:
     if default is None or default is False or default == () or callable(default) or parameter.required:
         return said
     named = getattr(parameter, "show_default", None)
+    if named is False:
+        return said
     shown = f"--{parameter.name.replace('_', '-')}" if default is True else str(default)
     shown = named if isinstance(named, str) else shown
     return f"{said} Default: `{shown}`."

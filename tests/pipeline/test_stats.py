@@ -62,6 +62,8 @@ def test_a_sum_over_sessions_that_do_not_all_tell_a_figure_is_marked(tmp_path: P
     for command in ("stats", "import"):
         told = _run(command, EXAMPLES, tmp_path / "silent.jsonl", "--engine", "serial", *_nowhere(command, tmp_path))
         assert " ≥200,080 " in told.output, told.output
+        assert re.search(r"^total .* ≥308,600 ", told.output, re.MULTILINE), told.output
+    assert re.search(r"^Bash .* <0\.1 .*<0\.1$", _run("stats", EXAMPLES, "--by", "tool").output, re.MULTILINE)
 
 
 def _nowhere(command: str, folder: Path) -> list[Path | str]:

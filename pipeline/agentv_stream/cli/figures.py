@@ -158,6 +158,10 @@ def _tool_row(name: str, total: Figures) -> list[str]:
         f"{100 * tool.errors / tool.calls:.1f}" if tool.calls else "",
         "?" if p50 is None else f"{p50:,.0f}",
         "?" if p95 is None else f"{p95:,.0f}",
-        f"{tool.bytes_in / 1e6:,.1f}",
-        f"{tool.bytes_out / 1e6:,.1f}",
+        _megabytes(tool.bytes_in),
+        _megabytes(tool.bytes_out),
     ]
+
+
+def _megabytes(number_of_bytes: int) -> str:
+    return "<0.1" if 0 < number_of_bytes < 50_000 else f"{number_of_bytes / 1e6:,.1f}"

@@ -175,8 +175,8 @@ def _tell_plan(outcome: Outcome, json: Path | None) -> int:
 def tell(outcome: Outcome) -> None:
     """The table at the end, to standard error."""
     rows: list[list[str]] = []
-    for name in sorted(outcome.summary.groups):
-        figures = outcome.summary.groups[name]
+    groups = [(name, outcome.summary.groups[name]) for name in sorted(outcome.summary.groups)]
+    for name, figures in (*groups, ("total", outcome.summary.total())):
         outcomes = figures.by_outcome
         failed = sum(outcomes.get(key, 0) for key in ("error", "denied", "cancelled"))
         cells = (
@@ -190,9 +190,10 @@ def tell(outcome: Outcome) -> None:
             sum(figures.faults.values()),
         )
         rows.append([visible(name, 40), *(c if isinstance(c, str) else number(c) for c in cells)])
-    if rows:
+    if groups:
         titles = ("provider", "sessions", "turns", "calls", "failed", "edits", "tokens in", "tokens out", "faults")
-        print_fitting(sys.stderr, titles, rows, None, ("edits", "failed", "turns", "faults"))
+        last = rows.pop()
+        print_fitting(sys.stderr, titles, rows, last if len(rows) > 1 else None, ("edits", "failed", "turns", "faults"))
     rate = outcome.bytes / 1e6 / outcome.seconds if outcome.seconds else 0.0
     digits = 0 if outcome.bytes >= 1e7 else 1
     size = f"{outcome.bytes / 1e6:,.{digits}f} MB, {rate:,.{digits}f} MB/s"
@@ -213,8 +214,8 @@ def tell(outcome: Outcome) -> None:
     if len(outcome.failures) > MOST_SHOWN:
         sys.stderr.write(f"  … and {len(outcome.failures) - MOST_SHOWN:,} more; --json FILE lists all\n")
     for name, place in outcome.outputs.items():
-        groups = sorted(outcome.summary.groups)
-        told = place.replace("{provider}", groups[0] if len(groups) == 1 else f"{{{','.join(groups)}}}")
+        names = [name for name, _ in groups]
+        told = place.replace("{provider}", names[0] if len(names) == 1 else f"{{{','.join(names)}}}")
         sys.stderr.write(f"{name:<12}{visible(told, 300)}\n")
 
 

@@ -44,7 +44,12 @@ def run(
     ] = None,
     grace: Annotated[
         float,
-        typer.Option(parser=pause, metavar="TIME", show_default="5s", help="Between the request to end and the kill."),
+        typer.Option(
+            parser=pause,
+            metavar="TIME",
+            show_default=False,
+            help="Between the request to end and the kill; 5s if not given.",
+        ),
     ] = 5.0,
     cwd: Annotated[Path | None, typer.Option(metavar="DIR", help="The agent's working folder.")] = None,
     provider: Annotated[

@@ -18,7 +18,9 @@ def watch(
     root: Roots = None,
     since: Annotated[
         float,
-        typer.Option(parser=duration, metavar="AGE", show_default="1h", help="Sessions updated so lately."),
+        typer.Option(
+            parser=duration, metavar="AGE", show_default=False, help="Sessions updated so lately; 1h if not given."
+        ),
     ] = 3600.0,
 ) -> None:
     """Watch sessions: agent, project, turn, last tool, tokens, cost, errors, what is stalled and why."""
