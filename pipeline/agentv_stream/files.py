@@ -138,6 +138,25 @@ def unpacked(file: BinaryIO, place: str) -> Iterator[bytes]:
         raise SourceError(f"cannot read {place}: {error}") from error
 
 
+def first_unpacked(file: BinaryIO, place: str, limit: int) -> bytes:
+    """The first `limit` bytes of an open file, unpacked, as far as they can be read. Raises: OSError."""
+    data = file.read(limit)
+    if _packed(data) is None:
+        return data
+    file.seek(0)
+    found: list[bytes] = []
+    size = 0
+    try:
+        for piece in unpacked(file, place):
+            found.append(piece)
+            size += len(piece)
+            if size >= limit:
+                break
+    except SourceError:
+        pass  # it is damaged from here on
+    return b"".join(found)[:limit]
+
+
 def _packed(head: bytes) -> str | None:
     """`gzip` or `zstd`, by the first bytes of a file."""
     if head[:2] == b"\x1f\x8b":

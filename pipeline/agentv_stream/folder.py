@@ -7,7 +7,8 @@ from pathlib import Path
 
 from agentv_stages.payload import told_path
 from agentv_stages.provider import Companion, DecodeContext, Folder, Provider
-from agentv_stream.files import is_file
+from agentv_stream.files import first_unpacked, is_file
+from agentv_stream.packed_folder import packed_companions
 
 
 class LocalFolder:
@@ -22,10 +23,10 @@ class LocalFolder:
         return sorted(path for path in paths if is_file(path))
 
     def read(self, path: str, limit: int) -> bytes:
-        """The first `limit` bytes."""
+        """The first `limit` bytes, unpacked."""
         try:
             with Path(path).open("rb") as file:
-                return file.read(limit)
+                return first_unpacked(file, path, limit)
         except OSError:
             return b""
 
@@ -38,13 +39,13 @@ def companions_of(
     Without `folder` they are on the local disk. Agents tell by its folders what a log is, so there they see the whole
     path; files below the current folder are named from there if the log is.
     """
-    found = provider.companions(path, folder) if folder is not None else _local_companions(provider, path)
+    found = packed_companions(provider, path, folder) if folder is not None else _local_companions(provider, path)
     return found if subagents else [companion for companion in found if companion.context.further]
 
 
 def _local_companions(provider: Provider, path: str) -> list[Companion]:
     whole = _whole(path)
-    found = provider.companions(whole, LocalFolder())
+    found = packed_companions(provider, whole, LocalFolder())
     head = whole.removesuffix(path) if whole != path else ""
     return [_named(companion, companion.path.removeprefix(head)) for companion in found] if head[-1:] == "/" else found
 

@@ -113,7 +113,7 @@ class Folder(Protocol):
         ...
 
     def read(self, path: str, limit: int) -> bytes:
-        """The first `limit` bytes, empty where the file cannot be read."""
+        """The first `limit` bytes, unpacked, empty where the file cannot be read."""
         ...
 
 

@@ -141,7 +141,9 @@ def test_an_import_takes_each_file_once(tmp_path: Path) -> None:
     log = tmp_path / "in" / "m" / "log.jsonl"
     log.parent.mkdir(parents=True)
     log.write_bytes(claude_session(1, 3))
-    shutil.copy2(log, log.with_name("copy.jsonl"))  # as old, as long, as told; and another file
+    other = log.with_name("copy.jsonl")  # as old, as long; and another log
+    other.write_bytes(log.read_bytes()[:-3] + b" }\n")
+    shutil.copystat(log, other)
     os.link(log, log.with_name("hard.jsonl"))
     (tmp_path / "in" / "a.jsonl").symlink_to(log)
     (tmp_path / "link").symlink_to(tmp_path / "in")

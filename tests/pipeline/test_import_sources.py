@@ -204,6 +204,6 @@ def test_a_header_alone_that_was_met_in_a_folder_is_no_session(tmp_path: Path) -
     assert (outcome.done, outcome.others, outcome.failures) == (1, [str(left)], [])
     assert len((tmp_path / "results.jsonl").read_bytes().splitlines()) == len(list(out.glob("*.jsonl"))) == 1
     assert summarize(left).tool_use_summary["turns"] == 0
-    left.write_bytes(header + said)
+    left.write_bytes(header.replace(b'"g"', b'"h"') + said)
     again = import_sessions([folder], transcripts=out, engine="serial")
     assert (again.done, again.others) == (2, [])

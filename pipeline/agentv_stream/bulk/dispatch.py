@@ -40,6 +40,9 @@ def do_all(crew: Crew, work: Work, units: Sequence[Unit], outcome: Outcome, on_r
             separate[one.name] = one.summary
         if on_report is not None:
             on_report(report, task)
+    for unit in units:  # one of whose copies another session took along
+        if not taken.isdisjoint(unit.copies):
+            taken.add(unit.name)
     for name, summary in separate.items():
         if name not in taken:
             outcome.summary.merge(summary)

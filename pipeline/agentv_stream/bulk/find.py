@@ -12,14 +12,17 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from agentv_stream.bulk import object_store
+from agentv_stream.bulk.copies import without_copies
 from agentv_stream.bulk.unit import Unit, told
 from agentv_stream.errors import SourceError
-from agentv_stream.files import is_file, is_folder, is_there
+from agentv_stream.files import first_unpacked, is_file, is_folder, is_there
+from agentv_stream.packed_folder import PACKED, unpacked_name
 
 Trouble = list[tuple[str, SourceError]]  # what cannot be read, and why
 SUFFIXES = (".jsonl", ".json", ".ndjson")
-PACKED = (".gz", ".zst")
 STORES = (".db", ".sqlite", ".sqlite3")
 _MAGIC = re.compile(r"[*?[]")
 _SESSION_ID = re.compile(r"[A-Za-z0-9_-]{6,}\Z")
@@ -75,13 +78,15 @@ def find_units(
         raise failed[0][1]
     if trouble is not None:
         trouble += [(told(place)[0], error) for place, error in failed]
-    ordered = sorted(_without_companions(_once(_without_links(found))), key=lambda unit: unit.name)
+    kept = without_copies(_once(_without_links(found)))
+    ordered = sorted(_without_companions(kept), key=lambda unit: unit.name)
     return [_at(unit, i) for i, unit in enumerate(ordered)]
 
 
 def _at(unit: Unit, position: int) -> Unit:
     shown, raw = told(unit.source)
-    return Unit(shown, position, unit.size, unit.mtime_ns, unit.session, unit.met, raw)
+    copies = tuple(told(name)[0] for name in unit.copies)
+    return replace(unit, source=shown, position=position, raw=raw, copies=copies)
 
 
 def _of_source(source: str, provider: str | None, roots: Sequence[str], failed: Trouble) -> Iterator[Unit]:
@@ -255,21 +260,27 @@ def _once(found: dict[str, Unit]) -> dict[str, Unit]:
 def _without_companions(found: dict[str, Unit]) -> list[Unit]:
     """Leaves out Claude's sub-agents' files whose session is among the units too."""
     kept: list[Unit] = []
+    names = set(map(unpacked_name, found))
     for name, unit in found.items():
         folder, _, last = name.rpartition("/")
-        if _AGENT_FILE.match(last):
+        if _AGENT_FILE.match(unpacked_name(last)):
             main, below, _ = folder.partition("/subagents")
             parent = f"{main}.jsonl" if below else _parent_beside(unit, folder)
-            if parent in found:
+            if parent in names and _goes_with(name, parent, found):
                 continue
         kept.append(unit)
     return kept
 
 
+def _goes_with(name: str, parent: str, found: dict[str, Unit]) -> bool:
+    """Whether a session takes a sub-agent's file along: a plain one takes no packed ones."""
+    return parent not in found or unpacked_name(name) == name
+
+
 def _parent_beside(unit: Unit, folder: str) -> str:
     try:
         with object_store.open_input(unit.source) as file:
-            match = _SESSION_OF.search(file.read(4096))
+            match = _SESSION_OF.search(first_unpacked(file, unit.source, 4096))
     except (OSError, SourceError):
         return ""
     return f"{folder}/{match[1].decode('utf-8', 'replace')}.jsonl" if match else ""

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from agentv_stream.bulk import object_store
 from agentv_stream.errors import SourceError
-from agentv_stream.files import is_file
+from agentv_stream.files import first_unpacked, is_file
 from agentv_stream.folder import LocalFolder
 
 MOST_ENTRIES = 200_000
@@ -44,7 +44,7 @@ class RememberingFolder:
         return _remember(self._globs, pattern, lambda: self._search(folder, rest), MOST_ENTRIES)
 
     def read(self, path: str, limit: int) -> bytes:
-        """The first `limit` bytes; short ones are remembered."""
+        """The first `limit` bytes, unpacked; short ones are remembered."""
         if limit > MOST_HEAD:
             return self._read(path, limit)
         if not self._is_file(path):
@@ -56,7 +56,7 @@ class RememberingFolder:
             return self._local.read(path, limit)
         try:
             with object_store.open_input(path) as file:
-                return file.read(limit)
+                return first_unpacked(file, path, limit)
         except (OSError, SourceError):
             return b""
 

@@ -97,6 +97,7 @@ def import_sessions(
     state = State(work.state)
     units = [unit for unit in units if not is_output(unit, places)]
     outcome = Outcome(found=len(units), outputs=places, failures=failures_of(trouble))
+    _note_copies(units, outcome)
     if not units:  # a folder that is not mounted, a search that found nothing: what earlier runs wrote is not given up
         outcome.notes.append("nothing was found to read; the outputs are as they were")
         outcome.outputs = {}
@@ -124,7 +125,7 @@ def import_sessions(
             do_all(crew, work, waiting, outcome, on_report)
             entries = state.entries()
             entries |= {name: entry for name, entry in had.items() if entries.get(name, entry).error is not None}
-            parts = _parts(entries)
+            parts = _parts(entries, units)
             outcome.parts = sorted(parts.intersection(unit.name for unit in units))
             whole = {name: entry for name, entry in entries.items() if entry.error is None and name not in parts}
             state.check(work.run)
@@ -211,6 +212,7 @@ def summarize_groups(
     units = find_units(listed(sources), provider, roots, trouble)
     work = Work(results=False, by=by, sequences=sequences, provider=provider, subagents=subagents, prices=prices)
     outcome = Outcome(found=len(units), failures=failures_of(trouble))
+    _note_copies(units, outcome)
     if on_found is not None:
         on_found(len(units), sum(unit.size for unit in units))
     with open_engine(enough(engine, units, work), workers) as crew:
@@ -261,10 +263,19 @@ def _remove_outputs(transcript: str | None, trajectory: str | None) -> None:
         object_store.remove(trajectory)
 
 
-def _parts(entries: dict[str, Entry]) -> set[str]:
-    """Units that turned out to be a part of another unit's session."""
+def _parts(entries: dict[str, Entry], units: list[Unit]) -> set[str]:
+    """Units that turned out to be a part of another unit's session, or a copy."""
     taken = {seen.path for entry in entries.values() if entry.error is None for seen in entry.companions}
-    return taken.intersection(entries)
+    copies = {copy for unit in units for copy in unit.copies}
+    of_copies = {unit.name for unit in units if not taken.isdisjoint(unit.copies)}
+    return (taken | copies | of_copies).intersection(entries)
+
+
+def _note_copies(units: list[Unit], outcome: Outcome) -> None:
+    count = sum(len(unit.copies) for unit in units)
+    if count:
+        many = "files are copies of others" if count > 1 else "file is a copy of another"
+        outcome.notes.append(f"{count:,} {many}; what they hold counts once")
 
 
 def _publish(

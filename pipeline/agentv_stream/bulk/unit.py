@@ -26,6 +26,7 @@ class Unit(Struct, frozen=True):
 
     `source` is an absolute path or a URL. `mtime_ns` 0: the time of an object that has none. `position` orders units.
     `met` marks a file that nobody named: it was met in a folder, and need not be a session at all.
+    `copies` are names of other files that hold the same, or its beginning.
     `had` marks a source that an earlier run read whole: a part of it must not take the place of that.
     `raw` is the path as bytes where it is no UTF-8, which JSON and Parquet cannot hold; `source` shows `\\udcXX` then.
     """
@@ -38,6 +39,7 @@ class Unit(Struct, frozen=True):
     met: bool = False
     raw: bytes | None = None
     had: bool = False
+    copies: tuple[str, ...] = ()
 
     @property
     def place(self) -> str:

@@ -15,13 +15,15 @@ from agentv_stages.payload import told_path
 from agentv_stages.providers import get_provider
 from agentv_stages.providers.kilo.detect import is_kilo
 from agentv_stages.times import iso, nearest_date_ms
-from agentv_stream.discovery.header import Header, HeaderCache, header_json, read_header
+from agentv_stream.discovery.header import Header, HeaderCache, first_bytes, header_json, read_header
 from agentv_stream.discovery.places import Found, Root, expanded, logical_name, own_folder, stores, walk
 from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.files import is_folder
-from agentv_stream.folder import LocalFolder
+from agentv_stream.folder import LocalFolder, companions_of
 from agentv_stream.named_provider import named_provider
 from agentv_stream.opencode.store import STORE_SIGN, StoredSession, list_sessions
+
+HEAD = 4096
 
 
 @dataclass
@@ -112,8 +114,9 @@ def find_sessions(
         if session is not None:
             mains[found.path] = session
     cache.save({found.path for found in files})
+    mains = {session.path: session for session in _without_copies(mains.values())}
     _attach(mains, folder)
-    sessions += _without_copies(mains.values())
+    sessions += mains.values()
     return sorted(sessions, key=lambda s: (-s.updated_ms, s.path))
 
 
@@ -131,11 +134,12 @@ def _session(found: Found, cache: HeaderCache) -> Session | None:
 
 def _attach(mains: dict[str, Session], folder: RememberingFolder) -> None:
     """Gives the files that belong to a session, most of them of sub-agents, to it; they are no sessions themselves."""
+    same = {copy: session.path for session in mains.values() for copy in session.copies}
     for path in list(mains):
         session = mains.get(path)
         if session is None:
             continue  # it turned out to be somebody's sub-agent
-        for companion in get_provider(session.header.provider).companions(path, folder):
+        for companion in companions_of(get_provider(session.header.provider), path, folder=folder):
             if companion.path in session.subagents or companion.path == path:
                 continue
             if companion.context.further:
@@ -144,7 +148,7 @@ def _attach(mains: dict[str, Session], folder: RememberingFolder) -> None:
                 session.subagents.append(companion.path)
             elif not session.header.cwd:
                 session.header = _completed(session.header, companion.path)
-            mains.pop(companion.path, None)
+            mains.pop(same.get(companion.path, companion.path), None)
             try:
                 stat = Path(companion.path).stat()
             except OSError:
@@ -166,16 +170,34 @@ def _completed(header: Header, path: str) -> Header:
 
 
 def _without_copies(sessions: Iterable[Session]) -> list[Session]:
-    """One session per log: of several files with one id and one logical name the plainest and newest is read."""
-    by_log: dict[tuple[str, str | None, str], Session] = {}
-    for session in sorted(sessions, key=lambda s: (s.path != logical_name(s.path), -s.updated_ms)):
-        key = (session.header.provider, session.header.session_id, Path(logical_name(session.path)).name)
-        if session.header.session_id is None:
-            key = (session.header.provider, None, session.path)
-        first = by_log.setdefault(key, session)
-        if first is not session:
+    """One session per log: of several files with one id and one logical name the plainest and newest is read.
+
+    So it is of files of one id and size that begin alike, whatever they are called; the log has the shortest name.
+    """
+    kept: list[Session] = []
+    by_name: dict[tuple[str, str, str], Session] = {}
+    by_size: dict[tuple[str, str, int], Session] = {}
+    for session in sorted(sessions, key=_plainest):
+        provider, session_id = session.header.provider, session.header.session_id
+        if session_id is None:
+            kept.append(session)
+            continue
+        name, size = (provider, session_id, Path(logical_name(session.path)).name), (provider, session_id, session.size)
+        first = by_name.get(name) or by_size.get(size)
+        if first is not None and (name in by_name or _begin_alike(first.path, session.path)):
             first.copies.append(session.path)
-    return list(by_log.values())
+            continue
+        by_name[name] = by_size[size] = session
+        kept.append(session)
+    return kept
+
+
+def _plainest(session: Session) -> tuple[bool, int, int]:
+    return session.path != logical_name(session.path), len(Path(session.path).name), -session.updated_ms
+
+
+def _begin_alike(path: str, other: str) -> bool:
+    return first_bytes(path, HEAD) == first_bytes(other, HEAD)
 
 
 def _stored(root: Root) -> list[Session]:

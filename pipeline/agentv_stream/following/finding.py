@@ -62,9 +62,9 @@ class Finding:
             if one.path in self._entries:
                 continue
             number = self._new(one)
-            self._rotation.learn(one)
             if number:
                 self._advance(number)
+                self._rotation.learn(number)
             if n % 32 == 31:
                 self._rest()
         if any(one.path not in self._entries and not one.main for one in found.values()):

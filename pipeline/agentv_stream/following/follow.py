@@ -173,9 +173,11 @@ class Follower:
             for one in session.inputs:
                 self.warm[one.path] = now
             if now >= times.companions_at:
-                self._finding.companions(session)
+                added = self._finding.companions(session)
                 took = self.clock() - now
                 times.companions_at = now + max(2.0, took * SHARE)
+                if added:
+                    self._advance(number)  # what else lies there may be a copy of these
 
     def _read(self, session: Followed) -> bool:
         """Every file of the session, as far as the budget goes."""

@@ -125,11 +125,12 @@ def _named_start(folder: Path, target: str, test_id: str, ours: Callable[[Path],
 
 def oldest_first(found: Found) -> tuple[bool, int, str]:
     """Parts of a log that came while nobody looked, in the order of their writing."""
-    return (parents_first(found)[0], found.signature.mtime_ns, found.path)
+    agent, plain, _ = parents_first(found)
+    return (agent, found.signature.mtime_ns, plain)
 
 
 def parents_first(found: Found) -> tuple[bool, str, int]:
-    """Parts of one log that was rotated: the oldest first."""
-    plain = logical_name(found.path)
+    """Parts of one log that was rotated: the oldest first. A log comes before its copies, which have longer names."""
+    plain = logical_name(found.path).removesuffix(".jsonl")
     agent = os.path.basename(plain).startswith("agent-")  # noqa: PTH119 - for each of thousands
     return (agent, plain, found.signature.mtime_ns)

@@ -17,13 +17,14 @@ from agentv_stages.payload import told_path
 from agentv_stages.provider import DecodeContext, Dialect, Folder, Provider
 from agentv_stages.trajectory import Case
 from agentv_stream.files import CHUNK_BYTES
-from agentv_stream.folder import context_of
+from agentv_stream.folder import companions_of, context_of
 from agentv_stream.following.follow_chain import FollowChain, MakeCases
 from agentv_stream.following.follow_outputs import FollowOutputs
 from agentv_stream.following.growing import GrowingFile, Mark, OpenFiles
 from agentv_stream.following.merged import MergedEvents
 from agentv_stream.following.repeats import Repeated, Seen
 from agentv_stream.following.stored import MUTE_ALL, StoredLog, Stores, is_stored
+from agentv_stream.packed_folder import companion_files
 
 
 @dataclass
@@ -149,10 +150,12 @@ class Followed:
             return []
         known = {one.path for one in self.inputs}
         parts = [self.main, *(one.path for one in self.inputs[1:] if one.generation)]
-        files = provider.companion_files
-        if files is not None and known.issuperset(file for part in parts for file in files(part, folder)):
+        files = [companion_files(provider, part, folder) for part in parts]
+        if all(some is not None and known.issuperset(some) for some in files):
             return []
-        found = {c.path: c for part in parts for c in provider.companions(part, folder) if c.path not in known}
+        found = {
+            c.path: c for part in parts for c in companions_of(provider, part, folder=folder) if c.path not in known
+        }
         return [self.join(c.path) if c.context.further else self.add(c.path, c.context) for c in found.values()]
 
     def forked_since(self, folder: Folder) -> bool:

@@ -50,6 +50,7 @@ class Rotation:
         self._by_inode: dict[tuple[int, int], str] = {}
         self._followed: dict[tuple[int, int], str] = {}
         self._names: dict[str, list[str]] = {}
+        self._sizes: dict[int, list[str]] = {}
         self._heads: dict[str, bytes] = {}
 
     def scanned(self, found: dict[str, Found]) -> None:
@@ -58,23 +59,30 @@ class Rotation:
 
     def index(self) -> None:
         """What is followed, by inode and by name; new files are compared with it."""
-        self._followed, self._names = {}, {}
+        self._followed, self._names, self._sizes = {}, {}, {}
         self._heads = {path: head for path, head in self._heads.items() if path in self._entries}
-        for path, entry in self._entries.items():
-            if entry.number and entry.kind == "input":
-                if entry.signature is not None:
-                    self._followed[entry.signature[:2]] = path
-                self._names.setdefault(_name(path), []).append(path)
+        for path in self._entries:
+            self._learn(path)
 
     def renamed(self, found: Found) -> bool:
         """Whether a new file was followed under another name; then it is again. Raises: nothing."""
         path = self._followed.get(found.signature[:2])
         return path is not None and path != found.path and self._same_log(path, found)
 
-    def learn(self, found: Found) -> None:
-        """A file that is followed from now on."""
-        self._followed[found.signature[:2]] = found.path
-        self._names.setdefault(_name(found.path), []).append(found.path)
+    def learn(self, number: int) -> None:
+        """The files of a session that is followed from now on."""
+        session = self._register.hot.get(number)
+        for one in session.inputs if session is not None else ():
+            self._learn(one.path)
+
+    def _learn(self, path: str) -> None:
+        entry = self._entries.get(path)
+        if entry is None or not entry.number or entry.kind != "input":
+            return
+        if entry.signature is not None:
+            self._followed[entry.signature[:2]] = path
+            self._sizes.setdefault(entry.signature.size, []).append(path)
+        self._names.setdefault(_name(path), []).append(path)
 
     def _head(self, path: str) -> bytes:
         """The first bytes of a log, remembered once they cannot change by growing; empty for a short or lost one."""
@@ -257,6 +265,7 @@ class Rotation:
             for path in self._names.get(_name(found.path), ())
             if path != found.path and (renamed or Path(path).parent != folder or path != logical_name(path))
         ]
+        others += [path for path in self._sizes.get(found.signature.size, ()) if path not in (found.path, *others)]
         alike: list[str] = []
         if others:
             head = self._head(found.path)

@@ -70,12 +70,12 @@ def companions(path: str, folder: Folder) -> list[Companion]:
     if parts and not behind:
         others = _begun_in(root, [part.time_ms or 0 for part in parts.values()], others)
     while True:
-        new = [h for h in others if h.parent in known and h.thread not in known]
+        new = {h.thread: h for h in reversed(others) if h.parent in known and h.thread not in known}  # one of copies
         if not new:
             break
-        for head in new:
+        for head in new.values():
             known[head.thread] = head.parent or ""
-        found += new
+        found += new.values()
     reviews = [h for h in others if h.kind == "review" and h.parent is None]
     lines = [line for file in (path, *(part.path for part in behind)) for line in _lines(file, folder)]
     if reviews:

@@ -1,0 +1,121 @@
+"""Leaves out files that hold a part of another one, or all of it: packed beside the log, archived, backed up.
+
+Two files are compared where their sizes or the names of their logs are the same, and they begin alike. A copy holds
+nothing that the other does not, byte for byte, and says that it is the same session: what a fork took from its parent's
+log is no copy of that.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from msgspec.structs import replace
+
+from agentv_stream.bulk import object_store
+from agentv_stream.bulk.unit import Unit
+from agentv_stream.discovery.header import read_header
+from agentv_stream.errors import SourceError
+from agentv_stream.files import first_unpacked
+from agentv_stream.packed_folder import unpacked_name
+
+HEAD = 1024
+
+
+def without_copies(found: dict[str, Unit]) -> dict[str, Unit]:
+    """The units without the copies among them, whose names stand in `copies` of the unit that is read."""
+    left_out: dict[str, str] = {}
+    for units in _alike(found.values()):
+        read: list[Unit] = []
+        for unit in sorted((unit for unit in units if unit.name not in left_out), key=_rank):
+            whole = next((one for one in read if _is_copy(unit, one)), None)
+            if whole is not None:
+                left_out[unit.name] = whole.name
+                continue
+            for shorter in [one for one in read if _is_copy(one, unit)]:
+                left_out[shorter.name] = unit.name
+                read.remove(shorter)
+            read.append(unit)
+    copies: dict[str, list[str]] = {}
+    for name, whole_name in left_out.items():
+        while whole_name in left_out:
+            whole_name = left_out[whole_name]
+        copies.setdefault(whole_name, []).append(name)
+    return {
+        name: replace(unit, copies=tuple(sorted(copies[name]))) if name in copies else unit
+        for name, unit in found.items()
+        if name not in left_out
+    }
+
+
+def _rank(unit: Unit) -> tuple[bool, bool, int, str]:
+    """What was named is read before what was met, the plain before the packed, a name before one with more to it."""
+    name = unit.source.rpartition("/")[2]
+    return unit.met, unpacked_name(name) != name, len(name), unit.name
+
+
+def _alike(units: Iterable[Unit]) -> Iterator[list[Unit]]:
+    """Groups of units that begin with the same bytes, and have the same size or the same name of a log."""
+    files = [unit for unit in units if unit.session is None and unit.size]
+    for key in (_by_size, _by_name):
+        groups: dict[object, list[Unit]] = {}
+        for unit in files:
+            groups.setdefault(key(unit), []).append(unit)
+        for group in groups.values():
+            yield from _beginning_alike(group) if len(group) > 1 else ()
+
+
+def _by_size(unit: Unit) -> object:
+    # An object is looked at over a network: only for one of the same name.
+    return unit.size, unit.source.rpartition("/")[2] if object_store.is_url(unit.source) else ""
+
+
+def _by_name(unit: Unit) -> object:
+    name = unpacked_name(unit.source)
+    return name if object_store.is_url(unit.source) else name.rpartition("/")[2]
+
+
+def _beginning_alike(units: list[Unit]) -> Iterator[list[Unit]]:
+    groups: dict[bytes, list[Unit]] = {}
+    for unit in units:
+        try:
+            with object_store.open_input(unit.place) as file:
+                head = first_unpacked(file, unit.source, HEAD)
+        except (OSError, SourceError):
+            continue  # reading it will tell
+        groups.setdefault(head, []).append(unit)
+    # What is shorter than a head may be the beginning of another one.
+    for head in sorted((one for one in groups if one and len(one) < HEAD), key=len):
+        longer = next((other for other in groups if other != head and other.startswith(head)), None)
+        if longer is not None:
+            groups[longer] += groups.pop(head)
+    yield from (group for head, group in groups.items() if head and len(group) > 1)
+
+
+def _is_copy(unit: Unit, whole: Unit) -> bool:
+    """Whether all that `unit` holds stands in `whole`, too, from its beginning on."""
+    try:
+        return _begins_with(whole.place, unit.place) and _same_session(unit, whole)
+    except (OSError, SourceError):
+        return False
+
+
+def _begins_with(whole: str, place: str) -> bool:
+    """Raises: SourceError."""
+    pieces, beginning = object_store.pieces(whole), object_store.pieces(place)
+    ours, theirs = b"", b""
+    while True:
+        theirs = theirs or next(beginning, b"")
+        if not theirs:
+            return True
+        ours = ours or next(pieces, b"")
+        length = min(len(ours), len(theirs))
+        if not length or ours[:length] != theirs[:length]:
+            return False
+        ours, theirs = ours[length:], theirs[length:]
+
+
+def _same_session(unit: Unit, whole: Unit) -> bool:
+    if object_store.is_url(unit.source) or object_store.is_url(whole.source):
+        return unpacked_name(unit.source).rpartition("/")[2] == unpacked_name(whole.source).rpartition("/")[2]
+    one, other = read_header(unit.place), read_header(whole.place)
+    if one is None or other is None:
+        return False
+    return (one.provider, one.session_id) == (other.provider, other.session_id)

@@ -1,0 +1,139 @@
+"""Logs that are there twice, or packed: whoever reads a folder counts what they hold once, and every session once."""
+
+import gzip
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+import zstandard
+
+from agentv_stream import import_sessions, summarize_groups
+from agentv_stream.discovery.discover import find_sessions
+from agentv_stream.discovery.places import find_roots
+from support import kimi_forks, rewound_threads
+from support.consuming import SESSION
+from support.following import Desk
+
+Figures = tuple[int, int, int, int]
+Change = Callable[[Path], None]
+
+
+def _claude(root: Path) -> None:
+    project = root / "-home-ada-slug"
+    project.mkdir(parents=True)
+    shutil.copyfile(SESSION, project / SESSION.name)
+    agents = SESSION.parent / SESSION.stem
+    if agents.is_dir():
+        shutil.copytree(agents, project / SESSION.stem)
+
+
+def _codex(root: Path) -> None:
+    rewound_threads.put_all(root)
+
+
+def _kimi(root: Path) -> None:
+    """A session with a sub-agent, and a fork of it."""
+    kimi_forks.begin(root)
+    child = kimi_forks.fork(root, "session_p", "session_f", kimi_forks.BEGUN + 3 * kimi_forks.MINUTE)
+    kimi_forks.append(child, kimi_forks.turn("Four", kimi_forks.BEGUN + 4 * kimi_forks.MINUTE))
+
+
+def _logs(root: Path) -> list[Path]:
+    return sorted(root.rglob("*.jsonl"))
+
+
+def _gz_beside(root: Path) -> None:
+    for log in _logs(root):
+        log.with_name(f"{log.name}.gz").write_bytes(gzip.compress(log.read_bytes()))
+
+
+def _renamed_beside(root: Path) -> None:
+    for log in _logs(root):
+        shutil.copyfile(log, log.with_name(f"{log.stem}-backup.jsonl"))
+
+
+def _elsewhere(root: Path) -> None:
+    shutil.copytree(root, root.parent / "copied")
+    shutil.move(root.parent / "copied", root / "archive")
+
+
+def _an_older_state_elsewhere(root: Path) -> None:
+    """As of a backup that was made before the last lines."""
+    _elsewhere(root)
+    for log in _logs(root / "archive"):
+        lines = log.read_bytes().splitlines(keepends=True)
+        log.write_bytes(b"".join(lines[: max(2, len(lines) - 3)]))
+
+
+def _gz_only(root: Path) -> None:
+    _gz_beside(root)
+    for log in _logs(root):
+        log.unlink()
+
+
+def _zst_only(root: Path) -> None:
+    for log in _logs(root):
+        log.with_name(f"{log.name}.zst").write_bytes(zstandard.compress(log.read_bytes()))
+        log.unlink()
+
+
+def _sum(results: list[bytes]) -> Figures:
+    sums = [0, 0, 0, 0]
+    for data in results:
+        result = msgspec.json.decode(data)
+        use = result["tool_use_summary"]
+        mine = (1, use["turns"], use["total_tool_calls"], result["tokens"]["input"] or 0)
+        sums = [one + other for one, other in zip(sums, mine, strict=True)]
+    return sums[0], sums[1], sums[2], sums[3]
+
+
+def _all_ways(root: Path, folder: Path) -> dict[str, Figures | int]:
+    group = summarize_groups([root], engine="serial").summary.groups["all"]
+    import_sessions([root], jsonl=folder / "all.jsonl", engine="serial")
+    desk = Desk(folder)
+    shutil.copytree(root, desk.logs, dirs_exist_ok=True)
+    desk.catch_up()
+    return {
+        "stats": (group.sessions, group.turns, group.tool_calls, group.tokens.sums["input"]),
+        "import": _sum((folder / "all.jsonl").read_bytes().splitlines()),
+        "tail": _sum([path.read_bytes() for path in desk.out.rglob("*.result.json")]),
+        "sessions": len(find_sessions(find_roots([str(root)]))),
+    }
+
+
+@pytest.mark.parametrize("change", [_gz_beside, _renamed_beside, _elsewhere, _gz_only, _zst_only])
+@pytest.mark.parametrize("make", [_claude, _codex, _kimi])
+def test_what_is_there_twice_or_packed_counts_once(make: Change, change: Change, tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    make(root)
+    once = _all_ways(root, tmp_path / "once")
+    assert len({figures for figures in once.values() if isinstance(figures, tuple)}) == 1
+    assert once["sessions"] == once["stats"][0]  # type: ignore[index]  # these are figures
+    change(root)
+    if make is _kimi and change is _renamed_beside:
+        return  # no log of Kimi's is named otherwise
+    assert _all_ways(root, tmp_path / "changed") == once
+
+
+@pytest.mark.parametrize("make", [_claude, _kimi])
+def test_a_backup_of_an_earlier_state_holds_nothing_more(make: Change, tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    make(root)
+    once = summarize_groups([root], engine="serial").summary.groups["all"]
+    _an_older_state_elsewhere(root)
+    outcome = summarize_groups([root], engine="serial")
+    again = outcome.summary.groups["all"]
+    assert (again.sessions, again.turns, again.tool_calls) == (once.sessions, once.turns, once.tool_calls)
+    assert [note for note in outcome.notes if "copies" in note or "copy" in note]
+
+
+def test_what_only_begins_as_another_log_is_its_own(tmp_path: Path) -> None:
+    """Two runs of one script, whose logs are alike but for a part."""
+    data = SESSION.read_bytes()
+    (tmp_path / "a.jsonl").write_bytes(data)
+    lines = data.splitlines(keepends=True)
+    changed = lines[-1][:-3] + bytes((lines[-1][-3] ^ 1,)) + lines[-1][-2:]
+    (tmp_path / "b.jsonl").write_bytes(b"".join((*lines[:-1], changed)))
+    assert summarize_groups([tmp_path], engine="serial").summary.groups["all"].sessions == 2
