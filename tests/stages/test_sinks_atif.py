@@ -115,7 +115,7 @@ def test_images_are_counted_and_structured_results_stay_json() -> None:
         message("assistant", index=1, calls=[PairedCall(call(1, "t"), result(2, "t", output={"type": "x", "n": 1}))]),
         message("assistant", index=2, calls=[PairedCall(call(2, "u"), result(3, "u", output=None))]),
     )
-    assert (shown["message"], shown["extra"]["omitted"]) == ("see this", {"image": 2})
+    assert (shown["message"], shown["extra"]["omitted"]) == ("see \n\nthis", {"image": 2})
     assert structured["observation"]["results"][0]["content"] == '{"type":"x","n":1}'
     assert "content" not in nothing["observation"]["results"][0]
 

@@ -24,7 +24,10 @@ _decode = msgspec.json.Decoder(str | _Block | list[str | _Block]).decode
 
 
 def plain_content(blocks: list[Raw]) -> tuple[Raw, dict[str, int]]:
-    """The text as a JSON string, and how many blocks are no text, by type. Structured results stay JSON."""
+    """The text as a JSON string, blocks apart by an empty line, and how many blocks are no text, by type.
+
+    A structured result is a text that is JSON.
+    """
     if len(blocks) == 1 and bytes(blocks[0])[:1] == b'"':
         return blocks[0], {}
     texts: list[str] = []
@@ -37,7 +40,7 @@ def plain_content(blocks: list[Raw]) -> tuple[Raw, dict[str, int]]:
                 texts.append(part.text)
             else:
                 omitted[part.type] = omitted.get(part.type, 0) + 1
-    return (to_raw("".join(texts)) if texts else EMPTY_STRING), omitted
+    return (to_raw("\n\n".join(texts)) if texts else EMPTY_STRING), omitted
 
 
 def _parts(block: Raw) -> Sequence[str | _Block]:
