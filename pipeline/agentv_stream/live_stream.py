@@ -150,6 +150,11 @@ class LiveStream:
             self._summary, self._summary_at = observer.stats.summary(), at
         return dict(self._summary)
 
+    def stop(self) -> None:
+        """Ends the reading here: what was read is worked off and given, and the result counts it, as of an input that
+        ends there. The agent is not told; ending its process is the caller's."""
+        self._session.stop()
+
     async def _run(self, send: MemoryObjectSendStream[Batch]) -> None:
         try:
             with send:

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from agentv_stages.batch import Batch
 from agentv_stages.event import AnyEvent
-from agentv_stream import LiveStream, Settings, SourceError, UsageError, open_stream, summarize
+from agentv_stream import EmptyInput, LiveStream, Settings, SourceError, UsageError, open_stream, summarize
 from support.consuming import STREAM
 
 LOG = STREAM.read_bytes()
@@ -98,6 +99,49 @@ async def test_statistics_are_snapshots_that_cost_nothing_while_nothing_comes() 
     assert stream.statistics == stream.result.tool_use_summary
 
 
+@BACKENDS
+def test_a_source_that_never_ends_can_be_stopped(backend: str) -> None:
+    """The block could only be cancelled, and then there was no result."""
+
+    async def endless() -> AsyncIterator[bytes]:
+        yield LOG[: LOG.rindex(b"\n", 0, len(LOG) // 2) + 1]
+        await anyio.sleep_forever()
+
+    async def main() -> None:
+        taken = 0
+        with anyio.fail_after(60):
+            async with open_stream(endless()) as stream:
+                async for batch in stream.batches():
+                    taken += len(batch.records)
+                    stream.stop()
+                    stream.stop()
+        assert stream.result is not None
+        assert (stream.result.status, stream.result.records) == ("incomplete", taken)
+        assert taken > 5
+
+    anyio.run(main, backend=backend)
+
+
+@BACKENDS
+@pytest.mark.parametrize("how", ["stopped", "cancelled"])
+def test_a_file_that_was_about_to_be_opened_is_closed(backend: str, how: str) -> None:
+    """A thread had opened it, and nobody was there to take it."""
+
+    async def main() -> None:
+        with anyio.CancelScope() as scope, pytest.raises(EmptyInput):
+            async with open_stream(STREAM) as stream:
+                await anyio.lowlevel.checkpoint()
+                if how == "cancelled":
+                    scope.cancel()
+                    await anyio.lowlevel.checkpoint()
+                stream.stop()
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        anyio.run(main, backend=backend)
+        gc.collect()
+
+
 class _NoClose:
     name = "mine"
     required = False
@@ -147,7 +191,7 @@ async def test_what_names_no_file_is_a_source_that_cannot_be_read(source: str | 
 def test_settings_that_do_not_fit_are_refused(field: str, value: Any, told: str) -> None:
     """A misspelt stream log was none."""
     given: dict[str, Any] = {field: value}
-    with pytest.raises(UsageError, match=rf"^Settings\({field}={value!r}\): expected {told}$"):
+    with pytest.raises(UsageError, match=rf"^Settings\({field}={value!r}\): expected {told}"):
         Settings(**given)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, cast
 
 import aiofiles
+from anyio import CancelScope
 from anyio.to_thread import run_sync
 
 Mode = Literal["rb", "wb", "xb"]
@@ -46,6 +47,15 @@ class _ThreadFile:
 
 async def open_unbuffered(path: Path, mode: Mode, opener: Callable[[str, int], int] | None = None) -> AsyncFile:
     """Raises: OSError."""
+    if path.is_fifo():  # which may wait for its other end for ever
+        return await _open(path, mode, opener)
+    opened: list[AsyncFile] = []
+    with CancelScope(shield=True):  # else who is cancelled never gets what a thread has opened, and nobody closes it
+        opened.append(await _open(path, mode, opener))
+    return opened[0]
+
+
+async def _open(path: Path, mode: Mode, opener: Callable[[str, int], int] | None) -> AsyncFile:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
