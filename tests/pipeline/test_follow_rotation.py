@@ -134,6 +134,39 @@ def test_renamed(tmp_path: Path, restart: bool) -> None:
     assert "renamed" in desk.said
 
 
+def test_renamed_before_its_first_line_was_whole(tmp_path: Path) -> None:
+    desk = Desk(tmp_path / "live")
+    log = desk.logs / f"{SESSION}.jsonl"
+    log.write_bytes(RECORDS[0][:100])
+    follower = desk.follower(settle_seconds=1e9)
+    catch_up(follower)
+    moved = log.rename(desk.logs / "other-name.jsonl")
+    catch_up(follower)
+    assert desk.said == ["renamed"]
+    with moved.open("ab") as file:
+        file.write(RECORDS[0][100:] + b"\n" + lines(RECORDS[1:]))
+    check(desk, tmp_path, follower)
+
+
+def test_a_renamed_log_has_its_sub_agents_beside_its_new_name(tmp_path: Path, restart: bool) -> None:
+    desk, log = begun(tmp_path)
+    follower = start(desk, restart)
+    moved = log.rename(desk.logs / "other-name.jsonl")
+    catch_up(follower)
+    follower.settle_all()
+    follower = go_on(desk, follower, restart)
+    agent = moved.with_suffix("") / "subagents" / "agent-abc.jsonl"
+    agent.parent.mkdir(parents=True)
+    records = claude_records(SESSION, 2, 100, 9)
+    agent.write_bytes(lines([r.replace(b'"isSidechain": false', b'"isSidechain": true') for r in records]))
+    catch_up(follower)
+    follower.settle_all()
+    follower.close()
+    desk.close()
+    (rows,) = desk.transcripts().values()
+    assert {row["metadata"]["agentv_stream"]["stream"] for row in rows} == {"main", "sidechain:abc"}
+
+
 def test_rotated_with_a_rest_in_the_old_file(tmp_path: Path, restart: bool) -> None:
     desk, log = begun(tmp_path)
     follower = start(desk, restart)
