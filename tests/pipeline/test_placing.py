@@ -49,11 +49,13 @@ def test_a_file_that_somebody_else_made_is_not_written_over(tmp_path: Path) -> N
     theirs = probe.outputs.state.path(".transcript.jsonl")
     other = Registered(tmp_path / "other")
     other.out.mkdir(parents=True)
-    (other.out / theirs.name).write_text("my notes\n")
+    names = [theirs.name.replace(".transcript", f"{n}.transcript") for n in ("", "-2", "-3")]
+    for name in names:
+        (other.out / name).write_text("my notes\n")
     session = other.register.open(str(other.write("a.jsonl", claude_records(SESSION, 3))))
     other.read(session)
-    assert name_of(session) == f"{SESSION}-2"
-    assert (other.out / theirs.name).read_text() == "my notes\n"
+    assert name_of(session) == f"{SESSION}-4"
+    assert [(other.out / name).read_text() for name in names] == ["my notes\n"] * 3
     place.close()
     other.close()
 
