@@ -203,7 +203,9 @@ def renderers(bench: Bench) -> None:
     size = sum(path.stat().st_size for path in root.rglob("*.jsonl"))
     others = programs.renderers(peers, root, bench.scratch) if peers else []
     ours = programs.import_sessions(root, bench.scratch / "rendered", "--out")
-    bench.compare(f"Transcripts of 20 sessions, {size / 1e6:,.0f} MB", "renderers", [ours, *others], size, ours.name)
+    atif = programs.import_sessions(root, bench.scratch / "trajectories", "--atif")
+    title = f"Transcripts of 20 sessions, {size / 1e6:,.0f} MB"
+    bench.compare(title, "renderers", [ours, atif, *others], size, ours.name)
 
 
 def shape(text: str) -> tuple[int, int]:
