@@ -3,7 +3,7 @@
 from msgspec import Raw, structs
 
 from agentv_stages.batch import Batch
-from agentv_stages.event import Source, ToolCall, ToolResult
+from agentv_stages.event import EMPTY_OBJECT, Source, ToolCall, ToolResult
 from agentv_stages.payload import ABSENT, NULL, text_of
 from agentv_stages.providers.acp import naming, results, terminals, wire
 from agentv_stages.providers.acp.speech import Connection, answer_of, release, stream_of
@@ -72,7 +72,7 @@ def emit(at: Connection, call_id: str, call: Call, batch: Batch) -> None:
     name = naming.native_name(agent, call_id, call.name, call.first_title or call.title, call.kind, given)
     arguments = call.input
     if data == b"{}" or data == b"null":
-        arguments = wire.EMPTY
+        arguments = EMPTY_OBJECT
         if agent == "gemini" or not agent:
             diff = results.diff_of(results.pieces_of(call.content))
             if agent or call.path or diff:

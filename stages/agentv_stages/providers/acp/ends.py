@@ -3,7 +3,7 @@
 from msgspec import Raw
 
 from agentv_stages.batch import Batch
-from agentv_stages.event import Notification, SessionEnd, Source
+from agentv_stages.event import EMPTY_OBJECT, Notification, SessionEnd, Source
 from agentv_stages.payload import text_of
 from agentv_stages.providers.acp import calls, usage, wire
 from agentv_stages.providers.acp.catalogue import ENDS, FROM_CLIENT
@@ -49,6 +49,6 @@ def _reason_of(error: Raw) -> str:
     if bytes(error)[:1] != b"{":
         return text_of(error) if bytes(error)[:1] == b'"' else ""
     value = wire.decode_error(error)
-    data = value.data if bytes(value.data)[:1] == b"{" else wire.EMPTY
+    data = value.data if bytes(value.data)[:1] == b"{" else EMPTY_OBJECT
     details = wire.decode_details(data).details if value.message == "Internal error" else None
     return ": ".join(filter(None, (value.message, details)))

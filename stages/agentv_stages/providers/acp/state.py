@@ -4,9 +4,8 @@ from typing import TypeVar
 
 from msgspec import Raw, Struct, field
 
-from agentv_stages.event import Outcome, Source
+from agentv_stages.event import EMPTY_OBJECT, Outcome, Source
 from agentv_stages.payload import NULL
-from agentv_stages.providers.acp.wire import EMPTY
 from agentv_stages.repeats import Repeats
 
 T = TypeVar("T")
@@ -23,7 +22,7 @@ class Call(Struct):
     title: str = ""
     first_title: str = ""
     kind: str | None = None
-    input: Raw = EMPTY
+    input: Raw = EMPTY_OBJECT
     output: Raw = NULL
     content: Raw = NULL
     pieces: list[Raw] = field(default_factory=list[Raw])

@@ -22,7 +22,6 @@ from agentv_stages.payload import ABSENT, NULL
 from agentv_stages.providers.acp.catalogue import QUIET_UPDATES
 
 NOTHING = (ABSENT, NULL)
-EMPTY = Raw(b"{}")
 
 
 class CopilotMeta(Struct, gc=False):

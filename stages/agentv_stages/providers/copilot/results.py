@@ -5,7 +5,7 @@ import re
 import msgspec
 from msgspec import Raw
 
-from agentv_stages.event import Outcome
+from agentv_stages.event import EMPTY_OBJECT, Outcome
 from agentv_stages.payload import ABSENT, decode_json, text_of, to_raw
 from agentv_stages.providers.copilot import wire
 
@@ -22,7 +22,7 @@ def arguments(raw: Raw) -> Raw:
     """Arguments are an object; custom tools have a string, unwrapped where it holds an object."""
     data = bytes(raw)
     if data == b"null":
-        return wire.EMPTY
+        return EMPTY_OBJECT
     if data[:1] != b'"':
         return raw
     text = text_of(raw).strip()

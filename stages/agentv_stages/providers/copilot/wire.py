@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, TypeAlias, Union
 import msgspec
 from msgspec import Raw, Struct, defstruct, field
 
+from agentv_stages.event import EMPTY_OBJECT
 from agentv_stages.payload import ABSENT
 from agentv_stages.providers.copilot.catalogue import DECODED, IGNORED, NOTICES
 
-EMPTY = Raw(b"{}")
 NOTHING = (ABSENT, Raw(b"null"))
 
 
@@ -38,7 +38,7 @@ class Line(Struct, gc=False, tag_field="type"):
 class Rare(Line):
     """A line of a type whose data is decoded by what handles it."""
 
-    data: Raw = EMPTY
+    data: Raw = EMPTY_OBJECT
 
 
 class UserMessage(Struct, gc=False):
@@ -51,7 +51,7 @@ class UserMessage(Struct, gc=False):
 class ToolRequest(Struct, gc=False):
     toolCallId: str = ""
     name: str = ""
-    arguments: Raw = EMPTY
+    arguments: Raw = EMPTY_OBJECT
     mcpServerName: str | None = None
     mcpToolName: str | None = None
 
@@ -84,7 +84,7 @@ class ReasoningPiece(Struct, gc=False):
 class ToolStart(Struct, gc=False):
     toolCallId: str = ""
     toolName: str = ""
-    arguments: Raw = EMPTY
+    arguments: Raw = EMPTY_OBJECT
     mcpServerName: str | None = None
     mcpToolName: str | None = None
     model: str | None = None

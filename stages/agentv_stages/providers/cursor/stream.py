@@ -10,6 +10,7 @@ from msgspec import MsgspecError, Raw, Struct, field
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import (
+    EMPTY_OBJECT,
     AssistantText,
     Notification,
     Outcome,
@@ -273,8 +274,8 @@ def _named(member: str, tool: wire.Tool) -> tuple[str, Raw]:
         except (ValueError, RecursionError):
             value = None
         arguments = to_raw(value) if isinstance(value, dict) else tool.arguments
-        return tool.name or member, arguments if arguments not in wire.NOTHING else wire.EMPTY
-    return member, tool.args if tool.args not in wire.NOTHING else wire.EMPTY
+        return tool.name or member, arguments if arguments not in wire.NOTHING else EMPTY_OBJECT
+    return member, tool.args if tool.args not in wire.NOTHING else EMPTY_OBJECT
 
 
 def _took(result: Raw) -> int | None:

@@ -7,7 +7,17 @@ nothing is the last of its turn.
 from msgspec import Raw, Struct
 
 from agentv_stages.batch import Batch, Record
-from agentv_stages.event import AssistantText, Outcome, Reasoning, SessionEnd, Source, ToolCall, ToolResult, UserText
+from agentv_stages.event import (
+    EMPTY_OBJECT,
+    AssistantText,
+    Outcome,
+    Reasoning,
+    SessionEnd,
+    Source,
+    ToolCall,
+    ToolResult,
+    UserText,
+)
 from agentv_stages.payload import EMPTY_STRING, text_json
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.cursor import wire
@@ -84,7 +94,7 @@ class TranscriptDecoder:
                 batch.events.append(AssistantText(source, part, message_id, text, model=model))
             elif kind == "tool_use":
                 call_id = block.id or f"{source.row}-{i}"
-                given = block.input if block.input not in wire.NOTHING else wire.EMPTY
+                given = block.input if block.input not in wire.NOTHING else EMPTY_OBJECT
                 batch.events.append(ToolCall(source, part, message_id, call_id, block.name, given, None, model))
             elif kind in ("thinking", "reasoning"):
                 text = text_json(block.thinking if block.thinking not in wire.NOTHING else block.text)

@@ -3,10 +3,10 @@
 import msgspec
 from msgspec import Raw, Struct
 
+from agentv_stages.event import EMPTY_OBJECT
 from agentv_stages.payload import ABSENT
 
 NOTHING = (ABSENT, Raw(b"null"))
-EMPTY = Raw(b"{}")
 
 
 class Line(Struct, gc=False):
@@ -34,7 +34,7 @@ class Block(Struct, gc=False):
     thinking: Raw = ABSENT
     id: str | None = None
     name: str = ""
-    input: Raw = EMPTY
+    input: Raw = EMPTY_OBJECT
     tool_use_id: str | None = None
     content: Raw = ABSENT
     is_error: bool | None = None
@@ -77,7 +77,7 @@ class McpArguments(Struct, gc=False):
     name: str | None = None
     toolName: str | None = None
     providerIdentifier: str | None = None
-    args: Raw = EMPTY
+    args: Raw = EMPTY_OBJECT
 
 
 class Exit(Struct, gc=False):
