@@ -42,6 +42,11 @@ def is_file(path: str | Path) -> bool:
     return os.path.isfile(path)  # noqa: PTH113
 
 
+def is_store_folder(path: str | Path) -> bool:
+    """Whether a folder holds sessions as OpenCode kept them before 1.2: a file for each message and each part."""
+    return os.path.isdir(os.path.join(path, "storage", "session"))  # noqa: PTH112, PTH118 - for each of many folders
+
+
 def absolute(path: str | Path) -> Path:
     """An absolute path; without `..` where that means the same place, which behind a link to a folder it may not."""
     as_told = Path(path).absolute()

@@ -15,6 +15,8 @@ from agentv_stream.discovery.places import find_roots
 from support import kimi_forks, rewound_threads
 from support.consuming import SESSION
 from support.following import Desk
+from support.opencode_stores import child, export, make_database
+from support.opencode_stores import make_folder as make_store
 
 Figures = tuple[int, int, int, int]
 Change = Callable[[Path], None]
@@ -137,3 +139,28 @@ def test_what_only_begins_as_another_log_is_its_own(tmp_path: Path) -> None:
     changed = lines[-1][:-3] + bytes((lines[-1][-3] ^ 1,)) + lines[-1][-2:]
     (tmp_path / "b.jsonl").write_bytes(b"".join((*lines[:-1], changed)))
     assert summarize_groups([tmp_path], engine="serial").summary.groups["all"].sessions == 2
+
+
+def test_a_store_in_a_folder_counts_and_what_its_database_took_over_counts_once(tmp_path: Path) -> None:
+    """OpenCode took the sessions of its older folders over into a database, and left the folders where they were."""
+    root = tmp_path / "opencode"
+    root.mkdir()
+    stores = [f"opencode={root}"]
+
+    def told() -> tuple[int, int, list[str]]:
+        group = summarize_groups([tmp_path], engine="serial").summary.groups["all"]
+        return group.sessions, group.tool_calls, sorted(one.id for one in find_sessions(find_roots(stores)))
+
+    make_store(root, export(), child())
+    once = told()
+    assert once == (1, 3, ["ses_1", "ses_2"])
+    newer = child()
+    newer["info"]["id"] = "ses_3"
+    del newer["info"]["parentID"]
+    newer["messages"][0]["info"]["id"] = "msg_10"
+    make_database(root / "opencode.db", export(), child(), newer).close()
+    (root / "other.db").write_bytes(b"no database")
+    assert told() == (2, 3, ["ses_1", "ses_2", "ses_3"])
+    assert summarize_groups([root], engine="serial").summary.groups["all"].sessions == 2
+    shutil.rmtree(root / "storage")
+    assert told() == (2, 3, ["ses_1", "ses_2", "ses_3"])

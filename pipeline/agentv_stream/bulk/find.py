@@ -18,7 +18,7 @@ from agentv_stream.bulk import object_store
 from agentv_stream.bulk.copies import without_copies
 from agentv_stream.bulk.unit import Unit, told
 from agentv_stream.errors import SourceError
-from agentv_stream.files import first_unpacked, is_file, is_folder, is_there
+from agentv_stream.files import first_unpacked, is_file, is_folder, is_store_folder, is_there
 from agentv_stream.packed_folder import PACKED, unpacked_name
 
 Trouble = list[tuple[str, SourceError]]  # what cannot be read, and why
@@ -97,8 +97,8 @@ def _of_source(source: str, provider: str | None, roots: Sequence[str], failed: 
         yield from _of_url(place)
         return
     path = Path(os.path.abspath(Path(place).expanduser()))  # noqa: PTH100 - links are not followed
-    if is_folder(path / "storage" / "session"):
-        yield from _of_store(str(path))
+    if is_store_folder(path):
+        yield from _stores_in(str(path), [str(one) for one in path.iterdir() if one.name.endswith(STORES)], True)
     elif is_folder(path):
         yield from _of_folder(str(path), failed)
     elif is_there(path):
@@ -135,22 +135,45 @@ def _of_store(path: str) -> Iterator[Unit]:
             yield Unit(path, 0, 0, (session.updated_ms or 0) * 1_000_000, session.id)
 
 
+def _stores_in(folder: str, databases: list[str], older: bool) -> Iterator[Unit]:
+    """The sessions of a folder's databases, then those that the `older` form of a store holds alone.
+
+    OpenCode took its older sessions over into its database, and left them where they were. Other programs' databases
+    are none.
+    """
+    known: set[str | None] = set()
+    for place in (*sorted(databases), *((folder,) if older else ())):
+        try:
+            units = list(_of_store(place))
+        except SourceError:
+            continue
+        yield from (unit for unit in units if place != folder or unit.session not in known)
+        known.update(unit.session for unit in units)
+
+
 def _of_folder(folder: str, failed: Trouble) -> Iterator[Unit]:
-    """Every session file at any depth. Links to folders are not followed: they can go round.
+    """Every session file and store at any depth. Links to folders are not followed: they can go round.
 
     Raises: SourceError where the folder itself cannot be read; one below it goes to `failed`.
     """
     waiting = [folder]
     while waiting:
         place = waiting.pop()
+        databases: list[str] = []
+        older = is_store_folder(place)
         try:
             with os.scandir(place) as entries:
                 for entry in entries:
                     if entry.is_dir(follow_symlinks=False):
+                        if older and entry.name == "storage":
+                            continue
                         if entry.name not in _SKIPPED_FOLDERS and not entry.name.endswith(".jsonl.state"):
                             waiting.append(entry.path)
                     elif looks_like_session(entry.name):
                         yield from _of_entry(entry, failed)
+                    elif entry.name.endswith(STORES):
+                        databases.append(entry.path)
+            yield from _stores_in(place, databases, older)
         except FileNotFoundError:
             if place == folder:
                 raise SourceError(f"cannot read {folder}: no such file or folder") from None

@@ -206,12 +206,16 @@ def _stored(root: Root) -> list[Session]:
     places = stores(root)
     if is_folder(Path(root.path) / "storage"):
         places.append(Path(root.path))
+    known: set[str] = set()
     for place in places:
         try:
             rows = list_sessions(place)
         except SourceError:
             continue
         for row in rows:
+            if str(place) == root.path and row.id in known:
+                continue  # the database took it over
+            known.add(row.id)
             header = _header_of(row)
             found.append(Session(f"{place}{STORE_SIGN}{row.id}", header, row.updated_ms or row.created_ms or 0, 0))
     return found

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from agentv_stages.provider import LogRoot, Provider
 from agentv_stages.providers import all_providers, get_provider
 from agentv_stream.errors import UsageError
-from agentv_stream.files import absolute
+from agentv_stream.files import absolute, is_store_folder
 from agentv_stream.named_provider import named_provider
 
 ANY_LOG = ("**/*.jsonl", "**/*.json", "**/*.ndjson")
@@ -206,6 +206,8 @@ def walk(root: Root) -> Iterator[Found]:
         for entry in entries:
             try:
                 if entry.is_dir():
+                    if entry.name == "storage" and is_store_folder(folder):
+                        continue  # no logs: a store, which is asked for its sessions
                     if entry.name not in _SKIPPED and _fresh(entry, seen):
                         below.append(entry.path)
                     continue
