@@ -412,6 +412,18 @@ def test_an_answer_is_one_message_across_parallel_calls() -> None:
     assert [c.message_id for c in calls(old)] == ["m6", "m6", "m11"]
 
 
+def test_a_clock_that_was_set_back_costs_no_tokens_and_what_it_repeats_none() -> None:
+    """A total that grows is of now whatever its time says; a smaller one of before is one that was told."""
+    early, late = "2026-03-01T10:00:00.500Z", "2026-03-01T10:00:09.000Z"
+    given = run(
+        counted(100, 100) | {"timestamp": late}, counted(300, 200) | {"timestamp": early},
+        counted(350, 50) | {"timestamp": late}, counted(100, 100) | {"timestamp": early},
+        counted(400, 50) | {"timestamp": late}, version="0.80.0",
+    )  # fmt: skip
+    assert [u.input for u in usages(decoded(ROLLOUT, given).events)] == [100, 200, 50, 50]
+    check_laws(ROLLOUT, given)
+
+
 def test_cumulative_counts_are_differenced_and_repeated_ones_dropped() -> None:
     zeroed = event(
         "token_count",
