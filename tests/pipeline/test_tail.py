@@ -11,6 +11,7 @@ import pytest
 from agentv_stream.cli.tailing import address
 from agentv_stream.errors import UsageError
 from agentv_stream.following.keep import keep_rule
+from support.consuming import run
 from support.following import Desk, catch_up
 from support.growing_logs import claude_records
 
@@ -175,3 +176,18 @@ def test_it_tells_when_it_has_caught_up_and_each_session_that_begins_then(tmp_pa
         process.terminate()
         assert process.stderr.read() == "agentv-stream: stopping signal=SIGTERM\n"
     assert process.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--all", "--latest"), "--latest and --all"),
+        (("--latest", "x.jsonl"), "--latest and a target"),
+        (("--no-cursors", "--state", "s"), "--no-cursors and --state"),
+    ],
+)
+def test_options_that_would_be_without_effect_are_refused(tmp_path: Path, words: tuple[str, ...], said: str) -> None:
+    (tmp_path / "x.jsonl").touch()
+    ran = run(tmp_path, "tail", "--once", *words)
+    assert (ran.code, ran.err) == (2, f"agentv-stream: {said} contradict each other\n")
+    assert not (tmp_path / "s").exists()

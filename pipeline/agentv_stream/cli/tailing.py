@@ -145,6 +145,7 @@ def address(text: str) -> tuple[str, int]:
 def _plan(options: TailOptions, settings: Settings) -> Plan:
     if options.begin not in ("start", "end", "cursor"):
         raise UsageError(f"--from {options.begin!r}: expected start, end or cursor")
+    _check_together(options)
     begin: Literal["start", "end", "cursor"] = "end" if options.begin == "end" else "cursor"
     provider = named_provider(options.provider)
     files = not options.events or options.out is not None
@@ -185,6 +186,17 @@ def _plan(options: TailOptions, settings: Settings) -> Plan:
     if options.project:
         plan.wanted, plan.meant = _of_project(options.project, plan.wanted), _of_project(options.project)
     return plan
+
+
+def _check_together(options: TailOptions) -> None:
+    """Raises: UsageError for options of which one would be without effect."""
+    for first, second, both in (
+        ("--latest", "--all", options.latest and options.every),
+        ("--latest", "a target", options.latest and options.targets),
+        ("--no-cursors", "--state", options.no_cursors and options.state is not None),
+    ):
+        if both:
+            raise UsageError(f"{first} and {second} contradict each other")
 
 
 def _latest(roots: list[Root]) -> Callable[[str], bool]:
