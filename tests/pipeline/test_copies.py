@@ -164,3 +164,25 @@ def test_a_store_in_a_folder_counts_and_what_its_database_took_over_counts_once(
     assert summarize_groups([root], engine="serial").summary.groups["all"].sessions == 2
     shutil.rmtree(root / "storage")
     assert told() == (2, 3, ["ses_1", "ses_2", "ses_3"])
+
+
+def test_a_log_that_was_moved_between_two_imports_is_told_once(tmp_path: Path) -> None:
+    (tmp_path / "in" / "live").mkdir(parents=True)
+    (tmp_path / "in" / "archived").mkdir()
+    log = tmp_path / "in" / "live" / SESSION.name
+    shutil.copyfile(SESSION, log)
+
+    results, transcripts = tmp_path / "all.jsonl", tmp_path / "out"
+
+    def rows() -> tuple[int, int]:
+        import_sessions([tmp_path / "in"], jsonl=results, transcripts=transcripts, resume=True, engine="serial")
+        return len(results.read_bytes().splitlines()), len(list(transcripts.glob("*.transcript.jsonl")))
+
+    assert rows() == (1, 1)
+    copied = shutil.copyfile(log, tmp_path / "in" / "archived" / log.name)
+    assert rows() == (1, 1)
+    log.unlink()
+    assert rows() == (1, 1)
+    copied.unlink()
+    (tmp_path / "in" / "other.jsonl").write_bytes(SESSION.read_bytes()[:-1] + b" \n")
+    assert rows() == (2, 2)  # what is gone for good stays in the outputs

@@ -26,6 +26,7 @@ from agentv_stream.bulk.transcripts import remove_outputs
 from agentv_stream.bulk.unit import Unit, Work, told
 from agentv_stream.bulk.worker import key_of
 from agentv_stream.errors import SourceError, UsageError
+from agentv_stream.files import is_gone
 
 
 def import_sessions(
@@ -125,7 +126,8 @@ def import_sessions(
             do_all(crew, work, waiting, outcome, on_report)
             entries = state.entries()
             entries |= {name: entry for name, entry in had.items() if entries.get(name, entry).error is not None}
-            parts = _parts(entries, units)
+            moved = _moved(entries, units)
+            parts = _parts(entries, units) | moved
             outcome.parts = sorted(parts.intersection(unit.name for unit in units))
             whole = {name: entry for name, entry in entries.items() if entry.error is None and name not in parts}
             state.check(work.run)
@@ -136,7 +138,7 @@ def import_sessions(
         if "jsonl" in places:
             results = state.results(whole[name] for name in sorted(whole))
             object_store.put_lines(places["jsonl"], results, work.run)
-        state.finish(entries, work.run)
+        state.finish({name: entry for name, entry in entries.items() if name not in moved}, work.run, bool(moved))
         sweep_left(work.run, state.place, places)  # of workers that were killed
     outcome.seconds = time.monotonic() - begun_at
     return outcome
@@ -269,6 +271,18 @@ def _parts(entries: dict[str, Entry], units: list[Unit]) -> set[str]:
     copies = {copy for unit in units for copy in unit.copies}
     of_copies = {unit.name for unit in units if not taken.isdisjoint(unit.copies)}
     return (taken | copies | of_copies).intersection(entries)
+
+
+def _moved(entries: dict[str, Entry], units: list[Unit]) -> set[str]:
+    """Files of earlier runs that are gone, and lie elsewhere now: as long, with the same last bytes."""
+    here = {unit.name for unit in units}
+    now = {(entry.unit.size, entry.tail) for name, entry in entries.items() if name in here and entry.tail}
+    return {
+        name
+        for name, entry in entries.items()
+        if name not in here and (entry.unit.size, entry.tail) in now and not object_store.is_url(name)
+        if is_gone(entry.unit.place)
+    }
 
 
 def _note_copies(units: list[Unit], outcome: Outcome) -> None:

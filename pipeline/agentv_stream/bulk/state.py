@@ -177,15 +177,17 @@ class State:
         for _, line in self.lines(entries):
             yield bytes(_decode_line(line).result)
 
-    def finish(self, entries: dict[str, Entry], run: str) -> None:
+    def finish(self, entries: dict[str, Entry], run: str, fewer: bool = False) -> None:
         """All is published: one file of what is finished takes the place of many, and staged rows go.
+
+        `fewer` says that there were more entries before.
 
         Raises: SourceError, SinkError.
         """
         names = object_store.names_below(self._done)
         ordered = [entries[name] for name in sorted(entries)]
         target = object_store.join(self._done, f"{run}-all.jsonl")
-        if len(names) > 1:
+        if len(names) > 1 or fewer:
             object_store.put_lines(target, (line for _, line in self.lines(ordered)))
             for name in names:
                 if name != target:
