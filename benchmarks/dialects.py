@@ -128,17 +128,22 @@ def noisy(case: Case, one: Input) -> bool:
     """Whether more than a twentieth of the lines cannot be used."""
     stage, faults = Decode(case.dialect, DecodeContext("f")), 0
     for batch in one.batches:
-        fresh = Batch("f", None, 0, batch.unterminated, batch.document, batch.records)
+        fresh = again(batch)
         stage.push(fresh)
         faults += len(fresh.faults)
     return faults > one.records * NOISE
+
+
+def again(batch: Batch) -> Batch:
+    """The records of a batch, for a decoder that has not seen them."""
+    return Batch("f", unterminated=batch.unterminated, document=batch.document, records=batch.records)
 
 
 def decode(case: Case, one: Input) -> int:
     """The decoder alone; gives the number of events."""
     stage, events = Decode(case.dialect, DecodeContext("f")), 0
     for batch in one.batches:
-        fresh = Batch("f", None, 0, batch.unterminated, batch.document, batch.records)
+        fresh = again(batch)
         stage.push(fresh)
         events += len(fresh.events)
     return events + sum(len(batch.events) for batch in stage.flush())
@@ -149,7 +154,7 @@ def calls(case: Case, one: Input) -> int:
     stage, normalize, pair = Decode(case.dialect, DecodeContext("f")), Normalize(case.provider.tools), Pair()
     events = 0
     for batch in one.batches:
-        for out in stage.push(Batch("f", None, 0, batch.unterminated, batch.document, batch.records)):
+        for out in stage.push(again(batch)):
             events += len(out.events)
             for named in normalize.push(out):
                 pair.push(named)

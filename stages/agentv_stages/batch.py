@@ -55,7 +55,6 @@ class Batch(Struct):
     end: int = 0
     unterminated: bool = False
     document: bool = False
-    again: bool = False
     records: list[Record] = field(default_factory=list[Record])
     events: list[AnyEvent] = field(default_factory=list[AnyEvent])
     messages: list[Message] = field(default_factory=list[Message])
@@ -63,6 +62,7 @@ class Batch(Struct):
     ignored: dict[str, int] = field(default_factory=dict[str, int])
     unknown: dict[str, int] = field(default_factory=dict[str, int])
     strangers: list[Record] = field(default_factory=list[Record])
+    again: bool = False
 
     def ignore(self, name: str) -> None:
         """Counts a record that carries nothing to keep."""
