@@ -10,6 +10,7 @@ import pytest
 import zstandard
 
 from agentv_stream import import_sessions, summarize_groups
+from agentv_stream.bulk import copies
 from agentv_stream.discovery.discover import find_sessions
 from agentv_stream.discovery.places import find_roots
 from support import kimi_forks, rewound_threads
@@ -186,3 +187,27 @@ def test_a_log_that_was_moved_between_two_imports_is_told_once(tmp_path: Path) -
     copied.unlink()
     (tmp_path / "in" / "other.jsonl").write_bytes(SESSION.read_bytes()[:-1] + b" \n")
     assert rows() == (2, 2)  # what is gone for good stays in the outputs
+
+
+def test_thousands_of_runs_that_begin_alike_are_not_compared_each_with_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Runs of one prompt, all logs of one name: ten thousand of them would have been compared fifty million times."""
+    head, *rest = SESSION.read_bytes().splitlines(keepends=True)
+    for n in range(40):
+        (tmp_path / f"run-{n}").mkdir()
+        prompt = head.replace(b'"content":"', b'"content":"' + b"x" * 2000)
+        assert len(prompt) > len(head)
+        (tmp_path / f"run-{n}" / "log.jsonl").write_bytes(prompt + b"".join(rest) + b'{"type":"summary","n":%d}\n' % n)
+    shutil.copytree(tmp_path / "run-7", tmp_path / "run-7-copy")
+    compared: list[str] = []
+
+    def counting(whole: str, place: str) -> bool:
+        compared.append(place)
+        return begins_with(whole, place)
+
+    begins_with = copies._begins_with  # pyright: ignore[reportPrivateUsage] - what is counted
+    monkeypatch.setattr(copies, "_begins_with", counting)
+    outcome = summarize_groups(tmp_path, engine="serial")
+    assert outcome.found == 40
+    assert len(compared) < 40

@@ -6,6 +6,7 @@ log is no copy of that.
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 from msgspec.structs import replace
 
@@ -16,20 +17,25 @@ from agentv_stream.errors import SourceError
 from agentv_stream.files import first_unpacked
 from agentv_stream.packed_folder import unpacked_name
 
-HEAD = 1024
+HEAD, LONGER_HEAD = 1024, 16 * 1024  # bytes; the second stands in memory for each file of a large group
+FEW = 8
+MOST_COMPARED = 16
 
 
 def without_copies(found: dict[str, Unit]) -> dict[str, Unit]:
-    """The units without the copies among them, whose names stand in `copies` of the unit that is read."""
+    """The units without the copies among them, whose names stand in `copies` of the unit that is read.
+
+    Of files whose first 16 KiB are the same each is compared with 16 at most.
+    """
     left_out: dict[str, str] = {}
     for units in _alike(found.values()):
         read: list[Unit] = []
         for unit in sorted((unit for unit in units if unit.name not in left_out), key=_rank):
-            whole = next((one for one in read if _is_copy(unit, one)), None)
+            whole = next((one for one in read[-MOST_COMPARED:] if _is_copy(unit, one)), None)
             if whole is not None:
                 left_out[unit.name] = whole.name
                 continue
-            for shorter in [one for one in read if _is_copy(one, unit)]:
+            for shorter in [one for one in read[-MOST_COMPARED:] if _is_copy(one, unit)]:
                 left_out[shorter.name] = unit.name
                 read.remove(shorter)
             read.append(unit)
@@ -72,21 +78,26 @@ def _by_name(unit: Unit) -> object:
     return name if object_store.is_url(unit.source) else name.rpartition("/")[2]
 
 
-def _beginning_alike(units: list[Unit]) -> Iterator[list[Unit]]:
+def _beginning_alike(units: list[Unit], size: int = HEAD) -> Iterator[list[Unit]]:
+    """Groups of files with the same first bytes; more bytes where many begin alike, as runs of one prompt do."""
     groups: dict[bytes, list[Unit]] = {}
     for unit in units:
         try:
             with object_store.open_input(unit.place) as file:
-                head = first_unpacked(file, unit.source, HEAD)
+                head = first_unpacked(file, unit.source, size)
         except (OSError, SourceError):
             continue  # reading it will tell
         groups.setdefault(head, []).append(unit)
-    # What is shorter than a head may be the beginning of another one.
-    for head in sorted((one for one in groups if one and len(one) < HEAD), key=len):
-        longer = next((other for other in groups if other != head and other.startswith(head)), None)
-        if longer is not None:
-            groups[longer] += groups.pop(head)
-    yield from (group for head, group in groups.items() if head and len(group) > 1)
+    heads = sorted(groups)  # what begins with a head stands right behind it
+    for head, following in pairwise(heads):
+        if head and len(head) < size and following.startswith(head):  # all of a file may be the beginning of another
+            groups[following] += groups.pop(head)
+    for head, group in groups.items():
+        if head and len(group) > 1:
+            if len(group) > FEW and size < LONGER_HEAD:
+                yield from _beginning_alike(group, LONGER_HEAD)
+            else:
+                yield group
 
 
 def _is_copy(unit: Unit, whole: Unit) -> bool:
