@@ -190,13 +190,9 @@ def _plan(options: TailOptions, settings: Settings) -> Plan:
 
 def _check_together(options: TailOptions) -> None:
     """Raises: UsageError for options of which one would be without effect."""
-    for first, second, both in (
-        ("--latest", "--all", options.latest and options.every),
-        ("--latest", "a target", options.latest and options.targets),
-        ("--no-cursors", "--state", options.no_cursors and options.state is not None),
-    ):
-        if both:
-            raise UsageError(f"{first} and {second} contradict each other")
+    other = "--all" if options.every else "a target" if options.targets else None
+    if options.latest and other is not None:
+        raise UsageError(f"--latest and {other} contradict each other")
 
 
 def _latest(roots: list[Root]) -> Callable[[str], bool]:
