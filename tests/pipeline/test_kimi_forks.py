@@ -99,6 +99,7 @@ def test_live_each_step_of_a_fork_may_be_seen_alone(restarts: str, tmp_path: Pat
             follower.round()
     follower.settle_all()
     follower.close()
+    desk.close()
     told = {
         name: [row["content"][0]["text"] for row in rows if row["role"] == "user"]
         for name, rows in desk.transcripts().items()
@@ -136,3 +137,4 @@ def test_who_began_a_sub_agent_is_found_out_once(tmp_path: Path) -> None:
     assert [one.context.stream for one in session.companions(folder)] == ["subagent:agent-1"]
     assert folder.names.count("wire.jsonl") == 3
     follower.close()
+    desk.close()

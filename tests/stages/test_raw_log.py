@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agentv_stages.batch import Batch, Chunk, Record
@@ -56,6 +56,8 @@ def test_a_batch_without_records_is_no_line() -> None:
     assert render(Batch("f", 5)) == b""
 
 
+@example([b"\t0"])
+@example([b'{"a": 1} '])
 @given(st.lists(st.binary(max_size=40), max_size=6))
 def test_every_record_of_any_input_can_be_had_back(data: list[bytes]) -> None:
     reader = LineReader("f")

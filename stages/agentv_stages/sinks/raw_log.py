@@ -33,11 +33,11 @@ def render(batch: Batch) -> bytes:
 
 
 def _is_json(data: bytes) -> bool:
-    """Whether any strict reader takes the bytes as one JSON value on one line."""
+    """Whether any strict reader takes the bytes as one JSON value on one line; blanks around it would be lost."""
     try:
         _check(data)
         if not data.isascii():
             data.decode()
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return False
-    return b"\n" not in data
+    return b"\n" not in data and data.strip() == data
