@@ -172,11 +172,9 @@ def normalize_tool_call(provider: str, call: Any) -> dict[str, Any]:
         return members
     given = members.get("input")
     try:
-        raw = (
-            NULL
-            if given is None
-            else to_raw(given if isinstance(given, dict) or not isinstance(given, Mapping) else _members(given))
-        )  # pyright: ignore[reportUnknownArgumentType] - decoded JSON
+        if isinstance(given, Mapping) and not isinstance(given, dict):
+            given = _members(given)
+        raw = NULL if given is None else to_raw(given)
     except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
         raw = NULL
     done = stage.call(_native(name, raw, ""))

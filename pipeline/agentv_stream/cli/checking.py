@@ -1,7 +1,6 @@
 """What `check` does: reads specs and sources, tells the outcome, gives the exit code."""
 
 import shutil
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,8 +14,8 @@ from agentv_stream.checks.check import (
 )
 from agentv_stream.checks.check_text import junit, table
 from agentv_stream.checks.spec import Spec, load_spec
-from agentv_stream.cli.telling import quiet_stdout, say
-from agentv_stream.errors import AgentvStreamError, NotALog, SinkError, UsageError
+from agentv_stream.cli.telling import check_one_user, print_bytes, say
+from agentv_stream.errors import AgentvStreamError, NotALog
 from agentv_stream.outputs.publish import publish_now
 
 
@@ -35,7 +34,8 @@ def check_sources(
 ) -> int:
     """Checks all sources against all specs; gives the exit code."""
     try:
-        _check_outputs(as_json, jsonl, junit_file)
+        outputs = (("--jsonl -", str(jsonl) == "-"), ("--junit -", str(junit_file) == "-"))
+        check_one_user((("--json", as_json), *outputs))
         loaded = [load_spec(path, threshold) for path in specs]
         tell_warnings(loaded)
         checks = [check_source(path, loaded, case, provider, subagents) for path in expand(sources)]
@@ -47,13 +47,13 @@ def check_sources(
                 say(str(check.error))
         for place, made in ((jsonl, report_jsonl), (junit_file, junit)):
             if place is not None and str(place) == "-":
-                _print(made(checks))
+                print_bytes(made(checks))
             elif place is not None:
                 publish_now(place, made(checks))
         if as_json:
-            _print(report_json(checks))
-        elif not quiet and "-" not in (str(jsonl), str(junit_file)):
-            _print(table(checks, max(60, shutil.get_terminal_size((120, 24)).columns)).encode("utf-8", "replace"))
+            print_bytes(report_json(checks))
+        elif not quiet and not any(wants for _, wants in outputs):
+            print_bytes(table(checks, max(60, shutil.get_terminal_size((120, 24)).columns)).encode("utf-8", "replace"))
     except AgentvStreamError as error:
         say(str(error))
         return error.exit_code
@@ -64,21 +64,3 @@ def tell_warnings(specs: Sequence[Spec]) -> None:
     for spec in specs:
         for warning in spec.warnings:
             say(f"warning: {warning}")
-
-
-def _check_outputs(as_json: bool, jsonl: Path | None, junit_file: Path | None) -> None:
-    """Standard output has one user."""
-    wanted = (("--json", as_json), ("--jsonl -", str(jsonl) == "-"), ("--junit -", str(junit_file) == "-"))
-    users = [name for name, wants in wanted if wants]
-    if len(users) > 1:
-        raise UsageError(f"{users[0]} and {users[1]} both want standard output; give {users[1].split()[0]} a file")
-
-
-def _print(data: bytes) -> None:
-    try:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        quiet_stdout()
-    except OSError as error:
-        raise SinkError("standard output", error) from error

@@ -6,12 +6,12 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
 from agentv_stream.cli.closing import closing_lines
-from agentv_stream.cli.telling import say
+from agentv_stream.cli.telling import check_one_user, say
 from agentv_stream.errors import (
     EXIT_FINE,
     EXIT_RUN,
@@ -29,7 +29,7 @@ from agentv_stream.outputs.output_file import publish
 from agentv_stream.outputs.pipe_output import STANDARD_OUTPUT, PipeOutput, cannot_seek
 from agentv_stream.outputs.publish import publish_now
 from agentv_stream.session import StreamSession
-from agentv_stream.settings import Settings, Shape, from_process, stream_log
+from agentv_stream.settings import Settings, from_process, stream_log
 from agentv_stream.signals import heeded
 from agentv_stream.source import ByteSource, FileSource, standard_input
 
@@ -100,17 +100,13 @@ def _settings(options: dict[str, Any]) -> Settings:
             options["stream_log"] = stream_log(options["stream_log"])
         except ValueError as error:
             raise UsageError(f"--stream-log: {error}") from error
-    if options.get("transcript_shape") not in (None, *get_args(Shape)):
-        raise UsageError(f"--transcript-shape: expected one of {', '.join(get_args(Shape))}")
     return from_process(options)
 
 
 def _check_outputs(settings: Settings, source: str) -> None:
     """Standard output has one user, and the input is nobody's output."""
-    wanted = (("--tee", settings.tee), ("--stats -", settings.stats == "-"))
-    users = [name for name, wants in (*wanted, ("--transcript -", settings.transcript == "-")) if wants]
-    if len(users) > 1:
-        raise UsageError(f"{users[0]} and {users[1]} both want standard output; give {users[1].split()[0]} a file")
+    printed = (("--stats -", settings.stats == "-"), ("--transcript -", settings.transcript == "-"))
+    check_one_user((("--tee", settings.tee), *printed))
     for option, place in (("--transcript", settings.transcript), ("--stats", settings.stats)):
         if place == "":
             raise UsageError(f"{option}: the name of the file is empty")

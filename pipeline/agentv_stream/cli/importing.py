@@ -16,7 +16,7 @@ from agentv_stream.cli.fitting import print_fitting
 from agentv_stream.cli.interrupting import exit_code as ended_by
 from agentv_stream.cli.interrupting import interruptible
 from agentv_stream.cli.progress import Progress
-from agentv_stream.cli.telling import say, to_stdout
+from agentv_stream.cli.telling import print_bytes, say, to_stdout
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_RUN, AgentvStreamError, EmptyInput, SinkError, UsageError
 from agentv_stream.outputs.publish import publish_now
 from agentv_stream.settings import from_process
@@ -147,9 +147,8 @@ def write_json(place: Path, value: Any) -> None:
     data = indented_json(value)
     if str(place) != "-":
         publish_now(place, data)
-        return
-    with to_stdout():
-        sys.stdout.buffer.write(data)
+    else:
+        print_bytes(data)
 
 
 def _tell_plan(outcome: Outcome, json: Path | None) -> int:

@@ -1,12 +1,11 @@
 """What `report` does: compares, renders, writes, gives the exit code."""
 
-import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from agentv_stream.cli.telling import quiet_stdout, say
-from agentv_stream.errors import EXIT_FINE, AgentvStreamError, SinkError, UsageError
+from agentv_stream.cli.telling import print_bytes, say
+from agentv_stream.errors import EXIT_FINE, AgentvStreamError, UsageError
 from agentv_stream.outputs.publish import publish_now
 from agentv_stream.reports.report import compare, report_json
 
@@ -23,14 +22,9 @@ def write_report(
 ) -> int:
     """Writes the report; gives the exit code."""
     try:
-        named = output is not None and str(output) != "-"
-        wanted = (
-            format_
-            if format_ is not None
-            else output.suffix.removeprefix(".")
-            if named and output is not None
-            else "md"
-        )
+        place = output if str(output) != "-" else None
+        by_name = place.suffix.removeprefix(".") if place is not None else "md"
+        wanted = format_ if format_ is not None else by_name
         chosen = FORMATS.get(wanted.lower())
         if chosen is None and format_ is None:
             raise UsageError(f"--output {output}: expected a name ending in .md, .html or .json, or --format")
@@ -50,21 +44,11 @@ def write_report(
             from agentv_stream.reports.report_text import markdown
 
             data = markdown(comparison, now).encode("utf-8", "replace")
-        if named and output is not None:
-            publish_now(output, data)
+        if place is not None:
+            publish_now(place, data)
             return EXIT_FINE
-        _to_stdout(data)
+        print_bytes(data)
     except AgentvStreamError as error:
         say(str(error))
         return error.exit_code
     return EXIT_FINE
-
-
-def _to_stdout(data: bytes) -> None:
-    try:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        quiet_stdout()
-    except OSError as error:
-        raise SinkError("standard output", error) from error

@@ -2,11 +2,11 @@
 
 import os
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 
 from agentv_stages.visible import visible
-from agentv_stream.errors import SinkError
+from agentv_stream.errors import SinkError, UsageError
 
 
 def quiet_stdout() -> None:
@@ -34,3 +34,16 @@ def to_stdout() -> Generator[None]:
     except OSError as error:
         quiet_stdout()  # what is still held would fail once more at exit
         raise SinkError("standard output", error) from error
+
+
+def print_bytes(data: bytes) -> None:
+    """Bytes to standard output. Raises: SinkError."""
+    with to_stdout():
+        sys.stdout.buffer.write(data)
+
+
+def check_one_user(options: Iterable[tuple[str, bool]]) -> None:
+    """Standard output has one user. `options`: each that may want it, and whether it does. Raises: UsageError."""
+    users = [name for name, wants in options if wants]
+    if len(users) > 1:
+        raise UsageError(f"{users[0]} and {users[1]} both want standard output; give {users[1].split()[0]} a file")

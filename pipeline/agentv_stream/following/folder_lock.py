@@ -7,13 +7,8 @@ from agentv_stream.errors import AgentvStreamError
 from agentv_stream.outputs.locks import Taken, take_lock
 from agentv_stream.outputs.naming import CASE, LETTERS, RESULT, TRAJECTORY, TRANSCRIPT, prepare_folder
 
-_OWN = (
-    TRANSCRIPT,
-    CASE,
-    TRAJECTORY,
-    LETTERS,
-    RESULT,
-)  # not raw logs: `run` names so what agents wrote, and no dialect fits ours
+_OWN = (TRANSCRIPT, CASE, TRAJECTORY, LETTERS, RESULT)
+"""Not raw logs: `run` names so what agents wrote, and no dialect fits ours."""
 
 
 class FolderInUse(AgentvStreamError):

@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 
 from agentv_stages.message import Message, PairedCall
-from agentv_stages.payload import text_of
 from agentv_stages.sinks.transcript import Identity, valid_utf8
 from agentv_stages.times import iso_bytes
 from agentv_stages.tokens import Tokens
@@ -31,7 +30,7 @@ class CaseLine:
             parts.append(b"," if self._begun else b'{"output":[')
             self._begun = True
             if self._input is None and message.role == "user" and not message.injected:
-                self._input = "".join(text_of(block) for block in message.content)
+                self._input = message.text
             _message(message, parts)
         return valid_utf8(b"".join(parts))
 
@@ -55,8 +54,7 @@ def _message(message: Message, parts: list[Any]) -> None:
     if len(content) == 1:
         parts += (b',"content":', content[0])
     elif content:
-        text = "".join(text_of(block) for block in content)
-        parts += (b',"content":', _encode(text))
+        parts += (b',"content":', _encode(message.text))
     if message.calls and message.role != "tool":
         parts.append(b',"toolCalls":[')
         for i, paired in enumerate(message.calls):
