@@ -25,7 +25,8 @@ class OutputFile:
     everything goes to the kernel at once, so that nothing is lost when we are killed.
     `told`: the name that errors tell, where `path` is a temporary one.
 
-    `failed` is set by a write that went wrong. A file of our own making that got nothing then goes when it is closed.
+    `failed` is set by a write that went wrong. When it is closed, a temporary file then goes, and one of our own making
+    that got nothing.
     """
 
     def __init__(
@@ -38,7 +39,7 @@ class OutputFile:
     ) -> None:
         self.path = path
         self.failed = False
-        self._told = told
+        self.told = told
         self._made = False
         self._another = another
         self.gather = gather
@@ -83,7 +84,7 @@ class OutputFile:
 
     def _failure(self, error: OSError) -> SinkError:
         self.failed = True
-        return SinkError(str(self._told or self.path), error)
+        return SinkError(str(self.told or self.path), error)
 
     def _cut_half_line(self, written: bytes) -> None:
         """A full disk takes a part of a line: readers of whole lines, JSON, shall not stumble over it."""
@@ -158,7 +159,8 @@ class OutputFile:
         except OSError as error:
             raise self._failure(error) from error
         finally:
-            if self.got_nothing and self._made:
+            temporary = self.told is not None
+            if self.failed and (temporary or (self._made and not self.size)):
                 await self.remove()
 
     @property

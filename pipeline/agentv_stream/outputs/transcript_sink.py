@@ -100,6 +100,8 @@ class TranscriptSink:
             if not replacing():
                 return self._names.another(TRANSCRIPT)
             self._final = wanted
+            if self._file is not None:
+                self._file.told = wanted
             return temporary_name(wanted)
 
         if self._named is None:
@@ -132,11 +134,7 @@ class TranscriptSink:
             if patched is not None and rows.rows:
                 await file.patch(*patched)
         finally:
-            try:
-                await file.close()
-            finally:
-                if self._final is not None and file.failed:
-                    await file.remove()
+            await file.close()
         if self._final is not None and file.size and not file.failed:
             try:
                 await run_sync(file.path.replace, self._final)
@@ -181,11 +179,7 @@ class CaseSink:
             end = self._line.close(identity, totals.tokens(), totals.cost_usd, totals.duration_ms)
             await file.write(end)
         finally:
-            try:
-                await file.close()
-            finally:
-                if file.failed:
-                    await file.remove()
+            await file.close()
         if file.failed:  # before its end
             return
         try:
