@@ -12,6 +12,9 @@ from agentv_stages.batch import Batch, Record
 
 Line: TypeAlias = Mapping[str, Any]
 
+COPIED = "copied from the parent session"
+"""Under this name a decoder ignores what a fork took along: the log of its parent tells it."""
+
 CLAUDE_ENVELOPE = b'"parentUuid":'
 """Stands at the beginning of Claude's and Qwen's records on disk, and in no stream."""
 

@@ -6,9 +6,9 @@ import pytest
 
 from agentv_stages.batch import Batch
 from agentv_stages.event import AnyEvent, AssistantText, SessionInfo, UserText
+from agentv_stages.foreign import COPIED
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.claude import PROVIDER
-from agentv_stages.providers.claude.copies import COPIED
 from support.decoding import check_laws, decoded, dialect, lines, usages
 
 DISK = dialect(PROVIDER, "claude-session")

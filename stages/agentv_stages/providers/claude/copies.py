@@ -29,7 +29,6 @@ from agentv_stages.providers.claude.blocks import SYNTHETIC_MODEL
 from agentv_stages.providers.claude.wire import SessionHead, SessionLine, decode_head, decode_meta, decode_snapshot
 from agentv_stages.times import parse_iso
 
-COPIED = "copied from the parent session"
 _MESSAGES = frozenset(("user", "assistant", "attachment", "system", "progress"))
 _STAMPED_ANEW = re.compile(r"1\.|2\.0\.")
 _MOST_WAITING = 64

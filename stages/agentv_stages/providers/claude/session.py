@@ -20,7 +20,7 @@ from agentv_stages.event import (
     TokenUsage,
     UserText,
 )
-from agentv_stages.foreign import other_session
+from agentv_stages.foreign import COPIED, other_session
 from agentv_stages.payload import text_of, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.claude.blocks import (
@@ -36,7 +36,7 @@ from agentv_stages.providers.claude.blocks import (
 )
 from agentv_stages.providers.claude.branches import MOST_RECORDS, Branches
 from agentv_stages.providers.claude.catalogue import QUIET_TYPES
-from agentv_stages.providers.claude.copies import COPIED, Copies
+from agentv_stages.providers.claude.copies import Copies
 from agentv_stages.providers.claude.notices import attached, generated, progress, renamed, tell_system
 from agentv_stages.providers.claude.queued import Queue
 from agentv_stages.providers.claude.refusals import told_apart, was_interrupted

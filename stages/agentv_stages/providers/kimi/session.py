@@ -28,6 +28,7 @@ from agentv_stages.event import (
     ToolCall,
     ToolResult,
 )
+from agentv_stages.foreign import COPIED
 from agentv_stages.payload import EMPTY_STRING, given, text_json
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.kimi.companions import own_ids
@@ -57,7 +58,6 @@ _MOST = 1024
 _WITH_ENDS = (1, 5)
 _NAMED = len(AGENT_ID)
 _MARKED_MS = 10_000  # by which a fork's last `forked` may be older than its state.json
-COPIED = "copied from the parent session"
 _NO_RESULT = Result()
 
 

@@ -11,6 +11,7 @@ from msgspec import Raw, Struct
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import MAIN, Notification, Retract, SessionEnd, SessionInfo, Source, UserText
+from agentv_stages.foreign import COPIED
 from agentv_stages.payload import EMPTY_STRING, given, one_line, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.opencode.parts import (
@@ -129,7 +130,7 @@ class ExportDecoder:
             self.state.session_id = info.sessionID
             batch.events.append(SessionInfo(source, "", info.sessionID))
         if self._copied(info, created):
-            batch.ignore("copied from the parent session")
+            batch.ignore(COPIED)
         elif info.role == "user":
             self._user(parts, message_id, source, batch)
         elif info.role == "assistant":

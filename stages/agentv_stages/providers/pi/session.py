@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import Notification, SessionEnd, SessionInfo, Source, UserText
-from agentv_stages.foreign import other_session
+from agentv_stages.foreign import COPIED, other_session
 from agentv_stages.payload import given
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.pi.messages import (
@@ -107,7 +107,7 @@ class SessionDecoder:
             state.model = entry.model_id
             batch.events.append(SessionInfo(replace(source, time_ms=state.forked_ms), "", None, entry.model_id))
         else:
-            batch.ignore("copied from the parent session")
+            batch.ignore(COPIED)
         return True
 
     def _follow(self, source: Source, batch: Batch, entry: Entry) -> None:

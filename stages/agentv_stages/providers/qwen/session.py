@@ -20,7 +20,7 @@ from agentv_stages.event import (
     ToolCall,
     ToolResult,
 )
-from agentv_stages.foreign import other_session
+from agentv_stages.foreign import COPIED, other_session
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.gemini.outcome import SHELL_TOOLS, failure_outcome, shell_outcome, success_outcome
 from agentv_stages.providers.qwen import prompts
@@ -128,7 +128,7 @@ class SessionDecoder:
 
     def _copied(self, info: tuple[str | None, ...], parent: str | None, record: Record, batch: Batch) -> None:
         """What a branch took from its parent, whose log tells it; here only whose branch it is."""
-        batch.ignore("copied from the parent session")
+        batch.ignore(COPIED)
         if self.state.info[0] is None and self.stream == MAIN:
             self.state.info = info
             session_id, version, cwd, branch = info
