@@ -39,7 +39,7 @@ async def test_small_records_stand_in_the_line_and_large_ones_in_files_of_their_
     text, data, blob = await letters(tmp_path, [fault(0, b"words")], [fault(9, b"\xff\xfe")], [fault(70, large)])
     assert text["text"] == "words"
     assert data["base64"] == "//4="
-    assert blob["blob"] == "name.dead/70.bin"
+    assert blob["blob"].startswith("name.dead/70-")
     assert (tmp_path / blob["blob"]).read_bytes() == large
     assert (tmp_path / blob["blob"]).stat().st_mode & 0o777 == 0o600
 
@@ -67,7 +67,17 @@ async def test_a_giant_of_the_line_reader_is_on_disk_byte_for_byte(tmp_path: Pat
 
 async def test_a_giant_that_breaks_off_leaves_what_came_of_it(tmp_path: Path) -> None:
     assert await letters(tmp_path, [fault(0, b"first")], [fault(5, b"half", "begin")]) != []
-    assert (tmp_path / "name.dead" / "5.bin").read_bytes() == b"half"
+    (blob,) = (tmp_path / "name.dead").iterdir()
+    assert blob.read_bytes() == b"half"
+
+
+async def test_large_records_of_several_files_or_of_one_line_keep_files_of_their_own(tmp_path: Path) -> None:
+    records = {file + letter: letter.encode() * MOST_INLINE for file, letter in ("xa", "ya", "yb")}
+    faults = [Fault("not-json", name[0], 0, 0, MOST_INLINE, "why", data) for name, data in records.items()]
+    giants = [Fault("too-large", file, 0, 0, 4, "why", b"half", part) for file in "xy" for part in ("begin", "end")]
+    found = await letters(tmp_path, faults + giants)
+    assert [(tmp_path / one["blob"]).read_bytes() for one in found] == [*records.values(), b"halfhalf", b"halfhalf"]
+    assert len({one["blob"] for one in found[-2:]}) == 2
 
 
 async def test_the_lines_of_a_batch_are_written_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

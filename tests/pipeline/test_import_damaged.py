@@ -1,6 +1,8 @@
 """Compressed logs that break off or are damaged: what came before counts, the damage is told, better readings stay."""
 
 import gzip
+import json
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -104,3 +106,60 @@ def test_the_command_says_so_and_gives_four(tmp_path: Path, capsys: pytest.Captu
     assert "1 failed" in said
     assert f"cannot read {log}: Compressed file ended before the end-of-stream" in said
     assert "; what came before counts\n" in said
+
+
+LARGE = b'{"type":"assistant",' + b"x" * 80_000
+
+
+def transcripts_of(source: Path, out: Path) -> list[dict[str, object]]:
+    """The dead letters of an import that keeps what it has done."""
+    import_sessions([source], transcripts=out, resume=True, engine="serial")
+    return [json.loads(line) for path in out.glob("*.dead-letters.jsonl") for line in path.read_bytes().splitlines()]
+
+
+def test_broken_records_do_not_gather_in_memory(tmp_path: Path) -> None:
+    source, line = tmp_path / "in.jsonl", b'{"type":"assistant",' + b"x" * 60_000 + b"\n"
+    source.write_bytes(claude_session(1, 3) + line * 500)
+    tracemalloc.start()
+    try:
+        found = transcripts_of(source, tmp_path / "out")
+        import_sessions([source], transcripts=tmp_path / "again", engine="serial")
+        tracemalloc.reset_peak()
+        import_sessions([source], transcripts=tmp_path / "again", engine="serial")
+        peak = tracemalloc.get_traced_memory()[1] - tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert [one["length"] for one in found] == [len(line) - 1] * 500
+    assert peak < 12_000_000
+
+
+def test_a_large_broken_record_stands_beside_its_letter_as_long_as_it_is_there(tmp_path: Path) -> None:
+    source, out = tmp_path / "in.jsonl", tmp_path / "out"
+    source.write_bytes(LARGE + b"\n" + claude_session(1, 3))
+    (first,) = transcripts_of(source, out)
+    assert (out / str(first["blob"])).read_bytes() == LARGE
+    source.write_bytes(LARGE + b"y\n" + claude_session(1, 3))
+    (second,) = transcripts_of(source, out)
+    assert [path.read_bytes() for path in out.glob("*.dead/*")] == [LARGE + b"y"]
+    assert (out / str(second["blob"])).read_bytes() == LARGE + b"y"
+    source.write_bytes(claude_session(1, 3))
+    assert transcripts_of(source, out) == []
+    assert not list(out.glob("*.dead"))
+
+
+def test_the_letters_of_a_session_with_another_id_take_their_bytes_along(tmp_path: Path) -> None:
+    source, out = tmp_path / "in.jsonl", tmp_path / "out"
+    source.write_bytes(LARGE + b"\n" + claude_session(1, 3))
+    transcripts_of(source, out)
+    source.write_bytes(claude_session(2, 4))
+    assert transcripts_of(source, out) == []
+    assert not list(out.glob("*.dead"))
+
+
+def test_a_reading_that_is_given_up_leaves_the_bytes_of_the_better_one(tmp_path: Path) -> None:
+    log, out = tmp_path / "log.jsonl.gz", tmp_path / "out"
+    log.write_bytes(gzip.compress(LARGE + b"\n" + LOG))
+    (whole,) = transcripts_of(log, out)
+    log.write_bytes(gzip.compress(LARGE + b"\n" + LARGE + b"y\n" + LOG)[:-500])
+    assert transcripts_of(log, out) == [whole]
+    assert [path.read_bytes() for path in out.glob("*.dead/*")] == [LARGE]

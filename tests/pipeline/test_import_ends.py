@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from agentv_stream import import_sessions
-from agentv_stream.bulk import relay, transcripts
+from agentv_stream.bulk import gathered, relay, transcripts
 from agentv_stream.bulk.parquet import open_dataset
 from agentv_stream.bulk.tables import TABLES
 from agentv_stream.errors import SinkError
@@ -104,7 +104,7 @@ def test_ctrl_c_with_one_process_leaves_nothing_half_written(tmp_path: Path, mon
         assert _hidden(tmp_path / "t")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(transcripts, "WRITE_BYTES", 1)
+    monkeypatch.setattr(gathered, "WRITE_BYTES", 1)
     monkeypatch.setattr(transcripts.Transcript, "close", press)
     with pytest.raises(KeyboardInterrupt):
         import_sessions([tmp_path / "in.jsonl"], transcripts=tmp_path / "t", engine="serial")

@@ -14,7 +14,7 @@ from agentv_stages.decode import Decode
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers import get_provider
 from agentv_stream import import_sessions, summarize_groups
-from agentv_stream.bulk import dispatch, transcripts
+from agentv_stream.bulk import dispatch, gathered
 from agentv_stream.bulk import relay as relays
 from agentv_stream.bulk.relay import relay
 from agentv_stream.bulk.unit import Report, Task, Unit, Work
@@ -153,7 +153,7 @@ def test_what_killed_processes_left_goes_with_the_import(
     log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(relays, "LEAST_BYTES", 10_000)
-    monkeypatch.setattr(transcripts, "WRITE_BYTES", 1)
+    monkeypatch.setattr(gathered, "WRITE_BYTES", 1)
 
     def killed(*_: object) -> None:
         die()

@@ -8,7 +8,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from agentv_stream.bulk import Outcome, import_sessions, transcripts
+from agentv_stream.bulk import Outcome, gathered, import_sessions, transcripts
 from agentv_stream.bulk.unit import Report, Task
 
 
@@ -50,7 +50,7 @@ def import_and_die(source: Path, out: Path, reports: int) -> None:
 
 def import_and_die_at_close(source: Path, out: Path) -> None:
     """An import that kills its process when the first transcript is to be closed; a part of it is on disk."""
-    transcripts.WRITE_BYTES = 1
+    gathered.WRITE_BYTES = 1
     transcripts.Transcript.close = lambda self: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[method-assign]
     import_all(source, out)
 

@@ -4,6 +4,7 @@ from agentv_stages.batch import Batch
 from agentv_stages.result import Result
 from agentv_stages.sinks.atif import Trajectory
 from agentv_stream.bulk import object_store
+from agentv_stream.bulk.session_name import SessionName
 from agentv_stream.outputs.naming import TRAJECTORY
 from agentv_stream.outputs.step_spool import StepSpool
 
@@ -11,8 +12,9 @@ from agentv_stream.outputs.step_spool import StepSpool
 class TrajectoryFile:
     """Takes batches after `Consolidate`. `folder` is a folder or a URL; `run` names what writes."""
 
-    def __init__(self, folder: str, run: str) -> None:
+    def __init__(self, folder: str, name: SessionName, run: str) -> None:
         self._folder = folder
+        self._name = name
         self._run = run
         self._trajectory = Trajectory()
         self._spool = StepSpool()
@@ -22,11 +24,11 @@ class TrajectoryFile:
         for message in batch.messages:
             self._spool.add(message, self._trajectory.step(message))
 
-    def close(self, about: Result, stem: str) -> str | None:
+    def close(self, about: Result) -> str | None:
         """Publishes the document of a session; gives its place, None where there was no message. Raises: SinkError."""
         place = None
         if self._trajectory.models:
-            place = object_store.join(self._folder, f"{stem}{TRAJECTORY}")
+            place = object_store.join(self._folder, f"{self._name.stem}{TRAJECTORY}")
             object_store.put_pieces(place, self._trajectory.document(about, self._spool.lines), self._run)
         self._spool.close()
         return place

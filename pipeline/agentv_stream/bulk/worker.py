@@ -21,9 +21,10 @@ from agentv_stages.provider import no_companions
 from agentv_stages.result import Observer, Result
 from agentv_stream.bulk import object_store, rows
 from agentv_stream.bulk.listing import RememberingFolder
+from agentv_stream.bulk.session_name import SessionName
 from agentv_stream.bulk.staging import Staging
 from agentv_stream.bulk.trajectories import TrajectoryFile
-from agentv_stream.bulk.transcripts import Transcript, stem_of
+from agentv_stream.bulk.transcripts import Transcript
 from agentv_stream.bulk.unit import Done, Report, Seen, Separate, Task, Unit, Work, told
 from agentv_stream.errors import AgentvStreamError, DamagedArchive, EmptyInput, NotALog
 from agentv_stream.outputs.naming import safe_part
@@ -145,14 +146,14 @@ class Session:
             if self._damage:  # so little came before it that nobody can tell what it is
                 raise self._damage[0] from None
             raise
-        provider, changed_ms = safe_part(reader.provider.name), unit.mtime_ns // 1_000_000
+        provider, observer = safe_part(reader.provider.name), reader.observer
+        name = SessionName(observer, self.key, unit.name, unit.mtime_ns // 1_000_000, work.target)
         if work.transcripts is not None:
             folder = work.transcripts.replace("{provider}", provider)
-            self.transcript = Transcript(
-                *(folder, self.key, reader.observer, unit.name, changed_ms, work.target, work.run)
-            )
+            self.transcript = Transcript(folder, name, observer, work.run)
         if work.trajectories is not None:
-            self.trajectory = TrajectoryFile(work.trajectories.replace("{provider}", provider), work.run)
+            folder = work.trajectories.replace("{provider}", provider)
+            self.trajectory = TrajectoryFile(folder, name, work.run)
         if self.transcript is not None or self.trajectory is not None or worker.staging is not None:
             self.consolidate = Consolidate()
         return reader
@@ -246,7 +247,6 @@ class Session:
                 staging.add("faults", rows.fault_row(key, self.unit.name, fault))
 
     def _close(self, result: Result, observer: Observer) -> None:
-        unit, target = self.unit, self.worker.work.target
         if self.transcript is not None:
             self.transcript.close()
             result.outputs.transcript = self.transcript.path
@@ -254,12 +254,11 @@ class Session:
                 result.outputs.dead_letters = self.transcript.dead_letters
             self.done.transcript = self.transcript.path
         if self.trajectory is not None:
-            place = self.trajectory.close(result, stem_of(observer, self.key, unit.mtime_ns // 1_000_000, target))
-            self.done.trajectory = place
+            place = self.done.trajectory = self.trajectory.close(result)
             result.outputs.trajectory = place if place is not None else UNSET
         staging = self.worker.staging
         if staging is not None:
-            staging.add("sessions", rows.session_row(self.key, unit.name, result, observer.facts.started_ms))
+            staging.add("sessions", rows.session_row(self.key, self.unit.name, result, observer.facts.started_ms))
             self.done.rows = staging.end()
         self.done.result = Raw(_encode(result))
 

@@ -283,8 +283,9 @@ class FollowOutputs:
         blob: str | None = None
         if fault.part == "whole":
             if not dead_letters.stands_in_line(fault):
-                publish_now(folder / f"{fault.offset}.bin", fault.data)
-                blob = f"{folder.name}/{fault.offset}.bin"
+                name = dead_letters.blob_name(fault)
+                publish_now(folder / name, fault.data)
+                blob = f"{folder.name}/{name}"
             return dead_letters.render(fault, blob)
         return self._piece(fault, folder)
 
@@ -292,7 +293,7 @@ class FollowOutputs:
         """A record over the cap, piece by piece; its line comes with its end."""
         if fault.part == "begin":
             self._giant = fault
-            self._blob = GrowingOutput(folder / f"{fault.offset}.bin")
+            self._blob = GrowingOutput(folder / dead_letters.blob_name(fault))
             self._blob.cut()
         self._blob.append(fault.data)
         if fault.part != "end":

@@ -75,14 +75,14 @@ class DeadLetterSink:
         if fault.part == "whole":
             blob = None
             if not dead_letters.stands_in_line(fault):
-                path = _blobs(self._file.path) / f"{fault.offset}.bin"
+                path = _blobs(self._file.path) / dead_letters.blob_name(fault)
                 await publish(path, fault.data)
                 blob = f"{_blobs(self._file.path).name}/{path.name}"
             lines.append(dead_letters.render(fault, blob))
             return
         if fault.part == "begin":
             self._blob_fault = fault
-            self._blob = OutputFile(_blobs(self._file.path) / f"{fault.offset}.bin")
+            self._blob = OutputFile(_blobs(self._file.path) / dead_letters.blob_name(fault))
         if self._blob is not None and fault.data:
             await self._blob.write(fault.data)
         if fault.part == "end" and self._blob is not None and self._blob_fault is not None:

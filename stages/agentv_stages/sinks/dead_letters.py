@@ -5,6 +5,7 @@ own, named in `blob`.
 """
 
 from base64 import b64encode
+from hashlib import blake2b
 from typing import Any
 
 import msgspec
@@ -20,6 +21,15 @@ _encode = msgspec.json.Encoder().encode
 def stands_in_line(fault: Fault) -> bool:
     """Whether the bytes need no file of their own."""
     return fault.part == "whole" and len(fault.data) < MOST_INLINE
+
+
+def blob_name(fault: Fault) -> str:
+    """What the file of bytes is called that do not stand in the line: the same when the fault is met again.
+
+    Faults of several files, or of several objects on one line, may share an offset.
+    """
+    own = fault.data if fault.part == "whole" else fault.file.encode("utf-8", "surrogatepass")
+    return f"{fault.offset}-{blake2b(own, digest_size=4).hexdigest()}.bin"
 
 
 def render(fault: Fault, blob: str | None, length: int | None = None) -> bytes:

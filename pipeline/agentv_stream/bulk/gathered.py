@@ -1,0 +1,98 @@
+"""What a bulk worker writes bit by bit and publishes whole."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from agentv_stream.bulk import leaving, object_store
+from agentv_stream.errors import SinkError
+from agentv_stream.outputs.naming import prepare_folder
+
+WRITE_BYTES = 1024 * 1024
+
+
+class Gathered:
+    """An output that stands in memory up to 1 MiB, from then on in a hidden file; `folder` is a folder or a URL.
+
+    `run` names what writes: what is left of it when it is killed bears that mark.
+    """
+
+    def __init__(self, folder: str, run: str) -> None:
+        self._folder = folder
+        self._run = run
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._local: Path | None = None
+        self._file: int | None = None
+        self.empty = True
+
+    def write(self, data: bytes) -> None:
+        """Raises: SinkError."""
+        self.empty = False
+        self._parts.append(data)
+        self._size += len(data)
+        if self._size >= WRITE_BYTES:
+            try:
+                self._spill()
+            except OSError as error:
+                raise self._failure(error) from error
+
+    def publish(self, place: str, patched: tuple[int, bytes] | None = None) -> None:
+        """Puts it where it belongs, with some bytes of it replaced: (offset, bytes). Raises: SinkError."""
+        if self._local is None:
+            data = b"".join(self._parts)
+            if patched is not None:
+                at, members = patched
+                data = data[:at] + members + data[at + len(members) :]
+            object_store.put(place, data, self._run)
+            return
+        try:
+            file = self._spill()
+            if patched is not None:
+                os.pwrite(file, patched[1], patched[0])
+            self._leave()
+        except OSError as error:
+            raise self._failure(error) from error
+        object_store.put_file(self._local, place)
+        leaving.settled(self._local)
+
+    def abandon(self) -> None:
+        """Nothing of it stays."""
+        self._leave()
+        if self._local is not None:
+            self._local.unlink(missing_ok=True)
+            leaving.settled(self._local)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Another process goes on writing: it opens the file itself."""
+        return {**self.__dict__, "_file": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if self._local is not None:
+            leaving.known(self._local)
+
+    def _spill(self) -> int:
+        """What is in memory goes into the file, which it gives. Raises: OSError."""
+        if self._local is None:
+            folder = None if object_store.is_url(self._folder) else Path(self._folder)
+            if folder is not None:
+                prepare_folder(folder)
+            self._local, self._file = leaving.make_temporary(folder, self._run)
+        elif self._file is None:
+            self._file = os.open(self._local, os.O_WRONLY)
+            os.lseek(self._file, 0, os.SEEK_END)
+        assert self._file is not None
+        view = memoryview(b"".join(self._parts))
+        while view:
+            view = view[os.write(self._file, view) :]
+        self._parts, self._size = [], 0
+        return self._file
+
+    def _leave(self) -> None:
+        if self._file is not None:
+            file, self._file = self._file, None
+            os.close(file)
+
+    def _failure(self, error: OSError) -> SinkError:
+        return SinkError(str(self._local or self._folder), error)

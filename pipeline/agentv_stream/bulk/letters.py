@@ -1,0 +1,89 @@
+"""One session's dead letters, written by a bulk worker beside its transcript: rows appear whole, blobs before them.
+
+Blobs go to a folder named after the session's key, since at the first of them nobody may know more of it. What an
+earlier reading of the session left there goes when this one is whole, and stays where this one is given up.
+"""
+
+from collections.abc import Iterable
+
+from agentv_stages.fault import Fault
+from agentv_stages.sinks import dead_letters
+from agentv_stream.bulk import object_store
+from agentv_stream.bulk.gathered import Gathered
+from agentv_stream.bulk.session_name import SessionName
+from agentv_stream.outputs.naming import LETTERS
+
+
+class Letters:
+    """Takes the faults of a session. `folder` is a folder or a URL; `run` names what writes."""
+
+    def __init__(self, folder: str, name: SessionName, run: str) -> None:
+        self._folder = folder
+        self._name = name
+        self._run = run
+        self._rows = Gathered(folder, run)
+        self._blobs = _blobs(folder, name.key)
+        self._before: set[str] | None = None
+        self._written: set[str] = set()
+        self._giant: Fault | None = None
+
+    def write(self, faults: Iterable[Fault]) -> None:
+        """Raises: SinkError."""
+        for fault in faults:
+            if fault.part == "whole":
+                blob = None if dead_letters.stands_in_line(fault) else self._blob(fault)
+                self._rows.write(dead_letters.render(fault, blob))
+                continue
+            # A record over the cap is not written a second time: its place in the source is told.
+            if fault.part == "begin":
+                self._giant = fault
+            elif fault.part == "end" and self._giant is not None:
+                self._rows.write(dead_letters.render(self._giant, None, fault.offset - self._giant.offset))
+                self._giant = None
+
+    def close(self) -> str | None:
+        """Publishes them, and gives their place; None where there are none. Raises: SinkError."""
+        place = object_store.join(self._folder, self._name.stem + LETTERS)
+        if not self._rows.empty:
+            self._rows.publish(place)
+            self._keep(self._written)
+            return place
+        if not object_store.is_url(self._folder):  # of an earlier, worse state
+            remove_letters(self._folder, self._name.stem, self._name.key)
+        return None
+
+    def abandon(self) -> None:
+        """Nothing of them stays. Raises: SinkError."""
+        self._rows.abandon()
+        self._keep(self._found_before())
+
+    def _blob(self, fault: Fault) -> str:
+        name = dead_letters.blob_name(fault)
+        if name not in self._written and name not in self._found_before():
+            object_store.put(object_store.join(self._blobs, name), fault.data, self._run)
+        self._written.add(name)
+        return object_store.join(f"{self._name.key}.dead", name)
+
+    def _found_before(self) -> set[str]:
+        if self._before is None:
+            self._before = {place.rpartition("/")[2] for place in object_store.names_below(self._blobs)}
+        return self._before
+
+    def _keep(self, names: set[str]) -> None:
+        """Of the blobs only these stay."""
+        others = (self._found_before() | self._written) - names
+        if others and not names:
+            object_store.remove_tree(self._blobs)
+            return
+        for name in others:
+            object_store.remove(object_store.join(self._blobs, name))
+
+
+def remove_letters(folder: str, stem: str, key: str) -> None:
+    """Removes the dead letters of a session, and their blobs. Raises: SinkError."""
+    object_store.remove(object_store.join(folder, stem + LETTERS))
+    object_store.remove_tree(_blobs(folder, key))
+
+
+def _blobs(folder: str, key: str) -> str:
+    return object_store.join(folder, f"{key}.dead")
