@@ -11,6 +11,9 @@ from agentv_stream.errors import SinkError, UsageError
 from agentv_stream.files import is_file, is_folder, is_there
 from agentv_stream.outputs.naming import TRAJECTORY, TRANSCRIPT, prepare_folder
 
+_FOLDERS = {"transcripts": TRANSCRIPT, "trajectories": TRAJECTORY}
+"""Outputs that are a folder with a file for each session -> how the names of these end."""
+
 _OPTIONS = {"transcripts": "out", "trajectories": "atif"}
 
 
@@ -46,7 +49,7 @@ def state_place(places: dict[str, str]) -> str:
     """Where a run keeps what it has finished: in the data set, else a folder of outputs, else beside the JSONL."""
     if "parquet" in places:
         return object_store.join(places["parquet"], "_state")
-    for name in ("transcripts", "trajectories"):
+    for name in _FOLDERS:
         if name in places:
             head, varies, _ = places[name].partition("{provider}")
             return object_store.join(head.rpartition("/")[0] if varies else head, "_state")
@@ -66,7 +69,7 @@ def sweep_left(run: str, state: str, places: dict[str, str]) -> None:
     jsonl = places.get("jsonl", "")
     if jsonl and not object_store.is_url(jsonl):
         leaving.sweep(Path(jsonl).parent, run)
-    for name in ("transcripts", "trajectories"):
+    for name in _FOLDERS:
         place = places.get(name, "")
         if place and not object_store.is_url(place):
             pattern = glob.escape(place).replace("{provider}", "*")
@@ -82,7 +85,7 @@ def is_output(unit: Unit, places: dict[str, str]) -> bool:
     jsonl = places.get("jsonl")
     if jsonl is not None and (unit.source == jsonl or unit.source.startswith(f"{jsonl}.state/")):
         return True
-    for name, suffix in (("transcripts", TRANSCRIPT), ("trajectories", TRAJECTORY)):
+    for name, suffix in _FOLDERS.items():
         folder = places.get(name, "").partition("{provider}")[0]
         if folder and unit.source.endswith(suffix) and unit.source.startswith(f"{folder.rstrip('/')}/"):
             return True
