@@ -1,6 +1,7 @@
 """An import that is ended from outside: at once, with no worker left, nothing half-written, and gone on with later."""
 
 import multiprocessing
+import os
 import resource
 import signal
 import subprocess
@@ -97,12 +98,15 @@ def test_stats_and_a_large_log_on_all_cores_end_as_well(tmp_path: Path) -> None:
     assert not _hidden(tmp_path / "t")
 
 
-def test_ctrl_c_with_one_process_leaves_nothing_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_with_one_process_ends_it_at_once_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "in.jsonl").write_bytes(claude_session(1, 200))
 
     def press(*_: object) -> None:
         assert _hidden(tmp_path / "t")
-        raise KeyboardInterrupt
+        os.kill(os.getpid(), signal.SIGINT)
+        raise AssertionError("the signal waits for the end of the session")
 
     monkeypatch.setattr(gathered, "WRITE_BYTES", 1)
     monkeypatch.setattr(transcripts.Transcript, "close", press)

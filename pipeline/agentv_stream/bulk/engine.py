@@ -171,8 +171,7 @@ class Crew:
             while waiting and len(flying) < self.workers * AHEAD:
                 task = waiting.pop()
                 try:
-                    with undisturbed():
-                        flying[self.executor.submit(call, task)] = task
+                    flying[self._submit(call, task)] = task
                 except BrokenExecutor:
                     lost.append(task)
                     break
@@ -206,6 +205,12 @@ class Crew:
                 yield from self._one_by_one(call, [part for task in lost for part in split(task)])
                 lost = []
 
+    def _submit(self, call: Callable[[T], R], task: T) -> Future[R]:
+        if isinstance(self.executor, SerialExecutor):
+            return self.executor.submit(call, task)  # the work itself, which signals end
+        with undisturbed():  # it may start processes
+            return self.executor.submit(call, task)
+
     def _one_by_one(self, call: Callable[[T], R], tasks: list[T]) -> Iterator[tuple[T, R | None]]:
         if self._again is None:
             raise BrokenExecutor("the executor broke and cannot be made anew")
@@ -213,8 +218,7 @@ class Crew:
         self.executor = self._again()
         for task in tasks:
             try:
-                with undisturbed():
-                    future = self.executor.submit(call, task)
+                future = self._submit(call, task)
                 self._ended([future])
                 yield task, future.result()
             except BrokenExecutor:

@@ -21,11 +21,12 @@ class StepSpool:
         self._file = SpooledTemporaryFile[bytes](max_size=MEMORY_BYTES)
         self._size = 0
         self._offsets = array("q")  # by the message's index
-        self._streams = array("q")
+        self._streams = array("q")  # the number of its stream; when they are read, the next message of that
         self._numbers: dict[str, int] = {}
+        self._first: list[int] | None = None  # of each stream, once they are read
 
     def add(self, message: Message, line: bytes) -> None:
-        """Raises: SinkError."""
+        """For before the first of `lines`. Raises: SinkError."""
         missing = message.index + 1 - len(self._offsets)
         if missing > 0:
             self._offsets.extend([_NOWHERE] * missing)
@@ -40,15 +41,28 @@ class StepSpool:
 
     def lines(self, stream: str) -> Iterator[bytes]:
         """The lines of a stream in the order of its messages. Raises: OSError."""
-        number, at, file = self._numbers[stream], _NOWHERE, self._file
-        for offset, of_stream in zip(self._offsets, self._streams, strict=True):
-            if of_stream != number:
-                continue
+        if self._first is None:
+            self._first = self._chain()
+        index, at, file = self._first[self._numbers[stream]], _NOWHERE, self._file
+        while index != _NOWHERE:
+            offset, index = self._offsets[index], self._streams[index]
             if offset != at:
                 file.seek(offset)
             line = file.readline()
             at = offset + len(line)
             yield line
+
+    def _chain(self) -> list[int]:
+        """Gives the first message of each stream, and puts the next one of its stream in the place of a message's.
+
+        There may be as many streams as messages: to look through all of these for each would take for ever.
+        """
+        first = [_NOWHERE] * len(self._numbers)
+        for index in range(len(self._streams) - 1, -1, -1):
+            number = self._streams[index]
+            if number != _NOWHERE:
+                self._streams[index], first[number] = first[number], index
+        return first
 
     def close(self) -> None:
         """What waits is gone."""

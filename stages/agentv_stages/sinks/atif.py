@@ -6,6 +6,7 @@ and which call started which sub-agent. So memory holds no message, whatever the
 What ATIF has no member for stands in `extra`; what it cannot hold (images in the log) is counted there.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -165,7 +166,8 @@ class Trajectory:
 def _names(streams: list[str]) -> dict[str, str]:
     """Short names of sub-agents, each its own."""
     short = [stream.partition(":")[2] or stream for stream in streams]
-    return {stream: name if short.count(name) == 1 else stream for stream, name in zip(streams, short, strict=True)}
+    shared = Counter(short)
+    return {stream: name if shared[name] == 1 else stream for stream, name in zip(streams, short, strict=True)}
 
 
 def _referring(line: bytes, stream: str, started: dict[str, tuple[str, AtifReference]]) -> bytes:
