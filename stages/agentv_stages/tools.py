@@ -203,6 +203,7 @@ def row(
     prefix: bool = False,
     rest_key: str | None = None,
     paths: tuple[str, ...] | None = None,
+    keys: tuple[tuple[str, tuple[str, ...]], ...] | None = None,
     patch: bool = False,
     shell: bool | None = None,
     command_key: str = "command",
@@ -218,7 +219,7 @@ def row(
         kind,
         source,
         "system",
-        () if rest_key == "skill" else KEYS.get(tool, ()),  # the name says it already
+        () if rest_key == "skill" else KEYS.get(tool, ()) if keys is None else keys,  # a skill's name says it already
         prefix,
         rest_key,
         edit,

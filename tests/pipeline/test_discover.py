@@ -46,6 +46,7 @@ def rollout(folder: Path, thread: str, parent: str | None = None) -> Path:
         ("COPILOT_HOME", "/x/co", "copilot", ["/x/co/session-state"]),
         ("GEMINI_CLI_HOME", "/x/g", "gemini", ["/x/g/.gemini/tmp"]),
         ("XDG_DATA_HOME", "/x/d", "opencode", ["/x/d/opencode"]),
+        ("GROK_HOME", "/x/gr", "grok", ["/x/gr/sessions"]),
         ("CLINE_DIR", "/x/cl", "cline", ["/x/cl/data/sessions"]),
         ("CLINE_DATA_DIR", "/x/cl", "cline", ["/x/cl/sessions"]),
         ("CLINE_SESSION_DATA_DIR", "/x/cl", "cline", ["/x/cl"]),

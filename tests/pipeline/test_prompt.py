@@ -29,6 +29,8 @@ from agentv_stream.running.prompt import prompt_of
         ("cline --json --auto-approve true", None),
         ("kilo run --format json FIX", "FIX"),
         ("kimi -p FIX --output-format stream-json", "FIX"),
+        ("grok -p FIX --output-format streaming-json", "FIX"),
+        ("grok --single FIX", "FIX"),
         ("codex exec --json --sandbox read-only", None),
         ("codex exec", None),
         ("opencode run", None),

@@ -48,6 +48,7 @@ def one(tmp_path: Path, entry: str) -> Target:
         ("{name: t, provider: opencode}", ["opencode", "run", "--format", "json", "P"]),
         ("{name: t, provider: kilo}", ["kilo", "run", "--format", "json", "P"]),
         ("{name: t, provider: kimi, model: M}", ["kimi", "-p", "P", "--output-format", "stream-json", "-m", "M"]),
+        ("{name: t, provider: grok, model: M}", ["grok", "-p", "P", "--output-format", "streaming-json", "-m", "M"]),
         ("{name: t, provider: cline, model: M}", ["cline", "--json", "-m", "M", "P"]),
         ("{name: t, provider: cli, command: \"my agent 'a b' {PROMPT}\"}", ["my", "agent", "a b", "P"]),
         ("{name: t, provider: cli, command: [my, agent]}", ["my", "agent", "P"]),

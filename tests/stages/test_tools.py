@@ -67,6 +67,7 @@ FORMS = [
     ("gemini", "mcp_demo_lookup", "mcp__demo__lookup", "demo"),
     ("gemini", "demo__lookup", "mcp__demo__lookup", "demo"),
     ("kimi", "mcp__demo__lookup", "mcp__demo__lookup", "demo"),
+    ("grok", "demo__lookup", "mcp__demo__lookup", "demo"),
     ("opencode", "demo_lookup", "mcp__demo__lookup", "demo"),
     ("vscode", "mcp_demo_lookup_all", "mcp__demo__lookup_all", "demo"),
     ("qwen", "mcp__demo__lookup", "mcp__demo__lookup", "demo"),

@@ -33,6 +33,7 @@ AGENT_KINDS: dict[str, AgentKind] = {
     "qwen": AgentKind("qwen", ("qwen", "-p", PROMPT, "--output-format", "stream-json"), ("-m", MODEL)),
     "kimi": AgentKind("kimi", ("kimi", "-p", PROMPT, "--output-format", "stream-json"), ("-m", MODEL)),
     "cline": AgentKind("cline", ("cline", "--json", PROMPT), ("-m", MODEL)),
+    "grok": AgentKind("grok", ("grok", "-p", PROMPT, "--output-format", "streaming-json"), ("-m", MODEL)),
     "cli": AgentKind("", (), ()),
 }
 """AgentV's provider kinds that are agents on a command line, and the agents that it has no kind for."""

@@ -12,6 +12,7 @@ from agentv_stages.provider import Provider
 
 NAMES = (
     *("claude", "codex", "copilot", "gemini", "qwen", "pi", "kilo", "opencode", "cursor", "kimi", "cline"),
+    "grok",
     *("acp", "vscode", "generic"),
 )
 GROUP = "agentv_stream.providers"

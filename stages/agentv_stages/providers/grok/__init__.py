@@ -1,0 +1,27 @@
+"""Grok Build (npm `@xai-official/grok`): its two streams and its sessions on disk. Source: Grok Build 1.0.5, 1.0.41."""
+
+from agentv_stages.provider import Dialect, LogRoot, Provider
+from agentv_stages.providers.grok.companions import companion_files, companions
+from agentv_stages.providers.grok.detect import is_messages, is_session, is_stream
+from agentv_stages.providers.grok.messages import LOSSES as MESSAGES_LOSSES
+from agentv_stages.providers.grok.messages import MessagesDecoder
+from agentv_stages.providers.grok.session import LOSSES as SESSION_LOSSES
+from agentv_stages.providers.grok.session import SessionDecoder
+from agentv_stages.providers.grok.stream import LOSSES as STREAM_LOSSES
+from agentv_stages.providers.grok.stream import StreamDecoder
+from agentv_stages.providers.grok.tools import TABLE
+
+PROVIDER = Provider(
+    name="grok",
+    title="Grok Build",
+    dialects=(
+        Dialect("grok-stream", is_stream, StreamDecoder, True, True, STREAM_LOSSES, has_prompt=False),
+        Dialect("grok-messages", is_messages, MessagesDecoder, True, True, MESSAGES_LOSSES, has_prompt=False),
+        Dialect("grok-session", is_session, SessionDecoder, False, True, SESSION_LOSSES),
+    ),
+    tools=TABLE,
+    aliases=("grok-build", "grok-cli"),
+    roots=(LogRoot("~/.grok/sessions", "GROK_HOME", "sessions", ("*/*/updates.jsonl",)),),
+    companions=companions,
+    companion_files=companion_files,
+)

@@ -1,0 +1,88 @@
+"""Tells the main agent's answers from those of its sub-agents in a stream that prints both without a name.
+
+An agent answers only when all its calls are: an answer that begins while a call of the main agent is open is a
+sub-agent's. Where both could have written it, `streaming-json` prints the tools of the session that answered before the
+tokens of each answer, and a sub-agent has fewer; in the other stream an answer to a prompt that is smaller than the
+main agent's last one is a sub-agent's, for prompts grow. What several sub-agents at work at once do stands on one
+stream. Source: Grok Build 1.0.41, recorded runs with one and two sub-agents, waited for and in the background.
+"""
+
+from zlib import crc32
+
+from msgspec import Raw, Struct, field
+
+from agentv_stages.event import MAIN
+from agentv_stages.providers.grok.results import Given
+from agentv_stages.providers.grok.tools import SPAWN
+
+SEVERAL = "subagent:(several)"
+_MOST = 1_000
+_MOST_MARKS = 16
+
+
+class Agents(Struct):
+    """Who works. `spawned`: calls that began sub-agents which may be at work, and their ids ("" while not known).
+
+    `open`: call id -> stream of its agent. `last`: the stream that answered last. `tools` marks the main agent's tools,
+    `marks` those that were printed since the last answer ended. `prompt` is the size of its last prompt in tokens.
+    """
+
+    spawned: dict[str, str] = field(default_factory=dict[str, str])
+    open: dict[str, str] = field(default_factory=dict[str, str])
+    last: str = MAIN
+    tools: int = 0
+    marks: list[int] = field(default_factory=list[int])
+    prompt: int = 0
+
+    def listed(self, tools: Raw) -> None:
+        """The tools of a session were printed."""
+        mark = crc32(tools)
+        if not self.spawned:
+            self.tools = mark
+            self.marks.clear()
+        elif len(self.marks) < _MOST_MARKS:
+            self.marks.append(mark)
+
+    def answers(self, prompt: int | None = None) -> str:
+        """The stream of an answer that was printed; `prompt` is the size of its prompt where only that can tell."""
+        mark = self.marks.pop(0) if self.marks else None
+        if not self.spawned:
+            stream = MAIN
+        else:
+            others = (mark is not None and mark != self.tools) or (prompt is not None and 0 < prompt < self.prompt)
+            stream = self._stream() if others or MAIN in self.open.values() else MAIN
+        if stream == MAIN and prompt:
+            self.prompt = prompt
+        self.last = stream
+        return stream
+
+    def parent_call(self, stream: str) -> str | None:
+        """The call that began the sub-agent of a stream, where that is one alone."""
+        call_id = stream.removeprefix("subagent:")
+        return call_id if stream != MAIN and stream != SEVERAL else None
+
+    def calls(self, call_id: str, name: str, stream: str) -> None:
+        """An agent makes a call."""
+        if len(self.open) >= _MOST:
+            del self.open[next(iter(self.open))]
+        self.open[call_id] = stream
+        if name == SPAWN and len(self.spawned) < _MOST:
+            self.spawned[call_id] = ""
+
+    def answered(self, call_id: str, given: Given) -> str:
+        """A call ended; gives its stream. One that waited for a sub-agent says that it has finished."""
+        stream = self.open.pop(call_id, MAIN)
+        if call_id in self.spawned:
+            if given.finished or given.agent_id is None:
+                del self.spawned[call_id]
+            else:
+                self.spawned[call_id] = given.agent_id
+        elif self.spawned and given.output is not None and b"subagent_meta" in bytes(given.output):
+            said = bytes(given.output)
+            done = [call for call, agent in self.spawned.items() if agent and f"id={agent}".encode() in said]
+            for call in done:
+                del self.spawned[call]
+        return stream
+
+    def _stream(self) -> str:
+        return f"subagent:{next(iter(self.spawned))}" if len(self.spawned) == 1 else SEVERAL

@@ -1,0 +1,83 @@
+"""Tells Grok Build's logs from others: above all its second stream from Claude's, its sessions from ACP recordings."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, cast
+
+from agentv_stages.provider import Head
+from agentv_stages.providers.grok.tools import OWN
+
+_SYNTHETIC = re.compile(r"msg_\d{1,7}\Z")
+_COMPACTION = "auto_compact_"
+
+
+def is_stream(head: Head) -> float:
+    """`streaming-json`: the agent's updates, one flat object each."""
+    return max(map(_stream_line, head), default=0.0)
+
+
+def _stream_line(line: Mapping[str, Any]) -> float:
+    kind = line.get("type")
+    if kind == "available_commands":
+        return 1.0 if isinstance(line.get("tools"), list) and "commands" in line else 0.0
+    if kind == "tool_call":
+        return 1.0 if "toolCallId" in line and "toolName" in line and "rawInput" in line else 0.0
+    if kind == "tool_call_update":
+        return 0.9 if "toolCallId" in line and "rawOutput" in line and "sessionUpdate" not in line else 0.0
+    if kind == "end":
+        return 1.0 if "stopReason" in line and "requestId" in line else 0.0
+    if kind == "usage":
+        usage = line.get("usage")
+        return 0.9 if isinstance(usage, dict) and "cache_creation_input_tokens" in usage else 0.0
+    if kind in ("thought", "text") and isinstance(line.get("data"), str):
+        return (0.9 if kind == "thought" else 0.6) if len(line) == 2 else 0.0
+    if isinstance(kind, str) and kind.startswith(_COMPACTION):
+        return 0.9
+    return 0.3 if kind == "error" and isinstance(line.get("message"), str) and "num_turns" in line else 0.0
+
+
+def is_messages(head: Head) -> float:
+    """`streaming-messages-json`: Claude's lines with Grok's tools and without Claude's version."""
+    best = 0.0
+    for line in head:
+        kind, message = line.get("type"), line.get("message")
+        if kind == "system" and line.get("subtype") == "init":
+            return 1.0 if lists_own_tools(line) else 0.0
+        if kind == "assistant" and "session_id" in line and isinstance(message, dict):
+            best = max(best, _message(cast("dict[str, Any]", message)))
+        elif kind == "stream_event" and "session_id" in line:
+            event = line.get("event")
+            begun: Any = cast("dict[str, Any]", event).get("message") if isinstance(event, dict) else None
+            if isinstance(begun, dict):
+                best = max(best, _message(cast("dict[str, Any]", begun)))
+    return best
+
+
+def lists_own_tools(line: Mapping[str, Any]) -> bool:
+    """Whether an `init` is Grok's: it names no version of Claude Code, and tools that only Grok has."""
+    tools = line.get("tools")
+    names = cast("list[object]", tools) if isinstance(tools, list) else []
+    return "claude_code_version" not in line and any(isinstance(name, str) and name in OWN for name in names)
+
+
+def _message(message: Mapping[str, Any]) -> float:
+    """Ids that Grok made itself, or calls of its tools."""
+    found, content = message.get("id"), message.get("content")
+    if isinstance(found, str) and _SYNTHETIC.match(found):
+        return 0.95
+    if not isinstance(content, list):
+        return 0.0
+    names = [cast("dict[str, Any]", block).get("name") for block in content if isinstance(block, dict)]  # pyright: ignore[reportUnknownVariableType] - decoded JSON
+    return 0.95 if any(isinstance(name, str) and name in OWN for name in names) else 0.0
+
+
+def is_session(head: Head) -> float:
+    """`updates.jsonl`: updates of ACP with the agent's own marks, and no `jsonrpc`."""
+    for line in head:
+        params = line.get("params")
+        if "jsonrpc" in line or "timestamp" not in line or not isinstance(params, dict):
+            continue
+        meta = cast("dict[str, Any]", params).get("_meta")
+        if line.get("method") == "_x.ai/session/update" or (isinstance(meta, dict) and "eventId" in meta):
+            return 1.0
+    return 0.0

@@ -1,0 +1,48 @@
+"""How runs and turns of Grok's end, and its compactions: the agent's words in, status and reason out.
+
+Source: Grok Build 1.0.41, recorded ends of all kinds and the user guide.
+"""
+
+from msgspec import Struct
+from msgspec.json import Decoder
+
+from agentv_stages.event import Notification, Source, Status
+from agentv_stages.pruning import REFUSED
+
+MAX_TURNS = "max_turns_reached"
+COMPACTION = "auto_compact_"
+_GOOD = frozenset(("end_turn", "stop_sequence"))
+_WRAPPED = "Internal error: "
+
+
+class _Failure(Struct, gc=False):
+    message: str
+
+
+_decode = Decoder(_Failure).decode
+
+
+def ended(stop_reason: str, cancelled_by: str | None, said: str | None) -> tuple[Status, str | None]:
+    """By the stop reason of a turn; `cancelled_by` says what a cancelled one was ended by, `said` what went wrong."""
+    if stop_reason in _GOOD:
+        return "complete", None
+    if stop_reason == "cancelled":
+        return "error" if cancelled_by == MAX_TURNS else "interrupted", cancelled_by or stop_reason
+    return ("error", said or stop_reason) if stop_reason or said else ("unknown", None)
+
+
+def reason_of(message: str | None) -> str | None:
+    """An error's message, without the JSON that Grok wraps some in."""
+    if message and message.startswith(_WRAPPED):
+        try:
+            return _decode(message[len(_WRAPPED) :].encode()).message
+        except (*REFUSED, UnicodeEncodeError):
+            return message
+    return message
+
+
+def compaction(source: Source, kind: str, said: str | None) -> Notification:
+    """Of an `auto_compact_…` record; one that was completed bears the name that all agents' have."""
+    if kind == "auto_compact_completed":
+        return Notification(source, "", "compact_boundary", said or "")
+    return Notification(source, "", kind, said or "", "warning" if kind == "auto_compact_failed" else "info")

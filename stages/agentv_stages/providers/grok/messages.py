@@ -1,0 +1,228 @@
+"""Grok Build's stream in Claude's form (`grok -p … --output-format streaming-messages-json`) to events.
+
+An answer is one line with all its blocks, and one more for the calls that came behind a result of its own: those lines
+have tokens of 0. The results of its calls are one `user` line; each is the JSON of what the tool gave, as a text. With
+`--include-partial-messages` each answer is printed in pieces before it: they count where it never came whole.
+End rule: `result`. Its totals leave out what notices of the background woke the agent for; 0 stands for a cost and for
+tokens that are not known.
+Source: Grok Build 1.0.5 and 1.0.41, standard output.
+"""
+
+from msgspec import Raw, Struct, field
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import (
+    EMPTY_OBJECT,
+    AssistantText,
+    Notification,
+    Outcome,
+    Reasoning,
+    SessionEnd,
+    SessionInfo,
+    Source,
+    ToolCall,
+    ToolResult,
+    UserText,
+)
+from agentv_stages.foreign import other_session
+from agentv_stages.payload import EMPTY_STRING, given, text_json, to_raw
+from agentv_stages.provider import DecodeContext
+from agentv_stages.providers.grok.agents import Agents
+from agentv_stages.providers.grok.ends import MAX_TURNS, ended, reason_of
+from agentv_stages.providers.grok.partial import Partial
+from agentv_stages.providers.grok.results import Given, asked, gave_text
+from agentv_stages.providers.grok.usage import Spending, only_model, spent
+from agentv_stages.providers.grok.wire import Block, MessagesLine, decode_messages
+from agentv_stages.repeats import Repeats
+from agentv_stages.times import whole_ms
+
+LOSSES = (
+    "the prompt, the agent's version; when anything happened, so calls have no duration",
+    "an answer that was broken off, with its calls (without --include-partial-messages)",
+    "which of several sub-agents at work at once did what; whose an answer is, while one works in the background",
+    "arguments that are no JSON; reasoning tokens",
+    "costs of a run in which a call told none, and of what notices of the background woke the agent for",
+    "that an answer broke off and was tried again: both its texts are one",
+)
+
+
+class State(Struct):
+    """What is remembered between lines. `runs` counts the runs in the input: each numbers its answers from `msg_0`.
+
+    `answers`: stream -> id of its last answer.
+    """
+
+    session_id: str | None = None
+    model: str | None = None
+    runs: int = 0
+    cost_usd: float = 0.0
+    agents: Agents = field(default_factory=Agents)
+    answers: dict[str, str] = field(default_factory=dict[str, str])
+    spending: Spending = field(default_factory=Spending)
+    partial: Partial = field(default_factory=Partial)
+    told: Repeats = field(default_factory=Repeats)
+
+
+class MessagesDecoder:
+    """Decoder of `grok-messages`."""
+
+    def __init__(self, context: DecodeContext) -> None:
+        self.file = context.file
+        self.state = State()
+
+    def decode(self, record: Record, batch: Batch) -> None:
+        line = decode_messages(record.data)
+        kind = line.type
+        if self.state.told.again(line.uuid, len(record.data)):
+            batch.ignore(f"{kind}/again")
+        elif kind == "stream_event":
+            self.state.partial.take(line.event, record)
+            batch.ignore(kind)
+        elif kind == "assistant" and line.message is not None:
+            self._assistant(line, record, batch)
+        elif kind == "user" and line.message is not None:
+            self._user(line, record, batch)
+        elif kind == "system":
+            self._system(line, record, batch)
+        elif kind == "result":
+            self._end(line, record, batch)
+        else:
+            batch.unknown_type(kind or "(no type)", record)
+
+    def flush(self, batch: Batch) -> None:
+        """What was printed of an answer that never came whole."""
+        state, partial = self.state, self.state.partial
+        if not partial.begun:
+            return
+        stream = state.agents.answers()
+        source = Source(self.file, partial.row, partial.offset, 0, None, stream)
+        message_id = self._id(partial.message_id, partial.row)
+        if partial.thinking:
+            batch.events.append(Reasoning(source, "-cut", message_id, to_raw(partial.thinking), False, state.model))
+        if partial.text:
+            batch.events.append(AssistantText(source, "-cut", message_id, to_raw(partial.text), model=state.model))
+        for call in partial.calls:
+            self._call(source, f"-cut-{call.id}", message_id, call.id, call.name, call.arguments(), state.model, batch)
+        state.partial = Partial()
+
+    def _source(self, line: MessagesLine, record: Record, stream: str) -> Source:
+        return Source(self.file, record.row, record.offset, len(record.data), None, stream, line.uuid or "")
+
+    def _id(self, message_id: str | None, row: int) -> str:
+        known = message_id or f"m{row}"
+        return known if self.state.runs < 2 else f"{known}#{self.state.runs}"
+
+    def _assistant(self, line: MessagesLine, record: Record, batch: Batch) -> None:
+        message, state = line.message, self.state
+        assert message is not None
+        model = state.model = message.model or state.model
+        usage = spent(Source(self.file, 0, 0, 0), "", model, message.usage)
+        blocks = [Block("text", to_raw(message.content))] if isinstance(message.content, str) else message.content or ()
+        counts = usage is not None or not state.spending.output  # else no answer has any
+        goes_on = not counts and all(block.type == "tool_use" for block in blocks)
+        stream = state.agents.last if goes_on else state.agents.answers(usage.input if usage is not None else None)
+        state.partial.clear()
+        if goes_on and stream in state.answers:  # behind a result of its own
+            message_id = state.answers[stream]
+        else:
+            message_id = self._id(message.id, record.row)
+            if len(state.answers) >= 1_000:
+                del state.answers[next(iter(state.answers))]
+            state.answers[stream] = message_id
+        source = self._source(line, record, stream)
+        for i, block in enumerate(blocks):
+            self._block(block, f"-{i}", source, message_id, model, record, batch)
+        told = spent(source, message_id, model, message.usage)
+        if told is not None:
+            state.spending.add(told)
+            batch.events.append(told)
+
+    def _block(
+        self, block: Block, part: str, source: Source, message_id: str, model: str | None, record: Record, batch: Batch
+    ) -> None:
+        kind, add = block.type, batch.events.append
+        if kind == "text":
+            add(AssistantText(source, part, message_id, text_json(block.text), model=model))
+        elif kind == "thinking":
+            add(Reasoning(source, part, message_id, text_json(block.thinking), model=model))
+        elif kind == "tool_use" or kind == "server_tool_use":
+            call_id = block.id or f"call-{record.row}{part}"
+            self._call(source, part, message_id, call_id, block.name or "unknown", block.input, model, batch)
+        elif kind == "web_search_tool_result":
+            outcome: Outcome = "error" if b'"web_search_tool_result_error"' in bytes(block.content) else "ok"
+            add(ToolResult(source, part, block.tool_use_id or "", block.content or None, outcome))
+            self.state.agents.answered(block.tool_use_id or "", Given())
+        else:
+            batch.unknown_type(f"block/{kind}", record)
+
+    def _call(
+        self,
+        source: Source,
+        part: str,
+        message_id: str,
+        call_id: str,
+        name: str,
+        arguments: Raw,
+        model: str | None,
+        batch: Batch,
+    ) -> None:
+        agents = self.state.agents
+        name, arguments = asked(name, arguments if given(arguments) else EMPTY_OBJECT)
+        agents.calls(call_id, name, source.stream)
+        parent = agents.parent_call(source.stream)
+        batch.events.append(ToolCall(source, part, message_id, call_id, name, arguments, parent, model))
+
+    def _user(self, line: MessagesLine, record: Record, batch: Batch) -> None:
+        assert line.message is not None
+        content, agents = line.message.content, self.state.agents
+        blocks = [Block("text", to_raw(content))] if isinstance(content, str) else content or ()
+        for i, block in enumerate(blocks):
+            if block.type == "tool_result":
+                call_id = block.tool_use_id or ""
+                gave = gave_text(block.content, bool(block.is_error))
+                source = self._source(line, record, agents.answered(call_id, gave))
+                output, code, outcome, agent_id, _ = gave
+                batch.events.append(ToolResult(source, f"-{i}", call_id, output, outcome, code, agent_id=agent_id))
+            elif block.type == "text":
+                body = block.text if given(block.text) else EMPTY_STRING
+                source = self._source(line, record, "main")
+                batch.events.append(UserText(source, f"-{i}", body, f"u{record.row}", True))
+            else:
+                batch.unknown_type(f"block/{block.type}", record)
+
+    def _system(self, line: MessagesLine, record: Record, batch: Batch) -> None:
+        state, source = self.state, self._source(line, record, "main")
+        if line.subtype == "init":
+            another = other_session(record, line.session_id, state.session_id, batch)
+            state.session_id, state.model = line.session_id or state.session_id, line.model
+            state.runs += 1
+            batch.events.append(SessionInfo(source, "", line.session_id, line.model, cwd=line.cwd, another=another))
+        elif line.subtype == "compact_boundary":
+            batch.events.append(Notification(source, "", line.subtype, ""))
+        else:
+            batch.unknown_type(f"system/{line.subtype}", record)
+
+    def _end(self, line: MessagesLine, record: Record, batch: Batch) -> None:
+        state, add = self.state, batch.events.append
+        self.flush(batch)
+        source = self._source(line, record, "main")
+        model = only_model(line.modelUsage)
+        if model is not None and model != state.model:
+            add(SessionInfo(source, "", line.session_id, model))
+        whole = spent(source, f"run-{record.row}", model, line.usage, "segment")
+        if whole is not None and not state.spending.covers(whole):
+            add(whole)
+        cost = None
+        if line.total_cost_usd:
+            cost = state.cost_usd = state.cost_usd + line.total_cost_usd
+        said = reason_of(line.errors[0]) if line.errors else None
+        if line.subtype == "success" and not line.is_error:
+            status, reason = ended(line.stop_reason or "end_turn", None, None)
+        elif line.stop_reason == "cancelled":
+            by = MAX_TURNS if line.subtype == "error_max_turns" else None
+            status, reason = ended(line.stop_reason, by, said)
+        else:
+            status, reason = "error", said or line.subtype
+        duration = whole_ms(line.duration_ms)
+        add(SessionEnd(source, "", status, reason, cost, duration, line.num_turns, Raw(record.data)))
+        state.agents, state.spending, state.answers = Agents(), Spending(), {}

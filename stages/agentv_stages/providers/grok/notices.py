@@ -1,0 +1,54 @@
+"""Updates of Grok's that are no part of the conversation: what a person may want to know, and what says nothing.
+
+Source: Grok Build 1.0.41, recordings of its sessions on disk and of its ACP.
+"""
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import Notification, Source
+from agentv_stages.providers.grok.ends import COMPACTION, compaction
+from agentv_stages.providers.grok.wire import Update
+
+_QUIET = frozenset(
+    (
+        *("available_commands_update", "background_tasks", "config_option_update", "current_mode_update"),
+        *(
+            "interaction_resolved",
+            "pending_interaction",
+            "plan",
+            "response_completed",
+            "subagent_spawned",
+            "task_backgrounded",
+        ),
+        *("usage_update", "session_info_update", "session_summary_generated"),
+    )
+)
+
+
+def notice(update: Update, source: Source, record: Record, batch: Batch) -> None:
+    """Appends what is worth telling; counts a type that is not known."""
+    kind, add = update.sessionUpdate, batch.events.append
+    if kind in _QUIET:
+        batch.ignore(kind)
+    elif kind == "retry_state":
+        add(_retry(update, source))
+    elif kind == "task_completed":
+        task = update.task_snapshot
+        text = (task.description or task.task_id or "") if task is not None else ""
+        failed = task is not None and bool(task.exit_code)
+        text += f" (exit code {task.exit_code})" if task is not None and failed else ""
+        add(Notification(source, "", kind, text, "warning" if failed else "info"))
+    elif kind == "subagent_finished":
+        text = f"{update.status or 'ended'}: {update.subagent_id or ''}"
+        add(Notification(source, "", kind, text, "info" if update.status == "completed" else "warning"))
+    elif kind.startswith(COMPACTION):
+        add(compaction(source, kind, update.error or update.reason or update.message))
+    else:
+        batch.unknown_type(kind or "(no sessionUpdate)", record)
+
+
+def _retry(update: Update, source: Source) -> Notification:
+    """A model call that failed: it is tried again, or it was given up."""
+    text = update.reason or update.message or ""
+    if update.type == "retrying":
+        return Notification(source, "", "retry", f"attempt {update.attempt} failed: {text}", "warning")
+    return Notification(source, "", f"retry_{update.type or 'state'}", text, "error")

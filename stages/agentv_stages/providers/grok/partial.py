@@ -1,0 +1,56 @@
+"""An answer that Grok prints in pieces (`--include-partial-messages`), as far as it has come."""
+
+from msgspec import Raw, Struct, field
+
+from agentv_stages.batch import Record
+from agentv_stages.event import EMPTY_OBJECT
+from agentv_stages.providers.grok.wire import StreamEvent
+
+_MOST_CALLS = 1_000
+
+
+class PartialCall(Struct):
+    id: str
+    name: str
+    input: str = ""
+
+    def arguments(self) -> Raw:
+        """Grok prints them whole, in one piece."""
+        text = self.input.encode("utf-8", "replace")
+        return Raw(text) if text[:1] == b"{" and text[-1:] == b"}" else EMPTY_OBJECT
+
+
+class Partial(Struct):
+    """The answer that is being printed; `row` and `offset` are those of its last piece."""
+
+    begun: bool = False
+    message_id: str | None = None
+    text: str = ""
+    thinking: str = ""
+    calls: list[PartialCall] = field(default_factory=list[PartialCall])
+    row: int = 0
+    offset: int = 0
+
+    def take(self, event: StreamEvent | None, record: Record) -> None:
+        """One piece."""
+        if event is None:
+            return
+        if event.type == "message_start":
+            self.clear()
+            self.message_id = event.message.id if event.message is not None else None
+            return
+        block, delta = event.content_block, event.delta
+        if block is not None and block.type.endswith("tool_use") and len(self.calls) < _MOST_CALLS:
+            self.calls.append(PartialCall(block.id or f"call-{record.row}", block.name or "unknown"))
+        elif delta is not None:
+            self.text += delta.text or ""
+            self.thinking += delta.thinking or ""
+            if delta.partial_json and self.calls:
+                self.calls[-1].input += delta.partial_json
+        self.begun = bool(self.text or self.thinking or self.calls)
+        self.row, self.offset = record.row, record.offset
+
+    def clear(self) -> None:
+        """The answer was printed whole, or another begins."""
+        self.begun, self.message_id, self.text, self.thinking = False, None, "", ""
+        self.calls = []

@@ -1,0 +1,152 @@
+"""What a call of Grok's gave back: `rawOutput` or the shown content in; output, exit code, outcome out.
+
+`rawOutput` is an object of the tool's own shape, whose text stands under one of a few names, at most two levels deep;
+a shell's has what the model was told, and the exit code. What was never run has no `rawOutput` and says so in words.
+Source: Grok Build 1.0.41, recordings of every tool that it offers.
+"""
+
+import re
+from typing import NamedTuple
+
+from msgspec import Raw
+
+from agentv_stages.event import Outcome
+from agentv_stages.payload import NULL, given, text_of, to_raw
+from agentv_stages.providers.grok.wire import decode_bridge, decode_bytes, decode_members, decode_pieces
+from agentv_stages.pruning import REFUSED
+
+OVER = frozenset(("completed", "failed", "cancelled"))
+_BRIDGE = "use_tool"
+_TEXTS = (
+    *("output_for_prompt", "tool_output_for_prompt", "summary_for_prompt", "content"),
+    *("output", "message", "text", "summary", "error"),
+)
+_REFUSED = re.compile(r"User (?:rejected|cancelled) the execution|Tool `[^`]*` was not executed")
+_STARTED = re.compile(r"\ASubagent started in background\.\s+subagent_id: ([\w-]+)")
+_DEEPEST = 3
+_TRUE = Raw(b"true")
+
+
+class Given(NamedTuple):
+    """`agent_id` is the sub-agent that a call started; `finished`: it has ended by then."""
+
+    output: Raw | None = None
+    exit_code: int | None = None
+    outcome: Outcome = "ok"
+    agent_id: str | None = None
+    finished: bool = False
+
+
+def asked(name: str, arguments: Raw) -> tuple[str, Raw]:
+    """Name and arguments of the tool that was asked for: `use_tool` is the way to those of MCP servers."""
+    if not given(arguments):
+        return name, Raw(b"{}")
+    if name == _BRIDGE:
+        try:
+            bridge = decode_bridge(arguments)
+        except REFUSED:
+            return name, arguments
+        if bridge.tool_name:
+            return bridge.tool_name, bridge.tool_input if given(bridge.tool_input) else Raw(b"{}")
+    return name, arguments
+
+
+def gave(status: str, raw: Raw, content: Raw) -> Given:
+    """Of a call that ended with a `status` of `OVER`."""
+    failed = status != "completed"
+    members = _members(raw)
+    if not members:
+        output = raw if given(raw) else _shown(content)
+        refused = failed and not given(raw) and output is not None and _REFUSED.match(text_of(output)[:400])
+        return Given(output, None, "denied" if refused else _outcome(status, failed))
+    kind = text_of(members.get("type", NULL)) if starts(members.get("type", NULL), b'"') else ""
+    code, agent_id, finished = None, None, False
+    if kind == "Bash":
+        code = _number(members.get("exit_code"))
+        failed = failed or bool(code) or members.get("timed_out") == _TRUE
+    output = _bytes(members.get("stdout")) if kind == "GrepSearch" else _text(members, 0)
+    if output is None:
+        output = _shown(content) or raw
+    if kind.startswith("Subagent"):
+        agent_id = text_of(members.get("subagent_id", NULL)) or None
+        finished = True
+    elif kind == "Text" and (started := _STARTED.match(text_of(output)[:200])):
+        agent_id = started[1]
+    return Given(output, code, _outcome(status, failed), agent_id, finished)
+
+
+def gave_text(content: Raw, failed: bool) -> Given:
+    """Of a `tool_result` block, whose text is the JSON of `rawOutput`, or of the content where there is none."""
+    status = "failed" if failed else "completed"
+    if not starts(content, b'"'):
+        return gave(status, content if given(content) else NULL, NULL)
+    inner = Raw(text_of(content).encode("utf-8", "replace"))
+    if starts(inner, b"{") and _members(inner):
+        return gave(status, inner, NULL)
+    if starts(inner, b"[") and (shown := _shown(inner)) is not None:
+        return gave(status, NULL, inner) if shown else Given(None, None, "error" if failed else "ok")
+    return Given(content, None, "error" if failed else "ok")
+
+
+def starts(raw: Raw, mark: bytes) -> bool:
+    """Whether a value is of the kind that a first byte tells."""
+    return bytes(memoryview(raw)[:1]) == mark
+
+
+def _outcome(status: str, failed: bool) -> Outcome:
+    return "cancelled" if status == "cancelled" else "error" if failed else "ok"
+
+
+def _members(raw: Raw) -> dict[str, Raw]:
+    if not starts(raw, b"{"):
+        return {}
+    try:
+        return decode_members(raw)
+    except REFUSED:
+        return {}
+
+
+def _text(members: dict[str, Raw], depth: int) -> Raw | None:
+    """The text among the members: under a known name, or of a variant that is nothing but a text; else deeper."""
+    for name in _TEXTS:
+        value = members.get(name)
+        if value is not None and starts(value, b'"'):
+            return value
+    for name, value in members.items():
+        if name[:1].isupper() and starts(value, b'"'):
+            return value
+    for value in members.values() if depth < _DEEPEST else ():
+        found = _text(_members(value), depth + 1)
+        if found is not None:
+            return found
+    return None
+
+
+def _bytes(raw: Raw | None) -> Raw | None:
+    """A search's output, which is printed as a list of bytes."""
+    if raw is None or not starts(raw, b"["):
+        return None
+    try:
+        return to_raw(bytes(decode_bytes(raw)).decode("utf-8", "replace"))
+    except (*REFUSED, ValueError):
+        return None
+
+
+def _number(raw: Raw | None) -> int | None:
+    """A whole number of a size that exit codes have."""
+    data = bytes(raw or b"")
+    return int(data) if len(data) < 12 and data.lstrip(b"-").isdigit() else None
+
+
+def _shown(content: Raw) -> Raw | None:
+    """The texts of a call's content, joined; None where there is none."""
+    if not starts(content, b"["):
+        return None
+    try:
+        pieces = decode_pieces(content)
+    except REFUSED:
+        return None
+    texts = [piece.content.text for piece in pieces if piece.content is not None and given(piece.content.text)]
+    if len(texts) == 1 and starts(texts[0], b'"'):
+        return texts[0]
+    return to_raw("".join(map(text_of, texts))) if texts else None

@@ -1,0 +1,219 @@
+"""Grok Build's sessions on disk (`~/.grok/sessions/<folder>/<session>/updates.jsonl`) to events.
+
+A line is an update of the Agent Client Protocol, or of Grok's own beside it. Pieces of a text are joined; all of one
+answer bears the time at which the answer began to come (`streamStartMs`), and that tells answers apart. A call's first
+update has its arguments, its last one the result. `turn_completed` ends a turn, with the tokens of all its model calls
+and those of the sub-agents that it waited for. A fork begins with its parent's log, under its own id; the event ids
+keep the parent's, and what bears one of another session is told by the parent alone.
+End rule: `turn_completed`, by its stop reason.
+Source: Grok Build 1.0.5 and 1.0.41.
+"""
+
+from urllib.parse import unquote
+
+from msgspec import Raw, Struct, field
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import (
+    MAIN,
+    AssistantText,
+    Reasoning,
+    SessionEnd,
+    SessionInfo,
+    Source,
+    ToolCall,
+    ToolResult,
+    UserText,
+)
+from agentv_stages.foreign import COPIED
+from agentv_stages.payload import EMPTY_STRING, given, text_json
+from agentv_stages.provider import DecodeContext
+from agentv_stages.providers.grok.ends import ended, reason_of
+from agentv_stages.providers.grok.notices import notice
+from agentv_stages.providers.grok.results import OVER, asked, gave, starts
+from agentv_stages.providers.grok.usage import Bill, of_model, of_turn
+from agentv_stages.providers.grok.wire import (
+    Params,
+    ParamsMeta,
+    SessionLine,
+    Update,
+    UpdateMeta,
+    decode_session,
+    decode_text,
+)
+from agentv_stages.pruning import decode_member
+from agentv_stages.repeats import Repeats
+from agentv_stages.times import epoch_ms, whole_ms
+
+LOSSES = (
+    "the agent's version, the title",
+    "tokens of single answers, of turns that never ended, and of sub-agents that outlived the turn that began them",
+    "the main agent's own share of its tokens, where it had sub-agents",
+    "the text of an answer that was killed while it was written",
+    "arguments that are no JSON",
+    "costs, once a turn told none",
+    "that an answer broke off and was tried again: both its texts are one, a notice stands before it",
+)
+_MOST_OPEN = 10_000
+_INJECTED = (b'"<system-reminder>', b'"<monitor-event')
+_NO_META, _NO_UPDATE_META = ParamsMeta(), UpdateMeta()
+
+
+class State(Struct):
+    """What is remembered between lines. `open`: calls without a result, of the turn that goes on."""
+
+    session_id: str | None = None
+    parent_id: str | None = None
+    model: str | None = None
+    answer: str = ""
+    answered: bool = False
+    begun: bool = False
+    open: dict[str, str] = field(default_factory=dict[str, str])
+    bill: Bill = field(default_factory=Bill)
+    told: Repeats = field(default_factory=Repeats)
+
+
+class SessionDecoder:
+    """Decoder of `grok-session`."""
+
+    def __init__(self, context: DecodeContext) -> None:
+        self.context = context
+        self.state = State()
+
+    def decode(self, record: Record, batch: Batch) -> None:
+        line = decode_session(record.data)
+        params = line.params
+        if params is None or params.update is None:
+            batch.unknown_type(line.method or "(no method)", record)
+            return
+        update, meta, state = params.update, params.meta or _NO_META, self.state
+        author = _author(meta.eventId)
+        if author is not None and params.sessionId is not None and author != params.sessionId:
+            state.parent_id = author
+            batch.ignore(COPIED)
+            return
+        if state.told.again(f"{meta.eventId} {meta.agentTimestampMs}" if meta.eventId else None, len(record.data)):
+            batch.ignore(f"{update.sessionUpdate}/again")
+            return
+        text = self._text(update)  # before anything is appended: it may not fit
+        source = self._source(line, meta, record)
+        self._info(params, update, source, batch)
+        kind = update.sessionUpdate
+        if kind == "agent_message_chunk":
+            message_id = self._answer(meta, record)
+            batch.events.append(AssistantText(source, "", message_id, text, True, model=state.model))
+        elif kind == "agent_thought_chunk":
+            message_id = self._answer(meta, record)
+            batch.events.append(Reasoning(source, "", message_id, text, True, state.model))
+        elif kind == "user_message_chunk":
+            self._user(update, text, source, batch)
+        elif kind == "tool_call":
+            self._call(update, meta, source, record, batch)
+        elif kind == "tool_call_update":
+            self._update(update, source, batch)
+        elif kind == "turn_completed":
+            self._turn(update, meta, source, batch)
+        else:
+            notice(update, source, record, batch)
+
+    def flush(self, batch: Batch) -> None:
+        """Nothing is held back."""
+
+    def _source(self, line: SessionLine, meta: ParamsMeta, record: Record) -> Source:
+        context = self.context
+        seconds = None if line.timestamp is None else line.timestamp * 1000
+        time_ms = epoch_ms(meta.agentTimestampMs if meta.agentTimestampMs is not None else seconds)
+        return Source(context.file, record.row, record.offset, len(record.data), time_ms, context.stream)
+
+    def _text(self, update: Update) -> Raw:
+        if not update.sessionUpdate.endswith("_chunk") or not given(update.content):
+            return EMPTY_STRING
+        if not starts(update.content, b"{"):
+            return text_json(update.content)
+        return text_json(decode_member(update.content, decode_text, "params.update.content").text)
+
+    def _info(self, params: Params, update: Update, source: Source, batch: Batch) -> None:
+        """The session's id, its folder, its model: when they are known, and when they change."""
+        state, context = self.state, self.context
+        model = (update.meta or _NO_UPDATE_META).modelId
+        session_id = params.sessionId if state.session_id is None else None
+        model = model if model != state.model else None
+        if not session_id and not model:
+            return
+        state.session_id = session_id or state.session_id
+        state.model = model or state.model
+        if context.stream == MAIN:
+            cwd = _folder(context.place or context.file) if session_id else None
+            batch.events.append(
+                SessionInfo(source, "-info", session_id, model, cwd=cwd, parent_session_id=state.parent_id)
+            )
+
+    def _answer(self, meta: ParamsMeta, record: Record) -> str:
+        """The id of the answer that a record belongs to."""
+        state = self.state
+        if meta.streamStartMs is not None:
+            state.answer = f"s{meta.streamStartMs}"
+        elif state.answered or not state.answer:  # of another client: an answer ends with the results of its calls
+            state.answer = f"m{record.row}"
+        state.answered = False
+        return state.answer
+
+    def _user(self, update: Update, text: Raw, source: Source, batch: Batch) -> None:
+        hidden = (update.meta or _NO_UPDATE_META).hideFromScrollback
+        injected = bool(hidden) or bytes(text).startswith(_INJECTED)
+        self.state.answered = True
+        batch.events.append(UserText(source, "", text, f"u{source.row}", injected))
+
+    def _call(self, update: Update, meta: ParamsMeta, source: Source, record: Record, batch: Batch) -> None:
+        state, tool = self.state, (update.meta or _NO_UPDATE_META).tool
+        call_id = update.toolCallId or f"call-{record.row}"
+        name, arguments = asked((tool and tool.name) or update.title or "unknown", update.rawInput)
+        message_id = self._answer(meta, record)
+        if len(state.open) >= _MOST_OPEN:
+            del state.open[next(iter(state.open))]
+        state.open[call_id] = name
+        parent = self.context.parent_call
+        batch.events.append(ToolCall(source, "", message_id, call_id, name, arguments, parent, state.model))
+
+    def _update(self, update: Update, source: Source, batch: Batch) -> None:
+        call_id, status = update.toolCallId or "", update.status or ""
+        if status not in OVER:
+            batch.ignore("tool_call_update/progress")
+            return
+        gave_back = gave(status, update.rawOutput, update.content)
+        self.state.open.pop(call_id, None)
+        self.state.answered = True
+        output, code, outcome, agent_id, _ = gave_back
+        batch.events.append(ToolResult(source, "", call_id, output, outcome, code, agent_id=agent_id))
+
+    def _turn(self, update: Update, meta: ParamsMeta, source: Source, batch: Batch) -> None:
+        state, add, used = self.state, batch.events.append, update.usage
+        status, reason = ended(update.stop_reason or "", meta.cancellationCategory, reason_of(update.agent_result))
+        if status == "interrupted":
+            for i, call_id in enumerate(state.open):
+                add(ToolResult(source, f"-{i}", call_id, None, "cancelled"))
+        state.open.clear()
+        state.answered = True
+        main = self.context.stream == MAIN
+        if used is not None:
+            add(of_turn(source, used))
+            if main:
+                state.bill.turn(used)
+                for i, (name, share) in enumerate(state.bill.models.items()):
+                    add(of_model(source, f"-model-{i}", name, share))
+        cost = state.bill.cost_usd if main else None
+        turns = used.numTurns if used is not None and main else None
+        add(SessionEnd(source, "-end", status, reason, cost or None, whole_ms(update.elapsed_ms), turns))
+
+
+def _author(event_id: str | None) -> str | None:
+    """Whose event it was first: an event id is a session's id and a number."""
+    session_id, dash, number = (event_id or "").rpartition("-")
+    return session_id if dash and session_id and number.isdigit() else None
+
+
+def _folder(place: str) -> str | None:
+    """The working directory, which is the name of the folder that holds the session's: escaped as in a URL."""
+    parts = place.replace("\\", "/").split("/")
+    name = parts[-3] if len(parts) > 2 else ""
+    return unquote(name) if name.startswith("%2F") or "%3A" in name[:8] else None
