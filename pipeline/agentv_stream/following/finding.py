@@ -12,6 +12,7 @@ from agentv_stream.files import is_there
 from agentv_stream.following.ends import Ends
 from agentv_stream.following.follow_plan import Entry, oldest_first, parents_first
 from agentv_stream.following.followed import Followed
+from agentv_stream.following.newcomers import Newcomers
 from agentv_stream.following.register import Register
 from agentv_stream.following.rotation import Rotation
 from agentv_stream.following.scan import Scan
@@ -33,6 +34,7 @@ class Finding:
         self._entries, self._plan, self._due = register.entries, register.plan, register.due
         self._troubles, self._taken = register.troubles, register.taken
         self._rotation = rotation
+        self._newcomers = Newcomers(register, rotation)
         self._advance = advance
         self._rest = rest
         self._folder = RememberingFolder()
@@ -53,18 +55,18 @@ class Finding:
         new = [one for one in found.values() if one.path not in self._entries and one.main and one.signature.size]
         new = self.listing.fresh([one for one in new if one.path not in self._register.apart])
         if new:
-            self._rotation.index()
+            self._newcomers.known.index()
         # Names tell the time for most agents: so parents come before the sub-agents that they start.
         new.sort(key=oldest_first if self._began or self._taken else parents_first)
         for one in new:  # what was renamed, before what took its place
-            self._rotation.renamed(one)
+            self._newcomers.renamed(one)
         for n, one in enumerate(new):
             if one.path in self._entries:
                 continue
             number = self._new(one)
             if number:
                 self._advance(number)
-                self._rotation.learn(number)
+                self._newcomers.known.add_session(number)
             if n % 32 == 31:
                 self._rest()
         if any(one.path not in self._entries and not one.main for one in found.values()):
@@ -77,13 +79,13 @@ class Finding:
 
     def _new(self, one: Found) -> int:
         """A file that nobody has seen yet; gives its session, 0 for none."""
-        if self._rotation.renamed(one) or self._rotation.known_elsewhere(one):
+        if self._newcomers.renamed(one) or self._newcomers.known_elsewhere(one):
             return 0
         if self._began or self._taken:
             for session in self._near(one.path):
                 if self.companions(session) and one.path in self._entries:
                     return self._entries[one.path].number
-        further = self._rotation.further_part(one)
+        further = self._newcomers.further_part(one)
         if further != "no":
             return self._entries[one.path].number if further == "yes" else 0
         if not self._plan.wanted(one.path):
@@ -175,7 +177,7 @@ class Finding:
         if entry is not None and entry.kind == "copy" and not entry.link and listed is not None:
             if listed.signature != entry.signature:
                 entry.signature = listed.signature
-                self._rotation.parted(path)  # the next scan finds it anew
+                self._newcomers.parted(path)  # the next scan finds it anew
             return 0
         if entry is None or entry.kind == "copy" or (listed is not None and listed.signature == entry.signature):
             if entry is not None and entry.link and listed is not None:

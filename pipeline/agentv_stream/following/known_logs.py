@@ -1,0 +1,68 @@
+"""Which logs are followed, by what a new file can be told by: inode, name, size, first bytes."""
+
+from agentv_stream.discovery.header import first_bytes
+from agentv_stream.discovery.places import logical_name
+from agentv_stream.following.register import Register
+
+HEAD = 256
+
+
+def plain_name(path: str) -> str:
+    """A file's name without what rotation and compression append."""
+    return logical_name(path).rpartition("/")[2]
+
+
+class KnownLogs:
+    """An index of the register's inputs, made anew before new files are looked at."""
+
+    def __init__(self, register: Register) -> None:
+        self._register = register
+        self.by_inode: dict[tuple[int, int], str] = {}
+        self._named: dict[str, list[str]] = {}
+        self._sized: dict[int, list[str]] = {}
+        self._heads: dict[str, bytes] = {}
+
+    def index(self) -> None:
+        """All that is followed now."""
+        entries = self._register.entries
+        self.by_inode, self._named, self._sized = {}, {}, {}
+        self._heads = {path: head for path, head in self._heads.items() if path in entries}
+        for path in entries:
+            self._add(path)
+
+    def add_session(self, number: int) -> None:
+        """The files of a session that is followed from now on."""
+        session = self._register.hot.get(number)
+        for one in session.inputs if session is not None else ():
+            self._add(one.path)
+
+    def add_name(self, path: str) -> None:
+        """A log that is followed bears another name now."""
+        self._named.setdefault(plain_name(path), []).append(path)
+
+    def _add(self, path: str) -> None:
+        entry = self._register.entries.get(path)
+        if entry is None or not entry.number or entry.kind != "input":
+            return
+        if entry.signature is not None:
+            self.by_inode[entry.signature[:2]] = path
+            self._sized.setdefault(entry.signature.size, []).append(path)
+        self.add_name(path)
+
+    def named(self, name: str) -> list[str]:
+        """The logs of a name (`plain_name`), oldest first."""
+        return self._named.get(name, [])
+
+    def sized(self, size: int) -> list[str]:
+        """The logs that had so many bytes when they were last listed."""
+        return self._sized.get(size, [])
+
+    def head(self, path: str) -> bytes:
+        """The first bytes of a log, remembered once they cannot change by growing; empty for a short or lost one."""
+        head = self._heads.get(path)
+        if head is None:
+            head = first_bytes(path, HEAD)
+            if len(head) < HEAD:
+                return b""
+            self._heads[path] = head
+        return head

@@ -1,0 +1,181 @@
+"""What a file is that nobody has seen yet: a log that is followed under another name, a copy, a further part of one."""
+
+import os
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+from agentv_stream.discovery.header import read_header
+from agentv_stream.discovery.places import Found, logical_name, signature_of
+from agentv_stream.errors import AgentvStreamError
+from agentv_stream.folder import companions_of
+from agentv_stream.following.follow_plan import Entry
+from agentv_stream.following.followed import Input
+from agentv_stream.following.growing import GrowingFile, holds
+from agentv_stream.following.known_logs import plain_name
+from agentv_stream.following.register import Register
+from agentv_stream.following.rotation import MOST_ALIKE, Rotation
+
+TAIL = 4096  # bytes by which two logs are told apart that begin alike
+
+
+class Newcomers:
+    """Compares new files with what is followed, and puts them where they belong."""
+
+    def __init__(self, register: Register, rotation: Rotation) -> None:
+        self._register = register
+        self._say, self._entries, self._files = register.say, register.entries, register.files
+        self._rotation = rotation
+        self.known = rotation.known
+
+    def renamed(self, found: Found) -> bool:
+        """Whether a new file was followed under another name; then it is again. Raises: nothing."""
+        path = self.known.by_inode.get(found.signature[:2])
+        return path is not None and path != found.path and self._same_log(path, found)
+
+    def known_elsewhere(self, found: Found) -> bool:
+        """Whether a new file is one that is followed already: renamed, or a copy. Raises: nothing."""
+        folder = Path(found.path).parent
+        plain = logical_name(found.path)
+        renamed = found.path != plain
+        others = [
+            path
+            for path in self.known.named(plain_name(found.path))
+            if path != found.path and (renamed or Path(path).parent != folder or path != logical_name(path))
+        ]
+        others += [path for path in self.known.sized(found.signature.size) if path not in (found.path, *others)]
+        alike: list[str] = []
+        if others:
+            head = self.known.head(found.path)
+            beside = {path for path in others if renamed and logical_name(path) == plain}  # its log, or parts of it
+            alike = [p for p in others if p in beside or self.known.head(p) in (head, b"") or self._replaced(p)]
+        return any(self._same_log(path, found) for path in alike[:MOST_ALIKE])
+
+    def further_part(self, found: Found) -> Literal["no", "yes", "later"]:
+        """Whether a new file goes on with a session: it says its id; or it says none and bears a rotated log's name.
+
+        `later` where that session is blocked before it was read.
+        """
+        try:
+            header = read_header(found.path, found.root.provider)
+        except OSError:
+            return "no"
+        number: int | None = None
+        if header is not None and header.session_id is not None:
+            number = self._register.natives.get((found.path.rpartition("/")[0], header.dialect, header.session_id))
+            if number is None:
+                number = self._elsewhere_begun(header.dialect, header.session_id, found)
+        else:
+            plain = logical_name(found.path)
+            for path in self.known.named(plain_name(plain))[-4:]:
+                entry = self._entries.get(path)
+                if path != found.path and logical_name(path) == plain and entry is not None:
+                    number = entry.number
+        session = self._register.wake(number) if number else None
+        if session is None or session.document:
+            return "no"
+        if session.chain is None:
+            return "later" if session.number in self._register.troubles else "no"
+        self._say("a further part of a log that is followed", path=found.path, of=session.main)
+        session.join(found.path)
+        self._register.times[session.number].companions_at = 0.0  # it may have sub-agents of its own
+        self._entries[found.path] = Entry(None, session.number)
+        return "yes"
+
+    def parted(self, path: str) -> bool:
+        """Whether a copy of a log that is followed has become one of its own; nobody knows it then.
+
+        Raises: nothing.
+        """
+        entry = self._entries[path]
+        session = self._register.wake(entry.number)
+        if session is None:
+            return False
+        same = [one.path for one in session.inputs if one.state != "copy"]
+        namesakes = [other for other in same if plain_name(other) == plain_name(path)]
+        if not same or not all(_goes_on_alone(other, path) for other in namesakes):
+            return False
+        session.inputs = [one for one in session.inputs if one.path != path]
+        session.dirty = True
+        del self._entries[path]
+        self._register.due.add(session.number)
+        return True
+
+    def _same_log(self, path: str, found: Found) -> bool:
+        entry = self._entries.get(path)
+        session = self._register.wake(entry.number) if entry is not None else None
+        one = next((i for i in session.inputs if i.path == path), None) if session is not None else None
+        if session is None or one is None:
+            return False
+        mark = one.file.mark()
+        try:
+            stat = Path(path).stat()
+        except OSError:
+            stat = None
+        linked = stat is not None and signature_of(stat)[:2] == found.signature[:2]  # both names are one file
+        if linked and one.file.same_file() not in (None, found.signature[:2]):
+            return False
+        if stat is None or signature_of(stat)[:2] != (one.file.same_file() or signature_of(stat)[:2]):
+            try:
+                if stat is None:
+                    self._rotation.gone(session, one)
+                else:
+                    self._rotation.handle(session, one, one.file.look())
+            except (OSError, AgentvStreamError) as error:
+                self._register.trouble(session.number, error)
+                return True  # what the new file is, the next scan tells
+            return found.path in self._entries
+        if not mark.offset or not holds(self._files, found.path, mark):
+            return False
+        if not holds(self._files, path, mark):  # another file has its path, and its inode of old
+            with suppress(OSError):
+                self._rotation.rename(session, one, found.path, "rotated")
+            return True
+        if not linked and _goes_on_alone(path, found.path):
+            return False
+        self._say(f"{'another name' if linked else 'a copy'} of a log that is followed", path=found.path, of=path)
+        copy = Input(GrowingFile(found.path, self._files), one.context, "copy")
+        copy.file.signature = found.signature
+        session.inputs.append(copy)
+        session.dirty = True
+        assert entry is not None
+        self._entries[found.path] = replace(entry, signature=found.signature, kind="copy", gone=False, link=linked)
+        return True
+
+    def _replaced(self, path: str) -> bool:
+        """Whether another file stands at a path than the one that was read there."""
+        entry = self._entries.get(path)
+        if entry is None or entry.signature is None:
+            return False
+        try:
+            return signature_of(Path(path).stat())[:2] != entry.signature[:2]
+        except OSError:
+            return False
+
+    def _elsewhere_begun(self, dialect: str, session_id: str, found: Found) -> int | None:
+        """The session of another folder that goes on in a new file, as its provider tells."""
+        number = self._register.elsewhere.get((dialect, session_id))
+        session = self._register.wake(number) if number else None
+        if session is None or session.provider is None:
+            return None
+        files = companions_of(session.provider, session.main, subagents=False)
+        return number if any(one.path == found.path for one in files) else None
+
+
+def _goes_on_alone(path: str, copy: str) -> bool:
+    """Whether a file that begins as the log at `path` holds what that one does not: a fork that began as a copy.
+
+    What is packed cannot be compared byte by byte, and is a copy.
+    """
+    if logical_name(path) != path or logical_name(copy) != copy:
+        return False
+    try:
+        with Path(copy).open("rb") as one, Path(path).open("rb") as other:
+            start = max(0, one.seek(0, os.SEEK_END) - TAIL)
+            one.seek(start)
+            other.seek(start)
+            tail = one.read(TAIL)
+            return other.read(len(tail)) != tail
+    except OSError:
+        return False
