@@ -45,6 +45,7 @@ PRODUCED: Mapping[str, str] = {
     "grok-stream": "grok -p PROMPT --output-format streaming-json",
     "grok-messages": "grok -p PROMPT --output-format streaming-messages-json",
     "grok-session": "written by every session",
+    "mini-swe-agent": "mini -t TASK -o FILE.traj.json; mini-extra swebench -o FOLDER",
     "acp": "gemini --acp, qwen --acp, opencode acp, kilo acp (one or both directions)",
     "vscode-chat": "written by VS Code",
     "vscode-chat-jsonl": "written by VS Code, newer versions",
@@ -81,6 +82,7 @@ VERSIONS: Mapping[str, str] = {
     "grok-session": "1.0.5, 1.0.41",
     "cline-stream": "3.0.65",
     "cline-session": "3.0.65",
+    "mini-swe-agent": "1.1.0 to 2.4.6",
     "acp": "Gemini 0.61.0, Qwen 0.15.10 and 0.24.4, OpenCode 1.18.33, Kilo 7.7.9",
 }
 """Dialect -> versions of the agent in the recordings that it was tested with; the log does not say it for the rest."""
@@ -114,6 +116,7 @@ ENDS: Mapping[str, str] = {
     "kimi-session": "`turn.ended`, with its reason; before protocol 1.5 a last step with a final `finishReason`",
     "cline-stream": "`run_result`; a `run_aborted` behind it says that it was stopped",
     "cline-session": "none; the manifest's `status`, without it a last answer that asks for no tool",
+    "mini-swe-agent": "the message of role `exit`; in 1.x, and before the first step, `info.exit_status`",
     "acp": "the answer to `session/prompt`",
     "vscode-chat": "none; the last request's `result`, `isCanceled` or `modelState`",
     "vscode-chat-jsonl": "none; the last request's `result`, `isCanceled` or `modelState`",

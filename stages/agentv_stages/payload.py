@@ -14,6 +14,7 @@ from msgspec import Raw
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
 _decode_str = msgspec.json.Decoder(str).decode
+_check = msgspec.json.Decoder(Raw).decode
 
 _MOST_DIGITS = 4_300  # of `sys.get_int_max_str_digits()`, which a user may have raised
 EMPTY_STRING = Raw(b'""')
@@ -139,6 +140,18 @@ def text_json(raw: Raw) -> Raw:
     if data[:1] == b'"':
         return raw
     return to_raw(text_of(raw)) if data not in (b"", b"null") else EMPTY_STRING
+
+
+def inner_json(raw: Raw) -> Raw:
+    """The JSON value that stands in a JSON string, as arguments of calls do; `raw` itself where it holds none."""
+    if bytes(raw)[:1] != b'"':
+        return raw
+    inner = text_of(raw).encode("utf-8", "surrogatepass")  # a lone surrogate is none that can be read
+    try:
+        _check(inner)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return raw
+    return Raw(inner)
 
 
 def join_strings(parts: Iterable[Raw]) -> Raw:

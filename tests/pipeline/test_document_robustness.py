@@ -46,6 +46,8 @@ def made() -> Iterator[tuple[str, bytes]]:
         request("r3", *(part for i in range(4) for part in (markdown(f"Step {i}."), tool(f"t{i}")))),
     )
     yield "vscode", json.dumps(chat, indent=1).encode()
+    for name in ("run", "responses", "v1"):
+        yield f"mini-swe-agent-{name}", (FIXTURES / "mini-swe-agent" / f"{name}.traj.json").read_bytes()
     yield "gemini", json.dumps(GEMINI).encode()
 
 
@@ -92,6 +94,7 @@ def documents() -> list[Log]:
         "opencode-export",
         "claude-stream",
         "gemini-chat-json",
+        "mini-swe-agent",
     }
     return found
 

@@ -7,7 +7,7 @@ from agentv_stages.tools import ToolTable
 
 
 def _table(name: str) -> ToolTable:
-    table = import_module(f"agentv_stages.providers.{name}.tools").TABLE
+    table = import_module(f"agentv_stages.providers.{name.replace('-', '_')}.tools").TABLE
     assert isinstance(table, ToolTable)
     return table
 

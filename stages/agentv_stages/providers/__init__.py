@@ -12,8 +12,7 @@ from agentv_stages.provider import Provider
 
 NAMES = (
     *("claude", "codex", "copilot", "gemini", "qwen", "pi", "kilo", "opencode", "cursor", "kimi", "cline"),
-    "grok",
-    *("acp", "vscode", "generic"),
+    *("grok", "mini-swe-agent", "acp", "vscode", "generic"),
 )
 GROUP = "agentv_stream.providers"
 
@@ -48,7 +47,7 @@ def get_provider(name: str) -> Provider:
     Raises: KeyError for a name that no provider has.
     """
     if name in NAMES:
-        provider = import_module(f"agentv_stages.providers.{name}").PROVIDER
+        provider = import_module(f"agentv_stages.providers.{name.replace('-', '_')}").PROVIDER
         assert isinstance(provider, Provider)
         return provider
     for candidate in (*map(get_provider, NAMES), *plugins().values()):

@@ -6,11 +6,10 @@ Source: Kimi Code 2.1.0, recordings and its bundled source.
 
 import re
 
-import msgspec
 from msgspec import Raw
 
 from agentv_stages.event import EMPTY_OBJECT, Outcome, Status
-from agentv_stages.payload import given, text_of
+from agentv_stages.payload import EMPTY_STRING, given, inner_json
 from agentv_stages.providers.kimi.tools import SHELLS
 from agentv_stages.providers.kimi.wire import AskedCall
 
@@ -86,18 +85,4 @@ def asked(call: AskedCall) -> tuple[str, Raw]:
     function = call.function
     name = (function.name if function else None) or call.name or "unknown"
     arguments = function.arguments if function and given(function.arguments) else call.arguments
-    if not given(arguments):
-        return name, EMPTY_OBJECT
-    if bytes(arguments)[:1] != b'"':
-        return name, arguments
-    inner = text_of(arguments).encode("utf-8", "surrogatepass")
-    if not inner:
-        return name, EMPTY_OBJECT
-    try:
-        _check(inner)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return name, arguments
-    return name, Raw(inner)
-
-
-_check = msgspec.json.Decoder(Raw).decode
+    return name, inner_json(arguments) if given(arguments) and arguments != EMPTY_STRING else EMPTY_OBJECT

@@ -1,0 +1,77 @@
+"""What became of a command: from its exit code, from what was raised, in 1.x from the words of the agent's templates.
+
+Source: mini-swe-agent 1.1.0 to 2.4.6, `interactive.py`, `actions_toolcall.py`, the templates of its configurations.
+"""
+
+import re
+from typing import NamedTuple
+
+from agentv_stages.event import Outcome
+from agentv_stages.providers.mini_swe_agent.wire import Extra
+
+NOT_EXECUTED = "action was not executed"
+SUBMITTED = "Submitted"
+MARKER = b"COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
+"""The first line of what a command prints that submits."""
+REJECTED = ("Commands not executed. ", "Command not executed. ")
+INTERRUPTED, NEW_TASK = "Interrupted by user: ", "The user added a new task: "
+SWITCHED = "Switched to human mode."
+"""The user took over instead of letting the agent finish."""
+UNSAID = frozenset(
+    (
+        *(INTERRUPTED + "Temporary interruption caught.", SWITCHED),
+        *(start + "Switching to human mode" for start in REJECTED),
+    )
+)
+"""What the user did without a word; else there is behind the agent's words what was typed."""
+TYPED = (*REJECTED, INTERRUPTED, NEW_TASK, "User command: \n```bash\n")
+_TIMED_OUT = "The last command <command>"
+_RETURNCODE = re.compile(r"\s*<returncode>(-?\d{1,9})</returncode>")
+
+
+class End(NamedTuple):
+    """How a command ended; `given` says that the message is its output. Without an outcome it only ended."""
+
+    outcome: Outcome | None
+    exit_code: int | None = None
+    given: bool = True
+
+
+def typed(text: str) -> bool:
+    """Whether a message in the user's name holds what the user wrote."""
+    return text.startswith(TYPED) and text not in UNSAID
+
+
+def end_of(extra: Extra) -> End:
+    """Of a command whose result is kept beside its message. The exit code of one that was broken off is made up."""
+    if extra.exception_info:
+        return End("error")
+    code = extra.returncode
+    return End(None if code is None else "error" if code else "ok", code)
+
+
+def told_end(text: str) -> End:
+    """Of a command in 1.x, by the message behind it."""
+    if text.startswith(REJECTED):
+        return End("denied", given=False)
+    if text.startswith(INTERRUPTED):
+        return End("cancelled", given=False)
+    if text.startswith(NEW_TASK):
+        return End("ok", given=False)
+    if text.startswith(_TIMED_OUT):
+        return End("error")
+    found = _RETURNCODE.match(text)
+    if found is None:
+        return End(None)
+    code = int(found[1])
+    return End("error" if code else "ok", code)
+
+
+def unexecuted(text: str) -> Outcome:
+    """Of commands that did not run to their end, by what was said behind them."""
+    return "denied" if text.startswith(REJECTED) else "cancelled"
+
+
+def submits(exit_status: str | None, text: str) -> bool:
+    """Whether what followed says that the first command without a result was the one that submitted."""
+    return exit_status == SUBMITTED or text.startswith(NEW_TASK) or text == SWITCHED

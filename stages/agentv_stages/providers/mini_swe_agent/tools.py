@@ -1,0 +1,6 @@
+"""The one tool of mini-swe-agent; it reads and searches with the shell alone, hence the finer names of its calls."""
+
+from agentv_stages.tools import ToolTable, row
+
+TOOL = "bash"
+TABLE = ToolTable((row(TOOL, "Bash", "mini-swe-agent 1.1.0 to 2.4.6, recorded runs"),), finer_shell=True)
