@@ -96,6 +96,24 @@ def _kimi(line: Line) -> bool:
     return line.get("type") == "metadata" and "protocol_version" in line and "created_at" not in line
 
 
+def _grok_chat(line: Line) -> bool:
+    kind = line.get("type")
+    if kind == "assistant":
+        return "model_fingerprint" in line or ("model_id" in line and "content" in line)
+    return kind in ("user", "system", "tool_result") and "content" in line and line.keys() <= _GROK_CHAT
+
+
+_GROK_CHAT = {"type", "content", "prompt_index", "synthetic_reason", "tool_call_id"}
+
+
+def _grok_events(line: Line) -> bool:
+    return line.get("type") == "turn_started" and "session_relationship" in line
+
+
+def _grok_summary(line: Line) -> bool:
+    return "stopReason" in line and "requestId" in line and "text" in line
+
+
 def _openhands(line: Line) -> bool:
     return line.get("source") in ("agent", "user", "environment") and ("action" in line or "observation" in line)
 
@@ -125,6 +143,9 @@ AGENTS: tuple[tuple[str, Callable[[Line], bool]], ...] = (
     ("a dump of Cursor's composer", _cursor_composer),
     ("a Poolside session", _poolside),
     ("a session of the older Kimi CLI", _kimi),
+    ("a chat history of Grok Build", _grok_chat),
+    ("a list of events of Grok Build", _grok_events),
+    ("a summary of Grok Build", _grok_summary),
     ("an OpenHands log", _openhands),
     ("a SWE-agent trajectory", _swe_agent),
     ("an OpenTelemetry export", _otlp),

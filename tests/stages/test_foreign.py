@@ -40,6 +40,9 @@ GOOSE: dict[str, Any] = {
 }
 CLINE_CONTEXT: dict[str, Any] = {"conversation_id": "1", "source_prefix_hash": "sha256:0", "messages": []}
 CLINE_TASK: dict[str, Any] = {"ts": 1787392800000, "type": "say", "say": "text", "text": "x"}
+GROK_CHAT: dict[str, Any] = {"type": "tool_result", "tool_call_id": "c", "content": "x"}
+GROK_EVENT: dict[str, Any] = {"ts": "2026-03-02T09:30:00Z", "type": "turn_started", "session_relationship": "primary"}
+GROK_SUMMARY: dict[str, Any] = {"text": "Done.", "stopReason": "end_turn", "sessionId": "s", "requestId": "r"}
 PLAIN: dict[str, Any] = {"role": "user", "content": "hello"}
 
 
@@ -55,6 +58,9 @@ PLAIN: dict[str, Any] = {"role": "user", "content": "hello"}
         (GOOSE, "a Goose stream"),
         (CLINE_CONTEXT, "a compacted context of Cline"),
         (CLINE_TASK, "a Cline task"),
+        (GROK_CHAT, "a chat history of Grok Build"),
+        (GROK_EVENT, "a list of events of Grok Build"),
+        (GROK_SUMMARY, "a summary of Grok Build"),
         (PLAIN, "a plain list of messages"),
         ({"type": "nobody knows"}, None),
     ],

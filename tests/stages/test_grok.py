@@ -115,6 +115,13 @@ def test_claudes_own_stream_stays_claudes() -> None:
     assert MESSAGES.detect([{**init, "tools": ["use_tool"]}]) == 1.0
 
 
+def test_its_chat_history_is_nobodys_log() -> None:
+    """It lies beside the log of a session, and has items of reasoning as the first Codex had."""
+    reasoning = {"type": "reasoning", "id": "", "summary": [{"type": "summary_text", "text": "Hm."}]}
+    history = head(lines({"type": "system", "content": "You are Grok."}, reasoning))
+    assert not [d.name for p in all_providers() for d in p.dialects if d.detect(history) > 0]
+
+
 @BOTH
 def test_the_laws_hold(of: Any, given: Any) -> None:
     check_laws(of, given)

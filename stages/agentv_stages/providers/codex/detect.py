@@ -78,6 +78,8 @@ def detect_rollout(head: Head) -> float:
 def detect_old_rollout(head: Head) -> float:
     best = 0.0
     for record in head:
+        if record.get("type") in ("system", "tool_result") and "content" in record:
+            return 0.0  # Grok Build's chat history, which has items of reasoning in between
         if "type" not in record and _header(record):
             return 1.0
         if record.get("record_type") == "state" and len(record) == 1:

@@ -50,7 +50,7 @@ LOSSES = (
     "tokens of single answers, of turns that never ended, and of sub-agents that outlived the turn that began them",
     "the main agent's own share of its tokens, where it had sub-agents",
     "the text of an answer that was killed while it was written",
-    "arguments that are no JSON",
+    "arguments that are no JSON; calls behind one whose refusal ended the turn",
     "costs, once a turn told none",
     "that an answer broke off and was tried again: both its texts are one, a notice stands before it",
 )
