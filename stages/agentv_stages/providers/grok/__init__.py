@@ -1,8 +1,10 @@
-"""Grok Build (npm `@xai-official/grok`): its two streams and its sessions on disk. Source: Grok Build 1.0.5, 1.0.41."""
+"""Grok Build (npm `@xai-official/grok`): its streams, its ACP, its sessions on disk. Source: 1.0.5, 1.0.41."""
 
 from agentv_stages.provider import Dialect, LogRoot, Provider
+from agentv_stages.providers.grok.acp import LOSSES as ACP_LOSSES
+from agentv_stages.providers.grok.acp import AcpDecoder
 from agentv_stages.providers.grok.companions import companion_files, companions
-from agentv_stages.providers.grok.detect import is_messages, is_session, is_stream
+from agentv_stages.providers.grok.detect import is_acp, is_messages, is_session, is_stream
 from agentv_stages.providers.grok.messages import LOSSES as MESSAGES_LOSSES
 from agentv_stages.providers.grok.messages import MessagesDecoder
 from agentv_stages.providers.grok.session import LOSSES as SESSION_LOSSES
@@ -17,6 +19,7 @@ PROVIDER = Provider(
     dialects=(
         Dialect("grok-stream", is_stream, StreamDecoder, True, True, STREAM_LOSSES, has_prompt=False),
         Dialect("grok-messages", is_messages, MessagesDecoder, True, True, MESSAGES_LOSSES, has_prompt=False),
+        Dialect("grok-acp", is_acp, AcpDecoder, True, True, ACP_LOSSES, has_prompt=False),
         Dialect("grok-session", is_session, SessionDecoder, False, True, SESSION_LOSSES),
     ),
     tools=TABLE,

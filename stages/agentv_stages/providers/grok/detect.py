@@ -71,6 +71,32 @@ def _message(message: Mapping[str, Any]) -> float:
     return 0.95 if any(isinstance(name, str) and name in OWN for name in names) else 0.0
 
 
+def is_acp(head: Head) -> float:
+    """ACP with the agent's own methods and marks; what it offers to log in with tells it in its first answer."""
+    for line in head:
+        message = line
+        for name in ("msg", "message", "payload", "data"):
+            inner = line.get(name)
+            if "jsonrpc" not in line and isinstance(inner, dict):
+                message = cast("dict[str, Any]", inner)
+                break
+        if message.get("jsonrpc") == "2.0" and _speaks(message):
+            return 1.0
+    return 0.0
+
+
+def _speaks(message: Mapping[str, Any]) -> bool:
+    method, params, result = message.get("method"), message.get("params"), message.get("result")
+    if isinstance(method, str) and method.startswith("_x.ai/"):
+        return True
+    meta = cast("dict[str, Any]", params).get("_meta") if isinstance(params, dict) else None
+    if isinstance(meta, dict) and "eventId" in meta and "agentTimestampMs" in meta:
+        return True
+    able = cast("dict[str, Any]", result).get("agentCapabilities") if isinstance(result, dict) else None
+    own = cast("dict[str, Any]", able).get("_meta") if isinstance(able, dict) else None
+    return isinstance(own, dict) and any(str(key).startswith("x.ai/") for key in cast("dict[object, object]", own))
+
+
 def is_session(head: Head) -> float:
     """`updates.jsonl`: updates of ACP with the agent's own marks, and no `jsonrpc`."""
     for line in head:

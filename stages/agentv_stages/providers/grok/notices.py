@@ -11,15 +11,9 @@ from agentv_stages.providers.grok.wire import Update
 _QUIET = frozenset(
     (
         *("available_commands_update", "background_tasks", "config_option_update", "current_mode_update"),
-        *(
-            "interaction_resolved",
-            "pending_interaction",
-            "plan",
-            "response_completed",
-            "subagent_spawned",
-            "task_backgrounded",
-        ),
-        *("usage_update", "session_info_update", "session_summary_generated"),
+        *("interaction_resolved", "last_turn_summary", "pending_interaction", "plan", "session_info_update"),
+        *("session_summary_generated", "subagent_spawned", "task_backgrounded", "tool_call_delta_chunk"),
+        "usage_update",
     )
 )
 

@@ -31,14 +31,18 @@ from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.grok.ends import ended, reason_of
 from agentv_stages.providers.grok.notices import notice
 from agentv_stages.providers.grok.results import OVER, asked, gave, starts
-from agentv_stages.providers.grok.usage import Bill, of_model, of_turn
+from agentv_stages.providers.grok.usage import Bill, of_model, of_turn, only_model, spent
 from agentv_stages.providers.grok.wire import (
+    Ledger,
     Params,
     ParamsMeta,
     SessionLine,
+    Spent,
     Update,
     UpdateMeta,
+    decode_ledger,
     decode_session,
+    decode_spent,
     decode_text,
 )
 from agentv_stages.pruning import decode_member
@@ -60,14 +64,17 @@ _NO_META, _NO_UPDATE_META = ParamsMeta(), UpdateMeta()
 
 
 class State(Struct):
-    """What is remembered between lines. `open`: calls without a result, of the turn that goes on."""
+    """What is remembered between lines. `open`: calls without a result, of the turn that goes on; their names.
+
+    `counted` says that the answers of this session tell their tokens, so that turns need not.
+    """
 
     session_id: str | None = None
     parent_id: str | None = None
     model: str | None = None
     answer: str = ""
     answered: bool = False
-    begun: bool = False
+    counted: bool = False
     open: dict[str, str] = field(default_factory=dict[str, str])
     bill: Bill = field(default_factory=Bill)
     told: Repeats = field(default_factory=Repeats)
@@ -81,7 +88,10 @@ class SessionDecoder:
         self.state = State()
 
     def decode(self, record: Record, batch: Batch) -> None:
-        line = decode_session(record.data)
+        self.take(decode_session(record.data), record, batch)
+
+    def take(self, line: SessionLine, record: Record, batch: Batch) -> None:
+        """A line that is decoded."""
         params = line.params
         if params is None or params.update is None:
             batch.unknown_type(line.method or "(no method)", record)
@@ -95,7 +105,7 @@ class SessionDecoder:
         if state.told.again(f"{meta.eventId} {meta.agentTimestampMs}" if meta.eventId else None, len(record.data)):
             batch.ignore(f"{update.sessionUpdate}/again")
             return
-        text = self._text(update)  # before anything is appended: it may not fit
+        text, used, answered = self._text(update), _used(update), _answered(update)  # before all else: they may not fit
         source = self._source(line, meta, record)
         self._info(params, update, source, batch)
         kind = update.sessionUpdate
@@ -112,7 +122,9 @@ class SessionDecoder:
         elif kind == "tool_call_update":
             self._update(update, source, batch)
         elif kind == "turn_completed":
-            self._turn(update, meta, source, batch)
+            self._turn(update, used, meta, source, batch)
+        elif kind == "response_completed":
+            self._response(answered, source, batch)
         else:
             notice(update, source, record, batch)
 
@@ -186,8 +198,17 @@ class SessionDecoder:
         output, code, outcome, agent_id, _ = gave_back
         batch.events.append(ToolResult(source, "", call_id, output, outcome, code, agent_id=agent_id))
 
-    def _turn(self, update: Update, meta: ParamsMeta, source: Source, batch: Batch) -> None:
-        state, add, used = self.state, batch.events.append, update.usage
+    def _response(self, used: Spent | None, source: Source, batch: Batch) -> None:
+        """The tokens of one answer, which ACP alone tells."""
+        usage = spent(source, f"r{source.row}", self.state.model, used)
+        if usage is None:
+            batch.ignore("response_completed/empty")
+            return
+        self.state.counted = True
+        batch.events.append(usage)
+
+    def _turn(self, update: Update, used: Ledger | None, meta: ParamsMeta, source: Source, batch: Batch) -> None:
+        state, add = self.state, batch.events.append
         status, reason = ended(update.stop_reason or "", meta.cancellationCategory, reason_of(update.agent_result))
         if status == "interrupted":
             for i, call_id in enumerate(state.open):
@@ -196,14 +217,34 @@ class SessionDecoder:
         state.answered = True
         main = self.context.stream == MAIN
         if used is not None:
-            add(of_turn(source, used))
+            if not state.counted:
+                add(of_turn(source, used))
             if main:
                 state.bill.turn(used)
+                model = only_model(used.modelUsage)
+                if model is not None and model != state.model:  # ACP names it as the configuration does
+                    state.model = model
+                    add(SessionInfo(source, "-model", model=model))
+            if main and not state.counted:
                 for i, (name, share) in enumerate(state.bill.models.items()):
                     add(of_model(source, f"-model-{i}", name, share))
         cost = state.bill.cost_usd if main else None
         turns = used.numTurns if used is not None and main else None
         add(SessionEnd(source, "-end", status, reason, cost or None, whole_ms(update.elapsed_ms), turns))
+
+
+def _used(update: Update) -> Ledger | None:
+    """What a turn came to."""
+    if update.sessionUpdate != "turn_completed" or not given(update.usage):
+        return None
+    return decode_member(update.usage, decode_ledger, "params.update.usage")
+
+
+def _answered(update: Update) -> Spent | None:
+    """What an answer came to."""
+    if update.sessionUpdate != "response_completed" or not given(update.usage):
+        return None
+    return decode_member(update.usage, decode_spent, "params.update.usage")
 
 
 def _author(event_id: str | None) -> str | None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from msgspec import Raw, Struct, field
+from msgspec import Struct, field
 
 from agentv_stages.event import MAIN, Source, TokenUsage
 from agentv_stages.providers.grok.wire import Ledger, Spent
@@ -95,7 +95,7 @@ def _total(
     )
 
 
-def only_model(used: Mapping[str, Raw] | None) -> str | None:
+def only_model(used: Mapping[str, object] | None) -> str | None:
     """The model of a run that used one alone."""
     return next(iter(used)) if used is not None and len(used) == 1 else None
 

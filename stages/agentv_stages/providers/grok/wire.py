@@ -147,7 +147,7 @@ class Update(Struct, gc=False):
     rawOutput: Raw = ABSENT
     stop_reason: str | None = None
     agent_result: str | None = None
-    usage: Ledger | None = None
+    usage: Raw = ABSENT
     elapsed_ms: float | None = None
     type: str | None = None
     reason: str | None = None
@@ -156,8 +156,7 @@ class Update(Struct, gc=False):
     attempt: int | None = None
     max_retries: int | None = None
     subagent_id: str | None = None
-    description: str | None = None
-    percentage: float | None = None
+    child_session_id: str | None = None
     task_snapshot: Task | None = None
 
 
@@ -206,3 +205,5 @@ decode_pieces = Decoder(list[Piece]).decode
 decode_members = Decoder(dict[str, Raw]).decode
 decode_bytes = Decoder(list[int]).decode
 decode_text = Decoder(Text).decode
+decode_ledger = Decoder(Ledger).decode
+decode_spent = Decoder(Spent).decode

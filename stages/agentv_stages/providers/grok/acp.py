@@ -1,0 +1,164 @@
+"""What Grok Build says as an agent of the Agent Client Protocol (`grok agent stdio`) to events.
+
+Its updates are those of its sessions on disk, with what it tells beside them (`_x.ai/session_notification`): the
+tokens of each answer, the ends of turns, which session is a sub-agent's. Those of a sub-agent's session stand on its
+own stream. Recordings of one direction or both, as they are or in a recorder's wrapper.
+End rule: `turn_completed`; where that did not come, the answer to a prompt.
+Source: Grok Build 1.0.41, `grok agent stdio`.
+"""
+
+import msgspec
+from msgspec import Struct, field
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import Notification, SessionEnd, SessionInfo, Source, UserText
+from agentv_stages.payload import given, text_json
+from agentv_stages.provider import DecodeContext
+from agentv_stages.providers.acp import wire
+from agentv_stages.providers.acp.catalogue import FROM_CLIENT, QUIET_METHODS
+from agentv_stages.providers.grok import session
+from agentv_stages.providers.grok.ends import ended, reason_of
+from agentv_stages.providers.grok.tools import SPAWN
+from agentv_stages.providers.grok.wire import SessionLine, decode_session
+
+LOSSES = (
+    "the agent's version, the title; the prompt is known only where the client's messages were recorded",
+    "arguments that are no JSON; calls behind one whose refusal ended the turn",
+    "costs, once a turn told none",
+    "that an answer broke off and was tried again: both its texts are one, a notice stands before it",
+    "of two sub-agents that were begun at once, which call began which",
+)
+_UPDATES = frozenset(("session/update", "_x.ai/session_notification", "_x.ai/session/update"))
+_MOST = 1_000
+
+
+class Child(Struct):
+    """The session of a sub-agent, and the call that began it."""
+
+    parent_call: str | None = None
+    state: session.State = field(default_factory=session.State)
+
+
+class State(Struct):
+    """`going`: a prompt was sent, or something was done, and no turn has ended since."""
+
+    session_id: str | None = None
+    going: bool = False
+    main: session.State = field(default_factory=session.State)
+    children: dict[str, Child] = field(default_factory=dict[str, Child])
+
+
+class AcpDecoder:
+    """Decoder of `grok-acp`: one connection."""
+
+    def __init__(self, context: DecodeContext) -> None:
+        self.context = context
+        self.state = State()
+
+    def decode(self, record: Record, batch: Batch) -> None:
+        line, data, path = wire.decode_line(record.data), record.data, "`$"
+        side = (line.dir or line.direction or "").lower()
+        if line.method is None and line.id is None:
+            for name in ("msg", "message", "payload", "data"):
+                inner = bytes(getattr(line, name))
+                if inner[:1] == b"{":
+                    data, path = inner, f"`$.{name}"
+                    break
+        try:
+            if path != "`$":
+                line = wire.decode_line(data)
+            if line.method in _UPDATES:
+                self._update(decode_session(data), record, batch)
+            elif line.method is not None:
+                self._request(line.method, data, record, batch)
+            elif side not in FROM_CLIENT and given(line.error):
+                self._failed(wire.decode_error(line.error).message, record, batch)
+            elif side not in FROM_CLIENT and bytes(line.result)[:1] == b"{":
+                self._response(data, record, batch)
+            else:
+                batch.ignore("response")
+        except msgspec.ValidationError as error:  # the path must name the member as it stands in the record
+            raise msgspec.ValidationError(str(error).replace("`$", path, 1)) from None
+
+    def flush(self, batch: Batch) -> None:
+        """Nothing is held back."""
+
+    def _source(self, record: Record) -> Source:
+        return Source(self.context.file, record.row, record.offset, len(record.data), None, self.context.stream)
+
+    def _update(self, line: SessionLine, record: Record, batch: Batch) -> None:
+        """An update of the connection's session, or of a sub-agent's."""
+        state, params = self.state, line.params
+        session_id = params.sessionId if params is not None else None
+        child = state.children.get(session_id) if session_id else None
+        if child is not None:
+            own = DecodeContext(self.context.file, f"subagent:{session_id}", child.parent_call, state.session_id)
+        else:
+            own = self.context
+            state.session_id = state.session_id or session_id
+        decoder = session.SessionDecoder(own)
+        decoder.state = state.main if child is None else child.state
+        decoder.take(line, record, batch)
+        update = params.update if params is not None else None
+        if update is None:
+            return
+        if update.sessionUpdate == "subagent_spawned" and update.child_session_id and len(state.children) < _MOST:
+            taken = {known.parent_call for known in state.children.values()}
+            open_calls = decoder.state.open.items()
+            call = next((call for call, name in open_calls if name == SPAWN and call not in taken), None)
+            state.children.setdefault(update.child_session_id, Child(call))
+        elif child is None:
+            state.going = update.sessionUpdate != "turn_completed" and (
+                state.going or update.sessionUpdate.startswith(("agent_", "tool_"))
+            )
+
+    def _request(self, method: str, data: bytes, record: Record, batch: Batch) -> None:
+        add, source = batch.events.append, self._source(record)
+        if method == "session/prompt":
+            params = wire.decode_message(data).params
+            self.state.going = True
+            if params is not None and given(params.prompt):
+                body = params.prompt if bytes(params.prompt)[:1] == b"[" else text_json(params.prompt)
+                add(UserText(source, "", body, f"p{record.row}"))
+        elif method == "session/new":
+            params = wire.decode_message(data).params
+            add(SessionInfo(source, "", cwd=params.cwd if params is not None else None))
+        elif method == "session/request_permission":
+            params = wire.decode_message(data).params
+            asked = params.toolCall if params is not None else None
+            text = (asked.title or asked.kind or "") if asked is not None else ""
+            call_id = asked.toolCallId if asked is not None else None
+            add(Notification(source, "", "permission_request", text, "info", call_id or None))
+        elif method == "session/cancel":
+            add(Notification(source, "", method, "", "warning"))
+        elif method in QUIET_METHODS or method.startswith("_"):
+            batch.ignore("_extension" if method.startswith("_") else method)
+        else:
+            batch.unknown_type(method, record)
+
+    def _response(self, data: bytes, record: Record, batch: Batch) -> None:
+        result = wire.decode_answer(data).result or wire.Result()
+        source, state = self._source(record), self.state
+        if result.stopReason is not None:
+            if state.going:
+                status, reason = ended(result.stopReason, None, None)
+                batch.events.append(SessionEnd(source, "", status, reason))
+            else:
+                batch.ignore("response")
+            state.going = False
+        elif result.sessionId:
+            model = result.models.currentModelId if result.models else None
+            state.session_id = state.session_id or result.sessionId
+            state.main.session_id, state.main.model = state.session_id, model or state.main.model
+            batch.events.append(SessionInfo(source, "", result.sessionId, model))
+        else:
+            batch.ignore("response")
+
+    def _failed(self, message: str | None, record: Record, batch: Batch) -> None:
+        """An error in the place of an answer; that of a turn was told by its end."""
+        source, reason = self._source(record), reason_of(message)
+        if self.state.going or self.state.session_id is None:
+            batch.events.append(SessionEnd(source, "", "error", reason))
+        else:
+            batch.events.append(Notification(source, "", "error", reason or "", "error"))
+        self.state.going = False
