@@ -43,6 +43,7 @@ CLINE_TASK: dict[str, Any] = {"ts": 1787392800000, "type": "say", "say": "text",
 GROK_CHAT: dict[str, Any] = {"type": "tool_result", "tool_call_id": "c", "content": "x"}
 GROK_EVENT: dict[str, Any] = {"ts": "2026-03-02T09:30:00Z", "type": "turn_started", "session_relationship": "primary"}
 GROK_SUMMARY: dict[str, Any] = {"text": "Done.", "stopReason": "end_turn", "sessionId": "s", "requestId": "r"}
+SWE_AGENT: dict[str, Any] = {"environment": "main", "trajectory": [], "history": [], "info": {"exit_status": None}}
 PLAIN: dict[str, Any] = {"role": "user", "content": "hello"}
 
 
@@ -61,6 +62,7 @@ PLAIN: dict[str, Any] = {"role": "user", "content": "hello"}
         (GROK_CHAT, "a chat history of Grok Build"),
         (GROK_EVENT, "a list of events of Grok Build"),
         (GROK_SUMMARY, "a summary of Grok Build"),
+        (SWE_AGENT, "a SWE-agent trajectory"),
         (PLAIN, "a plain list of messages"),
         ({"type": "nobody knows"}, None),
     ],
