@@ -342,6 +342,7 @@ def test_compactions_are_told_and_unknown_lines_are_named() -> None:
         (None, ["Tool `x` was not executed: Denied by permission policy"], "failed", ("denied", None)),
         (None, ["User rejected the execution for tool `x`"], "failed", ("denied", None)),
         (None, ["User cancelled the execution for tool `x`"], "failed", ("denied", None)),
+        (None, ["Hook denied: no rm here"], "failed", ("denied", None)),
         (None, ["Failed to parse arguments"], "failed", ("error", None)),
         ({"error": "tool_execution_failed", "message": "no"}, ["no"], "failed", ("error", None)),
         (None, [], "cancelled", ("cancelled", None)),

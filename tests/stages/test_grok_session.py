@@ -11,6 +11,7 @@ from agentv_stages.event import (
     AnyEvent,
     AssistantText,
     Notification,
+    Retract,
     SessionEnd,
     SessionInfo,
     ToolResult,
@@ -127,6 +128,39 @@ def test_prompts_are_told_from_what_the_agent_wrote_itself() -> None:
     assert [e.injected for e in events if isinstance(e, UserText)] == [False, True, True]
 
 
+def test_what_the_user_ran_in_the_terminal_is_no_call() -> None:
+    ran = {"type": "text", "text": "make", "_meta": {"bash_command": "make"}}
+    call: dict[str, Any] = {"toolCallId": "bash-mode-1", "rawInput": {"variant": "Bash", "command": "make"}}
+    output = {"type": "Bash", "output_for_prompt": "2 passed", "exit_code": 0}
+    given = lines(
+        said("Hi", 1),
+        ended("cancelled", "MidTurnAbort"),
+        update("user_message_chunk", content=ran),
+        update("tool_call", **call, title="Execute `make`", status="in_progress"),
+        update("tool_call_update", toolCallId="bash-mode-1", status="completed", rawOutput=output),
+        ended("end_turn"),
+    )
+    events = events_of(SESSION, given)
+    assert [(e.text, e.injected) for e in events if isinstance(e, UserText)] == [("make", True), ("2 passed", True)]
+    assert not calls(events)
+    assert ends(events) == [("interrupted", "MidTurnAbort")], "it ends no turn of the agent's"
+
+
+def test_a_rewind_takes_back_its_prompt_and_what_followed() -> None:
+    def asked(text: str, index: int) -> dict[str, Any]:
+        return update("user_message_chunk", content={"type": "text", "text": text}, _meta={"promptIndex": index})
+
+    given = lines(
+        *(asked("One", 0), said("A", 1), asked("Two", 1), said("B", 2), asked("Three", 2), said("C", 3)),
+        *(update("rewind_marker", True, target_prompt_index=1), asked("Again", 1), said("D", 4)),
+        *(update("rewind_marker", True, target_prompt_index=1), update("rewind_marker", True, target_prompt_index=9)),
+    )
+    events = events_of(SESSION, given)
+    assert [e.message_ids for e in events if isinstance(e, Retract)] == [("u2", "s2", "u4", "s3"), ("u7", "s4")]
+    assert [e.name for e in events if isinstance(e, Notification)] == ["rewind"]
+    check_laws(SESSION, given)
+
+
 def test_answers_are_told_apart_by_when_they_began() -> None:
     given = lines(said("A", 5), said("B", 5), said("C", 9), said("D"), said("E"), said("F", kind="user_message_chunk"))
     ids = [e.message_id for e in events_of(SESSION, [*given, *lines(said("G"))]) if isinstance(e, AssistantText)]
@@ -172,7 +206,9 @@ def test_notices_are_told_and_unknown_updates_are_named() -> None:
         update("retry_state", True, type="exhausted", reason="429"),
         update("task_completed", True, task_snapshot={"task_id": "t", "description": "Sleep", "exit_code": 1}),
         update("subagent_finished", True, subagent_id="k", status="failed"),
-        update("auto_compact_completed", True),
+        update("auto_compact_completed", True, tokens_before=300, tokens_after=40),
+        update("hook_annotation", True, message="`rm` blocked"),
+        update("hook_execution", True, runs=[]),
         update("background_tasks", True, tasks=[]),
         update("brand_new", True),
     )
@@ -182,7 +218,8 @@ def test_notices_are_told_and_unknown_updates_are_named() -> None:
         ("retry_exhausted", "429", "error"),
         ("task_completed", "Sleep (exit code 1)", "warning"),
         ("subagent_finished", "failed: k", "warning"),
-        ("compact_boundary", "", "info"),
+        ("compact_boundary", "300 tokens became 40", "info"),
+        ("hook_annotation", "`rm` blocked", "info"),
     ]
     assert batch.unknown == {"brand_new": 1}
 

@@ -10,7 +10,8 @@ from agentv_stages.providers.grok.wire import Update
 
 _QUIET = frozenset(
     (
-        *("available_commands_update", "background_tasks", "config_option_update", "current_mode_update"),
+        *("available_commands_update", "background_tasks", "compaction_checkpoint"),
+        *("config_option_update", "current_mode_update", "hook_execution"),
         *("interaction_resolved", "last_turn_summary", "pending_interaction", "plan", "session_info_update"),
         *("session_summary_generated", "subagent_spawned", "task_backgrounded", "tool_call_delta_chunk"),
         "usage_update",
@@ -35,7 +36,10 @@ def notice(update: Update, source: Source, record: Record, batch: Batch) -> None
         text = f"{update.status or 'ended'}: {update.subagent_id or ''}"
         add(Notification(source, "", kind, text, "info" if update.status == "completed" else "warning"))
     elif kind.startswith(COMPACTION):
-        add(compaction(source, kind, update.error or update.reason or update.message))
+        shrunk = f"{update.tokens_before} tokens became {update.tokens_after}" if update.tokens_before else None
+        add(compaction(source, kind, update.error or update.reason or update.message or shrunk))
+    elif kind == "hook_annotation":
+        add(Notification(source, "", kind, update.message or ""))
     else:
         batch.unknown_type(kind or "(no sessionUpdate)", record)
 

@@ -21,7 +21,7 @@ _TEXTS = (
     *("output_for_prompt", "tool_output_for_prompt", "summary_for_prompt", "content"),
     *("output", "message", "text", "summary", "error"),
 )
-_REFUSED = re.compile(r"User (?:rejected|cancelled) the execution|Tool `[^`]*` was not executed")
+_REFUSED = re.compile(r"User (?:rejected|cancelled) the execution|Tool `[^`]*` was not executed|Hook denied: ")
 _STARTED = re.compile(r"\ASubagent started in background\.\s+subagent_id: ([\w-]+)")
 _DEEPEST = 3
 _TRUE = Raw(b"true")

@@ -9,15 +9,15 @@ End rule: `turn_completed`, by its stop reason.
 Source: Grok Build 1.0.5 and 1.0.41.
 """
 
-from urllib.parse import unquote
-
-from msgspec import Raw, Struct, field
+from msgspec import Struct, field
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import (
     MAIN,
     AssistantText,
+    Notification,
     Reasoning,
+    Retract,
     SessionEnd,
     SessionInfo,
     Source,
@@ -26,11 +26,13 @@ from agentv_stages.event import (
     UserText,
 )
 from agentv_stages.foreign import COPIED
-from agentv_stages.payload import EMPTY_STRING, given, text_json
+from agentv_stages.payload import EMPTY_STRING, text_json
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.grok.ends import ended, reason_of
+from agentv_stages.providers.grok.heard import Heard
 from agentv_stages.providers.grok.notices import notice
-from agentv_stages.providers.grok.results import OVER, asked, gave, starts
+from agentv_stages.providers.grok.parts import answer_spent, author_of, text_block, turn_ledger, working_folder
+from agentv_stages.providers.grok.results import OVER, asked, gave
 from agentv_stages.providers.grok.usage import Bill, of_model, of_turn, only_model, spent
 from agentv_stages.providers.grok.wire import (
     Ledger,
@@ -38,14 +40,11 @@ from agentv_stages.providers.grok.wire import (
     ParamsMeta,
     SessionLine,
     Spent,
+    Text,
     Update,
     UpdateMeta,
-    decode_ledger,
     decode_session,
-    decode_spent,
-    decode_text,
 )
-from agentv_stages.pruning import decode_member
 from agentv_stages.repeats import Repeats
 from agentv_stages.times import epoch_ms, whole_ms
 
@@ -59,6 +58,7 @@ LOSSES = (
     "that an answer broke off and was tried again: both its texts are one, a notice stands before it",
 )
 _MOST_OPEN = 10_000
+_BANG = "bash-mode-"
 _INJECTED = (b'"<system-reminder>', b'"<monitor-event')
 _NO_META, _NO_UPDATE_META = ParamsMeta(), UpdateMeta()
 
@@ -66,7 +66,8 @@ _NO_META, _NO_UPDATE_META = ParamsMeta(), UpdateMeta()
 class State(Struct):
     """What is remembered between lines. `open`: calls without a result, of the turn that goes on; their names.
 
-    `counted` says that the answers of this session tell their tokens, so that turns need not.
+    `counted` says that the answers of this session tell their tokens, so that turns need not; `ran` that the turn is a
+    command of the user's own.
     """
 
     session_id: str | None = None
@@ -75,6 +76,8 @@ class State(Struct):
     answer: str = ""
     answered: bool = False
     counted: bool = False
+    ran: bool = False
+    heard: Heard = field(default_factory=Heard)
     open: dict[str, str] = field(default_factory=dict[str, str])
     bill: Bill = field(default_factory=Bill)
     told: Repeats = field(default_factory=Repeats)
@@ -97,7 +100,7 @@ class SessionDecoder:
             batch.unknown_type(line.method or "(no method)", record)
             return
         update, meta, state = params.update, params.meta or _NO_META, self.state
-        author = _author(meta.eventId)
+        author = author_of(meta.eventId)
         if author is not None and params.sessionId is not None and author != params.sessionId:
             state.parent_id = author
             batch.ignore(COPIED)
@@ -105,18 +108,20 @@ class SessionDecoder:
         if state.told.again(f"{meta.eventId} {meta.agentTimestampMs}" if meta.eventId else None, len(record.data)):
             batch.ignore(f"{update.sessionUpdate}/again")
             return
-        text, used, answered = self._text(update), _used(update), _answered(update)  # before all else: they may not fit
+        block, used, answered = text_block(update), turn_ledger(update), answer_spent(update)  # first: they may not fit
         source = self._source(line, meta, record)
         self._info(params, update, source, batch)
         kind = update.sessionUpdate
         if kind == "agent_message_chunk":
             message_id = self._answer(meta, record)
-            batch.events.append(AssistantText(source, "", message_id, text, True, model=state.model))
+            batch.events.append(AssistantText(source, "", message_id, text_json(block.text), True, model=state.model))
         elif kind == "agent_thought_chunk":
             message_id = self._answer(meta, record)
-            batch.events.append(Reasoning(source, "", message_id, text, True, state.model))
+            batch.events.append(Reasoning(source, "", message_id, text_json(block.text), True, state.model))
         elif kind == "user_message_chunk":
-            self._user(update, text, source, batch)
+            self._user(update, block, source, batch)
+        elif (update.toolCallId or "").startswith(_BANG):
+            self._ran(update, source, batch)
         elif kind == "tool_call":
             self._call(update, meta, source, record, batch)
         elif kind == "tool_call_update":
@@ -125,6 +130,8 @@ class SessionDecoder:
             self._turn(update, used, meta, source, batch)
         elif kind == "response_completed":
             self._response(answered, source, batch)
+        elif kind == "rewind_marker":
+            self._rewind(update, source, batch)
         else:
             notice(update, source, record, batch)
 
@@ -137,13 +144,6 @@ class SessionDecoder:
         time_ms = epoch_ms(meta.agentTimestampMs if meta.agentTimestampMs is not None else seconds)
         return Source(context.file, record.row, record.offset, len(record.data), time_ms, context.stream)
 
-    def _text(self, update: Update) -> Raw:
-        if not update.sessionUpdate.endswith("_chunk") or not given(update.content):
-            return EMPTY_STRING
-        if not starts(update.content, b"{"):
-            return text_json(update.content)
-        return text_json(decode_member(update.content, decode_text, "params.update.content").text)
-
     def _info(self, params: Params, update: Update, source: Source, batch: Batch) -> None:
         """The session's id, its folder, its model: when they are known, and when they change."""
         state, context = self.state, self.context
@@ -155,7 +155,7 @@ class SessionDecoder:
         state.session_id = session_id or state.session_id
         state.model = model or state.model
         if context.stream == MAIN:
-            cwd = _folder(context.place or context.file) if session_id else None
+            cwd = working_folder(context.place or context.file) if session_id else None
             batch.events.append(
                 SessionInfo(source, "-info", session_id, model, cwd=cwd, parent_session_id=state.parent_id)
             )
@@ -168,13 +168,36 @@ class SessionDecoder:
         elif state.answered or not state.answer:  # of another client: an answer ends with the results of its calls
             state.answer = f"m{record.row}"
         state.answered = False
+        state.heard.add(state.answer)
         return state.answer
 
-    def _user(self, update: Update, text: Raw, source: Source, batch: Batch) -> None:
-        hidden = (update.meta or _NO_UPDATE_META).hideFromScrollback
-        injected = bool(hidden) or bytes(text).startswith(_INJECTED)
-        self.state.answered = True
-        batch.events.append(UserText(source, "", text, f"u{source.row}", injected))
+    def _user(self, update: Update, block: Text, source: Source, batch: Batch) -> None:
+        """A prompt; or what the agent's program wrote as one, or a command that the user ran with `!`."""
+        state, meta, text = self.state, update.meta or _NO_UPDATE_META, text_json(block.text)
+        ran = block.meta is not None and block.meta.bash_command is not None
+        injected = bool(meta.hideFromScrollback) or ran or bytes(text).startswith(_INJECTED)
+        state.answered, state.ran = True, ran
+        message_id = f"u{source.row}"
+        state.heard.add(message_id, meta.promptIndex)
+        batch.events.append(UserText(source, "", text, message_id, injected))
+
+    def _rewind(self, update: Update, source: Source, batch: Batch) -> None:
+        """Takes back a prompt and all that followed it."""
+        void = self.state.heard.since(update.target_prompt_index or 0)
+        if void:
+            batch.events.append(Retract(source, "", void, "rewind"))
+        else:
+            batch.events.append(Notification(source, "", "rewind", "went back to an earlier prompt"))
+
+    def _ran(self, update: Update, source: Source, batch: Batch) -> None:
+        """What a command of the user's own gave: no call, for no model asked for it."""
+        if update.status not in OVER:
+            batch.ignore("tool_call/of the user")
+            return
+        output = gave(update.status, update.rawOutput, update.content).output
+        message_id = f"u{source.row}"
+        self.state.heard.add(message_id)
+        batch.events.append(UserText(source, "", text_json(output or EMPTY_STRING), message_id, True))
 
     def _call(self, update: Update, meta: ParamsMeta, source: Source, record: Record, batch: Batch) -> None:
         state, tool = self.state, (update.meta or _NO_UPDATE_META).tool
@@ -209,6 +232,9 @@ class SessionDecoder:
 
     def _turn(self, update: Update, used: Ledger | None, meta: ParamsMeta, source: Source, batch: Batch) -> None:
         state, add = self.state, batch.events.append
+        if state.ran and used is None:
+            batch.ignore("turn_completed/of the user")
+            return
         status, reason = ended(update.stop_reason or "", meta.cancellationCategory, reason_of(update.agent_result))
         if status == "interrupted":
             for i, call_id in enumerate(state.open):
@@ -231,30 +257,3 @@ class SessionDecoder:
         cost = state.bill.cost_usd if main else None
         turns = used.numTurns if used is not None and main else None
         add(SessionEnd(source, "-end", status, reason, cost or None, whole_ms(update.elapsed_ms), turns))
-
-
-def _used(update: Update) -> Ledger | None:
-    """What a turn came to."""
-    if update.sessionUpdate != "turn_completed" or not given(update.usage):
-        return None
-    return decode_member(update.usage, decode_ledger, "params.update.usage")
-
-
-def _answered(update: Update) -> Spent | None:
-    """What an answer came to."""
-    if update.sessionUpdate != "response_completed" or not given(update.usage):
-        return None
-    return decode_member(update.usage, decode_spent, "params.update.usage")
-
-
-def _author(event_id: str | None) -> str | None:
-    """Whose event it was first: an event id is a session's id and a number."""
-    session_id, dash, number = (event_id or "").rpartition("-")
-    return session_id if dash and session_id and number.isdigit() else None
-
-
-def _folder(place: str) -> str | None:
-    """The working directory, which is the name of the folder that holds the session's: escaped as in a URL."""
-    parts = place.replace("\\", "/").split("/")
-    name = parts[-3] if len(parts) > 2 else ""
-    return unquote(name) if name.startswith("%2F") or "%3A" in name[:8] else None

@@ -113,9 +113,16 @@ class Ledger(Struct, gc=False):
     modelUsage: "dict[str, Ledger] | None" = None
 
 
+class TextMeta(Struct, gc=False):
+    """`bash_command`: the text is a command that the user ran with `!`."""
+
+    bash_command: str | None = None
+
+
 class Text(Struct, gc=False):
     type: str = "text"
     text: Raw = ABSENT
+    meta: TextMeta | None = field(name="_meta", default=None)
 
 
 class ToolMeta(Struct, gc=False):
@@ -124,6 +131,7 @@ class ToolMeta(Struct, gc=False):
 
 class UpdateMeta(Struct, gc=False):
     modelId: str | None = None
+    promptIndex: int | None = None
     hideFromScrollback: bool | None = None
     tool: ToolMeta | None = field(name="x.ai/tool", default=None)
 
@@ -157,6 +165,9 @@ class Update(Struct, gc=False):
     max_retries: int | None = None
     subagent_id: str | None = None
     child_session_id: str | None = None
+    target_prompt_index: int | None = None
+    tokens_before: int | None = None
+    tokens_after: int | None = None
     task_snapshot: Task | None = None
 
 

@@ -1,0 +1,35 @@
+"""The last messages of a session of Grok's, for its rewinds: ids in, what a rewind takes back out."""
+
+from msgspec import Struct, field
+
+_MOST = 1_024
+
+
+class Heard(Struct):
+    """Ids of the last messages, oldest first, and at which of them prompts began, for a rewind."""
+
+    ids: list[str] = field(default_factory=list[str])
+    prompts: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+
+    def add(self, message_id: str, prompt: int | None = None) -> None:
+        """Remembers a message; one that goes on is known already."""
+        ids = self.ids
+        if not ids or ids[-1] != message_id:
+            if len(ids) >= _MOST:
+                del ids[: _MOST // 4]
+            ids.append(message_id)
+        if prompt is not None:
+            if len(self.prompts) >= _MOST:
+                del self.prompts[: _MOST // 4]
+            self.prompts.append((prompt, message_id))
+
+    def since(self, prompt: int) -> tuple[str, ...]:
+        """Takes out the messages from a prompt on, as far as they are remembered."""
+        first = next((i for i, (index, _) in enumerate(self.prompts) if index >= prompt), None)
+        if first is None:
+            return ()
+        message_id = self.prompts[first][1]
+        at = self.ids.index(message_id) if message_id in self.ids else 0
+        gone = tuple(self.ids[at:])
+        del self.ids[at:], self.prompts[first:]
+        return gone
