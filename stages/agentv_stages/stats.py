@@ -158,13 +158,13 @@ class Stats:
             cell.bytes_out += len(result.output_json)
         if result.duration_ms is not None:
             cell.durations.add(result.duration_ms)
-        if call.edit:
+        if call.edit and call.source.stream == MAIN:
             figures = self.figures
-            if figures.first_successful_edit_turn is None:
-                turn = figures.edit_turns.pop(result.call_id, None)
-                if outcome == "ok":
-                    figures.first_successful_edit_turn = turn
-                    figures.edit_turns.clear()
+            turn = figures.edit_turns.pop(result.call_id, None)
+            if outcome == "ok" and turn is not None:
+                # Results may come in any order: those of earlier turns are still waited for.
+                figures.first_successful_edit_turn = turn
+                figures.edit_turns = {own: at for own, at in figures.edit_turns.items() if at < turn}
 
     @property
     def turns(self) -> int:

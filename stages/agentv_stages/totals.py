@@ -15,6 +15,7 @@ from agentv_stages.tokens import FIELDS, Tokens, better, tokens_json
 
 DEFAULT_WINDOW = 2_048
 MOST_SUMS = 1_000  # streams whose tokens are told apart; those of later sub-agents are summed up under one name
+ALL = ""  # in the place of a stream's name
 OTHER_STREAMS = "(other)"
 
 
@@ -104,6 +105,8 @@ class Totals:
         since = calls.less(state.covered.get(stream))
         if not usage.covers_later:
             state.covered[stream] = calls
+            if usage.covers_streams:
+                state.covered[ALL] = self._calls_of(ALL)
         if usage.scope == "session":
             if usage.cost_usd is not None:
                 state.cost_usd = state.ended_cost + usage.cost_usd
@@ -195,7 +198,7 @@ class Totals:
             state.covering = total.copy()
         for totals in (state.segments, state.sessions):
             totals.update((stream, streams[stream].copy()) for stream in totals)
-        state.covered = {stream: self._calls_of(stream) for stream in streams}
+        state.covered = {stream: self._calls_of(stream) for stream in (ALL, *streams)}
 
     def snapshot(self) -> TotalsState:
         self.state.calls = self._calls.items()
@@ -211,7 +214,7 @@ class Totals:
         """The session's tokens, sub-agents included."""
         state = self.state
         if state.covering is not None:
-            return self._grown(state.covering, MAIN)
+            return self._grown(state.covering, ALL)
         total = Tokens()
         for tokens in self._by_stream().values():
             total.add(tokens)
@@ -228,10 +231,10 @@ class Totals:
         return streams
 
     def _calls_of(self, stream: str) -> Tokens:
-        """The sum of a stream's calls so far."""
+        """The sum of a stream's calls so far, or of all streams'."""
         calls = Tokens()
         for row in self.state.sums:
-            if row.stream == stream:
+            if stream in (row.stream, ALL):
                 calls.add(row.tokens)
         return calls
 

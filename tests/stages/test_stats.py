@@ -69,6 +69,18 @@ def test_edits_of_sub_agents_are_not_the_first_edit() -> None:
     assert seen["by_stream"]["sidechain:a"] == {"turns": 1, "tool_calls": 1, "edits": 1}
 
 
+def test_an_edit_of_a_sub_agent_does_not_hide_the_first_successful_one() -> None:
+    seen = summary(
+        call(0, "e", "Edit", "m1", edit=True),
+        call(1, "t", "Task", "m1"),
+        call(2, "inner", "Edit", "s1", stream="sidechain:t", edit=True),
+        result(3, "inner", stream="sidechain:t"),
+        result(4, "t"),
+        result(5, "e"),
+    )
+    assert (seen["first_edit_turn"], seen["first_successful_edit_turn"]) == (1, 1)
+
+
 def test_nothing_is_kept_of_edits_that_can_be_the_first_successful_one_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_ENTRIES", 3)
     stats, pairs = Stats(), Pair()
@@ -82,7 +94,9 @@ def test_nothing_is_kept_of_edits_that_can_be_the_first_successful_one_no_more(m
     assert stats.snapshot().edit_turns == {"e0": 1, "e1": 2, "e2": 3}
     observe(result(5, "e1"), call(6, "e6", "Edit", "m6", edit=True))
     assert stats.summary()["first_successful_edit_turn"] == 2
-    assert stats.snapshot().edit_turns == {}
+    assert stats.snapshot().edit_turns == {"e0": 1}
+    observe(result(7, "e0"))
+    assert (stats.summary()["first_successful_edit_turn"], stats.snapshot().edit_turns) == (1, {})
 
 
 def test_a_restart_changes_nothing() -> None:

@@ -68,9 +68,18 @@ def test_segments_add_up_and_the_last_session_total_holds() -> None:
     both = [usage(n, f"s{n}", scope="segment", input=10, output=2, covers_streams=True) for n in range(3)]
     calls = usage(9, "a", stream="sidechain:x", input=5, output=1)
     assert tokens(*parts, calls)["input"] == 35
-    assert tokens(*both, calls)["input"] == 30
+    assert tokens(calls, *both)["input"] == 30
     sums = [usage(n, "s", scope="session", input=10 * n, output=n) for n in (1, 2, 3)]
     assert tokens(*sums)["input"] == 30
+
+
+def test_what_sub_agents_spend_after_a_total_counts_beside_it() -> None:
+    calls = [usage(0, "a", input=10, output=1), usage(1, "b", stream="sidechain:x", input=5, output=1)]
+    total = usage(2, "t", scope="session", input=15, output=2, covers_streams=True)
+    later = [usage(3, "c", input=20, output=1), usage(4, "d", stream="sidechain:x", input=7, output=1)]
+    seen = tokens(*calls, total, *later)
+    assert (seen["input"], seen["output"]) == (42, 4)
+    assert tokens(*calls, total, later[1], usage(5, "t", scope="session", input=22, covers_streams=True))["input"] == 22
 
 
 def test_repeated_results_of_a_run_do_not_add_their_cost() -> None:

@@ -1,0 +1,205 @@
+"""The same for every agent: random sessions, written as each agent writes them, give the figures that are defined.
+
+What a figure must be is worked out from the abstract session (`support/scenarios/expected.py`), without our code. A
+dialect differs only by the losses that its writer names.
+"""
+
+import json
+from itertools import zip_longest
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from agentv_stages.consolidate import Consolidate
+from agentv_stages.merge import summary_of
+from agentv_stages.message import Message
+from agentv_stages.result import Result
+from agentv_stages.sinks.atif import Trajectory
+from agentv_stages.sinks.transcript import Identity, TranscriptRows
+from agentv_stream.summary import SessionReader, read_file
+from support.scenarios import expected
+from support.scenarios.dialects import WRITERS
+from support.scenarios.scenario import Scenario, atoms, cut, scenarios
+from support.scenarios.writer import Writer, Written
+
+SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example)
+EXAMPLES = settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=SLOW)
+SUMS = ("turns", "tool_calls", "edits")
+TOKENS = ("input", "cached", "cache_write", "output", "reasoning")
+writers = pytest.mark.parametrize("writer", WRITERS.values(), ids=list(WRITERS))
+
+
+class Told:
+    """What is told of a written session: its result, its rows in order, its trajectory."""
+
+    def __init__(self, written: Written) -> None:
+        with TemporaryDirectory() as folder:
+            for name, data in {**written.beside, written.name: written.data}.items():
+                path = Path(folder, name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(data)
+            self._read(str(Path(folder, written.name)))
+
+    def _read(self, path: str) -> None:
+        self.reader = SessionReader(read_file(path), path)
+        consolidate = Consolidate()
+        messages: list[Message] = []
+        for batch in self.reader.batches():
+            for done in consolidate.push(batch):
+                messages += done.messages
+        for done in consolidate.flush():
+            messages += done.messages
+        self.result: Result = self.reader.result()
+        identity = Identity("case", "target", "provider", "session", "dialect")
+        rows = TranscriptRows(identity).render(messages).splitlines()
+        self.rows: list[dict[str, Any]] = sorted(map(json.loads, rows), key=lambda row: int(row["message_index"]))
+        trajectory = Trajectory()
+        steps: dict[str, list[tuple[int, bytes]]] = {}
+        for one in messages:
+            steps.setdefault(one.source.stream, []).append((one.index, trajectory.step(one)))
+        made = trajectory.document(self.result, lambda stream: [line for _, line in sorted(steps.get(stream, []))])
+        self.trajectory: dict[str, Any] = json.loads(b"".join(made) or b"{}")
+
+    def figures(self) -> dict[str, Any]:
+        """As `expected.figures`."""
+        found = self.result.tool_use_summary
+        streams = {name: tuple(sums[key] for key in SUMS) for name, sums in found["by_stream"].items()}
+        same = (
+            "turns", "total_tool_calls", "by_tool", "by_mcp_server", "tool_sequence", "kind_sequence", "by_origin",
+            "first_edit_turn", "first_successful_edit_turn", "first_edit_tool_index", "shell_edits",
+        )  # fmt: skip
+        return {
+            **{name: found[name] for name in same},
+            "by_kind": {name: count for name, count in found["by_kind"].items() if count},
+            "by_outcome": {name: count for name, count in found["by_outcome"].items() if count},
+            "errors": {name: value["errors"] for name, value in found["tools"].items()},
+            "main": streams.pop("main"),
+            "others": sorted(streams.values()),
+        }
+
+    def messages(self, stream: str = "main") -> list[dict[str, Any]]:
+        """As `expected.messages`."""
+        return [message_of(row) for row in self.rows if row["metadata"]["agentv_stream"]["stream"] == stream]
+
+    def inner_messages(self) -> list[list[dict[str, Any]]]:
+        """As `expected.inner_messages`, what they were asked left out."""
+        streams = dict.fromkeys(row["metadata"]["agentv_stream"]["stream"] for row in self.rows)
+        found = [[m for m in self.messages(stream) if m["role"] != "user"] for stream in streams if stream != "main"]
+        return sorted((messages for messages in found if messages), key=repr)
+
+
+def text_of(content: Any) -> str:
+    """All texts of a value, joined."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        return "".join(text_of(one) for one in content)  # pyright: ignore[reportUnknownVariableType] - decoded JSON
+    if isinstance(content, dict):
+        return "".join(text_of(one) for name, one in content.items() if name != "type")  # pyright: ignore[reportUnknownVariableType] - decoded JSON
+    return ""
+
+
+def message_of(row: dict[str, Any]) -> dict[str, Any]:
+    ours = row["metadata"]["agentv_stream"]
+    if row["role"] == "user":
+        return {"role": "user", "text": text_of(row["content"])}
+    known = [(call["tool"], ours["calls"][call["id"]]) for call in row.get("tool_calls", ())]
+    calls = [(tool, call["kind"], call["outcome"]) for tool, call in known]
+    thinking = "".join(ours.get("thinking", ()))
+    return {"role": row["role"], "text": text_of(row["content"]), "thinking": thinking, "calls": calls}
+
+
+def check(writer: Writer, scenario: Scenario) -> None:
+    """Everything that is told of a written scenario is what the scenario says."""
+    told = Told(writer.write(scenario))
+    heard = writer.told(scenario)
+    result = told.result
+    assert (told.reader.dialect.name, result.faults, result.unknown) == (writer.dialect, {}, {})
+    tokens = {name: result.tokens[name] for name in TOKENS}
+    assert differences(told.figures(), expected.figures(heard, writer.finer)) == {}
+    assert differences(tokens, writer.tokens(scenario, heard)) == {}
+    assert unlike(told.messages(), expected.messages(heard, writer.finer)) == []
+    assert unlike(told.inner_messages(), sorted(expected.inner_messages(heard, writer.finer), key=repr)) == []
+    assert result.status == writer.status(scenario, heard)
+    check_payloads(writer, told, heard)
+    check_trajectory(told, heard, writer.finer)
+    check_merged(told, heard, writer.finer)
+
+
+def differences(got: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
+    """Members that differ, each with what was told and what was wanted."""
+    return {name: (got.get(name), wanted.get(name)) for name in got | wanted if got.get(name) != wanted.get(name)}
+
+
+def unlike(got: list[Any], wanted: list[Any]) -> list[Any]:
+    """Entries that differ, likewise."""
+    return [pair for pair in zip_longest(got, wanted) if pair[0] != pair[1]]
+
+
+def check_payloads(writer: Writer, told: Told, heard: Scenario) -> None:
+    """What went into each call of the main stream and what came out stands in its row."""
+    wanted = [call for answer in heard.answers for call in answer.calls]
+    rows = [row for row in told.rows if row["metadata"]["agentv_stream"]["stream"] == "main"]
+    got = [call for row in rows for call in row.get("tool_calls", ())]
+    for one, call in zip(got, wanted, strict=True):
+        if call.verb in writer.inputs and call.verb not in ("mcp", "unknown", "plan", "delegate"):
+            assert unquoted(call.target) in unquoted(text_of(one["input"])), one
+        elif call.verb in writer.inputs:
+            assert call.text in text_of(one["input"]), one
+        if call.verb in writer.outputs and call.outcome != "unpaired":
+            assert call.output in text_of(one.get("output")), one
+
+
+def check_trajectory(told: Told, heard: Scenario, finer: bool) -> None:
+    """The ATIF document has a step for each message of the main stream, with its text and its calls."""
+    wanted = expected.messages(heard, finer)
+    steps = told.trajectory.get("steps", [])
+    assert [squeezed(text_of(step["message"])) for step in steps] == [squeezed(one["text"]) for one in wanted]
+    named = [[call["function_name"] for call in step.get("tool_calls") or ()] for step in steps]
+    assert named == [[tool for tool, *_ in message.get("calls", ())] for message in wanted]
+
+
+def unquoted(text: str) -> str:
+    """Without quotes: shells add their own."""
+    return text.translate(dict.fromkeys(map(ord, "'\"\\")))
+
+
+def squeezed(text: str) -> str:
+    """Without blanks: ATIF parts the texts of an answer by line ends."""
+    return "".join(text.split())
+
+
+def check_merged(told: Told, heard: Scenario, finer: bool) -> None:
+    """Two summaries of the session make one with twice its figures."""
+    reader = told.reader
+    two = [summary_of(reader.observer, len(reader.pair.left), name, sequences=True) for name in ("a", "b")]
+    two[0].merge(two[1])
+    merged, figures = two[0].total(), expected.figures(heard, finer)
+    assert (merged.turns, merged.tool_calls) == (2 * figures["turns"], 2 * figures["total_tool_calls"])
+    assert merged.edits == 2 * (figures["main"][2] + sum(edits for _, _, edits in figures["others"]))
+    for name, counts in (("by_kind", merged.by_kind), ("by_outcome", merged.by_outcome)):
+        assert {key: count for key, count in counts.items() if count} == {k: 2 * n for k, n in figures[name].items()}
+    assert {name: row.calls for name, row in merged.tools.items()} == {k: 2 * n for k, n in figures["by_tool"].items()}
+    assert [tool for sequence in two[0].sequences for tool in sequence.tools] == 2 * figures["tool_sequence"]
+
+
+@writers
+@EXAMPLES
+@given(data=st.data())
+def test_a_session_gives_the_defined_figures(writer: Writer, data: st.DataObject) -> None:
+    check(writer, writer.playable(data.draw(scenarios(writer.verbs, writer.prompts))))
+
+
+@writers
+@EXAMPLES
+@given(data=st.data())
+def test_a_cut_session_gives_the_figures_of_what_happened(writer: Writer, data: st.DataObject) -> None:
+    whole = writer.playable(data.draw(scenarios(writer.verbs, writer.prompts)))
+    part = writer.playable(cut(whole, data.draw(st.integers(1, atoms(whole)))))
+    if writer.append_only:
+        assert writer.write(whole).data.startswith(writer.write(part).data)
+    check(writer, part)

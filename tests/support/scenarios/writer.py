@@ -1,0 +1,181 @@
+"""What a writer of a dialect is: how a scenario is put down, and, as named losses, what the dialect cannot say."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from msgspec.structs import replace
+
+from support.scenarios import expected
+from support.scenarios.scenario import (
+    Answer,
+    Call,
+    Outcome,
+    Prompt,
+    Scenario,
+    Verb,
+    all_answers,
+    changed,
+    changed_calls,
+)
+
+ALL: tuple[Verb, ...] = (
+    "read", "search", "find", "list", "edit", "create", "run", "plan", "fetch", "mcp", "unknown", "delegate"
+)  # fmt: skip
+CWD = "/home/ada/orchard"
+STARTED_MS = 1_772_443_800_000  # 2026-03-02T09:30:00Z
+
+Loss: TypeAlias = Callable[[Scenario], Scenario]
+Status: TypeAlias = Callable[[Scenario, Scenario], str]
+Tokens: TypeAlias = Callable[[Scenario, Scenario], dict[str, int | None]]
+
+
+@dataclass
+class Written:
+    """A session as an agent leaves it: the file that is read, and others beside it by their relative paths."""
+
+    name: str
+    data: bytes
+    beside: dict[str, bytes] = field(default_factory=dict[str, bytes])
+
+
+@dataclass(frozen=True)
+class Writer:
+    """One dialect. `verbs` are those that its agent has a tool for: others are not asked of it. `possible` takes out of
+    a scenario what cannot happen there, `losses` what happens, but is not told. `inputs` and `outputs` are the verbs of
+    which the log tells what was asked and what came back. `tokens` is what is told of tokens, and `status` how the
+    session ended, both by the scenario that was written and what is told of it. `prompts` is how many a session may
+    have. `append_only`: a session that is cut is a part of the whole one, byte for byte."""
+
+    dialect: str
+    write: Callable[[Scenario], Written]
+    verbs: tuple[Verb, ...] = ALL
+    possible: tuple[Loss, ...] = ()
+    losses: tuple[Loss, ...] = ()
+    inputs: tuple[Verb, ...] = ALL
+    outputs: tuple[Verb, ...] = ALL
+    finer: bool = False
+    tokens: Tokens = field(default_factory=lambda: tokens_but())
+    status: Status = field(default_factory=lambda: by_end_record)
+    append_only: bool = True
+    prompts: int = 3
+
+    def playable(self, scenario: Scenario) -> Scenario:
+        """The scenario as this agent can play it."""
+        for change in self.possible:
+            scenario = change(scenario)
+        return scenario
+
+    def told(self, scenario: Scenario) -> Scenario:
+        """What the dialect tells of a scenario."""
+        for loss in self.losses:
+            scenario = loss(scenario)
+        return scenario
+
+
+def json_lines(records: list[Any]) -> bytes:
+    """As agents print them: no blanks, letters as they are."""
+    return b"".join(json.dumps(r, ensure_ascii=False, separators=(",", ":")).encode() + b"\n" for r in records)
+
+
+def time_of(step: int) -> str:
+    """ISO time of the given second of the session."""
+    return f"2026-03-02T09:{30 + step // 60:02d}:{step % 60:02d}.000Z"
+
+
+def no_prompts(scenario: Scenario) -> Scenario:
+    """The user's prompts are not in the log."""
+    return replace(scenario, prompts=tuple(replace(prompt, text="") for prompt in scenario.prompts))
+
+
+def no_thinking(scenario: Scenario) -> Scenario:
+    """What the model thinks is not in the log."""
+    return changed(scenario, lambda answer: replace(answer, thinking=""))
+
+
+def no_inner(scenario: Scenario) -> Scenario:
+    """What sub-agents do is not in the log."""
+    return changed_calls(scenario, lambda call: replace(call, inner=()))
+
+
+def no_inner_texts(scenario: Scenario) -> Scenario:
+    """Of sub-agents only the calls are in the log; an answer without calls is no message there."""
+
+    def silent(answer: Answer) -> Answer | None:
+        return replace(answer, text="", thinking="") if answer.calls else None
+
+    return changed(scenario, lambda answer: answer, inner=silent)
+
+
+def no_empty_answers(scenario: Scenario) -> Scenario:
+    """An answer that says and asks for nothing is not in the log."""
+    return changed(scenario, lambda answer: None if answer.empty else answer)
+
+
+def no_unpaired(scenario: Scenario) -> Scenario:
+    """A call is written when it has ended."""
+    return changed_calls(scenario, lambda call: None if call.outcome == "unpaired" else call)
+
+
+def counts_as(outcome: Outcome, seen: tuple[Outcome, ...], verbs: tuple[Verb, ...] = ALL) -> Loss:
+    """Calls of these verbs that end as one of `seen` end as `outcome`: they cannot otherwise, or nothing tells."""
+
+    def lossy(call: Call) -> Call:
+        return replace(call, outcome=outcome) if call.outcome in seen and call.verb in verbs else call
+
+    return lambda scenario: changed_calls(scenario, lossy)
+
+
+def not_told(outcomes: tuple[Outcome, ...], verbs: tuple[Verb, ...]) -> Loss:
+    """Calls of these verbs with one of these outcomes are not in the log."""
+
+    def silent(call: Call) -> Call | None:
+        return None if call.outcome in outcomes and call.verb in verbs else call
+
+    return lambda scenario: changed_calls(scenario, silent)
+
+
+def parted_by_results(scenario: Scenario) -> Scenario:
+    """Answers have no marks: one begins with what follows a result, so one without results is one with the next."""
+
+    def joined(prompt: Prompt) -> Prompt:
+        out: list[Answer] = []
+        for answer in prompt.answers:
+            if out and not out[-1].results:
+                before = out.pop()
+                thinking, text = before.thinking + answer.thinking, before.text + answer.text
+                answer = replace(answer, thinking=thinking, text=text, calls=before.calls + answer.calls)
+            out.append(answer)
+        return replace(prompt, answers=tuple(out))
+
+    return replace(scenario, prompts=tuple(map(joined, scenario.prompts)))
+
+
+NOTHING: dict[str, int | None] = dict.fromkeys(("input", "cached", "cache_write", "output", "reasoning"))
+
+
+def tokens_but(*names: str) -> Tokens:
+    """The tokens of the answers that are told, these figures null; a session without answers has none."""
+
+    def tokens(written: Scenario, told: Scenario) -> dict[str, int | None]:
+        return {**expected.tokens(told.answers), **dict.fromkeys(names)} if told.answers else dict(NOTHING)
+
+    return tokens
+
+
+def no_tokens(written: Scenario, told: Scenario) -> dict[str, int | None]:
+    """The log tells none."""
+    return dict(NOTHING)
+
+
+def by_end_record(written: Scenario, told: Scenario) -> str:
+    """The dialect has an end record."""
+    return "complete" if written.end == "complete" else "incomplete"
+
+
+def by_last_answer(written: Scenario, told: Scenario) -> str:
+    """The dialect has no end record: a session is complete when it ends with a final answer and no call is open."""
+    last = told.prompts[-1].answers[-1:]
+    open_calls = any(call.outcome == "unpaired" for answer in all_answers(told.answers) for call in answer.calls)
+    return "complete" if last and last[0].final and not open_calls else "unknown"
