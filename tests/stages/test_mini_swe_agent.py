@@ -255,6 +255,35 @@ def test_results_without_ids_are_those_of_the_answer_before() -> None:
     assert outcomes(run(answer("ls", ids=False), gave)) == [("ls", "error", 2)]
 
 
+@pytest.mark.parametrize(
+    ("text", "kind", "expected"),
+    [
+        (
+            "Commands not executed. The user rejected your commands with the following message: no",
+            "UserRejection",
+            "denied",
+        ),
+        ("Interrupted by user: be quick", "UserInterruption", "cancelled"),
+        ("The user added a new task: more", "UserNewTask", "ok"),
+        ("Switched to human mode.", "UserInterruption", "ok"),
+        ("A message of an agent of one's own", "Reminder", "unpaired"),
+    ],
+)
+def test_commands_cut_out_of_texts_that_did_not_run_have_no_result(text: str, kind: str, expected: str) -> None:
+    said = {"role": "user", "content": text, "extra": {"interrupt_type": kind}}
+    value = run(answer("ls", ids=False), said, answer("pwd", ids=False), leaves("Submitted", "done"))
+    assert {command: outcome for command, outcome, _ in outcomes(value)}["ls"] == expected
+    assert [e.text for e in told(value) if isinstance(e, UserText)][2:] == [text]
+
+
+def test_results_may_come_in_any_order() -> None:
+    def gave(call: str, code: int) -> dict[str, Any]:
+        return {"role": "tool", "tool_call_id": call, "content": "x", "extra": {"raw_output": "", "returncode": code}}
+
+    found = outcomes(run(answer("a", "b", "c"), gave("c2", 2), gave("c0", 0), gave("c1", 1)))
+    assert found == [("c", "error", 2), ("a", "ok", 0), ("b", "error", 1)]
+
+
 def test_of_several_commands_none_has_a_duration() -> None:
     def gave(call: str) -> dict[str, Any]:
         extra = {"raw_output": "", "returncode": 0, "timestamp": 1772443805.0, "exception_info": ""}

@@ -55,7 +55,7 @@ def accepted(message: Message, extra: Extra) -> Answer:
     thoughts, texts, calls = _spoken(spoken)
     if not calls:
         calls = [_command(action) for action in extra.actions or ()]
-    return Answer(thoughts, texts, calls, response.model, response.created, response.usage)
+    return Answer(thoughts, texts, calls, response.model, response.created or response.created_at, response.usage)
 
 
 def refused(extra: Extra) -> Answer | None:

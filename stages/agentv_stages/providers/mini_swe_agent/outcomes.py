@@ -51,12 +51,12 @@ def end_of(extra: Extra) -> End:
 
 
 def told_end(text: str) -> End:
-    """Of a command in 1.x, by the message behind it."""
+    """Of a command by the words behind it: in 1.x always, later where it was cut out of a text and did not run."""
     if text.startswith(REJECTED):
         return End("denied", given=False)
     if text.startswith(INTERRUPTED):
         return End("cancelled", given=False)
-    if text.startswith(NEW_TASK):
+    if text.startswith(NEW_TASK) or text == SWITCHED:
         return End("ok", given=False)
     if text.startswith(_TIMED_OUT):
         return End("error")

@@ -1,5 +1,6 @@
 """The messages of one run, one after the other, to events; what became of a command may stand two messages later."""
 
+from collections import OrderedDict
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -75,7 +76,9 @@ class Run:
         self.model = config.model.model_name if config.model else None
         self.cuts_text = not self.info.mini_version or self.info.mini_version.startswith("1.")
         self.keeps_answers = any(m.extra is not None for _, m in messages if m.role == "assistant")
-        self.open: list[Open] = []
+        self.open: OrderedDict[str, Open] = (
+            OrderedDict()
+        )  # by the native id where that is no other call's of the answer
         self.held: list[Held] = []
         self.several = False  # commands in the running answer
         self.prompted = False
@@ -134,7 +137,7 @@ class Run:
         begin, end = _OWN_COMMAND
         if self.keeps_answers and message.extra is None and text.startswith(begin) and text.endswith(end):
             self._user(place, message.content, time_ms, False)
-            self.open = []  # it is the user's own
+            self.open.clear()  # it is the user's own
             return
         answer = accepted(message, extra)
         if self.cuts_text and not answer.calls:
@@ -151,11 +154,13 @@ class Run:
             events.append(Reasoning(source, f"-{place}-{i}", message_id, thought, False, model))
         for i, text in enumerate(answer.texts):
             events.append(AssistantText(source, f"-{place}-{i}", message_id, text, False, False, model))
-        self.open, self.several = [], len(answer.calls) > 1
+        self.several = len(answer.calls) > 1
+        self.open.clear()
         for i, asked in enumerate(answer.calls):
             call_id = asked.id if asked.id and asked.id not in self.call_ids else f"{message_id}-{i}"
             self.call_ids.add(call_id)
-            self.open.append(Open(call_id, asked.id, asked.arguments))
+            key = asked.id if asked.id and asked.id not in self.open else call_id
+            self.open[key] = Open(call_id, asked.id, asked.arguments)
             events.append(
                 ToolCall(source, f"-{place}-{i}", message_id, call_id, asked.name, asked.arguments, None, model)
             )
@@ -175,13 +180,14 @@ class Run:
         """What a command gave. Of several all results are written at once, when the last has ended."""
         told = message.content if given(message.content) else message.output
         native = message.tool_call_id or message.call_id
-        one = next((one for one in self.open if native is None or one.native == native), None)
-        if one is None and native is None:
+        if native is not None:
+            one = self.open.pop(native, None)
+            call_id = one.call_id if one is not None else native
+        elif self.open:
+            call_id = self.open.popitem(last=False)[1].call_id
+        else:
             self._user(place, told, time_ms, True)
             return
-        if one is not None:
-            self.open.remove(one)
-        call_id = one.call_id if one is not None else native or ""
         if extra.exception_info == NOT_EXECUTED:
             self.held.append(Held(call_id, f"-{place}", told))
             return
@@ -203,22 +209,23 @@ class Run:
             else:
                 self._result(held.call_id, held.part, End(unexecuted(text)), held.output, None)
         if self.held:
-            self.held, self.open = [], []
+            self.held = []
+            self.open.clear()
 
     def _text(self, place: int, message: Message, extra: Extra, text: str, time_ms: int | None) -> None:
         if extra.interrupt_type == "FormatError":
             self._refusal(place, message, extra)
             return
         if extra.actions is not None:
-            self.open = []  # it is the user's own
+            self.open.clear()  # it is the user's own
             self._user(place, message.content, time_ms, False)
             return
         if not given(message.content):
             self.batch.ignore("message/empty")
             return
-        if self.open and self.open[0].native is None and not extra.interrupt_type:
-            call = self.open.pop(0)
-            end = told_end(text)
+        end = told_end(text)
+        if self._waits_for_words() and not (end.given and extra.interrupt_type):
+            _, call = self.open.popitem(last=False)
             output, ended_ms = (message.content, time_ms) if end.given else (None, None)
             self._result(call.call_id, f"-{place}", end, output, ended_ms)
             if end.given:
@@ -230,25 +237,30 @@ class Run:
         self.prompted = self.prompted or first
         self._user(place, message.content, time_ms, not first and not typed(text))
 
+    def _waits_for_words(self) -> bool:
+        """Whether there is a command without an id, whose end may be told by a message without one."""
+        return bool(self.open) and next(iter(self.open.values())).native is None
+
     def _refusal(self, place: int, message: Message, extra: Extra) -> None:
         """The answer that was refused stands beside the refusal; none of its calls ran."""
         answer = refused(extra)
-        self.open = []
+        self.open.clear()
         if answer is not None:
             self._tell(place, answer, None, extra.cost)
-            for i, call in enumerate(self.open):
+            for i, call in enumerate(self.open.values()):
                 self._result(call.call_id, f"-{place}-{i}", End("error"), message.content, None)
-            self.open = []
+            self.open.clear()
         self._user(place, message.content, None, True)
 
     def _exit(self, place: int, extra: Extra) -> None:
         if extra.exit_status == SUBMITTED and self.open:
-            submitting = [call for call in self.open if MARKER in bytes(call.arguments)]
-            if len(self.open) == 1 or len(submitting) == 1:
-                call = submitting[0] if submitting else self.open[0]
+            submitting = [call for call in self.open.values() if MARKER in bytes(call.arguments)]
+            submitting = list(self.open.values()) if len(self.open) == 1 else submitting
+            if len(submitting) == 1:
+                call = submitting[0]
                 output = extra.submission if given(extra.submission) else None
                 self._result(call.call_id, f"-{place}", End("ok"), output, None)
-        self.open = []
+        self.open.clear()
         if extra.exit_status:
             raws = self.document.messages
             self._end(extra.exit_status, extra.exception_str, raws[place] if raws else None)
