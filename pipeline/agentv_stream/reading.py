@@ -31,6 +31,7 @@ class Reading:
 
     def __init__(self, source: ByteSource, settings: Settings, report: Report) -> None:
         self.saw_bytes = False
+        self.whole = False
         self._source = source
         self._report = report
         self._scope = anyio.CancelScope()
@@ -55,10 +56,12 @@ class Reading:
                         raise
                     if forward:
                         forward = await _forward(send, chunk)
+                self.whole = True
             except SourceError as error:
                 self._report.failures.append(error)
             if forward and self._source.finished:
                 await self._read_more(send)
+        self.whole = self.whole and not self._scope.cancelled_caught
 
     def go_on_with(self, paths: Iterable[str]) -> None:
         """The files that are read behind the source, which waits for this. The first call holds."""
@@ -76,6 +79,7 @@ class Reading:
                     if not await _forward(send, chunk):
                         return
             except SourceError as error:
+                self.whole = False
                 self._report.failures.append(error)
 
     async def _write_tee(self, data: bytes) -> None:
@@ -104,8 +108,12 @@ class Reading:
         self._scope.cancel()
 
     def goes_on_after(self, number: int) -> bool:
-        """A signal has come. After the first SIGINT the reading goes on for a while; after any other it has ended."""
-        if number == signal.SIGINT and self._report.signalled is None and not self._scope.cancel_called:
+        """A signal has come. After any but the first SIGINT, and for a log that is finished, the reading has ended.
+
+        After that one it goes on for a while, because an agent at the other end of the pipe may print its end.
+        """
+        first = number == signal.SIGINT and not self._source.finished
+        if first and self._report.signalled is None and not self._scope.cancel_called:
             self._report.signalled = number
             self._scope.deadline = anyio.current_time() + self.grace_seconds
             return True

@@ -76,6 +76,7 @@ class StreamSession:
         self._lists = lists
         self._outputs: LiveOutputs | None = None
         self._reading = Reading(source, settings, self.report)
+        self._lines = ReadLines(source.name, settings.max_record)
 
     async def run(self) -> Report:
         """Reads the source to its end. Failures are in the report, bugs are raised."""
@@ -101,14 +102,18 @@ class StreamSession:
     def stop(self) -> None:
         """Ends the reading; what has come is worked off."""
         self._reading.stop()
+        self._lines.cut_short = self.source.finished
 
     def interrupt(self, number: int) -> None:
-        """A signal. The first SIGINT is noted and reading goes on for a while, a second one or SIGTERM ends it.
+        """A signal. The first SIGINT is noted and reading a pipe goes on for a while, a second one or SIGTERM ends it.
 
         What comes after that ends nothing: what has been read is written. Only who reads a pipe of ours has no more
         than that while to do so.
         """
-        if not self._reading.goes_on_after(number) and self._outputs is not None:
+        if self._reading.goes_on_after(number):
+            return
+        self._lines.cut_short = self.source.finished
+        if self._outputs is not None:
             self._outputs.hurry(self._reading.grace_seconds)
 
     @property
@@ -124,7 +129,7 @@ class StreamSession:
     # --- the chain
 
     async def _pipeline(self, receive: MemoryObjectReceiveStream[Chunk]) -> None:
-        lines = ReadLines(self.source.name, self.settings.max_record)
+        lines = self._lines
         held = await self._detect(lines, receive)
         assert self.provider is not None and self.dialect is not None
         observer = self.observer = Observer(self.provider, self.dialect, self.settings.watch)
@@ -139,7 +144,7 @@ class StreamSession:
             contexts = {self.source.name: context_of(self.provider, self.source.name), **contexts}
         self._put_prompt(held)
         bound = self.settings.bound
-        self._outputs = LiveOutputs(self.settings, self.source, observer, self.started_ms)
+        self._outputs = LiveOutputs(self.settings, self.source, observer, self.started_ms, lambda: self._reading.whole)
         sinks = [*self._extra, *self._outputs.sinks(self._transcript)]
         decode = DecodeInputs(self.dialect, self.source.name, contexts)
         stages: list[Any] = [decode, Normalize(self.provider.tools), self.pair, Consolidate(), *self._stages]
@@ -156,6 +161,8 @@ class StreamSession:
             tasks.start_soon(self._observe, of_lines, send)
             await fan_out(observed, sinks, bound, self._failed)
         await self._outputs.settle()
+        if self._outputs.kept_earlier:
+            self.report.warnings.append("not all was read: what an earlier reading wrote stands")
 
     async def _detect(self, lines: ReadLines, receive: MemoryObjectReceiveStream[Chunk]) -> list[Batch]:
         """Reads until the dialect is known; gives the batches that were read for it."""

@@ -15,10 +15,12 @@ from agentv_stages.stage import Flushed
 class ReadLines:
     """`LineReader` for inputs one after the other; a chunk of another file ends the one before.
 
-    `contexts` says of files behind the first one whether they go on with it.
+    `contexts` says of files behind the first one whether they go on with it. `cut_short`: the reading ends before the
+    input does, so that the line at which it stopped is no fault of the input's; it is not given.
     """
 
     def __init__(self, file: str = "", cap: int = DEFAULT_CAP) -> None:
+        self.cut_short = False
         self.reader = LineReader(file, cap)
         self.contexts: dict[str, DecodeContext] = {}
         self._flushed = Flushed()
@@ -35,6 +37,9 @@ class ReadLines:
 
     def flush(self) -> tuple[Batch, ...]:
         self._flushed.once()
+        last = self.reader.rest() if self.cut_short else None
+        if last is not None and last.records and not last.document:
+            return ()
         return self.reader.flush()
 
     def snapshot(self) -> LinePosition:

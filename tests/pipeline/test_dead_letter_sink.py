@@ -102,3 +102,16 @@ async def test_what_stands_before_a_file_that_cannot_be_written_is_written(tmp_p
     await sink.close(False)
     (line,) = (tmp_path / "name.dead-letters.jsonl").read_bytes().splitlines()
     assert json.loads(line)["text"] == "words"
+
+
+@pytest.mark.parametrize("keep", [False, True])
+async def test_the_letters_of_an_earlier_reading_stand_until_these_are_whole(tmp_path: Path, keep: bool) -> None:
+    path = tmp_path / "name.dead-letters.jsonl"
+    path.write_bytes(b"before")
+    sink = DeadLetterSink(lambda: path, finished=True)
+    await sink.write(Batch("log", faults=[fault(0, b"words"), fault(7, b"x" * MOST_INLINE)]))
+    assert (path.read_bytes(), sink.path) == (b"before", path)
+    await sink.close(True)
+    await sink.settle(keep)
+    assert path.read_bytes().count(b"\n") == (0 if keep else 2)
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["name.dead", path.name]

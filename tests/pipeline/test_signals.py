@@ -1,4 +1,4 @@
-"""Signals: the first Ctrl-C is noted and reading goes on, a second one or SIGTERM writes what is there and ends.
+"""Signals: the first Ctrl-C is noted and reading a pipe goes on, a second one or SIGTERM writes what is there and ends.
 
 What comes after that ends nothing.
 """
@@ -8,13 +8,16 @@ import os
 import signal
 import sys
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from subprocess import PIPE, Popen, TimeoutExpired
+from typing import Literal
 
 import anyio
 import anyio.lowlevel
 import pytest
 
+from agentv_stages.batch import Batch
 from agentv_stream.session import StreamSession
 from agentv_stream.session_report import Report
 from agentv_stream.settings import Settings
@@ -22,7 +25,7 @@ from agentv_stream.signals import heeded
 from agentv_stream.source import FileSource
 from support.consuming import LIMIT_SECONDS, STREAM, command, environment, rows_of, start
 from support.growing_logs import claude_records
-from support.made_sessions import claude_session
+from support.made_sessions import claude_session, tree
 
 LOG = STREAM.read_bytes()
 LINES = LOG.splitlines(keepends=True)
@@ -205,6 +208,46 @@ def test_nobody_waits_for_ever_for_a_reader_that_does_not_come(tmp_path: Path, m
     report = anyio.run(run)
     assert [str(failure) for failure in report.failures] == [f"cannot write {pipe}: nobody reads it"]
     assert report.result is not None
+
+
+class Press:
+    """Presses Ctrl-C when the first batch comes by."""
+
+    def __init__(self, session: StreamSession) -> None:
+        self.session = session
+        session.watchers.append(self)
+
+    def observe(self, batch: Batch) -> None:
+        if self.session.report.signalled is None:
+            self.session.interrupt(signal.SIGINT)
+
+
+@pytest.mark.parametrize("shape", ["message", "case", "atif"])
+def test_ctrl_c_ends_the_reading_of_a_file_at_once_and_the_whole_outputs_of_before_stand(
+    tmp_path: Path, shape: Literal["message", "case", "atif"]
+) -> None:
+    log, out = tmp_path / "log.jsonl", tmp_path / "out"
+    log.write_bytes(claude_session(1, 6_000))  # some pieces of a MiB
+
+    async def run(*, press: bool) -> StreamSession:
+        session = StreamSession(FileSource(log), Settings(out=out, transcript_shape=shape))
+        if press:
+            Press(session)
+        await session.run()
+        return session
+
+    anyio.run(partial(run, press=False))
+    before = tree(out)
+    cut = anyio.run(partial(run, press=True))
+    assert cut.cut_short
+    assert cut.report.result is not None
+    assert cut.report.result.tool_use_summary["total_tool_calls"] < 6_000
+    assert cut.report.result.outputs.transcript is None
+    assert cut.report.warnings == ["not all was read: what an earlier reading wrote stands"]
+    assert tree(out) == before
+    (tmp_path / "out").rename(tmp_path / "away")
+    anyio.run(partial(run, press=True))
+    assert len(tree(out)) == len(before), "where there was none before, what was read is written"
 
 
 @pytest.mark.parametrize(

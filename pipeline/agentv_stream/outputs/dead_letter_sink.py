@@ -11,7 +11,7 @@ from agentv_stages.batch import Batch
 from agentv_stages.fault import Fault
 from agentv_stages.sinks import dead_letters
 from agentv_stream.errors import SinkError
-from agentv_stream.outputs.naming import LETTERS
+from agentv_stream.outputs.naming import LETTERS, temporary_name
 from agentv_stream.outputs.output_file import OutputFile, publish
 
 _MOST_HELD = 256 * 1024  # bytes of records whose lines are written at once
@@ -30,23 +30,32 @@ def _blobs(path: Path) -> Path:
 
 
 class DeadLetterSink:
-    """Dead letters, beside the transcript; the file comes into being with the first fault."""
+    """Dead letters, beside the transcript; the file comes into being with the first fault.
+
+    `finished`: the place is that of an earlier reading, whose letters stand until `settle`.
+    """
 
     name = "dead letters"
     required = True
 
-    def __init__(self, place: Callable[[], Path], another: Callable[[], Path] | None = None) -> None:
+    def __init__(
+        self, place: Callable[[], Path], another: Callable[[], Path] | None = None, *, finished: bool = False
+    ) -> None:
         """`another`: a file that stands at the place already is left alone, and this gives the path to try next."""
         self._place = place
         self._another = another
+        self._finished = finished
+        self._final: Path | None = None
         self._file: OutputFile | None = None
         self._blob: OutputFile | None = None
         self._blob_fault: Fault | None = None
 
     @property
     def path(self) -> Path | None:
-        """Where they are; None as long as there are none."""
-        return self._file.path if self._file is not None and not self._file.got_nothing else None
+        """Where they are, or will be; None as long as there are none."""
+        if self._file is None or self._file.got_nothing:
+            return None
+        return self._final or self._file.path
 
     async def write(self, batch: Batch) -> None:
         lines: list[bytes] = []  # noise is many short lines: a call of the kernel for each takes 40 µs
@@ -70,24 +79,25 @@ class DeadLetterSink:
 
     async def _fault(self, fault: Fault, lines: list[bytes]) -> None:
         if self._file is None:
-            self._file = OutputFile(await run_sync(self._place), another=self._another)
+            self._file = await run_sync(self._begin)
             await self._file.open()
+        blobs = _blobs(self._final or self._file.path)
         if fault.part == "whole":
             blob = None
             if not dead_letters.stands_in_line(fault):
-                path = _blobs(self._file.path) / dead_letters.blob_name(fault)
+                path = blobs / dead_letters.blob_name(fault)
                 await publish(path, fault.data)
-                blob = f"{_blobs(self._file.path).name}/{path.name}"
+                blob = f"{blobs.name}/{path.name}"
             lines.append(dead_letters.render(fault, blob))
             return
         if fault.part == "begin":
             self._blob_fault = fault
-            self._blob = OutputFile(_blobs(self._file.path) / dead_letters.blob_name(fault))
+            self._blob = OutputFile(blobs / dead_letters.blob_name(fault))
         if self._blob is not None and fault.data:
             await self._blob.write(fault.data)
         if fault.part == "end" and self._blob is not None and self._blob_fault is not None:
             await self._blob.close()
-            blob = f"{_blobs(self._file.path).name}/{self._blob.path.name}"
+            blob = f"{blobs.name}/{self._blob.path.name}"
             lines.append(dead_letters.render(self._blob_fault, blob, self._blob.size))
             self._blob = self._blob_fault = None
 
@@ -96,3 +106,23 @@ class DeadLetterSink:
             await self._blob.close()
         if self._file is not None:
             await self._file.close()
+
+    async def settle(self, keep: bool) -> None:
+        """They take the place of an earlier reading's, where that is not to `keep`. Raises: SinkError."""
+        if self._final is None or self._file is None or self._file.failed:
+            return
+        if keep:
+            await self._file.remove()
+            return
+        try:
+            await run_sync(self._file.path.replace, self._final)
+        except OSError as error:
+            await self._file.remove()
+            raise SinkError(str(self._final), error) from error
+
+    def _begin(self) -> OutputFile:
+        place = self._place()
+        if not self._finished:
+            return OutputFile(place, another=self._another)
+        self._final = place
+        return OutputFile(temporary_name(place), told=place)

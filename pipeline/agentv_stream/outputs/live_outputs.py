@@ -24,9 +24,14 @@ from agentv_stream.source import ByteSource
 
 
 class LiveOutputs:
-    """`observer` says who the session is; `started_ms` (UTC) stands in where its log holds no time."""
+    """`observer` says who the session is; `started_ms` (UTC) stands in where its log holds no time.
 
-    def __init__(self, settings: Settings, source: ByteSource, observer: Observer, started_ms: int) -> None:
+    `whole` says at the end whether all of the source was read.
+    """
+
+    def __init__(
+        self, settings: Settings, source: ByteSource, observer: Observer, started_ms: int, whole: Callable[[], bool]
+    ) -> None:
         self.settings = settings
         self.source = source
         self.observer = observer
@@ -36,7 +41,9 @@ class LiveOutputs:
         self.dead_letters: DeadLetterSink | None = None
         self.log: RenderSink | None = None
         self._named = transcript_file(settings.transcript)
-        self._names = OutputNames(self._propose, finished=source.finished, fixed=self._named is not None, sure=True)
+        self._names = OutputNames(
+            self._propose, finished=source.finished, fixed=self._named is not None, sure=True, whole=whole
+        )
 
     def sinks(self, transcript: bool = True) -> list[Sink]:
         """The sinks that are asked for; without `transcript` neither it nor dead letters."""
@@ -46,7 +53,9 @@ class LiveOutputs:
                 self.settings.transcript, self._names, self.observer, self.source.finished
             )
             self._names.sure = isinstance(self.transcript, TranscriptStream)
-            self.dead_letters = DeadLetterSink(partial(self._names.file, LETTERS), self._another(LETTERS))
+            self.dead_letters = DeadLetterSink(
+                partial(self._names.file, LETTERS), self._another(LETTERS), finished=self.source.finished
+            )
             sinks += (self.transcript, self.dead_letters)
             if self.settings.transcript_shape == "case":
                 sinks.append(CaseSink(self._names, self.observer))
@@ -66,8 +75,15 @@ class LiveOutputs:
         if self.log is not None:
             await self.log.settle()
         letters, transcript = self.dead_letters, self.transcript
+        if letters is not None:
+            await letters.settle(keep=self._names.kept)
         if self._named is None and letters is not None and letters.path is None and transcript and transcript.replaces:
             await run_sync(remove_letters, self._names.file(LETTERS))
+
+    @property
+    def kept_earlier(self) -> bool:
+        """Whether what an earlier reading wrote stands, since this one ended early."""
+        return self._names.kept
 
     def told(self) -> Outputs:
         """What was written, for the result."""

@@ -21,7 +21,8 @@ class OutputNames:
 
     `finished`: the outputs of an earlier reading of the same session are written anew; else an existing name gets `-2`.
     `fixed`: the name was asked for, whatever stands there. `sure`: the first name that is settled will do; else it is
-    the transcript's to say that it has it. Methods look at the disk.
+    the transcript's to say that it has it. `whole` says at the end whether all was read: what an earlier reading left
+    stands where it was not. Methods look at the disk.
     """
 
     def __init__(
@@ -31,9 +32,12 @@ class OutputNames:
         finished: bool,
         fixed: bool = False,
         sure: bool = False,
+        whole: Callable[[], bool] = lambda: True,
     ) -> None:
         self.propose = propose
         self.sure = sure
+        self.kept = False  # something of an earlier reading stands, in the place of this one's
+        self._whole = whole
         self._finished = finished
         self._fixed = fixed
         self._settled: tuple[Path, str] | None = None
@@ -68,9 +72,21 @@ class OutputNames:
         self._settled = None
         return self.file(suffix)
 
-    def appear(self, written: Path, suffix: str) -> Path:
-        """Gives a finished file its name: that of an earlier reading, or one that nobody has. Raises: OSError."""
+    def keeps(self, earlier: Path) -> bool:
+        """Whether what an earlier reading left there stands: it may hold more than this one, which ended early."""
+        keeps = self._finished and not self._whole() and os.path.lexists(earlier)
+        self.kept = self.kept or keeps
+        return keeps
+
+    def appear(self, written: Path, suffix: str) -> Path | None:
+        """Gives a finished file its name: that of an earlier reading, or one that nobody has; None where that `keeps`.
+
+        Raises: OSError.
+        """
         path = self.file(suffix)
+        if self.keeps(path):
+            written.unlink()
+            return None
         if not self.exclusive:
             return written.replace(path)
         while True:

@@ -44,7 +44,7 @@ class TrajectorySink:
         finally:
             self._spool.close()
 
-    def _write(self) -> Path:
+    def _write(self) -> Path | None:
         about = self._observer.result(self._trajectory.open_calls, lists=False)
         wanted = self._names.file(TRAJECTORY)
         document = temporary_name(wanted)

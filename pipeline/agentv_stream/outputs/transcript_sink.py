@@ -50,17 +50,20 @@ class TranscriptSink:
         self._rows: TranscriptRows | None = None
         self._file: OutputFile | None = None
         self._final: Path | None = None
+        self._kept = False
         self.known = False
 
     @property
     def replaces(self) -> bool:
         """Whether it stands in the place of an earlier reading's."""
-        return self._final is not None
+        return self._final is not None and not self._kept
 
     @property
     def path(self) -> Path | None:
         """Where the transcript stands, or will stand; None before there is one, and where none came of it."""
-        if self._file is None or self._file.got_nothing or (self._final is not None and self._file.failed):
+        if self._file is None or self._kept or self._file.got_nothing:
+            return None
+        if self._final is not None and self._file.failed:
             return None
         return self._final or self._file.path
 
@@ -137,7 +140,11 @@ class TranscriptSink:
             await file.close()
         if self._final is not None and file.size and not file.failed:
             try:
-                await run_sync(file.path.replace, self._final)
+                if await run_sync(self._names.keeps, self._final):
+                    self._kept = True
+                    await file.remove()
+                else:
+                    await run_sync(file.path.replace, self._final)
             except OSError as error:
                 file.failed = True
                 await file.remove()
