@@ -96,8 +96,11 @@ def open_engine(engine: str | Executor, workers: int | None = None) -> Generator
     elif engine == "serial":
         yield Crew(SerialExecutor(), 1)
     elif engine == "thread":
-        with ThreadPoolExecutor(count) as pool:
+        pool = ThreadPoolExecutor(count)
+        try:
             yield Crew(pool, count)
+        finally:
+            pool.shutdown(cancel_futures=True)  # after Ctrl-C the tasks that wait need not be done
     elif engine == "process":
         crew = Crew(process_pool(count), count, lambda: process_pool(count), process_context())
         try:
