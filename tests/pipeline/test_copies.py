@@ -13,7 +13,7 @@ from agentv_stream import import_sessions, summarize_groups
 from agentv_stream.bulk import copies
 from agentv_stream.discovery.discover import find_sessions
 from agentv_stream.discovery.places import find_roots
-from support import kimi_forks, rewound_threads
+from support import grok_sessions, kimi_forks, rewound_threads
 from support.consuming import SESSION
 from support.following import Desk
 from support.opencode_stores import child, export, make_database
@@ -41,6 +41,13 @@ def _kimi(root: Path) -> None:
     kimi_forks.begin(root)
     child = kimi_forks.fork(root, "session_p", "session_f", kimi_forks.BEGUN + 3 * kimi_forks.MINUTE)
     kimi_forks.append(child, kimi_forks.turn("Four", kimi_forks.BEGUN + 4 * kimi_forks.MINUTE))
+
+
+def _grok(root: Path) -> None:
+    """A session with a sub-agent, and a fork of it."""
+    grok_sessions.lay_out(root)
+    for other in (*root.rglob("chat_history.jsonl"), *root.rglob("events.jsonl")):
+        other.unlink()  # what is no log is told as that
 
 
 def _logs(root: Path) -> list[Path]:
@@ -107,7 +114,7 @@ def _all_ways(root: Path, folder: Path) -> dict[str, Figures | int]:
 
 
 @pytest.mark.parametrize("change", [_gz_beside, _renamed_beside, _elsewhere, _gz_only, _zst_only])
-@pytest.mark.parametrize("make", [_claude, _codex, _kimi])
+@pytest.mark.parametrize("make", [_claude, _codex, _kimi, _grok])
 def test_what_is_there_twice_or_packed_counts_once(make: Change, change: Change, tmp_path: Path) -> None:
     root = tmp_path / "root"
     make(root)
@@ -115,12 +122,12 @@ def test_what_is_there_twice_or_packed_counts_once(make: Change, change: Change,
     assert len({figures for figures in once.values() if isinstance(figures, tuple)}) == 1
     assert once["sessions"] == once["stats"][0]  # type: ignore[index]  # these are figures
     change(root)
-    if make is _kimi and change is _renamed_beside:
-        return  # no log of Kimi's is named otherwise
+    if make in (_kimi, _grok) and change is _renamed_beside:
+        return  # no log of Kimi's or Grok's is named otherwise
     assert _all_ways(root, tmp_path / "changed") == once
 
 
-@pytest.mark.parametrize("make", [_claude, _kimi])
+@pytest.mark.parametrize("make", [_claude, _kimi, _grok])
 def test_a_backup_of_an_earlier_state_holds_nothing_more(make: Change, tmp_path: Path) -> None:
     root = tmp_path / "root"
     make(root)

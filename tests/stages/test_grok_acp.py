@@ -143,6 +143,15 @@ def test_how_a_prompt_ends(given: list[dict[str, Any]], expected: list[tuple[str
     assert ends(events_of(ACP, lines(*given))) == expected
 
 
+def test_a_session_that_is_loaded_is_told_again_and_counts_once() -> None:
+    replayed = [said("Before"), updated("turn_completed", own=True, stop_reason="end_turn")]
+    for line in replayed:
+        line["params"]["_meta"] = {"eventId": "s-1", "agentTimestampMs": 1, "isReplay": True}
+    events = events_of(ACP, lines(*replayed, said("After"), result(stopReason="end_turn")))
+    assert texts(events) == ["After"]
+    assert ends(events) == [("complete", None)]
+
+
 def test_sub_agents_begun_at_once_get_a_call_each() -> None:
     asked = [updated("tool_call", toolCallId=c, title="spawn_subagent", rawInput={}) for c in ("a", "b")]
     begun = [updated("subagent_spawned", own=True, child_session_id=k) for k in ("k", "l")]

@@ -107,7 +107,7 @@ class AcpDecoder:
             open_calls = decoder.state.open.items()
             call = next((call for call, name in open_calls if name == SPAWN and call not in taken), None)
             state.children.setdefault(update.child_session_id, Child(call))
-        elif child is None:
+        elif child is None and not (params is not None and params.meta is not None and params.meta.isReplay):
             state.going = update.sessionUpdate != "turn_completed" and (
                 state.going or update.sessionUpdate.startswith(("agent_", "tool_"))
             )

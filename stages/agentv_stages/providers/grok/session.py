@@ -105,6 +105,9 @@ class SessionDecoder:
             state.parent_id = author
             batch.ignore(COPIED)
             return
+        if meta.isReplay:  # ACP: a session that was loaded is told again
+            batch.ignore(f"{update.sessionUpdate}/replayed")
+            return
         if state.told.again(f"{meta.eventId} {meta.agentTimestampMs}" if meta.eventId else None, len(record.data)):
             batch.ignore(f"{update.sessionUpdate}/again")
             return

@@ -178,6 +178,7 @@ class ParamsMeta(Struct, gc=False):
     agentTimestampMs: int | None = None
     streamStartMs: int | None = None
     cancellationCategory: str | None = None
+    isReplay: bool | None = None
 
 
 class Params(Struct, gc=False):
