@@ -310,6 +310,7 @@ def test_before_2_3_a_refused_answer_is_not_kept() -> None:
         return run({"role": "user", "content": "error", "extra": {"interrupt_type": "FormatError", **extra}})
 
     assert texts(told(refusal())) == [] and calls(told(refusal())) == []
+    assert texts(told(refusal(model_response=""))) == []
     assert texts(told(refusal(model_response="No command."))) == ["No command."]
     assert texts(told(refusal(model_response="No command.", response="ModelResponse(…)"))) == ["No command."]
 

@@ -62,7 +62,7 @@ def refused(extra: Extra) -> Answer | None:
     """An answer that was refused for its format, kept beside the refusal; None where it was not kept."""
     response = extra.response
     if not isinstance(response, Response):
-        return Answer([], [text_json(extra.model_response)], []) if given(extra.model_response) else None
+        return Answer([], _said((extra.model_response,)), []) if given(extra.model_response) else None
     if given(response.output):
         parts = _items(response.output)
     else:
