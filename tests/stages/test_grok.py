@@ -108,11 +108,18 @@ def test_claudes_own_stream_stays_claudes() -> None:
         "mcp_servers": [],
         "session_id": "s",
     }
-    old, new = {**init, "tools": ["Bash", "Read"]}, {**init, "tools": ["use_tool"], "claude_code_version": "2.1.0"}
+    old, new = {**init, "tools": ["Bash"]}, {**init, "tools": ["Bash"], "skills": [], "claude_code_version": "2.1.0"}
     assert MESSAGES.detect([old]) == MESSAGES.detect([new]) == 0.0
     claude = next(p for p in all_providers() if p.name == "claude").dialects[0]
     assert claude.detect([old]) == claude.detect([new]) == 1.0
-    assert MESSAGES.detect([{**init, "tools": ["use_tool"]}]) == 1.0
+    none: dict[str, Any] = {**init, "tools": [], "skills": []}  # of a run that never began
+    assert (MESSAGES.detect([none]), claude.detect([none])) == (1.0, 0.0)
+
+
+def test_a_run_that_never_began_is_told_and_is_an_error() -> None:
+    given = lines({"type": "error", "message": "Couldn't set model 'nope': Invalid params"})
+    assert max((d.detect(head(given)), d.name) for p in all_providers() for d in p.dialects)[1] == "grok-stream"
+    assert ends(events_of(STREAM, given)) == [("error", "Couldn't set model 'nope': Invalid params")]
 
 
 def test_its_chat_history_is_nobodys_log() -> None:

@@ -16,10 +16,6 @@ _META_TYPES = QUIET_TYPES | {"queue-operation", "summary", "custom-title", "ai-t
 _EARLY = frozenset(("rate_limit_event", "control_request", "control_response"))
 
 
-_GROK = frozenset(("run_terminal_command", "search_replace", "search_tool", "use_tool"))
-"""Tools of Grok Build, whose second stream begins like that of an older Claude Code."""
-
-
 def _is_init(line: Mapping[str, Any]) -> bool:
     if line.get("type") != "system" or line.get("subtype") != "init" or "qwen_code_version" in line:
         return False
@@ -27,8 +23,7 @@ def _is_init(line: Mapping[str, Any]) -> bool:
         return True
     if not all(key in line for key in ("apiKeySource", "mcp_servers", "tools")) or "permission_mode" in line:
         return False
-    tools = line["tools"]
-    return not (isinstance(tools, list) and any(isinstance(name, str) and name in _GROK for name in tools))  # pyright: ignore[reportUnknownVariableType] - decoded JSON
+    return "skills" not in line or "output_style" in line  # else Grok Build, which leaves both of Claude's marks out
 
 
 def _detect_stream(head: Head) -> float:

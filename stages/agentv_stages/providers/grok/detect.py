@@ -9,6 +9,7 @@ from agentv_stages.providers.grok.tools import OWN
 
 _SYNTHETIC = re.compile(r"msg_\d{1,7}\Z")
 _COMPACTION = "auto_compact_"
+_NOT_BEGUN = ("Couldn't start session", "Couldn't set model")
 
 
 def is_stream(head: Head) -> float:
@@ -33,7 +34,9 @@ def _stream_line(line: Mapping[str, Any]) -> float:
         return (0.9 if kind == "thought" else 0.6) if len(line) == 2 else 0.0
     if isinstance(kind, str) and kind.startswith(_COMPACTION):
         return 0.9
-    return 0.3 if kind == "error" and isinstance(line.get("message"), str) and "num_turns" in line else 0.0
+    if kind == "error" and isinstance(line.get("message"), str):  # Codex says the same, but never first
+        return 0.95 if str(line["message"]).startswith(_NOT_BEGUN) else 0.3 if "num_turns" in line else 0.0
+    return 0.0
 
 
 def is_messages(head: Head) -> float:
@@ -42,7 +45,7 @@ def is_messages(head: Head) -> float:
     for line in head:
         kind, message = line.get("type"), line.get("message")
         if kind == "system" and line.get("subtype") == "init":
-            return 1.0 if lists_own_tools(line) else 0.0
+            return 1.0 if is_own_init(line) else 0.0
         if kind == "assistant" and "session_id" in line and isinstance(message, dict):
             best = max(best, _message(cast("dict[str, Any]", message)))
         elif kind == "stream_event" and "session_id" in line:
@@ -53,11 +56,9 @@ def is_messages(head: Head) -> float:
     return best
 
 
-def lists_own_tools(line: Mapping[str, Any]) -> bool:
-    """Whether an `init` is Grok's: it names no version of Claude Code, and tools that only Grok has."""
-    tools = line.get("tools")
-    names = cast("list[object]", tools) if isinstance(tools, list) else []
-    return "claude_code_version" not in line and any(isinstance(name, str) and name in OWN for name in names)
+def is_own_init(line: Mapping[str, Any]) -> bool:
+    """Whether an `init` is Grok's: skills are listed, and what Claude Code has told as long as it lists them is not."""
+    return "skills" in line and "claude_code_version" not in line and "output_style" not in line
 
 
 def _message(message: Mapping[str, Any]) -> float:
