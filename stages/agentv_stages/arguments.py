@@ -92,6 +92,9 @@ def patch_of(value: Any) -> Patch | None:
         command: Any = value.get("command")  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
         if isinstance(command, list) and command and isinstance(command[-1], str):
             return read_patch(command[-1])
+        path: Any = value.get("path")  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
+        if isinstance(path, str):  # an edit tool that takes patches may take one file's old and new text, too
+            return Patch((path,), False)
         return changes_of(value)
     return None
 

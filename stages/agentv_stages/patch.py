@@ -1,4 +1,4 @@
-"""Which files a patch touches: Codex's patch format, unified diffs, and lists or maps of changed files."""
+"""Which files a patch touches: Codex's patch format, unified diffs, oh-my-pi's sections, lists or maps of changes."""
 
 import re
 from typing import Any, NamedTuple
@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 _BEGIN = re.compile(r"^([ \t]*)\*\*\* Begin Patch", re.M)
 _HEADER = re.compile(r"^([ \t]*)\*\*\* (?:(Add|Update|Delete) File|Move to): (.+?)[ \t\r]*$", re.M)
 _UNIFIED = re.compile(r"^--- (?:[ab]/)?([^\t\r\n]+)[^\n]*\n\+\+\+ (?:[ab]/)?([^\t\r\n]+)", re.M)
+_ANCHORED = re.compile(r"^\[([^\]\r\n]+)#[0-9A-Fa-f]{4,16}\][ \t\r]*$", re.M)
 _KEPT_FILES = 1_000
 
 
@@ -17,7 +18,7 @@ class Patch(NamedTuple):
 
 
 def read_patch(text: str) -> Patch:
-    """The files of a patch text; none where it is neither form. At most 1,000 files are named.
+    """The files of a patch text; none where it is of no known form. At most 1,000 files are named.
 
     What a patch leaves as it is stands behind a blank: a header there is text of the file (a patch of documentation).
     """
@@ -37,6 +38,9 @@ def read_patch(text: str) -> Patch:
             adds_only = adds_only and old == "/dev/null"
             if len(files) < _KEPT_FILES:
                 files[old if path == "/dev/null" else path] = None
+    if not files and text[:1] == "[":  # sections of oh-my-pi's edits: `[path#hash]`, of files that exist
+        adds_only = False
+        files.update((found[1], None) for found in _ANCHORED.finditer(text) if len(files) < _KEPT_FILES)
     return Patch(tuple(files), adds_only and bool(files))
 
 

@@ -130,11 +130,17 @@ class ToolTable:
         row = self.find(name)
         if row is not None:
             return Resolved(row, row.tool, row.kind, row.origin, None, name[len(row.native) :] if row.prefix else "")
+        nameless = False
         for form in (MCP, *self.mcp):
             split = split_mcp(name, form)
-            if split is not None:
-                server, tool = split
-                return Resolved(None, f"mcp__{server}__{tool}" if tool else name, "other", "mcp", server or None, "")
+            if split is None or (nameless and form.prefix != MCP.prefix):
+                continue
+            server, tool = split
+            if server:
+                return Resolved(None, f"mcp__{server}__{tool}", "other", "mcp", server, "")
+            nameless = True  # another form of names with this prefix may know the server
+        if nameless:
+            return Resolved(None, name, "other", "mcp", None, "")
         return Resolved(None, name, guess_kind(name), "system", None, "")
 
 

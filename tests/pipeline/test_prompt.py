@@ -28,6 +28,7 @@ from agentv_stream.running.prompt import prompt_of
         ("cline --json FIX", "FIX"),
         ("cline --json --auto-approve true", None),
         ("kilo run --format json FIX", "FIX"),
+        ("omp --mode json -p FIX", "FIX"),
         ("kimi -p FIX --output-format stream-json", "FIX"),
         ("grok -p FIX --output-format streaming-json", "FIX"),
         ("grok --single FIX", "FIX"),

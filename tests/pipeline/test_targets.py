@@ -44,6 +44,7 @@ def one(tmp_path: Path, entry: str) -> Target:
         ),
         ("{name: t, provider: copilot-cli}", ["copilot", "-p", "P", "--output-format", "json"]),
         ("{name: t, provider: pi-cli, executable: /opt/pi}", ["/opt/pi", "-p", "P", "--mode", "json"]),
+        ("{name: t, provider: omp}", ["omp", "-p", "P", "--mode", "json"]),
         ("{name: t, provider: qwen}", ["qwen", "-p", "P", "--output-format", "stream-json"]),
         ("{name: t, provider: opencode}", ["opencode", "run", "--format", "json", "P"]),
         ("{name: t, provider: kilo}", ["kilo", "run", "--format", "json", "P"]),

@@ -28,6 +28,7 @@ AGENT_KINDS: dict[str, AgentKind] = {
     **dict.fromkeys(("copilot", "copilot-cli", "copilot-sdk"), _COPILOT),
     **dict.fromkeys(("gemini-cli",), _GEMINI),
     **dict.fromkeys(("pi", "pi-cli", "pi-sdk", "pi-rpc", "pi-coding-agent"), _PI),
+    **dict.fromkeys(("oh-my-pi", "omp"), AgentKind("oh-my-pi", ("omp", "-p", PROMPT, "--mode", "json"))),
     "opencode": AgentKind("opencode", ("opencode", "run", "--format", "json", PROMPT)),
     "kilo": AgentKind("kilo", ("kilo", "run", "--format", "json", PROMPT)),
     "qwen": AgentKind("qwen", ("qwen", "-p", PROMPT, "--output-format", "stream-json"), ("-m", MODEL)),

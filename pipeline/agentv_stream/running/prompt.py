@@ -1,14 +1,17 @@
 """Finds the prompt on an agent's command line: a list of words in, the prompt out, None where it is not plain.
 
 Source: the command lines of Claude Code 2.1, Codex 0.169, Copilot 1.0, Gemini 0.61, Pi 0.73, OpenCode 1.18, Qwen 0.15,
-Cline 3.0, Kimi Code 2.1, Kilo 7.7, Grok Build 1.0.
+Cline 3.0, Kimi Code 2.1, Kilo 7.7, Grok Build 1.0, oh-my-pi 18.2.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
 
 AGENTS = frozenset(
-    ("claude", "codex", "copilot", "gemini", "pi", "opencode", "kilo", "qwen", "cursor-agent", "cline", "kimi", "grok")
+    (
+        *("claude", "codex", "copilot", "gemini", "pi", "omp", "opencode", "kilo", "qwen", "cursor-agent", "cline"),
+        *("kimi", "grok"),
+    )
 )
 RUNNERS = frozenset(("npx", "bunx", "pnpx", "uvx", "env", "timeout", "nice", "node"))
 PROMPT_OPTIONS = frozenset(("-p", "--print", "--prompt", "--single", "-i", "--prompt-interactive"))

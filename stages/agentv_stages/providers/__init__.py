@@ -11,7 +11,7 @@ from importlib import import_module
 from agentv_stages.provider import Provider
 
 NAMES = (
-    *("claude", "codex", "copilot", "gemini", "qwen", "pi", "kilo", "opencode", "cursor", "kimi", "cline"),
+    *("claude", "codex", "copilot", "gemini", "qwen", "oh-my-pi", "pi", "kilo", "opencode", "cursor", "kimi", "cline"),
     *("grok", "mini-swe-agent", "acp", "vscode", "generic"),
 )
 GROUP = "agentv_stream.providers"

@@ -19,11 +19,13 @@ ROLES = frozenset(
 _SHARED = frozenset({"message_start", "message_update", "message_end", "message", "response"})
 
 
-def _header(record: Mapping[str, Any]) -> bool:
+def is_header(record: Mapping[str, Any]) -> bool:
+    """Whether a session begins with this record, in the stream or on disk."""
     return record.get("type") == "session" and all(isinstance(record.get(k), str) for k in ("id", "timestamp", "cwd"))
 
 
-def _kind(record: Mapping[str, Any]) -> str:
+def kind_of(record: Mapping[str, Any]) -> str:
+    """The type of a record; empty where it has none."""
     kind = record.get("type")
     return kind if isinstance(kind, str) else ""
 
@@ -38,8 +40,8 @@ def detect_stream(head: Head) -> float:
     header = False
     sure = 0.0
     for record in head:
-        kind = _kind(record)
-        if _header(record):
+        kind = kind_of(record)
+        if is_header(record):
             header = True
         elif kind in ("message_start", "message_update", "message_end") and _role(record) in ROLES:
             return 1.0
@@ -56,8 +58,8 @@ def detect_session(head: Head) -> float:
     header = False
     sure = 0.0
     for record in head:
-        kind = _kind(record)
-        if _header(record):
+        kind = kind_of(record)
+        if is_header(record):
             header = True
         elif kind == "session_start":
             return 0.0  # Droid, whose messages have the same envelope

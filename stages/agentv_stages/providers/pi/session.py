@@ -55,7 +55,10 @@ class State(Struct):
 
 
 class SessionDecoder:
-    """Decoder of `pi-session`."""
+    """Decoder of `pi-session`. Forks of Pi read their own entries and messages (`_other`, `other`, `ignored`)."""
+
+    ignored: frozenset[str] = IGNORED
+    other = staticmethod(other)
 
     def __init__(self, context: DecodeContext) -> None:
         self.context = context
@@ -79,7 +82,7 @@ class SessionDecoder:
             self._follow(source, batch, entry)
         if kind == "message" and message is not None:
             _append(self, message, blocks, entry.id or f"m{record.row}", source, record, batch)
-        elif kind in IGNORED:
+        elif kind in self.ignored:
             batch.ignore(kind)
         else:
             self._other(source, record, batch, entry)
@@ -150,6 +153,8 @@ class SessionDecoder:
 class TranscriptDecoder:
     """Decoder of `pi-subagent`: rows with Pi messages in them, written beside a child by the sub-agents extension."""
 
+    other = staticmethod(other)
+
     def __init__(self, context: DecodeContext) -> None:
         self.context = context
         self.state = State()
@@ -214,7 +219,7 @@ def _append(
     elif role == "user":
         user(message, message_id, source, batch)
     else:
-        other(message, message_id, source, batch, record)
+        decoder.other(message, message_id, source, batch, record)
 
 
 def _result(message: PiMessage, source: Source, state: State, batch: Batch) -> None:

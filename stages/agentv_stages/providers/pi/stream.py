@@ -71,7 +71,9 @@ _MOST_OPEN = 10_000
 
 
 class StreamDecoder:
-    """Decoder of `pi-stream`."""
+    """Decoder of `pi-stream`. Forks of Pi read their own lines and messages (`_new`, `other`)."""
+
+    other = staticmethod(other)
 
     def __init__(self, context: DecodeContext) -> None:
         self.context = context
@@ -162,10 +164,14 @@ class StreamDecoder:
         elif kind in TYPES or kind == "session":
             return False
         else:
-            if self.state.held_end:
-                self._end(record, batch)
-            batch.unknown_type(kind, record)
+            self._new(kind, record, batch)
         return True
+
+    def _new(self, kind: str, record: Record, batch: Batch) -> None:
+        """A line of a type that Pi has not."""
+        if self.state.held_end:
+            self._end(record, batch)
+        batch.unknown_type(kind, record)
 
     def _unfinished(self, record: Record, batch: Batch) -> None:
         """Appends what the last update of an answer shows."""
@@ -217,7 +223,7 @@ class StreamDecoder:
         elif role == "user":
             self._user(message, record, source, batch)
         else:
-            other(message, f"m{record.row}", source, batch, record)
+            self.other(message, f"m{record.row}", source, batch, record)
 
     def _again(self, identity: str, source: Source, batch: Batch) -> bool:
         """Whether an answer or a prompt was told before."""
@@ -303,7 +309,7 @@ class StreamDecoder:
         state.partial = None
         state.growing.clear()
         let_all_go(state.scripts, batch)
-        if line.will_retry:
+        if line.will_retry or line.is_terminal is False:
             batch.ignore("agent_end")
         elif state.stop == "error" and line.will_retry is None:
             state.held_end = True

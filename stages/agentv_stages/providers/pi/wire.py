@@ -228,7 +228,10 @@ class AnyToolEnd(Struct, gc=False, rename="camel"):
 
 
 class AgentEnd(Struct, gc=False, rename="camel", tag_field="type", tag="agent_end"):
+    """`is_terminal` False, of oh-my-pi: work in the background goes on, whose end resumes the session."""
+
     will_retry: bool | None = None
+    is_terminal: bool | None = None
 
 
 class Line(Struct, gc=False, rename="camel", tag_field="type"):

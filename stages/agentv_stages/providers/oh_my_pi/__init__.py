@@ -1,0 +1,55 @@
+"""oh-my-pi (can1357/oh-my-pi, `omp`): a fork of Pi. Pi's decoders, with entries, lines, tools and places of its own."""
+
+from agentv_stages.provider import Dialect, LogRoot, Provider
+from agentv_stages.providers.oh_my_pi.companions import companion_files, companions
+from agentv_stages.providers.oh_my_pi.detect import detect_session, detect_stream
+from agentv_stages.providers.oh_my_pi.session import SessionDecoder
+from agentv_stages.providers.oh_my_pi.stream import StreamDecoder
+from agentv_stages.providers.oh_my_pi.tools import TABLE
+
+_BELOW = ("*/*.jsonl",)
+_SHARED = (
+    "tokens of answers that broke off, of retries inside the provider and of compactions",
+    "whether the last call of an answer that broke off was still being written (it counts, cancelled)",
+    "that an extension refused a call with a reason of its own (it counts as an error)",
+    "that a prompt was made of a template or by an extension",
+    "which server an MCP tool is of, where the server's name holds an underscore (the part before it is taken)",
+    "the agent's version",
+)
+
+PROVIDER = Provider(
+    name="oh-my-pi",
+    title="oh-my-pi",
+    dialects=(
+        Dialect(
+            "oh-my-pi-stream",
+            detect_stream,
+            StreamDecoder,
+            live=True,
+            has_end=True,
+            losses=(
+                "durations of tool calls (results have no time)",
+                "what sub-agents and advisors did (they have files of their own on disk)",
+                "tokens of titles and other side calls",
+                *_SHARED,
+            ),
+        ),
+        Dialect(
+            "oh-my-pi-session",
+            detect_session,
+            SessionDecoder,
+            live=False,
+            has_end=False,
+            losses=("results that oh-my-pi took out again to save context", *_SHARED),
+        ),
+    ),
+    tools=TABLE,
+    aliases=("omp", "oh-my-pi-cli"),
+    roots=(
+        LogRoot("~/.omp/agent/sessions", "PI_CODING_AGENT_DIR", "sessions", _BELOW),
+        LogRoot("~/.omp/profiles", None, "", ("*/agent/sessions/*/*.jsonl",)),
+        LogRoot("~/.local/share/omp", "XDG_DATA_HOME", "omp", ("sessions/*/*.jsonl", "profiles/*/sessions/*/*.jsonl")),
+    ),
+    companions=companions,
+    companion_files=companion_files,
+)

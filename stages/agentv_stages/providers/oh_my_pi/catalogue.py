@@ -1,0 +1,34 @@
+"""What oh-my-pi writes that Pi does not: types of entries, of lines, of markers.
+
+Source: oh-my-pi 18.2.3, its recordings and the definitions in its package.
+"""
+
+SILENT_ENTRIES = frozenset({"credential_pin", "mode_change", "service_tier_change", "session_init", "ttsr_injection"})
+"""Entries that say nothing of the conversation; they are named and left out."""
+ENTRIES = SILENT_ENTRIES | {"model_usage", "reset_boundary", "title_change"}
+
+EXIT = "session_exit"
+MARKERS = frozenset({EXIT, "tool_execution_start"})
+"""`customType`s of the agent's own."""
+
+SILENT_LINES = frozenset(
+    {
+        "advisor_cost_changed",
+        "advisor_yielded",
+        "available_commands_update",
+        "config_warnings_changed",
+        "goal_updated",
+        "model_changed",
+        "ready",
+        "todo_auto_clear",
+        "tool_stream_update",
+    }
+)
+LINES = SILENT_LINES | {
+    "irc_message",
+    "notice",
+    "retry_fallback_applied",
+    "retry_fallback_succeeded",
+    "todo_reminder",
+    "ttsr_triggered",
+}
