@@ -258,23 +258,31 @@ def test_a_result_of_any_shape_is_told_beside_plain_ones() -> None:
 FILES = ("\n--- Content from referenced files ---", "\nContent from @a.txt:\n", "hello", "\n--- End of content ---")
 
 
-def sent(record: dict[str, Any]) -> list[tuple[list[str], bool]]:
-    """The texts of each user message, and whether it was injected."""
+def sent(record: dict[str, Any]) -> list[tuple[str, bool]]:
+    """The text of each user message, and whether it was injected."""
     check_laws(LOG, lines(HEADER, record))
     told = [event for event in events_of(LOG, lines(HEADER, record)) if isinstance(event, UserText)]
-    return [([part["text"] for part in msgspec.json.decode(event.body)], event.injected) for event in told]
+    return [(msgspec.json.decode(event.body, type=str), event.injected) for event in told]
 
 
 def test_files_that_a_prompt_names_are_no_part_of_it() -> None:
     older = user("u1", "see @a.txt", *FILES)
     newer = {**user("u1", "see @a.txt", *FILES), "displayContent": [{"text": "see @a.txt"}]}
     for record in (older, newer):
-        assert sent(record) == [(["see @a.txt"], False), (list(FILES), True)]
+        assert sent(record) == [("see @a.txt", False), ("".join(FILES), True)]
 
 
 def test_a_commands_text_is_not_what_the_person_typed() -> None:
     record = {**user("u1", "Please fix the bug carefully."), "displayContent": [{"text": "/fix the bug"}]}
-    assert sent(record) == [(["/fix the bug"], False), (["Please fix the bug carefully."], True)]
+    assert sent(record) == [("/fix the bug", False), ("Please fix the bug carefully.", True)]
+
+
+def test_a_prompt_of_texts_is_one_text_and_an_image_stays_what_it_is() -> None:
+    assert sent(user("u1", "fix ", "it")) == [("fix it", False)]
+    image = {"inlineData": {"mimeType": "image/png", "data": "iVBO"}}
+    shown = {**user("u1"), "content": [{"text": "see"}, image]}
+    told = [event for event in events_of(LOG, lines(HEADER, shown)) if isinstance(event, UserText)]
+    assert [msgspec.json.decode(event.body) for event in told] == [[{"text": "see"}, image]]
 
 
 def test_a_users_record_of_results_that_were_told_comes_twice() -> None:

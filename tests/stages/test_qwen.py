@@ -539,6 +539,14 @@ def test_a_call_that_a_sub_agent_could_not_ask_for_is_denied(tmp_path: Path) -> 
     assert reader.result().tool_use_summary["by_outcome"]["denied"] == 1
 
 
+def test_a_call_whose_permission_was_declined_is_denied() -> None:
+    text = 'Qwen Code requires permission to use "edit", but that permission was declined. Matching deny rule: "edit".'
+    part = {"functionResponse": {"id": "c", "name": "edit", "response": {"error": text}}}
+    gave = record("tool_result", "r", part, toolCallResult={"callId": "c", "status": "error"})
+    given = lines(record("assistant", "a", asks("c", "edit"), model="qwen-x", usageMetadata=META), gave)
+    assert [r.outcome for r in results(events_of(SESSION, given))] == ["denied"]
+
+
 def test_what_a_person_stopped_is_interrupted_until_it_goes_on() -> None:
     asked = record("assistant", "a", asks("c", command="x"), model="qwen-x", usageMetadata=META)
     denied = (

@@ -1,5 +1,7 @@
 """All writers of scenarios."""
 
-from support.scenarios import claude, codex
+from support.scenarios import claude, codex, gemini, opencode, pi, qwen
 
-WRITERS = {writer.dialect: writer for family in (claude, codex) for writer in family.WRITERS}
+WRITERS = {
+    writer.dialect: writer for family in (claude, codex, gemini, opencode, pi, qwen) for writer in family.WRITERS
+}

@@ -148,7 +148,7 @@ def numbered(scenario: Scenario) -> Scenario:
 
 PATHS = ("src/app.py", "notes/größe 1.md", "a.txt", "tests/test_app.py", "/home/ada/orchard/setup.cfg", "日本/x.py")
 PATTERNS = ("def add", "TODO|FIXME", "naïve", 'say "hi"', "**/*.py")
-NAMES = ("frobnicate", "summon_duck", "polish")
+NAMES = ("frobnicate", "summonduck", "polish")
 TOOLS = ("notes/add", "notes/list_all", "tracker/open-issue", "docs/lookup")
 COMMANDS = (
     "make test", "cat src/app.py", "grep -rn needle src", "ls -la", "rm -rf build", "sed -i s/a/b/ src/app.py",

@@ -113,6 +113,11 @@ def no_empty_answers(scenario: Scenario) -> Scenario:
     return changed(scenario, lambda answer: None if answer.empty else answer)
 
 
+def no_broken_answers(scenario: Scenario) -> Scenario:
+    """An answer is written when it is whole."""
+    return changed(scenario, lambda answer: answer if answer.whole else None)
+
+
 def no_unpaired(scenario: Scenario) -> Scenario:
     """A call is written when it has ended."""
     return changed_calls(scenario, lambda call: None if call.outcome == "unpaired" else call)
@@ -164,6 +169,25 @@ def tokens_but(*names: str) -> Tokens:
     return tokens
 
 
+def tokens_of(keep: Callable[[Answer], bool], *silent: str) -> Tokens:
+    """The tokens of the main stream's answers that are kept, empty ones included; these figures null."""
+
+    def tokens(written: Scenario, told: Scenario) -> dict[str, int | None]:
+        found = [replace(answer, calls=()) for answer in written.answers if keep(answer)]
+        return {**expected.tokens(found), **dict.fromkeys(silent)} if found else dict(NOTHING)
+
+    return tokens
+
+
+def is_whole(answer: Answer) -> bool:
+    return answer.whole
+
+
+def is_answered(answer: Answer) -> bool:
+    """Whether it is whole, and so are its calls."""
+    return answer.whole and len(answer.results) == len(answer.calls)
+
+
 def no_tokens(written: Scenario, told: Scenario) -> dict[str, int | None]:
     """The log tells none."""
     return dict(NOTHING)
@@ -179,3 +203,8 @@ def by_last_answer(written: Scenario, told: Scenario) -> str:
     last = told.prompts[-1].answers[-1:]
     open_calls = any(call.outcome == "unpaired" for answer in all_answers(told.answers) for call in answer.calls)
     return "complete" if last and last[0].final and not open_calls else "unknown"
+
+
+def by_last_written(written: Scenario, told: Scenario) -> str:
+    """As `by_last_answer`, where answers that say nothing are in the log, too, with the reason why they ended."""
+    return by_last_answer(written, no_broken_answers(no_inner(written)))

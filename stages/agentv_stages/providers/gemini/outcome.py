@@ -20,7 +20,7 @@ _SHOWN = re.compile(rb'"Command (?:exited with code: (-?\d+)|terminated by signa
 _NO_SIGNAL = (b"0", b"(none)", b"null")
 _DENIED = re.compile(
     rb"(?i)user (?:denied|did not allow|declined|rejected)|denied by polic|"
-    rb"requires (?:user )?(?:approval|confirmation|permission, but)"
+    rb"requires (?:user )?(?:approval|confirmation|permission, but)|but that permission was declined"
 )
 _CANCELLED = re.compile(
     rb'^"(?:\[Operation Cancelled\]|User cancell?ed|'

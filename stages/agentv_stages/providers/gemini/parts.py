@@ -1,11 +1,13 @@
 """The content of Gemini's messages: a raw payload in, its parts or its text out."""
 
+from typing import Any
+
 from msgspec import Raw, ValidationError
 
 from agentv_stages.batch import Batch
 from agentv_stages.event import Source
 from agentv_stages.fault import Fault
-from agentv_stages.payload import EMPTY_STRING, text_of, to_raw
+from agentv_stages.payload import EMPTY_STRING, decode_json, plain_text, text_of, to_raw
 from agentv_stages.providers.gemini.wire import MessageHead, Part, decode_part, decode_parts
 from agentv_stages.pruning import fitting
 
@@ -38,6 +40,21 @@ def parts_of(content: Raw, source: Source, batch: Batch) -> list[Part | str]:
         batch.faults.append(Fault("schema", batch.file, source.row, source.offset, source.length, str(error), data))
         return kept
     return [found] if isinstance(found, Part) else found
+
+
+def spoken(content: Raw) -> Raw:
+    """A content of nothing but texts as one JSON string, as the stream prints it; any other as it is."""
+    if head_of(content) not in (b"[", b"{"):
+        return content
+    value = decode_json(content)
+    elements: list[Any] = value if isinstance(value, list) else [value]  # pyright: ignore[reportUnknownVariableType] - decoded JSON
+    if not elements or not all(isinstance(one, str) or _is_text(one) for one in elements):
+        return content
+    return to_raw(plain_text(elements))
+
+
+def _is_text(part: Any) -> bool:
+    return isinstance(part, dict) and part.keys() == {"text"} and isinstance(part["text"], str)  # pyright: ignore[reportUnknownMemberType] - decoded JSON
 
 
 def message_text(message: MessageHead, source: Source, batch: Batch) -> Raw:

@@ -9,7 +9,7 @@ from agentv_stages.batch import Batch
 from agentv_stages.event import SlashCommand, Source, ToolResult, UserText
 from agentv_stages.payload import join_array, text_of
 from agentv_stages.providers.gemini.outcome import SHELL_TOOLS
-from agentv_stages.providers.gemini.parts import begins_files, head_of, parts_of
+from agentv_stages.providers.gemini.parts import begins_files, head_of, parts_of, spoken
 from agentv_stages.providers.gemini.results import outcome_of, response_of
 from agentv_stages.providers.gemini.state import ChatState
 from agentv_stages.providers.gemini.wire import FunctionResponse, MessageHead, Part, decode_elements
@@ -45,12 +45,12 @@ def tell(at: Session, message: MessageHead, source: Source, batch: Batch) -> Non
     if len(answers) < len(parts):
         typed, sent = _typed(content, parts, message.displayContent)
         if message.displayContent is None:
-            _user_text(at, typed, source, batch)
+            _user_text(at, spoken(typed), source, batch)
         else:
             at.state.asking = ""
-            batch.events.append(UserText(source, "", typed, source.base_id))
+            batch.events.append(UserText(source, "", spoken(typed), source.base_id))
         if sent is not None:
-            batch.events.append(UserText(source, "-sent", sent, source.base_id, True))
+            batch.events.append(UserText(source, "-sent", spoken(sent), source.base_id, True))
     elif answers:
         batch.ignore("user/function_response")
     else:

@@ -27,6 +27,7 @@ STREAM = Dialect(
         "what child sessions do (their calls, texts and tokens); only the task call is printed",
         "prompts, the model, the working directory, the agent's version",
         "calls that had not ended, texts that were not finished",
+        "the order of calls that ran in parallel (it is that of their ends)",
         *_STORED_LOSSES,
     ),
     has_prompt=False,
