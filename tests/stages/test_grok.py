@@ -100,6 +100,14 @@ def test_nobody_else_takes_them(of: Any, given: Any) -> None:
         assert max(found)[1] == of.name, part[0]
 
 
+@pytest.mark.parametrize("kind", ["assistant", "user", "result"])
+def test_each_line_of_the_second_stream_tells_it(kind: str) -> None:
+    """Where the first lines are missing."""
+    one = next(r for r in MESSAGED if json.loads(r.data)["type"] == kind)
+    found = [(d.detect(head([one])), d.name) for p in all_providers() for d in p.dialects]
+    assert max(found) == (0.95, "grok-messages")
+
+
 def test_claudes_own_stream_stays_claudes() -> None:
     init: dict[str, Any] = {
         "type": "system",

@@ -9,6 +9,10 @@ from agentv_stages.providers.grok.tools import OWN
 
 _SYNTHETIC = re.compile(r"msg_\d{1,7}\Z")
 _COMPACTION = "auto_compact_"
+_OUTPUTS = ('{"type":"', '[{"type":"content"')
+_BILLED = {
+    *("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "server_tool_use"),
+}
 _NOT_BEGUN = ("Couldn't start session", "Couldn't set model")
 
 
@@ -48,6 +52,11 @@ def is_messages(head: Head) -> float:
             return 1.0 if is_own_init(line) else 0.0
         if kind == "assistant" and "session_id" in line and isinstance(message, dict):
             best = max(best, _message(cast("dict[str, Any]", message)))
+        elif kind == "user" and "session_id" in line and isinstance(message, dict):
+            best = max(best, _results(cast("dict[str, Any]", message)))
+        elif kind == "result" and "session_id" in line and "modelUsage" in line and "permission_denials" not in line:
+            usage = line.get("usage")
+            best = max(best, 0.95 if isinstance(usage, dict) and usage.keys() == _BILLED else 0.0)
         elif kind == "stream_event" and "session_id" in line:
             event = line.get("event")
             begun: Any = cast("dict[str, Any]", event).get("message") if isinstance(event, dict) else None
@@ -70,6 +79,15 @@ def _message(message: Mapping[str, Any]) -> float:
         return 0.0
     names = [cast("dict[str, Any]", block).get("name") for block in content if isinstance(block, dict)]  # pyright: ignore[reportUnknownVariableType] - decoded JSON
     return 0.95 if any(isinstance(name, str) and name in OWN for name in names) else 0.0
+
+
+def _results(message: Mapping[str, Any]) -> float:
+    """Results that are JSON within a text: of what the tool gave, or of the content where that is all."""
+    content = message.get("content")
+    if not isinstance(content, list):
+        return 0.0
+    texts = [cast("dict[str, Any]", block).get("content") for block in content if isinstance(block, dict)]  # pyright: ignore[reportUnknownVariableType] - decoded JSON
+    return 0.95 if any(isinstance(text, str) and text.startswith(_OUTPUTS) for text in texts) else 0.0
 
 
 def is_acp(head: Head) -> float:
