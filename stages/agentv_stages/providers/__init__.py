@@ -11,8 +11,8 @@ from importlib import import_module
 from agentv_stages.provider import Provider
 
 NAMES = (
-    *("claude", "codex", "copilot", "gemini", "qwen", "oh-my-pi", "pi", "kilo", "opencode", "cursor", "kimi", "cline"),
-    *("grok", "mini-swe-agent", "acp", "vscode", "generic"),
+    *("claude", "codex", "copilot", "gemini", "qwen", "oh-my-pi", "openclaw", "pi", "kilo", "opencode"),
+    *("cursor", "kimi", "cline", "grok", "mini-swe-agent", "acp", "vscode", "generic"),
 )
 GROUP = "agentv_stream.providers"
 

@@ -1,0 +1,29 @@
+"""OpenClaw: transcripts in Pi's session format. Pi's decoder, with results, nested tools and a place of its own."""
+
+from agentv_stages.provider import Dialect, LogRoot, Provider
+from agentv_stages.providers.openclaw.detect import detect_session
+from agentv_stages.providers.openclaw.session import SessionDecoder
+from agentv_stages.providers.openclaw.tools import TABLE
+
+PROVIDER = Provider(
+    name="openclaw",
+    title="OpenClaw",
+    dialects=(
+        Dialect(
+            "openclaw-session",
+            detect_session,
+            SessionDecoder,
+            live=False,
+            has_end=False,
+            losses=(
+                "the arguments of a call of a tool that does not exist (the log has its result alone)",
+                "what sub-agents did (each has a session of its own)",
+                "tokens of answers that broke off and of compactions",
+                "the agent's version",
+            ),
+        ),
+    ),
+    tools=TABLE,
+    aliases=("claw", "clawdbot"),
+    roots=(LogRoot("~/.openclaw/agents", "OPENCLAW_STATE_DIR", "agents", ("*/sessions/*.jsonl",)),),
+)

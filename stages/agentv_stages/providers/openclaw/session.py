@@ -1,0 +1,165 @@
+"""OpenClaw's transcripts to events: Pi's entries, read by Pi's decoder, and what OpenClaw adds to messages.
+
+Tools that are not in the request are reached by `tool_call`, or by a script (`exec` with `code`): the calls that these
+make stand in messages of their own before the result, and count; what made them counts only if it made none.
+A call of a tool that does not exist is taken out of the answer before it is written: its result alone tells of it.
+A command that failed need not be an error to OpenClaw: the exit code says so.
+Source: OpenClaw 2026.9.6.
+"""
+
+from msgspec import Raw, field
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import EMPTY_OBJECT, Outcome, Source, ToolCall, ToolResult
+from agentv_stages.payload import given
+from agentv_stages.provider import DecodeContext
+from agentv_stages.providers.openclaw.wire import Details, MessageRecord, OwnMessage, decode_code, decode_message
+from agentv_stages.providers.pi.messages import other as pi_other
+from agentv_stages.providers.pi.messages import tool_result
+from agentv_stages.providers.pi.session import SessionDecoder as PiSessionDecoder
+from agentv_stages.providers.pi.session import State as PiState
+from agentv_stages.providers.pi.wire import decode_output, first_byte
+from agentv_stages.pruning import REFUSED
+from agentv_stages.scripts import Script, hold
+from agentv_stages.times import whole_ms
+
+_DISPATCH = "tool_call"
+_SCRIPT = "exec"
+_CODE = "code_execution"
+_NESTED = "openclaw.nested-tool.v1"
+_MOST_TOLD = 2_000
+_OBJECT = 123
+_OUTCOMES: dict[str, Outcome] = {
+    **dict.fromkeys(("failed", "error", "timeout"), "error"),
+    **dict.fromkeys(("denied", "rejected", "approval-denied"), "denied"),
+    **dict.fromkeys(("aborted", "cancelled"), "cancelled"),
+}
+
+
+class State(PiState):
+    """`told`: the newest calls. `message_id`: the newest answer's."""
+
+    told: dict[str, bool] = field(default_factory=dict[str, bool])
+    message_id: str = ""
+
+
+class SessionDecoder(PiSessionDecoder):
+    """Decoder of `openclaw-session`."""
+
+    other = staticmethod(pi_other)
+    state: State  # pyright: ignore[reportIncompatibleVariableOverride] - Pi's decoder only uses what Pi's state has
+
+    def __init__(self, context: DecodeContext) -> None:
+        super().__init__(context)
+        self.state = State()
+
+    def decode(self, record: Record, batch: Batch) -> None:
+        entry = _entry(record)
+        own = entry.message if entry is not None else None
+        begin = len(batch.events)
+        if own is not None and own.role == "custom" and own.custom_type == _NESTED and own.details is not None:
+            if self.state.forked_ms is None:
+                self._nested(record, own.details, batch)
+                return
+        super().decode(record, batch)
+        if entry is not None and own is not None and own.role == "assistant":
+            self.state.message_id = entry.id or f"m{record.row}"
+        self._refine(own, begin, batch)
+
+    def _refine(self, own: OwnMessage | None, begin: int, batch: Batch) -> None:
+        """Puts right the events from `begin` on; notes which calls were told."""
+        events, state = batch.events, self.state
+        scripts: list[ToolCall] = []
+        at = begin
+        while at < len(events):
+            event = events[at]
+            if isinstance(event, ToolCall):
+                _remember(state.told, event.call_id)
+                if event.name == _DISPATCH or (event.name == _SCRIPT and _is_code(event.input_json)):
+                    if not _answered(event, batch, at):
+                        scripts.append(event)
+                        del events[at]
+                        continue
+            elif isinstance(event, ToolResult):
+                if own is not None and own.role == "toolResult":
+                    events[at] = _ended(event, own.details)
+                    if event.call_id not in state.told and own.tool_name and state.message_id:
+                        _remember(state.told, event.call_id)
+                        source, part = event.source, "-asked"
+                        call = ToolCall(source, part, state.message_id, event.call_id, own.tool_name, EMPTY_OBJECT)
+                        events.insert(at, call)
+                        at += 1
+            at += 1
+        for call in scripts:
+            name = _CODE if call.name == _SCRIPT else call.name  # a script is no text of a shell
+            hold(
+                state.scripts,
+                call.call_id,
+                Script(name, call.source, call.part, call.message_id, call.input_json, call.parent_call, call.model),
+                batch,
+            )
+
+    def _nested(self, record: Record, details: Details, batch: Batch) -> None:
+        """A call that a script made, with its result."""
+        state = self.state
+        parent = details.parent_tool_call_id or ""
+        script = state.scripts.get(parent)
+        if script is not None:
+            script.made = True
+        ended = whole_ms(details.timestamp)
+        context = self.context
+        source = Source(context.file, record.row, record.offset, len(record.data), ended, context.stream)
+        call_id = details.tool_call_id or f"{parent}/{record.row}"
+        message_id = script.message_id if script is not None else state.message_id or f"m{record.row}"
+        arguments = details.input if given(details.input) else EMPTY_OBJECT
+        name = details.tool_name or "unknown"
+        model = state.model
+        batch.events.append(ToolCall(source, "", message_id, call_id, name, arguments, parent or None, model))
+        content = details.result
+        if given(content) and first_byte(content) == _OBJECT:
+            content = decode_output(content).content
+        lasted = None
+        if details.timestamp is not None and details.started_at is not None:
+            lasted = details.timestamp - details.started_at
+        batch.events.append(tool_result(source, call_id, content, details.is_error, lasted))
+
+
+def _remember(told: dict[str, bool], call_id: str) -> None:
+    told[call_id] = True
+    if len(told) > _MOST_TOLD:
+        del told[next(iter(told))]
+
+
+def _entry(record: Record) -> MessageRecord | None:
+    """What OpenClaw adds to a message; None of another shape, which Pi's decoder judges."""
+    try:
+        return decode_message(record.data)
+    except REFUSED:
+        return None
+
+
+def _is_code(arguments: Raw) -> bool:
+    try:
+        found = decode_code(arguments)
+    except REFUSED:
+        return False
+    return found.code is not None and not given(found.command)
+
+
+def _answered(call: ToolCall, batch: Batch, at: int) -> bool:
+    """Whether a call already ended, as those of an answer that broke off."""
+    return call.call_id in {e.call_id for e in batch.events[at + 1 :] if isinstance(e, ToolResult)}
+
+
+def _ended(result: ToolResult, details: Details | None) -> ToolResult:
+    """The result with what its details say: exit code, time, how a command ended."""
+    if details is None:
+        return result
+    outcome, code = result.outcome, result.exit_code
+    if outcome != "cancelled" and details.status in _OUTCOMES:
+        outcome = _OUTCOMES[details.status]
+    if details.exit_code is not None:
+        code = details.exit_code
+        outcome = "error" if code and outcome == "ok" else outcome
+    lasted = whole_ms(details.duration_ms) if result.duration_ms is None else result.duration_ms
+    return ToolResult(result.source, result.part, result.call_id, result.output_json, outcome, code, lasted)
