@@ -27,7 +27,8 @@ from support.scenarios.scenario import Scenario, atoms, cut, scenarios
 from support.scenarios.writer import Writer, Written
 
 SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example)
-EXAMPLES = settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=SLOW)
+EXAMPLES = settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=SLOW)
+READ_BACK = ("claude-session", "codex-rollout", "copilot-stream", "gemini-chat", "pi-stream")
 SUMS = ("turns", "tool_calls", "edits")
 TOKENS = ("input", "cached", "cache_write", "output", "reasoning")
 writers = pytest.mark.parametrize("writer", WRITERS.values(), ids=list(WRITERS))
@@ -55,8 +56,9 @@ class Told:
             messages += done.messages
         self.result: Result = self.reader.result()
         identity = Identity("case", "target", "provider", "session", "dialect")
-        rows = TranscriptRows(identity).render(messages).splitlines()
-        self.rows: list[dict[str, Any]] = sorted(map(json.loads, rows), key=lambda row: int(row["message_index"]))
+        self.transcript = TranscriptRows(identity).render(messages)
+        rows = map(json.loads, self.transcript.splitlines())
+        self.rows: list[dict[str, Any]] = sorted(rows, key=lambda row: int(row["message_index"]))
         trajectory = Trajectory()
         steps: dict[str, list[tuple[int, bytes]]] = {}
         for one in messages:
@@ -195,6 +197,27 @@ def check_merged(told: Told, heard: Scenario, finer: bool) -> None:
 @given(data=st.data())
 def test_a_session_gives_the_defined_figures(writer: Writer, data: st.DataObject) -> None:
     check(writer, writer.playable(data.draw(scenarios(writer.verbs, writer.prompts))))
+
+
+@pytest.mark.parametrize("dialect", READ_BACK)
+@EXAMPLES
+@given(data=st.data())
+def test_a_transcript_and_a_trajectory_read_back_as_the_session(dialect: str, data: st.DataObject) -> None:
+    writer = WRITERS[dialect]
+    scenario = writer.playable(data.draw(scenarios(writer.verbs, writer.prompts)))
+    told = Told(writer.write(scenario))
+    if not told.rows:
+        return
+    rows = Told(Written("session.transcript.jsonl", told.transcript))
+    assert rows.reader.dialect.name == "agentv-transcript"
+    assert differences(rows.figures(), told.figures()) == {}
+    assert unlike(rows.messages(), told.messages()) == []
+    assert unlike(rows.inner_messages(), told.inner_messages()) == []
+    steps = Told(Written("trajectory.json", json.dumps(told.trajectory).encode()))
+    assert steps.reader.dialect.name == "atif"
+    assert differences(steps.figures(), told.figures()) == {}
+    assert unlike(steps.messages(), told.messages()) == []
+    assert (steps.result.status, steps.result.tokens["input"]) == (told.result.status, told.result.tokens["input"])
 
 
 @writers

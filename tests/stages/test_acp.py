@@ -191,6 +191,20 @@ def test_copilots_tools_are_told_by_title_kind_and_arguments(
 
 
 @pytest.mark.parametrize(
+    ("title", "given", "name"),
+    [
+        ("demo_lookup", {"key": "x"}, "mcp__demo__lookup"),
+        ("apply_patch", {"patchText": "x"}, "apply_patch"),
+        ("todowrite", {"todos": []}, "todowrite"),
+        ("no_such_tool", {"tool": "no_such_tool", "error": "Model tried to call unavailable tool"}, "no_such_tool"),
+    ],
+)
+def test_opencodes_mcp_tools_are_told_by_their_server(title: str, given: dict[str, Any], name: str) -> None:
+    events = events_of(agent("OpenCode"), call(title=title, kind="other", rawInput=given))
+    assert [c.name for c in calls(events)] == [name]
+
+
+@pytest.mark.parametrize(
     ("members", "name"),
     [
         ({"title": "Shell: ls", "_meta": {"toolName": "run_shell_command"}}, "run_shell_command"),

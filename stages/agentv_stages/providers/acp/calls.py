@@ -14,6 +14,7 @@ MOST_CLOSED = 1_000
 OVER = frozenset(("completed", "failed", "cancelled"))
 LAUNCHED = "started in background"
 _TOLD_BY_ARGUMENTS = ("copilot", "")
+_UNAVAILABLE = b'"Model tried to call unavailable tool'  # OpenCode's `invalid`, in the place of a tool that is none
 INVALID = frozenset(("invalid", "Invalid Tool"))
 
 
@@ -67,7 +68,7 @@ def emit(at: Connection, call_id: str, call: Call, batch: Batch) -> None:
     call.emitted = True
     agent, data = at.state.agent, bytes(call.input)
     # Most calls are named, or need no look into their arguments for it.
-    unnamed = not call.name and agent in _TOLD_BY_ARGUMENTS
+    unnamed = not call.name and (agent in _TOLD_BY_ARGUMENTS or _UNAVAILABLE in data)
     given = naming.arguments(call.input) if unnamed or b'agent_type"' in data or b"\\u" in data else {}
     name = naming.native_name(agent, call_id, call.name, call.first_title or call.title, call.kind, given)
     arguments = call.input

@@ -11,6 +11,7 @@ from msgspec import Raw
 
 from agentv_stages.payload import decode_json, to_raw
 from agentv_stages.providers.acp import wire
+from agentv_stages.providers.kilo.tools import TABLE as OPENCODE
 
 AGENTS = (
     ("copilot", "copilot"),
@@ -69,8 +70,13 @@ def native_name(
         if guessed:
             return guessed
     if NAME.match(title):
-        server, dash, tool = title.rpartition("-")
-        return f"mcp__{server}__{tool}" if agent == "copilot" and dash and server and tool else title
+        server, mark, tool = "", "", ""
+        if agent == "copilot":
+            server, mark, tool = title.rpartition("-")
+        elif agent == "opencode" and title not in OPENCODE.by_name and given.get("tool") != title:
+            # else a tool that does not exist: `invalid` was called in its place, and names it
+            server, mark, tool = title.partition("_")
+        return f"mcp__{server}__{tool}" if mark and server and tool else title
     return kind or title or "other"
 
 
