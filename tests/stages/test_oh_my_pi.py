@@ -232,6 +232,12 @@ def test_what_was_put_in_by_hand_is_injected() -> None:
     assert [msgspec.json.decode(e.body) for e in told[1:]] == ["$1+1\n2\n(exit code 0)", "@a.py\nx = 1\n\n@b\nbinary"]
 
 
+def test_a_prompt_that_no_person_wrote_is_injected() -> None:
+    shown = message("user", content="### Session update", synthetic=True, attribution="agent")
+    asked = message("user", content='says "synthetic":true', attribution="user")
+    assert [e.injected for e in stored(shown, asked) if isinstance(e, UserText)] == [True, False]
+
+
 def test_work_in_the_background_is_no_end() -> None:
     end: dict[str, Any] = {"type": "agent_end", "messages": [], "isTerminal": False}
     done: dict[str, Any] = {

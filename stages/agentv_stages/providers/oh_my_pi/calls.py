@@ -23,10 +23,13 @@ _MOST_NAME = 200
 _OBJECT = 123
 _REFUSED = (b" requires approval but ", b"Tool call denied by user", b"Tool call rejected by user")
 _HEAD = 300
+_SYNTHETIC = b'"synthetic":true'  # in a text its quotes would be escaped
 
 
-def refine(batch: Batch, begin: int) -> None:
-    """Puts right the events from `begin` on: calls of devices, calls that nobody allowed."""
+def refine(batch: Batch, begin: int, record: Record) -> None:
+    """Puts right the events of a record, from `begin` on: calls of devices, calls that nobody allowed, prompts that no
+    person wrote (`synthetic`: what an advisor is shown).
+    """
     events = batch.events
     for i in range(begin, len(events)):
         event = events[i]
@@ -37,6 +40,8 @@ def refine(batch: Batch, begin: int) -> None:
             head = bytes(memoryview(event.output_json)[:_HEAD])
             if any(mark in head for mark in _REFUSED):
                 events[i] = replace(event, outcome="denied")
+        elif isinstance(event, UserText) and not event.injected and _SYNTHETIC in record.data:
+            events[i] = replace(event, injected=True)
 
 
 def _device(call: ToolCall) -> ToolCall:

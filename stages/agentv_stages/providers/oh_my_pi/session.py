@@ -33,7 +33,7 @@ class SessionDecoder(PiSessionDecoder):
             del batch.events[begin:]
             self.state.leaf = leaf
             raise
-        refine(batch, begin)
+        refine(batch, begin, record)
 
     def _other(self, source: Source, record: Record, batch: Batch, entry: Entry) -> None:
         kind = entry.type

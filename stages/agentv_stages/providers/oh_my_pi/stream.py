@@ -28,7 +28,7 @@ class StreamDecoder(PiStreamDecoder):
             del batch.events[begin:]
             self.state.held_end = held
             raise
-        refine(batch, begin)
+        refine(batch, begin, record)
 
     def _new(self, kind: str, record: Record, batch: Batch) -> None:
         if kind in SILENT_LINES:
