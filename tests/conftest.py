@@ -7,6 +7,8 @@ from itertools import count
 
 import pytest
 
+from support.following import Desk
+
 _NUMBERS = count()
 FOR_TESTS = ("AGENTV_STREAM_CORPUS", "AGENTV_STREAM_AGENTV")
 
@@ -23,6 +25,14 @@ def no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
 def cursors_of_their_own(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Followers keep cursors in the home folder: those of tests stay out of it. The folder is made where it is used."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.getbasetemp() / f"state-{next(_NUMBERS)}"))
+
+
+@pytest.fixture(autouse=True)
+def cursors_are_closed() -> Iterator[None]:
+    """A database that is left open is told of in whatever test runs when it is collected."""
+    yield
+    for desk in list(Desk.in_use):
+        desk.close()
 
 
 @pytest.fixture(autouse=True)

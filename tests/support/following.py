@@ -5,7 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from agentv_stream.discovery.places import find_roots
 from agentv_stream.following.cursors import CursorStore
@@ -15,7 +15,12 @@ from agentv_stream.settings import Settings, StreamLog
 
 
 class Desk:
-    """A folder with logs, outputs, cursors; `said` collects what followers tell, `emitted` what they emit."""
+    """A folder with logs, outputs, cursors; `said` collects what followers tell, `emitted` what they emit.
+
+    `in_use` are those whose cursors are open: a test need not close them.
+    """
+
+    in_use: ClassVar[set["Desk"]] = set()
 
     def __init__(self, folder: Path, clock: Callable[[], float] = time.monotonic, consumer: str = "test") -> None:
         self.consumer = consumer
@@ -36,6 +41,7 @@ class Desk:
         """A new follower with the cursors of the one before; settles at once."""
         self.close()
         self.store = CursorStore(self.state, self.consumer)
+        self.in_use.add(self)
         settings = Settings(out=self.out, stream_log=stream_log)
         made = Plan(find_roots([str(self.logs)]), settings, settle_seconds=settle_seconds, **plan)
         follower = Follower(made, self.store, self.say, self.emitted.append, self.clock, self.wall_ms)
@@ -47,6 +53,7 @@ class Desk:
         if self.store is not None:
             self.store.close()
             self.store = None
+            self.in_use.discard(self)
 
     def catch_up(self, **plan: Any) -> Follower:
         """Follows until nothing is left, and ends well."""
