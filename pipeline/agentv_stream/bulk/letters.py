@@ -46,7 +46,8 @@ class Letters:
         place = object_store.join(self._folder, self._name.stem + LETTERS)
         if not self._rows.empty:
             self._rows.publish(place)
-            self._keep(self._written)
+            if self._written or not object_store.is_url(self._folder):
+                self._keep(self._written)
             return place
         if not object_store.is_url(self._folder):  # of an earlier, worse state
             remove_letters(self._folder, self._name.stem, self._name.key)
@@ -55,7 +56,8 @@ class Letters:
     def abandon(self) -> None:
         """Nothing of them stays. Raises: SinkError."""
         self._rows.abandon()
-        self._keep(self._found_before())
+        if self._written:
+            self._keep(self._found_before())
 
     def _blob(self, fault: Fault) -> str:
         name = dead_letters.blob_name(fault)

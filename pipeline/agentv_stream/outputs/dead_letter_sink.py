@@ -45,7 +45,6 @@ class DeadLetterSink:
         self._place = place
         self._another = another
         self._finished = finished
-        self._final: Path | None = None
         self._file: OutputFile | None = None
         self._blob: OutputFile | None = None
         self._blob_fault: Fault | None = None
@@ -55,7 +54,7 @@ class DeadLetterSink:
         """Where they are, or will be; None as long as there are none."""
         if self._file is None or self._file.got_nothing:
             return None
-        return self._final or self._file.path
+        return self._file.place
 
     async def write(self, batch: Batch) -> None:
         lines: list[bytes] = []  # noise is many short lines: a call of the kernel for each takes 40 µs
@@ -81,7 +80,7 @@ class DeadLetterSink:
         if self._file is None:
             self._file = await run_sync(self._begin)
             await self._file.open()
-        blobs = _blobs(self._final or self._file.path)
+        blobs = _blobs(self._file.place)
         if fault.part == "whole":
             blob = None
             if not dead_letters.stands_in_line(fault):
@@ -109,20 +108,15 @@ class DeadLetterSink:
 
     async def settle(self, keep: bool) -> None:
         """They take the place of an earlier reading's, where that is not to `keep`. Raises: SinkError."""
-        if self._final is None or self._file is None or self._file.failed:
+        if self._file is None or self._file.told is None or self._file.failed:
             return
         if keep:
             await self._file.remove()
-            return
-        try:
-            await run_sync(self._file.path.replace, self._final)
-        except OSError as error:
-            await self._file.remove()
-            raise SinkError(str(self._final), error) from error
+        else:
+            await self._file.take_place()
 
     def _begin(self) -> OutputFile:
         place = self._place()
         if not self._finished:
             return OutputFile(place, another=self._another)
-        self._final = place
         return OutputFile(temporary_name(place), told=place)

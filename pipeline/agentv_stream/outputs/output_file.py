@@ -23,7 +23,7 @@ class OutputFile:
     `another`: no file may stand there yet; where one does, this gives the path to try next.
     `gather`: so many bytes are collected before they are written. Only for inputs that are finished: behind a pipe
     everything goes to the kernel at once, so that nothing is lost when we are killed.
-    `told`: the name that errors tell, where `path` is a temporary one.
+    `told`: where `path` is a temporary name, the place that it is to take, which errors tell.
 
     `failed` is set by a write that went wrong. When it is closed, a temporary file then goes, and one of our own making
     that got nothing.
@@ -84,7 +84,7 @@ class OutputFile:
 
     def _failure(self, error: OSError) -> SinkError:
         self.failed = True
-        return SinkError(str(self.told or self.path), error)
+        return SinkError(str(self.place), error)
 
     def _cut_half_line(self, written: bytes) -> None:
         """A full disk takes a part of a line: readers of whole lines, JSON, shall not stumble over it."""
@@ -162,6 +162,19 @@ class OutputFile:
             temporary = self.told is not None
             if self.failed and (temporary or (self._made and not self.size)):
                 await self.remove()
+
+    @property
+    def place(self) -> Path:
+        """Where it stands, or will stand."""
+        return self.told or self.path
+
+    async def take_place(self) -> None:
+        """Closed, a temporary file takes the place of what stands there. Raises: SinkError; it is gone then."""
+        try:
+            await anyio.to_thread.run_sync(self.path.replace, self.place)
+        except OSError as error:
+            await self.remove()
+            raise self._failure(error) from error
 
     @property
     def got_nothing(self) -> bool:

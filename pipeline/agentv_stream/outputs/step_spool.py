@@ -12,7 +12,9 @@ _NOWHERE = -1
 
 
 class StepSpool:
-    """Lines of messages, which may come in another order than they are read in; 16 bytes a message stay in memory.
+    """Lines of messages, which may come in another order than they are read in.
+
+    16 bytes a message stay in memory, 24 when they are read.
 
     The file is where the system keeps such. Nothing of it is left, however the process ends.
     """
@@ -21,9 +23,10 @@ class StepSpool:
         self._file = SpooledTemporaryFile[bytes](max_size=MEMORY_BYTES)
         self._size = 0
         self._offsets = array("q")  # by the message's index
-        self._streams = array("q")  # the number of its stream; when they are read, the next message of that
+        self._streams = array("q")
         self._numbers: dict[str, int] = {}
-        self._first: list[int] | None = None  # of each stream, once they are read
+        self._first: list[int] = []  # messages of each stream, once they are read
+        self._next = array("q")  # message -> the one behind it in its stream
 
     def add(self, message: Message, line: bytes) -> None:
         """For before the first of `lines`. Raises: SinkError."""
@@ -41,28 +44,25 @@ class StepSpool:
 
     def lines(self, stream: str) -> Iterator[bytes]:
         """The lines of a stream in the order of its messages. Raises: OSError."""
-        if self._first is None:
-            self._first = self._chain()
+        if not self._next:
+            self._chain()
         index, at, file = self._first[self._numbers[stream]], _NOWHERE, self._file
         while index != _NOWHERE:
-            offset, index = self._offsets[index], self._streams[index]
+            offset, index = self._offsets[index], self._next[index]
             if offset != at:
                 file.seek(offset)
             line = file.readline()
             at = offset + len(line)
             yield line
 
-    def _chain(self) -> list[int]:
-        """Gives the first message of each stream, and puts the next one of its stream in the place of a message's.
-
-        There may be as many streams as messages: to look through all of these for each would take for ever.
-        """
-        first = [_NOWHERE] * len(self._numbers)
+    def _chain(self) -> None:
+        """Links the messages of each stream: to look through all of them for each stream would take for ever."""
+        self._first = [_NOWHERE] * len(self._numbers)
+        self._next = array("q", [_NOWHERE]) * len(self._streams)
         for index in range(len(self._streams) - 1, -1, -1):
             number = self._streams[index]
             if number != _NOWHERE:
-                self._streams[index], first[number] = first[number], index
-        return first
+                self._next[index], self._first[number] = self._first[number], index
 
     def close(self) -> None:
         """What waits is gone."""

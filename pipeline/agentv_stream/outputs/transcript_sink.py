@@ -49,23 +49,22 @@ class TranscriptSink:
         self._held: list[Message] = []
         self._rows: TranscriptRows | None = None
         self._file: OutputFile | None = None
-        self._final: Path | None = None
         self._kept = False
         self.known = False
 
     @property
     def replaces(self) -> bool:
         """Whether it stands in the place of an earlier reading's."""
-        return self._final is not None and not self._kept
+        return self._file is not None and self._file.told is not None and not self._kept
 
     @property
     def path(self) -> Path | None:
         """Where the transcript stands, or will stand; None before there is one, and where none came of it."""
         if self._file is None or self._kept or self._file.got_nothing:
             return None
-        if self._final is not None and self._file.failed:
+        if self._file.told is not None and self._file.failed:
             return None
-        return self._final or self._file.path
+        return self._file.place
 
     async def write(self, batch: Batch) -> None:
         if batch.messages:
@@ -102,21 +101,20 @@ class TranscriptSink:
             """Where to write instead of a file that somebody else made."""
             if not replacing():
                 return self._names.another(TRANSCRIPT)
-            self._final = wanted
-            if self._file is not None:
-                self._file.told = wanted
+            file.told = wanted
             return temporary_name(wanted)
 
-        if self._named is None:
-            first = await run_sync(another) if await run_sync(os.path.lexists, wanted) else wanted
-            self._file = OutputFile(first, another=another, gather=gather, told=wanted if self._final else None)
-        elif await run_sync(is_folder, wanted):
+        if self._named is not None and await run_sync(is_folder, wanted):
             raise SinkError(str(wanted), IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR)))
-        elif await run_sync(replacing):
-            self._final = wanted
-            self._file = OutputFile(temporary_name(wanted), gather=gather, told=wanted)
+        if await run_sync(replacing):
+            file = OutputFile(temporary_name(wanted), gather=gather, told=wanted)
+        elif self._named is not None:
+            file = OutputFile(wanted, gather=gather)
         else:
-            self._file = OutputFile(wanted, gather=gather)
+            taken = await run_sync(os.path.lexists, wanted)
+            first = await run_sync(self._names.another, TRANSCRIPT) if taken else wanted
+            file = OutputFile(first, another=another, gather=gather)
+        self._file = file
         self._rows = TranscriptRows(identity)
 
     async def close(self, whole: bool) -> None:
@@ -138,17 +136,12 @@ class TranscriptSink:
                 await file.patch(*patched)
         finally:
             await file.close()
-        if self._final is not None and file.size and not file.failed:
-            try:
-                if await run_sync(self._names.keeps, self._final):
-                    self._kept = True
-                    await file.remove()
-                else:
-                    await run_sync(file.path.replace, self._final)
-            except OSError as error:
-                file.failed = True
+        if file.told is not None and file.size and not file.failed:
+            self._kept = await run_sync(self._names.keeps, file.told)
+            if self._kept:
                 await file.remove()
-                raise SinkError(str(self._final), error) from error
+            else:
+                await file.take_place()
 
 
 class CaseSink:
