@@ -15,7 +15,6 @@ class StepSpool:
     """Lines of messages, which may come in another order than they are read in.
 
     16 bytes a message stay in memory, 24 when they are read.
-
     The file is where the system keeps such. Nothing of it is left, however the process ends.
     """
 

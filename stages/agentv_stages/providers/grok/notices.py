@@ -10,18 +10,10 @@ from agentv_stages.providers.grok.wire import Update
 
 _QUIET = frozenset(
     (
-        *("available_commands_update", "background_tasks", "compaction_checkpoint"),
-        *("config_option_update", "current_mode_update", "hook_execution"),
-        *(
-            "interaction_resolved",
-            "last_turn_summary",
-            "model_changed",
-            "pending_interaction",
-            "plan",
-            "session_info_update",
-        ),
-        *("session_summary_generated", "subagent_spawned", "task_backgrounded", "tool_call_delta_chunk"),
-        "usage_update",
+        *("available_commands_update", "background_tasks", "compaction_checkpoint", "config_option_update"),
+        *("current_mode_update", "hook_execution", "interaction_resolved", "last_turn_summary", "model_changed"),
+        *("pending_interaction", "plan", "session_info_update", "session_summary_generated", "subagent_spawned"),
+        *("task_backgrounded", "tool_call_delta_chunk", "usage_update"),
     )
 )
 

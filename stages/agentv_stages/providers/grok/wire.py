@@ -162,7 +162,6 @@ class Update(Struct, gc=False):
     message: str | None = None
     error: str | None = None
     attempt: int | None = None
-    max_retries: int | None = None
     subagent_id: str | None = None
     child_session_id: str | None = None
     target_prompt_index: int | None = None

@@ -28,12 +28,6 @@ class OwnEntry(Struct, gc=False, rename="camel"):
     error_message: str | None = None
 
 
-class Path(Struct, gc=False):
-    path: Raw = ABSENT
-    content: Raw = ABSENT
-    input: Raw = ABSENT
-
-
 class File(Struct, gc=False, rename="camel"):
     path: str | None = None
     content: str | None = None
@@ -70,6 +64,5 @@ class OwnLine(Struct, gc=False, rename="camel"):
 
 decode_exit = Decoder(Exit).decode
 decode_own_entry = Decoder(OwnEntry).decode
-decode_path = Decoder(Path).decode
 decode_message = Decoder(MessageRecord).decode
 decode_own_line = Decoder(OwnLine).decode
