@@ -193,10 +193,11 @@ class TokenUsage(Event, frozen=True, gc=False, tag="token_usage"):
     `scope`: `call` is one model call, identified by `key` (a repeated key replaces, the larger output wins);
     `segment` is a total of a part of the session (parts add up); `session` is the total so far (the last one wins).
     A total of scope segment or session replaces the calls it covers: those of its own stream, or with
-    `covers_streams` those of all streams; calls that come after it count beside it, unless it says that it
-    `covers_later` ones (it stands at the head of a log). A `share` stands beside a total and is a part of it: what the
-    `model` had of the session so far, or without one what its stream had of this run. `output_final` is False where
-    `output` is a placeholder. None means that the log does not say.
+    `covers_streams` those of all streams; calls that come after it count beside it, unless they are sub-agents' of an
+    earlier time, whose log is read behind it, or it says that it `covers_later` ones (it stands at the head of a log).
+    A `share` stands beside a total and is a part of it: what the `model` had of the session so far, or without one
+    what its stream had of this run. `output_final` is False where `output` is a placeholder. None means that the log
+    does not say.
     """
 
     key: str

@@ -49,6 +49,7 @@ class TotalsState(Struct):
     agent_num_turns: int | None = None
     last_input: int | None = None
     context_window: int | None = None
+    covered_ms: int | None = None  # the last time that was known when a total of all streams came
 
 
 class Totals:
@@ -107,6 +108,7 @@ class Totals:
             state.covered[stream] = calls
             if usage.covers_streams:
                 state.covered[ALL] = self._calls_of(ALL)
+                state.covered_ms = _later(state.last_ms, usage.source.time_ms)
         if usage.scope == "session":
             if usage.cost_usd is not None:
                 state.cost_usd = state.ended_cost + usage.cost_usd
@@ -129,15 +131,27 @@ class Totals:
     def _call(self, usage: TokenUsage) -> None:
         state = self.state
         known = self._calls.get(usage.key)
+        covered = self._covering(usage.source)
         if usage.input is not None and usage.source.stream == MAIN:
             state.last_input = usage.input
         if known is None:
             state.model_calls += 1
         else:
             self._sum(known).add(known, -1)
+            if covered is not None:
+                covered.add(known, -1)
             usage = better(known, usage)
         self._calls.put(usage.key, self._kept(usage))
         self._sum(usage).add(usage)
+        if covered is not None:
+            covered.add(usage)
+
+    def _covering(self, source: Source) -> Tokens | None:
+        """What the last total covers, where a sub-agent's call belongs to it: its log is read behind the total."""
+        covered_ms, time_ms = self.state.covered_ms, source.time_ms
+        if covered_ms is None or time_ms is None or time_ms > covered_ms or source.stream == MAIN:
+            return None
+        return self.state.covered.get(ALL)
 
     def _kept(self, usage: TokenUsage) -> TokenUsage:
         """What is remembered of a call: its figures and its stream, not where each one stood in the file."""
@@ -199,6 +213,7 @@ class Totals:
         for totals in (state.segments, state.sessions):
             totals.update((stream, streams[stream].copy()) for stream in totals)
         state.covered = {stream: self._calls_of(stream) for stream in (ALL, *streams)}
+        state.covered_ms = None
 
     def snapshot(self) -> TotalsState:
         self.state.calls = self._calls.items()
@@ -290,3 +305,7 @@ class Totals:
             if (share.input or 0) >= (known.input or 0):  # else an answer broke off, and is in its calls alone
                 streams[stream] = share
         return {name: tokens_json(tokens) for name, tokens in streams.items()}
+
+
+def _later(one: int | None, other: int | None) -> int | None:
+    return max((time for time in (one, other) if time is not None), default=None)

@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from agentv_stages import totals as module
 from agentv_stages.batch import Batch
@@ -80,6 +81,26 @@ def test_what_sub_agents_spend_after_a_total_counts_beside_it() -> None:
     seen = tokens(*calls, total, *later)
     assert (seen["input"], seen["output"]) == (42, 4)
     assert tokens(*calls, total, later[1], usage(5, "t", scope="session", input=22, covers_streams=True))["input"] == 22
+
+
+def test_sub_agents_logs_that_are_read_behind_a_total_of_before_are_in_it() -> None:
+    """Claude Code 2.1.329 on disk: `cost-state` ends the session's file, the sub-agents have files of their own."""
+
+    def call(row: int, key: str, time_ms: int, stream: str = "main", **more: Any) -> AnyEvent:
+        return replace(usage(row, key, input=10, **more), source=at(row, time_ms, stream))
+
+    total = usage(2, "t", scope="session", input=30, output=6, covers_streams=True)
+    read = [call(0, "a", 1_000, output=2), text(1, "done", time_ms=5_000), total]
+    within = [
+        call(3, "b", 4_000, "sidechain:x", output=1, output_final=False),
+        call(4, "b", 4_100, "sidechain:x", output=2),
+    ]
+    seen = tokens(*read, *within, call(5, "c", 4_200, "sidechain:x", output=2))
+    assert (seen["input"], seen["output"]) == (30, 6)
+    after = call(6, "d", 6_000, "sidechain:x", output=1)  # the session went on, and was killed
+    assert tokens(*read, *within, after)["input"] == 40
+    going_on = call(7, "e", 5_000, output=1)  # of the main thread, what is read behind the total came behind it
+    assert tokens(*read, *within, going_on)["input"] == 40
 
 
 def test_repeated_results_of_a_run_do_not_add_their_cost() -> None:
