@@ -17,7 +17,6 @@ class Transcript:
     """Takes batches after `Consolidate`. `folder` is a folder or a URL; `run` names what writes."""
 
     def __init__(self, folder: str, name: SessionName, observer: Observer, run: str) -> None:
-        run = run or "run"
         self._folder = folder
         self._name = name
         self._observer = observer

@@ -98,9 +98,11 @@ class MessagesDecoder:
         source = Source(self.file, partial.row, partial.offset, 0, None, stream)
         message_id = self._id(partial.message_id, partial.row)
         if partial.thinking:
-            batch.events.append(Reasoning(source, "-cut", message_id, to_raw(partial.thinking), False, state.model))
+            thought = to_raw("".join(partial.thinking))
+            batch.events.append(Reasoning(source, "-cut", message_id, thought, False, state.model))
         if partial.text:
-            batch.events.append(AssistantText(source, "-cut", message_id, to_raw(partial.text), model=state.model))
+            text = to_raw("".join(partial.text))
+            batch.events.append(AssistantText(source, "-cut", message_id, text, model=state.model))
         for call in partial.calls:
             self._call(source, f"-cut-{call.id}", message_id, call.id, call.name, call.arguments(), state.model, batch)
         state.partial = Partial()

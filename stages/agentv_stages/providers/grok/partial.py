@@ -12,21 +12,21 @@ _MOST_CALLS = 1_000
 class PartialCall(Struct):
     id: str
     name: str
-    input: str = ""
+    input: list[str] = field(default_factory=list[str])
 
     def arguments(self) -> Raw:
         """Grok prints them whole, in one piece."""
-        text = self.input.encode("utf-8", "replace")
+        text = "".join(self.input).encode("utf-8", "replace")
         return Raw(text) if text[:1] == b"{" and text[-1:] == b"}" else EMPTY_OBJECT
 
 
 class Partial(Struct):
-    """The answer that is being printed; `row` and `offset` are those of its last piece."""
+    """The answer that is being printed, in the pieces that came; `row` and `offset` are those of the last one."""
 
     begun: bool = False
     message_id: str | None = None
-    text: str = ""
-    thinking: str = ""
+    text: list[str] = field(default_factory=list[str])
+    thinking: list[str] = field(default_factory=list[str])
     calls: list[PartialCall] = field(default_factory=list[PartialCall])
     row: int = 0
     offset: int = 0
@@ -43,14 +43,16 @@ class Partial(Struct):
         if block is not None and block.type.endswith("tool_use") and len(self.calls) < _MOST_CALLS:
             self.calls.append(PartialCall(block.id or f"call-{record.row}", block.name or "unknown"))
         elif delta is not None:
-            self.text += delta.text or ""
-            self.thinking += delta.thinking or ""
+            if delta.text:
+                self.text.append(delta.text)
+            if delta.thinking:
+                self.thinking.append(delta.thinking)
             if delta.partial_json and self.calls:
-                self.calls[-1].input += delta.partial_json
+                self.calls[-1].input.append(delta.partial_json)
         self.begun = bool(self.text or self.thinking or self.calls)
         self.row, self.offset = record.row, record.offset
 
     def clear(self) -> None:
         """The answer was printed whole, or another begins."""
-        self.begun, self.message_id, self.text, self.thinking = False, None, "", ""
-        self.calls = []
+        self.begun, self.message_id = False, None
+        self.text, self.thinking, self.calls = [], [], []
