@@ -297,7 +297,14 @@ def test_tokens_recorded_before_their_answer_stand_in_its_row() -> None:
 
 def test_output_tokens_beside_a_message_are_kept_where_nothing_else_tells() -> None:
     (found,) = usages(events_of(STREAM, lines(message(outputTokens=10, apiCallId="api-1"))))
-    assert (found.key, found.input, found.output) == ("api-1", None, 10)
+    assert (found.input, found.output) == (None, 10)
+
+
+def test_answers_whose_calls_a_server_gave_one_id_each_count_their_output() -> None:
+    records = [message(messageId=f"a{n}", outputTokens=n, apiCallId="chatcmpl-7") | {"id": f"a{n}"} for n in (7, 8)]
+    totals = Totals()
+    totals.observe(Batch("log", events=list(events_of(STREAM, lines(*records, records[1])))))
+    assert (totals.tokens().output, totals.state.model_calls) == (15, 2)
 
 
 @pytest.mark.parametrize(("more", "scope"), [({"accountingSnapshot": {}}, "session"), ({}, "segment")])

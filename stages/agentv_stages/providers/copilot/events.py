@@ -213,7 +213,7 @@ class EventsDecoder:
             batch.ignore("assistant.message/empty")
         state.release_usage(batch)
         if data.outputTokens and data.apiCallId not in state.usage_keys:
-            key = data.apiCallId or message_id
+            key = f"{data.apiCallId}:{data.outputTokens}" if data.apiCallId else message_id  # as in `usage`
             events.append(TokenUsage(source, "", key, "call", model, output=data.outputTokens))
 
     def _thought(self, line: wire.ThoughtLine, record: Record, batch: Batch) -> None:
