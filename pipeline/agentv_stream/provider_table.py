@@ -50,6 +50,8 @@ PRODUCED: Mapping[str, str] = {
     "grok-acp": "grok agent stdio",
     "grok-session": "written by every session",
     "mini-swe-agent": "mini -t TASK -o FILE.traj.json; mini-extra swebench -o FOLDER",
+    "openhands-stream": "openhands --headless --json -t TASK",
+    "openhands-session": "written by every session: a folder with a file for each event",
     "acp": "gemini --acp, qwen --acp, opencode acp, kilo acp (one or both directions)",
     "vscode-chat": "written by VS Code",
     "vscode-chat-jsonl": "written by VS Code, newer versions",
@@ -91,6 +93,8 @@ VERSIONS: Mapping[str, str] = {
     "cline-stream": "3.0.65",
     "cline-session": "3.0.65",
     "mini-swe-agent": "1.1.0 to 2.4.6",
+    "openhands-stream": "1.14.0, 1.16.0",
+    "openhands-session": "CLI 1.14.0 and 1.16.0; SDK 1.16.1, 1.21.0, 1.58.2",
     "acp": "Gemini 0.61.0, Qwen 0.15.10 and 0.24.4, OpenCode 1.18.33, Kilo 7.7.9",
 }
 """Dialect -> versions of the agent in the recordings that it was tested with; the log does not say it for the rest."""
@@ -129,6 +133,8 @@ ENDS: Mapping[str, str] = {
     "cline-stream": "`run_result`; a `run_aborted` behind it says that it was stopped",
     "cline-session": "none; the manifest's `status`, without it a last answer that asks for no tool",
     "mini-swe-agent": "the message of role `exit`; in 1.x, and before the first step, `info.exit_status`",
+    "openhands-stream": "an answer without a call, the call of `finish`; an error of the conversation",
+    "openhands-session": "as `openhands-stream`; of a run that was paused or stuck the state says it",
     "acp": "the answer to `session/prompt`",
     "vscode-chat": "none; the last request's `result`, `isCanceled` or `modelState`",
     "vscode-chat-jsonl": "none; the last request's `result`, `isCanceled` or `modelState`",

@@ -75,6 +75,7 @@ class Detector:
         self._bytes = 0
         self._first = b""
         self._giant = 0
+        self._lines: list[bytes] = []  # of an object that is printed over several
 
     def push(self, batch: Batch) -> bool:
         """Takes the next batch; True once the dialect is decided."""
@@ -86,7 +87,7 @@ class Detector:
                 break
             self._records += 1
             self._first = self._first or record.data[:200]
-            found_objects = objects(record)
+            found_objects = objects(record) or self._printed(record.data)
             if not found_objects:
                 self._noise += 1
                 continue
@@ -113,8 +114,19 @@ class Detector:
         other.held, other.provider, other.dialect = list(self.held), self.provider, self.dialect
         other._head, other._first = list(self._head), self._first
         other._records, other._noise, other._bytes = self._records, self._noise, self._bytes
-        other._giant = self._giant
+        other._giant, other._lines = self._giant, list(self._lines)
         return other
+
+    def _printed(self, line: bytes) -> list[Mapping[str, Any]]:
+        """The object whose last line this is: among other lines, from a lone `{` to a lone `}`."""
+        if line == b"{":
+            self._lines = [line]
+        elif self._lines and line[:1] in (b" ", b"}"):
+            self._lines.append(line)
+            if line == b"}":
+                printed, self._lines = Record(b"\n".join(self._lines), 0, 0), []
+                return objects(printed)
+        return []
 
     @property
     def given_up(self) -> bool:

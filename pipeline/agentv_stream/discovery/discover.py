@@ -24,6 +24,8 @@ from agentv_stream.named_provider import named_provider
 from agentv_stream.opencode.store import STORE_SIGN, StoredSession, list_sessions
 
 HEAD = 4096
+MOST_ASKED = 4
+"""Further files that are looked into for the prompt: OpenHands writes one for each event."""
 
 
 @dataclass
@@ -144,6 +146,8 @@ def _attach(mains: dict[str, Session], folder: RememberingFolder) -> None:
                 continue
             if companion.context.further:
                 session.further.append(companion.path)
+                if session.header.prompt is None and len(session.further) <= MOST_ASKED:
+                    session.header = _completed(session.header, companion.path)
             elif companion.context.stream != MAIN:
                 session.subagents.append(companion.path)
             elif not session.header.cwd:
@@ -158,7 +162,7 @@ def _attach(mains: dict[str, Session], folder: RememberingFolder) -> None:
 
 
 def _completed(header: Header, path: str) -> Header:
-    """With what another file of the session says of the session itself, as Cline's manifest does."""
+    """With what another file says of the session, as Cline's manifest does, and OpenHands' second event."""
     try:
         more = read_header(path, get_provider(header.provider))
     except OSError:

@@ -1,0 +1,95 @@
+"""The files of a conversation: its events behind the first, those of its sub-agents, and the states, its own last.
+
+`<conversation>/events/event-00000-<id>.json` is the main file. A sub-agent's conversation lies in `subagents/<id>`, at
+any depth; the call that began it asked for what its first prompt says. Source: openhands-sdk 1.21.0.
+"""
+
+import re
+
+from agentv_stages.event import MAIN
+from agentv_stages.payload import decode_json, text_of
+from agentv_stages.provider import Companion, DecodeContext, Folder
+from agentv_stages.providers.openhands.tools import SPAWNS
+from agentv_stages.providers.openhands.wire import Event, decode_event
+from agentv_stages.pruning import REFUSED
+
+_FIRST = re.compile(r"(?:(.*)/)?events/event-00000-[^/]*\Z")
+_WHOLE = 64 * 1024 * 1024
+_CALLS = tuple(f'"tool_name":"{name}"'.encode() for name in sorted(SPAWNS))
+
+
+def companions(path: str, folder: Folder) -> list[Companion]:
+    """The session's own events in order, then what belongs to its sub-agents by their ids, then its state."""
+    place = path.replace("\\", "/")
+    found = _FIRST.match(place)
+    if found is None:
+        return []
+    base = found[1] if found[1] is not None else "."
+    own = [one for one in _events(base, folder) if one != place]
+    listed = [Companion(one, DecodeContext(one, further=True)) for one in own]
+    agents = sorted({one.rpartition("/events/")[0] for one in folder.glob(f"{base}/subagents/**/events/event-*.json")})
+    if agents:
+        parents = _parents([place, *own], agents, folder)
+        for agent in agents:
+            name = agent.rpartition("/")[2]
+            for one in (*_events(agent, folder), *folder.glob(f"{agent}/base_state.json")):
+                listed.append(Companion(one, DecodeContext(one, f"subagent:{name}", parents.get(agent), _name(base))))
+    for state in folder.glob(f"{base}/base_state.json"):
+        listed.append(Companion(state, DecodeContext(state, MAIN, None, _name(base))))
+    return listed
+
+
+def _events(base: str, folder: Folder) -> list[str]:
+    """Their names begin with their places."""
+    return folder.glob(f"{base}/events/event-*.json")
+
+
+def _name(base: str) -> str:
+    return base.rpartition("/")[2]
+
+
+def _parents(own: list[str], agents: list[str], folder: Folder) -> dict[str, str]:
+    """Folder of a sub-agent -> the call that began it: the first with its prompt that no other one has."""
+    events = {agent: _events(agent, folder) for agent in agents}
+    asked: list[tuple[str, str]] = []
+    for one in (*own, *(path for paths in events.values() for path in paths)):
+        asked += _asked(folder.read(one, _WHOLE))
+    parents: dict[str, str] = {}
+    for agent in agents:
+        prompt = next(filter(None, (_prompt(folder.read(one, _WHOLE)) for one in events[agent][:8])), None)
+        for i, (text, call_id) in enumerate(asked):
+            if text == prompt:
+                parents[agent] = call_id
+                del asked[i]
+                break
+    return parents
+
+
+def _asked(data: bytes) -> list[tuple[str, str]]:
+    """What a call asks of sub-agents, with its id."""
+    event = _read(data) if any(call in data for call in _CALLS) else None
+    if event is None or event.kind != "ActionEvent" or event.tool_call is None or not event.tool_call_id:
+        return []
+    try:
+        arguments = decode_json(text_of(event.tool_call.arguments).encode())
+    except ValueError:
+        return []
+    if not isinstance(arguments, dict):
+        return []
+    tasks: object = arguments.get("tasks")  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
+    texts = [arguments.get("prompt"), *(tasks.values() if isinstance(tasks, dict) else ())]  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
+    return [(text, event.tool_call_id) for text in texts if isinstance(text, str)]  # pyright: ignore[reportUnknownVariableType] - decoded JSON
+
+
+def _prompt(data: bytes) -> str | None:
+    event = _read(data)
+    if event is None or event.kind != "MessageEvent" or event.source != "user" or event.llm_message is None:
+        return None
+    return text_of(event.llm_message.content) or None
+
+
+def _read(data: bytes) -> Event | None:
+    try:
+        return decode_event(data)
+    except REFUSED:
+        return None

@@ -1,0 +1,162 @@
+"""One event of OpenHands, printed or on disk, to events of ours; nothing is remembered from one to the next.
+
+The calls of one model answer are an event each, with one `llm_response_id`; the first has what was said and thought.
+An answer without a call ends the run, as the tool `finish` does. An answer that says nothing at all is followed by a
+demand in the user's name.
+Source: openhands-sdk 1.16.1 to 1.58.2.
+"""
+
+from collections.abc import Iterator
+
+from msgspec import Raw
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import (
+    EMPTY_OBJECT,
+    AssistantText,
+    Level,
+    Notification,
+    Outcome,
+    Reasoning,
+    SessionEnd,
+    Source,
+    ToolCall,
+    ToolResult,
+    UserText,
+)
+from agentv_stages.payload import EMPTY_STRING, given, inner_json, text_json, text_of, to_raw
+from agentv_stages.providers.openhands.wire import (
+    Event,
+    Message,
+    Observation,
+    decode_block,
+    decode_reasoning,
+    decode_thinking,
+)
+from agentv_stages.pruning import REFUSED, fitting
+from agentv_stages.times import parse_iso
+
+RUNS_ON = -1
+"""The exit code of a command that has not ended."""
+_DEMAND = "Your last response did not include a function call or a message."
+_QUIET = frozenset(("CondensationRequest", "ConversationStateUpdateEvent", "TokenEvent", "LLMCompletionLogEvent"))
+_STOPS = frozenset(("PauseEvent", "InterruptEvent"))
+
+
+def source_of(event: Event, record: Record, file: str, stream: str) -> Source:
+    """Where an event stands; its own id makes the ids of ours, so that stream and disk give the same ones."""
+    return Source(file, record.row, record.offset, len(record.data), parse_iso(event.timestamp), stream, event.id or "")
+
+
+def tell(event: Event, source: Source, record: Record, batch: Batch) -> None:
+    """Appends what an event says to `batch`."""
+    kind, add = event.kind or "", batch.events.append
+    if kind == "ActionEvent":
+        _action(event, source, record, batch)
+    elif kind == "ObservationEvent":
+        _observation(event, source, batch)
+    elif kind == "MessageEvent":
+        _message(event, source, record, batch)
+    elif kind == "AgentErrorEvent":
+        add(ToolResult(source, "", event.tool_call_id or "", _given(event.error), "error"))
+    elif kind == "UserRejectObservation":
+        add(ToolResult(source, "", event.tool_call_id or "", _given(event.rejection_reason), "denied"))
+    elif kind == "ConversationErrorEvent":
+        reason = ": ".join(filter(None, (event.code, event.detail)))
+        add(SessionEnd(source, "", "error", reason or None, result_json=Raw(record.data)))
+    elif kind in _STOPS:
+        add(SessionEnd(source, "", "interrupted", kind, result_json=Raw(record.data)))
+    elif kind == "Condensation":
+        add(Notification(source, "", "condensation", event.summary or ""))
+    elif kind == "HookExecutionEvent":
+        level: Level = "info" if event.success else "warning"
+        add(Notification(source, "", f"hook/{event.hook_event_type or ''}", event.reason or "", level))
+    elif kind == "SystemPromptEvent":
+        prompt = text_json(event.system_prompt)
+        add(UserText(source, "", prompt, f"{event.id or record.row}", injected=True))
+    elif kind in _QUIET:
+        batch.ignore(kind)
+    else:
+        batch.unknown_type(kind, record)
+
+
+def _action(event: Event, source: Source, record: Record, batch: Batch) -> None:
+    message_id = event.llm_response_id or event.id or f"answer-{record.row}"
+    said = Message(event.thought, event.reasoning_content, event.thinking_blocks, event.responses_reasoning_item)
+    _say(said, message_id, source, batch)
+    asked = inner_json(event.tool_call.arguments) if event.tool_call is not None else EMPTY_OBJECT
+    name = event.tool_name or "unknown"
+    if event.action is not None and event.action.kind == "MCPToolAction":
+        name = f"mcp__{name}"
+    call_id = event.tool_call_id or event.id or f"call-{record.row}"
+    batch.events.append(ToolCall(source, "", message_id, call_id, name, asked if given(asked) else EMPTY_OBJECT))
+
+
+def _observation(event: Event, source: Source, batch: Batch) -> None:
+    seen = event.observation or Observation()
+    code = None if seen.exit_code == RUNS_ON else seen.exit_code
+    outcome: Outcome | None = "ok"
+    if seen.is_error or seen.timeout or code:
+        outcome = "error"
+    elif seen.exit_code == RUNS_ON:
+        outcome = None
+    output = _shown(seen.content)
+    batch.events.append(ToolResult(source, "", event.tool_call_id or "", output, outcome, code))
+    if seen.kind == "FinishObservation" and not seen.is_error:
+        batch.events.append(SessionEnd(source, "", "complete", "finish"))
+
+
+def _message(event: Event, source: Source, record: Record, batch: Batch) -> None:
+    message = event.llm_message or Message()
+    if event.source == "agent":
+        message_id = event.llm_response_id or event.id or f"answer-{record.row}"
+        before = len(batch.events)
+        if _say(message, message_id, source, batch):
+            batch.events.append(SessionEnd(source, "", "complete", "answer"))
+        elif len(batch.events) == before:  # it is an answer all the same
+            batch.events.append(AssistantText(source, "", message_id, EMPTY_STRING))
+        return
+    message_id, body = event.id or f"user-{record.row}", message.content if given(message.content) else EMPTY_STRING
+    injected = event.source != "user" or event.sender is not None or text_of(body).startswith(_DEMAND)
+    batch.events.append(UserText(source, "", body, message_id, injected))
+    added = text_json(event.extended_content)
+    if added != EMPTY_STRING:
+        batch.events.append(UserText(source, "-extended", added, f"{message_id}-extended", injected=True))
+
+
+def _say(message: Message, message_id: str, source: Source, batch: Batch) -> bool:
+    """What was thought and said; whether anything was said."""
+    for i, thought in enumerate(_thoughts(message)):
+        batch.events.append(Reasoning(source, f"-{i}", message_id, thought))
+    text = text_json(message.content)
+    if text == EMPTY_STRING:
+        return False
+    batch.events.append(AssistantText(source, "", message_id, text))
+    return True
+
+
+def _thoughts(message: Message) -> Iterator[Raw]:
+    """The reasoning of whichever API; Anthropic's blocks stand in `reasoning_content`, too."""
+    texts = [text_json(message.reasoning_content)]
+    if texts == [EMPTY_STRING] and given(message.thinking_blocks):
+        texts = [text_json(block.thinking) for block in fitting(message.thinking_blocks, decode_thinking)]
+    if given(message.responses_reasoning_item):
+        try:
+            item = decode_reasoning(message.responses_reasoning_item)
+        except REFUSED:
+            pass
+        else:
+            texts += [to_raw("\n".join(part)) for part in (item.summary, item.content) if part]
+    return (text for text in texts if text != EMPTY_STRING)
+
+
+def _given(text: Raw) -> Raw | None:
+    return text if given(text) else None
+
+
+def _shown(content: Raw) -> Raw | None:
+    """The output as one text; blocks with an image among them stay as they are."""
+    if not given(content):
+        return None
+    mixed = any(block.type != "text" for block in fitting(content, decode_block))
+    return content if mixed else text_json(content)

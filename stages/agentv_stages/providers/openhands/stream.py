@@ -1,0 +1,121 @@
+"""What `openhands --headless --json` prints to events: an event a line, and around them lines for people.
+
+An event is one line; in 1.14 it is printed over many, from a lone `{` to a lone `}`, and is told when it is whole; a
+line that is none of its own costs it nothing. The lines for people name the model and, at the end, the conversation;
+the box before that shows the last message again.
+End rule: an answer without a call, the call of `finish`, an error.
+Source: OpenHands CLI 1.14.0 and 1.16.0, standard output.
+"""
+
+import re
+
+from msgspec import DecodeError, Struct
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import MAIN, SessionInfo, Source
+from agentv_stages.fault import Reason
+from agentv_stages.payload import one_line
+from agentv_stages.provider import DecodeContext
+from agentv_stages.providers.openhands.events import source_of, tell
+from agentv_stages.providers.openhands.wire import decode_event
+from agentv_stages.pruning import REFUSED
+
+LOSSES = (
+    "tokens and costs; the working directory, the agent's version; the session's id until the run ends",
+    "the zone of its times, which are taken as UTC",
+    "what sub-agents did",
+    "why a run stopped that neither answered nor failed (stuck in a loop)",
+)
+_MODEL = re.compile(r"✓ Agent initialized with model: (\S+)\s*\Z")
+_ID = re.compile(r"Conversation ID: ([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})\s*\Z")
+_MARK = "--JSON Event--"
+_FOR_PEOPLE = (
+    *("OpenHands CLI terminal UI may not work", "To override Rich's detection", "Initializing agent..."),
+    *("✓ Hooks loaded", "Agent is working", "Agent finished"),
+    *("Number of agent messages:", "Last message sent by the agent:"),
+    *("───", "╭─", "│", "╰─", "Goodbye! ", "Hint: run openhands --resume ", "conversation."),
+)
+_MOST_HELD = 64 * 1024 * 1024
+
+
+class Held(Struct):
+    """The lines so far of an event that is printed over many; `offset` and `row` are those of the first."""
+
+    lines: list[bytes]
+    offset: int
+    row: int
+    size: int
+
+
+class State(Struct):
+    held: Held | None = None
+
+
+class StreamDecoder:
+    """Decoder of `openhands-stream`. Faults: `torn-middle`, `torn`, `schema` for an event printed over many lines."""
+
+    def __init__(self, context: DecodeContext) -> None:
+        self.file = context.file
+        self.state = State()
+
+    def decode(self, record: Record, batch: Batch) -> None:
+        data, held = record.data, self.state.held
+        if held is not None and data[:1] in (b" ", b"}"):
+            self._hold(held, record, batch)
+        elif data == b"{":
+            if held is not None:
+                self._torn(held, record.row, "torn-middle", batch)
+            self.state.held = Held([data], record.offset, record.row, len(data))
+            batch.ignore("line of an event")
+        elif data.lstrip()[:1] in (b"{", b"["):
+            self._event(record, data, batch)
+        else:
+            self._text(record, batch)
+
+    def flush(self, batch: Batch) -> None:
+        """An event that was printed in part."""
+        if self.state.held is not None:
+            self._torn(self.state.held, self.state.held.row, "torn", batch)
+
+    def _event(self, record: Record, data: bytes, batch: Batch) -> None:
+        """`data` is the record in one line, which is what outputs can hold."""
+        event = decode_event(data)
+        source = source_of(event, record, self.file, MAIN)
+        tell(event, source, Record(data, record.offset, record.row), batch)
+
+    def _hold(self, held: Held, record: Record, batch: Batch) -> None:
+        held.lines.append(record.data)
+        held.size += len(record.data) + 1
+        if record.data != b"}":
+            if held.size > _MOST_HELD:
+                self._torn(held, record.row, "torn-middle", batch)
+            else:
+                batch.ignore("line of an event")
+            return
+        self.state.held = None
+        whole = Record(b"\n".join(held.lines), held.offset, record.row)
+        try:
+            self._event(whole, one_line(whole.data), batch)
+        except REFUSED as error:
+            batch.fault("schema", whole, str(error))
+
+    def _torn(self, held: Held, row: int, reason: Reason, batch: Batch) -> None:
+        self.state.held = None
+        broken = Record(b"\n".join(held.lines), held.offset, row)
+        batch.fault(reason, broken, "an event over many lines, without its end")
+
+    def _text(self, record: Record, batch: Batch) -> None:
+        """Raises: DecodeError for a text that is none of the CLI's own."""
+        text = record.data.decode()
+        model, conversation = _MODEL.match(text), _ID.match(text)
+        if model is not None:
+            batch.events.append(SessionInfo(self._source(record), "", model=model[1]))
+        elif conversation is not None:
+            batch.events.append(SessionInfo(self._source(record), "", "-".join(conversation.groups())))
+        elif text.startswith((_MARK, *_FOR_PEOPLE)):
+            batch.ignore("text for people")
+        else:
+            raise DecodeError("no JSON")
+
+    def _source(self, record: Record) -> Source:
+        return Source(self.file, record.row, record.offset, len(record.data))

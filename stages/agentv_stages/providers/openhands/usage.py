@@ -1,0 +1,51 @@
+"""What a conversation took, from its state: each model call by the id of its answer, and the whole.
+
+The metrics count from the conversation's beginning. Those of sub-agents stand among them (`task:…`) once their task
+is over, with the ids that their own states have; the whole holds them.
+Source: openhands-sdk 1.21.0 and 1.58.2, `stats` in `base_state.json`.
+"""
+
+from collections.abc import Iterator
+
+from agentv_stages.event import MAIN, Source, TokenUsage
+from agentv_stages.providers.openhands.wire import Counts, Metrics, Stats
+
+
+def spent(source: Source, stats: Stats) -> Iterator[TokenUsage]:
+    """The calls of the model, then the total; nothing where none was made."""
+    metrics = list(stats.usage_to_metrics.values())
+    calls = 0
+    for one in metrics:
+        for counts in one.token_usages:
+            key = counts.response_id or f"call-{calls}"
+            yield _usage(source, f"-{calls}", key, counts)
+            calls += 1
+    if calls:
+        yield _total(source, metrics)
+
+
+def _usage(source: Source, part: str, key: str, counts: Counts) -> TokenUsage:
+    return TokenUsage(
+        *(source, part, key, "call", counts.model, counts.prompt_tokens, counts.cache_read_tokens),
+        *(counts.cache_write_tokens, None, counts.completion_tokens, counts.reasoning_tokens),
+    )
+
+
+def _total(source: Source, metrics: list[Metrics]) -> TokenUsage:
+    """Of the session; or of a sub-agent, whose cost the session's holds. 0.0 means that no price was known."""
+    main = source.stream == MAIN
+    sums = [one.accumulated_token_usage for one in metrics if one.accumulated_token_usage is not None]
+    cost = sum(one.accumulated_cost or 0.0 for one in metrics) or None
+    return TokenUsage(
+        source,
+        "-total",
+        "total",
+        "session",
+        input=sum(one.prompt_tokens or 0 for one in sums),
+        cached=sum(one.cache_read_tokens or 0 for one in sums),
+        cache_write=sum(one.cache_write_tokens or 0 for one in sums),
+        output=sum(one.completion_tokens or 0 for one in sums),
+        reasoning=sum(one.reasoning_tokens or 0 for one in sums),
+        covers_streams=main,
+        cost_usd=cost if main else None,
+    )
