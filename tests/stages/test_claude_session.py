@@ -81,6 +81,15 @@ def test_attachments_that_stop_something_are_told(name: str) -> None:
     )
 
 
+@pytest.mark.parametrize(("name", "status"), [("structured_output", "complete"), ("max_turns_reached", "error")])
+def test_attachments_that_end_a_run_of_the_main_thread(name: str, status: str) -> None:
+    """Recorded in 2.1.330 with `--json-schema` and `--max-turns`: no final answer follows."""
+    value = line("attachment", attachment={"type": name})
+    end = only(tell(value), SessionEnd)
+    assert (end.status, end.reason) == (status, name)
+    assert not any(isinstance(event, SessionEnd) for event in tell({**value, "isSidechain": True}).events)
+
+
 def test_a_queued_prompt_is_user_text() -> None:
     batch = tell(line("attachment", attachment={"type": "queued_command", "prompt": "and this"}))
     assert only(batch, UserText).text == "and this"

@@ -3,11 +3,14 @@
 import hashlib
 
 from agentv_stages.batch import Batch, Record
-from agentv_stages.event import Level, Notification, SlashCommand, Source, UserText
+from agentv_stages.event import MAIN, Level, Notification, SessionEnd, SlashCommand, Source, Status, UserText
 from agentv_stages.payload import text_of
 from agentv_stages.providers.claude.blocks import slash_command
 from agentv_stages.providers.claude.catalogue import QUIET_SUBTYPES, TOLD_SUBTYPES
 from agentv_stages.providers.claude.wire import MetaLine
+
+_ENDS: dict[str, Status] = {"structured_output": "complete", "max_turns_reached": "error"}
+"""Attachments that end a run: the answer to `--json-schema`, which no text follows, and `--max-turns`."""
 
 
 def attached(line: MetaLine, source: Source, batch: Batch) -> UserText | Notification | None:
@@ -21,6 +24,13 @@ def attached(line: MetaLine, source: Source, batch: Batch) -> UserText | Notific
         return Notification(source, "", name, f"{name} {attachment.hookName or ''}".strip(), "warning")
     batch.ignore(f"attachment/{name}")
     return None
+
+
+def end_of_run(line: MetaLine, source: Source) -> SessionEnd | None:
+    """The end that an attachment tells; those of sub-agents end no session."""
+    name = line.attachment.type if line.attachment else ""
+    status = _ENDS.get(name) if source.stream == MAIN else None
+    return None if status is None else SessionEnd(source, "-end", status, name)
 
 
 def progress(line: MetaLine, source: Source, batch: Batch) -> Notification | None:

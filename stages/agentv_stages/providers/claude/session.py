@@ -1,7 +1,7 @@
 """Claude Code sessions on disk: lines of `~/.claude/projects/<project>/<session>.jsonl` to events.
 
 Source: Claude Code 1.0 to 2.1.330. There is no `init` and no `result` here; a run has ended when an answer stopped by
-itself. File order is kept: `parentUuid` is no faithful order where calls ran in parallel.
+itself, or an attachment says so. File order is kept: `parentUuid` is no faithful order where calls ran in parallel.
 """
 
 from msgspec import Struct, field
@@ -37,7 +37,7 @@ from agentv_stages.providers.claude.blocks import (
 from agentv_stages.providers.claude.branches import MOST_RECORDS, Branches
 from agentv_stages.providers.claude.catalogue import QUIET_TYPES
 from agentv_stages.providers.claude.copies import Copies
-from agentv_stages.providers.claude.notices import attached, generated, progress, renamed, tell_system
+from agentv_stages.providers.claude.notices import attached, end_of_run, generated, progress, renamed, tell_system
 from agentv_stages.providers.claude.queued import Queue
 from agentv_stages.providers.claude.refusals import told_apart, was_interrupted
 from agentv_stages.providers.claude.wire import (
@@ -263,6 +263,9 @@ class SessionDecoder:
             return
         if kind == "attachment":
             event = attached(line, source, batch)
+            end = end_of_run(line, source)
+            if end is not None:
+                batch.events.append(end)
         elif kind == "progress":
             event = progress(line, source, batch)
         elif kind == "queue-operation":

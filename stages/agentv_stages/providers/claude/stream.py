@@ -47,6 +47,7 @@ from agentv_stages.times import parse_iso
 LOSSES = (
     "the prompt is not in the stream (--prompt puts it in)",
     "texts of sub-agents that ran in the foreground are not printed",
+    "what the agents of workflows and of sub-agents do is not printed",
     "in older versions (2.1.197) most lines have no time",
     "an answer that an error broke off is not printed",
     "with --output-format json only the last answer is printed, and no call",
