@@ -96,6 +96,17 @@ def test_a_patch_that_does_not_apply_is_the_call_of_its_script() -> None:
     assert [r.outcome for r in results(events)] == ["error"]
 
 
+def test_a_command_that_a_hook_refused_is_denied() -> None:
+    """Recorded in 0.169 with a hook for PreToolUse."""
+    said = ("Script failed\nOutput:\n", "Script error:\nCommand blocked by PreToolUse hook: no. Command: ls")
+    refused = output("s", "")
+    refused["payload"]["output"] = [{"type": "input_text", "text": text} for text in said]
+    text = 'const r = await tools.exec_command({"cmd":"ls"});\ntext(r.output ?? r);\n'
+    events = decoded(ROLLOUT, lines(script("s", text), refused, end())).events
+    assert [(c.name, c.input) for c in calls(events)] == [("exec_command", {"cmd": "ls"})]
+    assert [r.outcome for r in results(events)] == ["denied"]
+
+
 def test_a_script_that_fails_after_a_call_is_told() -> None:
     events = decoded(ROLLOUT, lines(script("s"), ran("exec-1", "ls"), output("s", "Script failed\nOutput:\n"))).events
     assert [(e.name, e.call_id) for e in events if isinstance(e, Notification)] == [("script_failed", "s")]

@@ -37,6 +37,16 @@ def simple() -> list[Record]:
     )
 
 
+def test_a_review_tells_no_tokens() -> None:
+    """`exec review` ends with zeros: its model calls are another thread's."""
+    given = lines(
+        START, TURN, item("completed", 0, "agent_message", text="Fine."), done(input_tokens=0, output_tokens=0)
+    )
+    events = decoded(EXEC, given).events
+    assert usages(events) == []
+    assert [e.status for e in events if isinstance(e, SessionEnd)] == ["complete"]
+
+
 def test_a_run_gives_session_texts_calls_results_total_and_end() -> None:
     events = decoded(EXEC, simple()).events
     assert [e.session_id for e in events if isinstance(e, SessionInfo)] == ["t-1"]
@@ -271,7 +281,9 @@ def test_an_interrupt_of_the_oldest_stream_cancels_open_calls() -> None:
 
 
 def test_agentvs_log_of_the_sdk_is_read_too() -> None:
-    given = lines(*({"time": "00:02", "event": line["type"], "data": line} for line in (START, TURN, done())))
+    given = lines(
+        *({"time": "00:02", "event": line["type"], "data": line} for line in (START, TURN, done(input_tokens=5)))
+    )
     assert best(PROVIDER, given) == ("codex-exec", 1.0)
     events = decoded(EXEC, given).events
     assert [type(e) for e in events] == [SessionInfo, TokenUsage, SessionEnd]

@@ -120,6 +120,42 @@ def test_the_copy_of_a_plan_lacks_the_plan_and_is_a_copy_all_the_same(copy_first
     check_laws(ROLLOUT, given)
 
 
+@pytest.mark.parametrize("what", ["Command", "Tool call"])
+def test_what_a_hook_refused_is_denied(what: str) -> None:
+    refused = output("a", f"{what} blocked by PreToolUse hook: no. Command: ls")
+    assert [r.outcome for r in results(decoded(ROLLOUT, run(call("a"), refused)).events)] == ["denied"]
+
+
+def begun_for_a_goal(turn: str) -> dict[str, Any]:
+    return event("task_started", turn_id=turn, turn_attribution={"turn_trigger": "goal"})
+
+
+def left(turn: str) -> dict[str, Any]:
+    return event("turn_aborted", turn_id=turn, reason="interrupted")
+
+
+def test_a_turn_for_a_goal_that_exec_left_as_it_began_ends_nothing() -> None:
+    """Recorded in 0.169: `exec` ends with the turn of the prompt, when the next one has begun by itself."""
+    ended = [meta(), message("user", "Go."), message("assistant", "Done."), event("task_complete", turn_id="t1")]
+    asked = message("developer", "<turn_aborted>")
+
+    def statuses(*more: dict[str, Any]) -> list[str]:
+        given = lines(*ended, begun_for_a_goal("t2"), *more, left("t2"))
+        check_laws(ROLLOUT, given)
+        return [event.status for event in decoded(ROLLOUT, given).events if isinstance(event, SessionEnd)]
+
+    assert statuses(asked) == ["complete"]
+    assert statuses(message("assistant", "Going on.")) == ["complete", "interrupted"]
+    assert statuses(message("user", "Wait.")) == ["complete", "interrupted"]
+
+
+def test_the_goal_that_stands_as_an_output_without_a_call_is_context() -> None:
+    goal = response("function_call_output", id="fco_1", name="goal_objective", namespace="agent", output="fix it")
+    batch = decoded(ROLLOUT, run(call("a"), output("a", "ok"), goal))
+    assert [(e.text, e.injected) for e in batch.events if isinstance(e, UserText)][-1] == ("fix it", True)
+    assert [r.call_id for r in results(batch.events)] == ["a"]
+
+
 def test_a_text_without_response_item_is_taken_from_its_copy() -> None:
     given = lines(
         meta("0.66.0"),

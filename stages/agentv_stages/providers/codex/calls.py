@@ -44,7 +44,7 @@ class State(Struct):
     `said_id` the id of the model's last one, whose copies are not needed. `counted` is the `token_count` that `totals`
     are of, as it stands in the log, `counted_ms` its time. `turns` are the ids of the last turns' messages, `begins`
     the ordinals of their first lines, `ordinal` that of the last line that may begin one. `told` has the lines that
-    bear no call id.
+    bear no call id. `idle_turn` is the turn that began by itself, for a goal, until something comes of it.
     """
 
     session_id: str | None = None
@@ -80,6 +80,7 @@ class State(Struct):
     started: bool = False
     replay: bool = False
     begun_ms: int | None = None
+    idle_turn: str | None = None
 
 
 class Calls:
@@ -96,7 +97,7 @@ class Calls:
             state.answer = f"m{source.row}"
             if state.turns and len(state.turns[-1]) < 512:
                 state.turns[-1].append(state.answer)
-        state.user_seen = False
+        state.user_seen, state.idle_turn = False, None
         return state.answer
 
     def end_answer(self) -> None:

@@ -52,7 +52,11 @@ class Conversation(Calls):
         if kind == "function_call":
             self._call(p, p.arguments, source, batch)
         elif kind in ("function_call_output", "custom_tool_call_output"):
-            self._output(p.call_id or "", p.output, source, batch)
+            if p.call_id is None and p.name is not None and given(p.output):  # the goal of the thread, as context
+                self.end_answer()
+                batch.events.append(UserText(source, "", p.output, p.id or f"u{source.row}", True))
+            else:
+                self._output(p.call_id or "", p.output, source, batch)
         elif kind == "reasoning":
             self._reasoning(p, source, batch)
         elif kind == "custom_tool_call":
@@ -122,7 +126,7 @@ class Conversation(Calls):
         state = self.state
         self.let_go(batch)
         state.pending = [copy for copy in state.pending if copy.role != "user"]
-        state.user_seen = True
+        state.user_seen, state.idle_turn = True, None
         state.final = state.over = state.reviewing = False
         state.turns.append([message_id])
         state.begins.append(state.ordinal or 0)

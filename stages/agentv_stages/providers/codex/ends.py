@@ -1,7 +1,7 @@
 """How turns and logs end in Codex's rollouts: the event that ends a turn, or the end of the log, in; its status out."""
 
 from agentv_stages.batch import Batch
-from agentv_stages.event import SessionEnd, Source
+from agentv_stages.event import Notification, SessionEnd, Source
 from agentv_stages.payload import given
 from agentv_stages.providers.codex.conversation import Conversation
 from agentv_stages.providers.codex.wire import Payload, member, plain
@@ -19,8 +19,11 @@ def completed(decoder: Conversation, p: Payload, source: Source, again: bool, ba
 
 
 def aborted(decoder: Conversation, p: Payload, source: Source, again: bool, batch: Batch) -> None:
-    """A turn was interrupted."""
+    """A turn was interrupted. One that a goal began by itself ends nothing where nothing came of it: `exec` leaves."""
     decoder.close(source, batch)
+    if p.turn_id is not None and p.turn_id == decoder.state.idle_turn:
+        batch.events.append(Notification(source, "", "turn_aborted", "a turn for the goal was left as it began"))
+        return
     decoder.state.over = True
     duration = None if again else whole_ms(p.duration_ms)
     batch.events.append(SessionEnd(source, "", "interrupted", p.reason, duration_ms=duration))

@@ -25,7 +25,9 @@ _ABORTED = re.compile(r"\A(?:Chunk ID:[^\n]*\n|Wall time:[^\n]*\n)*(?:command )?
 _DENIED = re.compile(
     r"\A(?:exec|patch|apply_patch|shell|command)[^\n]{0,300}?"
     r"\b(?:rejected|denied|declined) by (?:user|the user|policy|guardian)"
+    r"|\A(?:Command|Tool call) blocked by PreToolUse hook"
 )
+_SCRIPT_DENIED = re.compile(rb'"Script error:\\n(?:Command|Tool call) blocked by PreToolUse hook')
 _ERROR = re.compile(
     r"\A(?:unsupported (?:custom tool )?call: |failed to parse (?:function|exec|apply_patch)|"
     r"apply_patch verification failed|exec_command failed|execution error|"
@@ -33,7 +35,7 @@ _ERROR = re.compile(
     r"command timed out|unable to locate |Failed to apply patch|Fatal error)"
 )
 _SCRIPT_RUNS = "Script running with cell ID"
-_TELLING = frozenset("COPWEacepsufwvmtiMUF")  # how the texts begin that the expressions know
+_TELLING = frozenset("COPTWEacepsufwvmtiMUF")  # how the texts begin that the expressions know
 _TELLING_JSON = frozenset(letter.encode() for letter in _TELLING | {"S", "\\", '"'})  # as they stand in JSON
 _FIRST_PART = re.compile(rb'\[\{"type":"\w+","text":("(?:[^"\\]++|\\.)*+")[,}]', re.S)
 _EXIT_JSON = re.compile(
@@ -115,7 +117,7 @@ def judge_text(text: str, output: Raw) -> Verdict:
         if text.startswith(_SCRIPT_RUNS):
             return Verdict(output, running=True)
         if text.startswith("Script failed"):
-            return Verdict(output, "error")
+            return Verdict(output, "denied" if _SCRIPT_DENIED.search(output) else "error")
         return Verdict(output, "ok") if text.startswith("Script completed") else Verdict(output)
     if text[:1] not in _TELLING:
         return Verdict(output)

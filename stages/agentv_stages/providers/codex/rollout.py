@@ -127,6 +127,7 @@ class RolloutDecoder(Items):
         elif kind == "task_started" or kind == "turn_started":
             self.state.ends = True
             self.state.started = True
+            self.state.idle_turn = p.turn_id if member(p.turn_attribution, "turn_trigger") == "goal" else None
             self.end_answer()
             if self.state.scripts:
                 self.leave(batch)

@@ -213,8 +213,9 @@ class ExecDecoder(ItemStream):
             else:
                 batch.unknown_type(kind, record)
         elif kind == "turn.completed":
-            if line.usage is not None:
-                batch.events.append(of_thread(source, self.state.session_id or "thread", line.usage))
+            used = line.usage
+            if used is not None and (used.input_tokens or used.output_tokens):  # a review's are all 0
+                batch.events.append(of_thread(source, self.state.session_id or "thread", used))
             self._end(source, record, None, batch)
         elif kind == "thread.started" or kind == "session.created":
             self._begin_thread(line, source, record, batch)

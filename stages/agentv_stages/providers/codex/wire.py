@@ -139,6 +139,7 @@ class Payload(ItemPayload):
     message: Raw = ABSENT
     text: Raw = ABSENT
     turn_id: str | None = None
+    turn_attribution: Raw = ABSENT
     reason: str | None = None
     error: Raw = ABSENT
     duration_ms: float | None = None
