@@ -45,6 +45,11 @@ EXPECTED = {
     "opencode/stream.jsonl": "opencode-stream",
     "pi/session-v3.jsonl": "pi-session",
     "pi/stream.jsonl": "pi-stream",
+    "vibe/stream.jsonl": "vibe-stream",
+    "vibe/session.jsonl": "vibe-session",
+    "vibe/stream-old.jsonl": "vibe-stream-old",
+    "vibe/session-old.jsonl": "vibe-session-old",
+    "vibe/session-1.json": "vibe-session-old",
 }
 WILD = {
     "acp": {"acp"},

@@ -12,7 +12,7 @@ from agentv_stages.provider import Provider
 
 NAMES = (
     *("claude", "codex", "copilot", "gemini", "qwen", "oh-my-pi", "openclaw", "pi", "kilo", "opencode"),
-    *("cursor", "kimi", "cline", "grok", "mini-swe-agent", "openhands", "acp", "vscode", "generic"),
+    *("cursor", "kimi", "cline", "grok", "mini-swe-agent", "openhands", "vibe", "acp", "vscode", "generic"),
 )
 GROUP = "agentv_stream.providers"
 

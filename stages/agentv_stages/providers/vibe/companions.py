@@ -1,0 +1,154 @@
+"""What lies around a log of Mistral Vibe: the files that a session consists of, and those of its sub-agents.
+
+To 2.22: `session_<time>_<id>/messages.jsonl` with `meta.json` beside it, sub-agents in `agents/<name>_<time>_<id>/`.
+Later: `unified/<session>/meta.json`; `CURRENT` beside it names a checkpoint, whose manifest names the files of the
+history and the journal since. Sub-agents are sessions `unified/child-<id>` without a `meta.json`.
+Source: Mistral Vibe 2.0.0 to 3.0.3.
+"""
+
+import re
+
+from msgspec import Raw, Struct
+from msgspec.json import Decoder
+
+from agentv_stages.payload import text_json, text_of
+from agentv_stages.provider import Companion, DecodeContext, Folder
+from agentv_stages.providers.vibe.messages import asked
+from agentv_stages.providers.vibe.outcomes import DELEGATES
+from agentv_stages.providers.vibe.wire import decode_manifest, decode_message, decode_stored
+from agentv_stages.pruning import REFUSED
+
+_MESSAGES, _META = "messages.jsonl", "meta.json"
+
+
+class _Task(Struct, gc=False):
+    task: str
+
+
+decode_task = Decoder(_Task).decode
+_MOST = 64 * 1024 * 1024
+_HEAD = 64 * 1024
+_MOST_AGENTS = 10_000
+_SESSION = re.compile(rb'"session_id"\s*:\s*"([\w-]{1,128})"')
+_NAME = re.compile(r"[\w-]{1,128}")
+_CHILD = re.compile(rb'"childSessionId":\s*"([\w-]{1,128})"')
+_EFFECT = re.compile(rb'"id":\s*"(effect-[\w-]{1,200})"')
+_NEAR = 16 * 1024
+"""Bytes of an entry behind the child's name in which its own id stands."""
+
+
+def context(path: str, folder: Folder) -> DecodeContext:
+    """The session's id, which `messages.jsonl` does not say."""
+    base, _, name = path.rpartition("/")
+    found = _SESSION.search(folder.read(f"{base}/{_META}", _HEAD)) if base and name.startswith(_MESSAGES) else None
+    return DecodeContext(path, session_id=found[1].decode() if found else None)
+
+
+def companions(path: str, folder: Folder) -> list[Companion]:
+    """Further files of the session, then those of its sub-agents."""
+    base, slash, name = path.rpartition("/")
+    if slash and name.startswith(_MESSAGES):
+        return _of_messages(path, base, folder)
+    if slash and name.startswith(_META):
+        return _of_checkpoint(base, folder)
+    return []
+
+
+def _of_messages(path: str, base: str, folder: Folder) -> list[Companion]:
+    found = [Companion(one, DecodeContext(one)) for one in folder.glob(f"{base}/{_META}")]
+    agents = folder.glob(f"{base}/agents/*/{_MESSAGES}*")[:_MOST_AGENTS]
+    waiting = _delegated(folder.read(path, _MOST)) if agents else []
+    for one in agents:
+        place = one.rpartition("/")[0]
+        parent = _begun_by(_first(folder.read(one, _HEAD)), waiting)
+        for file in (one, *folder.glob(f"{place}/{_META}")):
+            stream = f"subagent:{place.rpartition('/')[2]}"
+            found.append(Companion(file, DecodeContext(file, stream, parent)))
+    return found
+
+
+def _delegated(data: bytes) -> list[tuple[str, str]]:
+    """Task and id of each call that began a sub-agent."""
+    found: list[tuple[str, str]] = []
+    for line in data.split(b"\n"):
+        if b'"task"' not in line:
+            continue
+        try:
+            calls = decode_message(line).tool_calls or ()
+        except REFUSED:
+            continue
+        for call in calls:
+            name, arguments = asked(call)
+            if name == DELEGATES and call.id:
+                found.append((_task(arguments), call.id))
+    return found
+
+
+def _task(arguments: Raw) -> str:
+    try:
+        return decode_task(arguments).task
+    except REFUSED:
+        return ""
+
+
+def _first(data: bytes) -> str:
+    """What a sub-agent was asked, behind what its agent says of folders."""
+    try:
+        return text_of(text_json(decode_message(data.partition(b"\n")[0]).content))
+    except REFUSED:
+        return ""
+
+
+def _begun_by(prompt: str, waiting: list[tuple[str, str]]) -> str | None:
+    for i, (task, call_id) in enumerate(waiting):
+        if task and prompt.endswith(task):
+            del waiting[i]
+            return call_id
+    return None
+
+
+def _of_checkpoint(base: str, folder: Folder) -> list[Companion]:
+    files = _history(base, folder)
+    found = [Companion(one, DecodeContext(one, further=True)) for one in files]
+    root, known = base.rpartition("/")[0], {base.rpartition("/")[2]}
+    waiting = [files]
+    while waiting and len(known) < _MOST_AGENTS:
+        for child, parent in _children(waiting.pop(0), folder):
+            if child not in known:
+                known.add(child)
+                below = _history(f"{root}/{child}", folder)
+                waiting.append(below)
+                found += (Companion(one, DecodeContext(one, f"subagent:{child}", parent)) for one in below)
+    return found
+
+
+def _history(base: str, folder: Folder) -> list[str]:
+    """The files of a session's history in their order, its state behind them, then what the journal has since."""
+    try:
+        generation = decode_stored(folder.read(f"{base}/CURRENT", _HEAD)).generation or ""
+        place = f"{base}/generations/{generation}"
+        if not _NAME.fullmatch(generation):
+            return []
+        manifest = decode_manifest(folder.read(f"{place}/manifest.json", _MOST))
+    except REFUSED:
+        return []
+    pool, segment = manifest.projection_state, manifest.recovery_journal_segment
+    chunks = (pool.chunks if pool else None) or ()
+    first = (segment.path if segment else None) or ""
+    journal = [one for one in folder.glob(f"{base}/journal/*.jsonl") if one >= f"{base}/{first}"]
+    names = [
+        *(f"{base}/chunks/{name}.json" for name in chunks if _NAME.fullmatch(name)),
+        f"{place}/projection-state.json",
+    ]
+    return [*(one for name in names for one in folder.glob(name)), *journal]
+
+
+def _children(files: list[str], folder: Folder) -> list[tuple[str, str | None]]:
+    """The sub-agents that a history tells of, with the call that began each."""
+    found: dict[str, str | None] = {}
+    for file in files:
+        data = folder.read(file, _MOST)
+        for child in _CHILD.finditer(data):
+            call = _EFFECT.search(data, child.end(), child.end() + _NEAR)
+            found.setdefault(child[1].decode(), call[1].decode() if call else None)
+    return list(found.items())

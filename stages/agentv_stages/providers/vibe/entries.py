@@ -1,0 +1,113 @@
+"""One entry of the public history of Mistral Vibe 3.x to events: a prompt, a thought, a text, or a call with its end.
+
+Calls that a program of `run_typescript` made are entries; the program itself is none.
+Source: Mistral Vibe 3.0.3, `app_server/models.py`, recordings.
+"""
+
+from collections.abc import Callable
+
+from msgspec import Raw
+
+from agentv_stages.event import (
+    EMPTY_OBJECT,
+    AnyEvent,
+    AssistantText,
+    Level,
+    Notification,
+    Outcome,
+    Reasoning,
+    Source,
+    ToolCall,
+    ToolResult,
+    UserText,
+)
+from agentv_stages.payload import given, text_json, to_raw
+from agentv_stages.providers.vibe.wire import Detail, Display, EffectState, Entry, ErrorInfo, decode_kept, decode_ran
+from agentv_stages.pruning import REFUSED
+
+EFFECT = "effect-"
+_ANSWER, _THOUGHT = "assistant-", "reasoning-"
+_OPEN = frozenset(("pending", "running", "blocked"))
+_DENIED = frozenset(("tool_denied", "permission_denied"))
+_LEVELS: dict[str, Level] = {"info": "info", "warning": "warning", "error": "error"}
+
+Where = Callable[[float | None], Source]
+"""Makes the record's source with a time in epoch ms."""
+
+
+def answer_of(entry: Entry) -> str:
+    """The model's answer that a text or a thought is of; `assistant-<answer>`, `reasoning-<answer>-<place>`."""
+    name = entry.id or ""
+    if name.startswith(_THOUGHT):
+        return name.removeprefix(_THOUGHT).rpartition("-")[0]
+    return name.removeprefix(_ANSWER)
+
+
+def spoken(entry: Entry, where: Where, part: str, model: str | None = None) -> AnyEvent:
+    """What a message or a thought is; None for other entries. A prompt that the harness wrote is injected."""
+    source = where(entry.createdAt)
+    if entry.type == "reasoning":
+        return Reasoning(source, part, answer_of(entry), text_json(entry.text), False, model)
+    if entry.role == "assistant":
+        return AssistantText(source, part, answer_of(entry), text_json(entry.content), False, False, model)
+    body = entry.content if bytes(entry.content)[:1] == b"[" else text_json(entry.content)
+    injected = entry.role != "user" or entry.source == "harness"
+    return UserText(source, part, body, entry.id or part, injected)
+
+
+def called(entry: Entry, message_id: str, parent: str | None, where: Where, part: str) -> ToolCall:
+    """The call that an effect is."""
+    detail = entry.detail or Detail()
+    arguments = detail.input if given(detail.input) else EMPTY_OBJECT
+    name = detail.toolName or "unknown"
+    return ToolCall(where(entry.createdAt), part, message_id, entry.id or message_id, name, arguments, parent)
+
+
+def ended(entry: Entry, where: Where, part: str) -> ToolResult | None:
+    """The end of the call that an effect is; None while it runs. What failed gave its message."""
+    state = entry.state or EffectState()
+    if state.status in _OPEN or state.status is None:
+        return None
+    source, call_id = where(entry.updatedAt), entry.id or ""
+    output = state.output if given(state.output) else None
+    code = None
+    stored = _stored(output) if output is not None else None
+    if stored is not None:
+        output = stored if given(stored) else output
+        code = _returncode(stored)
+    error = state.error.message if state.error else None
+    told = error or state.reason
+    return ToolResult(source, part, call_id, to_raw(told) if told else output, _outcome(state, code), code)
+
+
+def _stored(output: Raw) -> Raw | None:
+    """What the tool gave, as sessions on disk keep it; ABSENT where they do not, None for what was printed."""
+    try:
+        kept = decode_kept(output)
+    except REFUSED:
+        return None
+    return kept.structured_content if kept.type == "success" else None
+
+
+def _returncode(output: Raw) -> int | None:
+    try:
+        return decode_ran(output).returncode
+    except REFUSED:
+        return None
+
+
+def _outcome(state: EffectState, exit_code: int | None) -> Outcome:
+    code = (state.error or ErrorInfo()).code
+    if state.decision == "skip" or state.status == "skipped" or code in _DENIED:
+        return "denied"
+    if state.status == "cancelled":
+        return "cancelled"
+    failed = state.status != "completed" or (state.display or Display()).success is False
+    return "error" if failed or exit_code else "ok"
+
+
+def noticed(entry: Entry, where: Where, part: str) -> Notification:
+    """A notice, a compaction, a question to the user."""
+    name = entry.kind or (entry.detail.kind if entry.detail else None) or entry.type
+    level = _LEVELS.get(entry.level or "", "info")
+    return Notification(where(entry.createdAt), part, name, entry.message or "", level, entry.relatedEntryId)

@@ -1,0 +1,178 @@
+"""Messages of Mistral Vibe 1.x and 2.x to events: its output (`vibe -p … --output streaming`, `json`), its sessions.
+
+A record is one message as chat completions have them: a prompt, a whole answer with its calls, or one result. Nothing
+has a time; tokens are told as totals of the session alone, in `meta.json` beside `messages.jsonl`, which is read behind
+it, and in the one document of 1.x.
+End rule: there is no end record; a session whose last answer asks for no tool is complete.
+Source: Mistral Vibe 1.0.0 to 2.26.1.
+"""
+
+from msgspec import Raw, Struct
+from msgspec.structs import replace
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import (
+    EMPTY_OBJECT,
+    MAIN,
+    AssistantText,
+    Reasoning,
+    SessionEnd,
+    SessionInfo,
+    Source,
+    TokenUsage,
+    ToolCall,
+    ToolResult,
+    UserText,
+)
+from agentv_stages.payload import EMPTY_STRING, given, inner_json, one_line, text_json
+from agentv_stages.provider import DecodeContext
+from agentv_stages.providers.vibe.outcomes import told
+from agentv_stages.providers.vibe.wire import (
+    AskedCall,
+    Config,
+    Function,
+    Message,
+    Meta,
+    Stats,
+    decode_document,
+    decode_kind,
+    decode_message,
+    decode_meta,
+)
+from agentv_stages.pruning import read_each
+from agentv_stages.times import parse_iso
+
+STREAM_LOSSES = (
+    "times, durations, tokens and costs; the session's id, the model, the version, the working directory",
+    "what sub-agents do; only their calls are printed",
+    "which messages a run that resumed a session printed again",
+    "in 1.0, thinking; before 2.3, which prompts the agent wrote in the user's name",
+    "why a run stopped before its end (a limit, an error, the user): it is printed as text on standard error",
+)
+SESSION_LOSSES = (
+    "times of messages and calls; the version",
+    "tokens of single answers, cached and reasoning tokens; what sub-agents cost",
+    "tokens and cost of a session that a compaction began",
+    "which messages a run that resumed a session copied from it",
+    "in 1.0, thinking; before 2.3, which prompts the agent wrote in the user's name",
+    "why a run stopped before its end (a limit, an error, the user)",
+)
+INJECTED = (b'"<vibe_warning>', b'"<vibe_stop_event>')
+
+
+class State(Struct):
+    """`begun`: the session's id was told."""
+
+    begun: bool = False
+
+
+class MessagesDecoder:
+    """Decoder of `vibe-messages` and of `vibe-session`."""
+
+    def __init__(self, context: DecodeContext) -> None:
+        self.context = context
+        self.state = State()
+
+    def decode(self, record: Record, batch: Batch) -> None:
+        data = one_line(record.data)
+        kind = decode_kind(data)
+        if kind.role:
+            message = decode_message(data)
+            self._begin(record, batch)
+            self._message(message, "", f"m{record.row}", record, batch)
+        elif given(kind.messages):
+            self._document(data, record, batch)
+        elif kind.session_id:
+            self._meta(decode_meta(data), "", record, batch)
+        else:
+            batch.unknown_type("record", record)
+
+    def flush(self, batch: Batch) -> None:
+        """Nothing is held back."""
+
+    def _source(self, record: Record, time_ms: int | None = None) -> Source:
+        context = self.context
+        return Source(context.file, record.row, record.offset, len(record.data), time_ms, context.stream)
+
+    def _begin(self, record: Record, batch: Batch) -> None:
+        """Tells the session's id before its first message, where the file beside it does."""
+        state, context = self.state, self.context
+        if not state.begun and context.session_id is not None and context.stream == MAIN:
+            batch.events.append(SessionInfo(self._source(record), "-session", context.session_id))
+        state.begun = True
+
+    def _document(self, data: bytes, record: Record, batch: Batch) -> None:
+        document = decode_document(data)
+        messages = read_each(document.messages or (), decode_message, "messages", record, batch)
+        if document.metadata is not None:
+            self._meta(document.metadata, "-meta", record, batch)
+        for place, message in messages:
+            self._message(message, f"-{place}", f"m{record.row}-{place}", record, batch)
+
+    def _meta(self, meta: Meta, part: str, record: Record, batch: Batch) -> None:
+        batch.events.append(session_info(meta, self._source(record), part))
+        if meta.parent_session_id is not None and self.context.stream == MAIN:
+            return  # a compaction began it; its figures go on from those of the session before
+        stats = meta.stats or Stats()
+        tokens, output = stats.session_prompt_tokens, stats.session_completion_tokens
+        if tokens or output:
+            cost = stats.session_cost or None if self.context.stream == MAIN else None  # one cost for the session
+            source = self._source(record, parse_iso(meta.end_time))
+            key = meta.session_id or self.context.stream
+            used = TokenUsage(source, part, key, "session", None, tokens, output=output, cost_usd=cost)
+            batch.events.append(used)
+
+    def _message(self, message: Message, part: str, message_id: str, record: Record, batch: Batch) -> None:
+        source, role = self._source(record), message.role
+        message_id = message.message_id or message_id
+        if role == "assistant":
+            self._answer(message, part, message_id, source, batch)
+        elif role == "tool":
+            output = message.content if given(message.content) else None
+            outcome, code = told(message.name, message.content)
+            call_id = message.tool_call_id or message_id
+            batch.events.append(ToolResult(source, part, call_id, output, outcome, code))
+        elif role == "user" or role == "system":
+            body = text_json(message.content)
+            injected = role == "system" or bool(message.injected) or bytes(body).startswith(INJECTED)
+            batch.events.append(UserText(source, part, body, message_id, injected))
+        else:
+            batch.unknown_type(f"message/{role}", record)
+
+    def _answer(self, message: Message, part: str, message_id: str, source: Source, batch: Batch) -> None:
+        add = batch.events.append
+        thought, text = text_json(message.reasoning_content), text_json(message.content)
+        if thought != EMPTY_STRING:
+            add(Reasoning(source, part, message_id, thought))
+        calls = message.tool_calls or ()
+        if text != EMPTY_STRING or not calls:
+            add(AssistantText(source, part, message_id, text))
+        for i, call in enumerate(calls):
+            name, arguments = asked(call)
+            call_id = call.id or f"{message_id}-{i}"
+            add(ToolCall(source, f"{part}-{i}", message_id, call_id, name, arguments, self.context.parent_call))
+        if not calls:
+            add(SessionEnd(source, f"{part}-end", "complete", "answered"))
+
+
+def session_info(meta: Meta, source: Source, part: str) -> SessionInfo:
+    """What `meta.json` says of a session, at the time when it began."""
+    folder = meta.environment.working_directory if meta.environment else None
+    begun = replace(source, time_ms=parse_iso(meta.start_time))
+    model = _model(meta.config or meta.agent_config or Config())
+    places = (folder, meta.git_branch, meta.parent_session_id, meta.title)
+    return SessionInfo(begun, part, meta.session_id, model, None, *places)
+
+
+def asked(call: AskedCall) -> tuple[str, Raw]:
+    """Name and arguments of a call; arguments that are no JSON stay the string that they are."""
+    function = call.function or Function()
+    arguments = function.arguments
+    return function.name or "unknown", inner_json(arguments) if given(arguments) else EMPTY_OBJECT
+
+
+def _model(config: Config) -> str | None:
+    if config.model_name:
+        return config.model_name
+    named = (model.name for model in config.models or () if config.active_model in (model.alias, model.name))
+    return next(named, None) or config.active_model

@@ -1,0 +1,43 @@
+"""What became of a call of 1.x and 2.x: the log holds only the text that the model was given of it.
+
+Source: Mistral Vibe 1.0.0 to 2.26.1, `agent.py`, `agent_loop.py`, `utils/tags.py`, `tools/builtins/bash.py`.
+"""
+
+import re
+
+from msgspec import Raw
+
+from agentv_stages.event import Outcome
+
+SHELL = "bash"
+DELEGATES = "task"
+_ERROR, _CANCELLATION = b'"<tool_error>', b'"<user_cancellation>'
+_REFUSED = re.compile(
+    rb'"(?:Tool execution not permitted\.|<user_cancellation>Tool execution skipped by user\.|'
+    rb"<tool_error>Tool '[^']{1,200}' was denied by |"
+    rb"Tool '[^']{1,200}' (?:blocked by denylist: |is permanently disabled))"
+)
+_FAILED_CODE = re.compile(rb"\\nReturn code: (-?\d{1,9})\\n")
+_CODE = re.compile(rb'\\nreturncode: (-?\d{1,9})"\Z')
+_UNFINISHED = re.compile(rb'\\ncompleted: False"\Z')
+_HEAD, _TAIL = 256, 40
+
+
+def told(name: str | None, text: Raw) -> tuple[Outcome | None, int | None]:
+    """Outcome and exit code by the JSON string `text`; None where it only says that the call ended."""
+    data = bytes(text)
+    if _REFUSED.match(data):
+        return "denied", None
+    if data.startswith(_CANCELLATION):
+        return "cancelled", None
+    if data.startswith(_ERROR):
+        found = _FAILED_CODE.search(data) if name == SHELL else None
+        return "error", int(found[1]) if found else None
+    if name == SHELL:
+        found = _CODE.search(data, max(0, len(data) - _TAIL))
+        if found:
+            code = int(found[1])
+            return "error" if code else "ok", code
+    if name == DELEGATES and _UNFINISHED.search(data, max(0, len(data) - _TAIL)):
+        return "error", None
+    return None, None

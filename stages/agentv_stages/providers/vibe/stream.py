@@ -1,0 +1,91 @@
+"""The output of Mistral Vibe 3.x (`vibe -p … --output streaming`, `json`) to events: one entry of its history a line.
+
+An entry is printed when it is settled: calls in the order of their ends. Texts and thoughts bear the id of their
+answer, calls do not: they are of the answer before them, or where they began after all its calls had ended, of one that
+said nothing.
+End rule: there is none. A run is interrupted where its last entry is; whether an answer was the last one nothing tells.
+Source: Mistral Vibe 3.0.3, stdout.
+"""
+
+from msgspec import Struct, field
+
+from agentv_stages.batch import Batch, Record
+from agentv_stages.event import SessionEnd, SessionInfo, Source
+from agentv_stages.foreign import other_session
+from agentv_stages.payload import one_line
+from agentv_stages.provider import DecodeContext
+from agentv_stages.providers.vibe.answers import Answer
+from agentv_stages.providers.vibe.entries import called, ended, noticed, spoken
+from agentv_stages.providers.vibe.wire import Entry, decode_entry
+from agentv_stages.times import epoch_ms
+
+LOSSES = (
+    "tokens, costs; the model, the version, the working directory",
+    "calls that never began (an unknown tool, arguments that do not fit), and programs of run_typescript",
+    "which answer a call is of, where answers say nothing; the model's own ids of its calls",
+    "exit codes; what sub-agents do",
+    "whether a run came to its end, and why not (a limit, an error): that is printed as text on standard error",
+)
+INTERRUPT = "interrupt"
+NOTICES = frozenset(("notice", "checkpoint", "callback"))
+
+
+class State(Struct):
+    """`answer` is the one that calls are of."""
+
+    session_id: str | None = None
+    answer: Answer = field(default_factory=Answer)
+
+
+class StreamDecoder:
+    """Decoder of `vibe-stream`."""
+
+    def __init__(self, context: DecodeContext) -> None:
+        self.context = context
+        self.state = State()
+
+    def decode(self, record: Record, batch: Batch) -> None:
+        entry = decode_entry(one_line(record.data))
+        kind, state = entry.type, self.state
+        if entry.sessionId and entry.sessionId != state.session_id:
+            other_session(record, entry.sessionId, state.session_id, batch)
+            state.session_id = entry.sessionId
+            batch.events.append(SessionInfo(self._source(record, entry.createdAt), "-session", entry.sessionId))
+        if kind == "effect":
+            self._effect(entry, record, batch)
+        elif kind == "message" or kind == "reasoning":
+            batch.events.append(spoken(entry, lambda time: self._source(record, time), ""))
+            state.answer.heard(entry)
+        elif kind in NOTICES:
+            batch.events.append(noticed(entry, lambda time: self._source(record, time), ""))
+        else:
+            batch.unknown_type(kind, record)
+        broken = _broken_off(entry)
+        if broken is not None:
+            source = self._source(record, entry.updatedAt)
+            batch.events.append(SessionEnd(source, "-end", "interrupted", broken))
+
+    def flush(self, batch: Batch) -> None:
+        """Nothing is held back."""
+
+    def _source(self, record: Record, time: float | None) -> Source:
+        context = self.context
+        return Source(context.file, record.row, record.offset, len(record.data), epoch_ms(time), context.stream)
+
+    def _effect(self, entry: Entry, record: Record, batch: Batch) -> None:
+        answer = self.state.answer.of_call(entry)
+        call = called(entry, answer, self.context.parent_call, lambda time: self._source(record, time), "")
+        batch.events.append(call)
+        result = ended(entry, lambda time: self._source(record, time), "")
+        if result is not None:
+            batch.events.append(result)
+
+
+def _broken_off(entry: Entry) -> str | None:
+    """Why the run was interrupted here, if it was."""
+    state, outcome = entry.state, entry.outcome
+    if state is not None and state.status == "cancelled":
+        return state.reason or "a call was cancelled"
+    if outcome is not None and outcome.type == "discarded" and outcome.cause == INTERRUPT:
+        return "an answer was discarded"
+    return None

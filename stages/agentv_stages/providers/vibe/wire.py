@@ -1,0 +1,251 @@
+"""Wire shapes of Mistral Vibe: only the fields that are used; payloads stay raw.
+
+Source: Mistral Vibe 1.0.0 to 3.0.3, recordings and the package's source (`core/types.py`, `app_server/models.py`,
+`mistralai_vibe_local_harness/vibe/_storage.py`).
+"""
+
+from msgspec import Raw, Struct
+from msgspec.json import Decoder
+
+from agentv_stages.payload import ABSENT
+
+
+class Function(Struct, gc=False):
+    """`arguments` is a string that holds JSON."""
+
+    name: str | None = None
+    arguments: Raw = ABSENT
+
+
+class AskedCall(Struct, gc=False):
+    id: str | None = None
+    function: Function | None = None
+
+
+class Stats(Struct, gc=False):
+    """Of one session, so far. The cost is what the configured prices come to, 0.0 without them."""
+
+    session_prompt_tokens: int | None = None
+    session_completion_tokens: int | None = None
+    session_cost: float | None = None
+
+
+class Environment(Struct, gc=False):
+    working_directory: str | None = None
+
+
+class Model(Struct, gc=False):
+    name: str | None = None
+    alias: str | None = None
+
+
+class Config(Struct, gc=False):
+    """`active_model` is an alias; 3.x writes the model's name beside it, before that it is among the models."""
+
+    active_model: str | None = None
+    model_name: str | None = None
+    models: list[Model] | None = None
+
+
+class Meta(Struct, gc=False):
+    """What a session is: `meta.json`, in 1.x `metadata` of the one document. Times in ISO 8601, in 1.x local ones."""
+
+    session_id: str | None = None
+    parent_session_id: str | None = None
+    start_time: str | None = None
+    end_time: str | None = None
+    git_branch: str | None = None
+    environment: Environment | None = None
+    title: str | None = None
+    bumped_at: str | None = None
+    stats: Stats | None = None
+    config: Config | None = None
+    agent_config: Config | None = None
+
+
+class Message(Struct, gc=False):
+    """A message of 1.x and 2.x. `injected` is told since 2.3; `message_id` (2.x) is not there for results."""
+
+    role: str = ""
+    content: Raw = ABSENT
+    injected: bool | None = None
+    reasoning_content: Raw = ABSENT
+    tool_calls: list[AskedCall] | None = None
+    name: str | None = None
+    tool_call_id: str | None = None
+    message_id: str | None = None
+
+
+class Document(Struct, gc=False):
+    """The session of 1.x."""
+
+    metadata: Meta | None = None
+    messages: list[Raw] | None = None
+
+
+class Kind(Struct, gc=False):
+    """What tells the records of sessions of 1.x and 2.x apart."""
+
+    role: str | None = None
+    messages: Raw = ABSENT
+    session_id: str | None = None
+
+
+class Outcome(Struct, gc=False):
+    """Of an answer: `committed`, or `discarded` with its cause."""
+
+    type: str | None = None
+    cause: str | None = None
+
+
+class ErrorInfo(Struct, gc=False):
+    code: str | None = None
+    message: str | None = None
+
+
+class Display(Struct, gc=False):
+    success: bool | None = None
+
+
+class Kept(Struct, gc=False):
+    """A call's output on disk; the tool's own is within. Of MCP tools `content` holds it."""
+
+    type: str | None = None
+    structured_content: Raw = ABSENT
+
+
+class Ran(Struct, gc=False):
+    """What a shell gave, on disk."""
+
+    returncode: int | None = None
+
+
+class EffectState(Struct, gc=False):
+    """`decision` is `skip` where a call was not let run. `durationMs` is 0.0 always and not read."""
+
+    status: str | None = None
+    output: Raw = ABSENT
+    outputText: str | None = None
+    decision: str | None = None
+    display: Display | None = None
+    error: ErrorInfo | None = None
+    reason: str | None = None
+
+
+class Detail(Struct, gc=False):
+    """Of a call its tool and its arguments, which the output tells in words of its own (`filePath`); of a notice its
+    kind."""
+
+    toolName: str | None = None
+    input: Raw = ABSENT
+    kind: str | None = None
+
+
+class Entry(Struct, gc=False):
+    """An entry of the public history of 3.x, as its stream prints it and its sessions keep it. Times in epoch ms."""
+
+    type: str = ""
+    id: str | None = None
+    sessionId: str | None = None
+    turnId: str | None = None
+    createdAt: float | None = None
+    updatedAt: float | None = None
+    relatedEntryId: str | None = None
+    role: str | None = None
+    source: str | None = None
+    content: Raw = ABSENT
+    text: Raw = ABSENT
+    detail: Detail | None = None
+    state: EffectState | None = None
+    outcome: Outcome | None = None
+    kind: str | None = None
+    message: str | None = None
+    level: str | None = None
+
+
+class TokenUsage(Struct, gc=False):
+    """Of the session so far; `inputTokens` holds cached ones."""
+
+    inputTokens: int | None = None
+    cachedInputTokens: int | None = None
+    outputTokens: int | None = None
+
+
+class Turn(Struct, gc=False):
+    """`stopReason` is `limit` where the run's own limit ended it. Times in epoch ms."""
+
+    id: str | None = None
+    status: str | None = None
+    completedAt: float | None = None
+    stopReason: str | None = None
+    reason: str | None = None
+    error: ErrorInfo | None = None
+
+
+class Session(Struct, gc=False):
+    id: str | None = None
+    updatedAt: float | None = None
+    tokenUsage: TokenUsage | None = None
+
+
+class Envelope(Struct, gc=False):
+    """The public state of a session without its history."""
+
+    session: Session | None = None
+    latestTurn: Turn | None = None
+
+
+class Change(Struct, gc=False):
+    """A step of a journal's `projection_delta`."""
+
+    op: str = ""
+    entry: Entry | None = None
+    entries: list[Entry] | None = None
+    state: Envelope | None = None
+
+
+class Payload(Struct, gc=False):
+    delta: list[Change] | None = None
+    snapshot: Envelope | None = None
+
+
+class Stored(Struct, gc=False):
+    """Any record of a session of 3.x: `meta.json`, an entry, a record of the journal, a state; and `CURRENT`."""
+
+    type: str | None = None
+    id: str | None = None
+    session_id: str | None = None
+    generation: str | None = None
+    start_time: str | None = None
+    recovery_journal_record_version: int | None = None
+    payload: Raw = ABSENT
+    snapshot: Envelope | None = None
+
+
+class Pool(Struct, gc=False):
+    """Names of the files that hold the history, in its order."""
+
+    chunks: list[str] | None = None
+
+
+class Segment(Struct, gc=False):
+    path: str | None = None
+
+
+class Manifest(Struct, gc=False):
+    """What a checkpoint of a session consists of."""
+
+    projection_state: Pool | None = None
+    recovery_journal_segment: Segment | None = None
+
+
+decode_stored = Decoder(Stored).decode
+decode_payload = Decoder(Payload).decode
+decode_manifest = Decoder(Manifest).decode
+decode_kind = Decoder(Kind).decode
+decode_message = Decoder(Message).decode
+decode_meta = Decoder(Meta).decode
+decode_document = Decoder(Document).decode
+decode_kept = Decoder(Kept).decode
+decode_ran = Decoder(Ran).decode
+decode_entry = Decoder(Entry).decode
