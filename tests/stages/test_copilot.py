@@ -375,6 +375,12 @@ def test_every_known_type_has_a_name() -> None:
     assert not batch.unknown
 
 
+def test_why_autopilot_stopped_is_told() -> None:
+    """Recorded in 1.0.102 with `--mode autopilot`."""
+    (told,) = events_of(STREAM, lines(event("session.autopilot_stopped", {"reason": "cap_reached"})))
+    assert isinstance(told, Notification) and (told.message, told.level) == ("cap_reached", "info")
+
+
 def test_a_new_type_is_counted() -> None:
     assert decoded(SESSION, lines(event("future.event"))).unknown == {"future.event": 1}
 

@@ -1,6 +1,6 @@
 """The event types of GitHub Copilot: what is kept as a notification, and what is known and carries nothing to keep.
 
-Source: the session event schema of Copilot CLI 0.0.400 to 1.0.102 (138 types), and types that only its logs show
+Source: the session event schema of Copilot CLI 0.0.400 to 1.0.102, and types that only its logs show
 (`model.message` and its like: what a compaction in the terminal asked its model).
 """
 
@@ -27,6 +27,10 @@ NOTICES: dict[str, Notice] = {
     "session.task_complete": Notice("info", ("outcome", "summary")),
     "session.compaction_complete": Notice("info", ("error", "summaryContent"), "compact_boundary"),
     "session.context_cleared": Notice("info", (), "compact_boundary"),
+    "session.autopilot_stopped": Notice("info", ("reason",)),
+    "session.permission_recovery": Notice("info", ("status", "reason")),
+    "session.model_deselected": Notice("warning", ("previousModel", "reason")),
+    "session.fusion_handoff": Notice("info", ("targetModel", "message")),
     "session.auto_tier_switch_failed": Notice("warning", ("reason",)),
     "session.fusion_route_failed": Notice("warning", ("reason", "errorMessage")),
     "session.mcp_server_needs_reconnect": Notice("warning", ("serverName",)),
@@ -45,6 +49,7 @@ NOTICES: dict[str, Notice] = {
     "exit_plan_mode.requested": Notice("info", ("summary",)),
     "command.execute": Notice("info", ("commandName", "args")),
     "factory.run_settled": Notice("info", ("status", "failureType")),
+    "workflow.run_settled": Notice("info", ("status", "failureType")),
 }
 
 
@@ -76,6 +81,12 @@ IGNORED = _names(
     session.schedule_cancelled session.schedule_created session.schedule_rearmed session.session_limits_changed
     session.skills_loaded session.todos_changed session.usage_checkpoint session.usage_info
     session.workspace_file_changed session_limits_exhausted.completed skill.context_delivered_ref
+    human_response.recorded mcp.oauth_recovery_completed permission.assentDetected permission.carriedForward
+    permission.contextualAuthorization permission.messageAuthorization permission.messageAuthorizationDegraded
+    permission.messageAuthorizationRead prompt_cache_break sandbox.decision session.auto_tier_recommendation
+    session.fusion_change_checkpoint session.fusion_commit_started session.indexed_search
+    session.managed_plugin_progress session.memory_changed session.quota_observation
+    session.request_body_compression_disabled skill.context_delivered workflow.run_started workflow.run_updated
     subagent.configured subagent.deselected system.message tool.execution_partial_result tool.execution_progress
     tool.shell_output tool_search.activated ui.ephemeral_query
     """
