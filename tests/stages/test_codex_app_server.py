@@ -126,6 +126,14 @@ def test_other_threads_are_sub_agents_and_do_not_split_answers() -> None:
     assert ids[0] == ids[2] != ids[1]
 
 
+NEWEST = ("project/changed", "modelProvider/authRecoveryStarted", "autoApprovalReview/strictReviewRequired")
+
+
+@pytest.mark.parametrize("value", [*map(note, NEWEST), item("completed", "functionCallOutput", name="goal_objective")])
+def test_what_the_schema_of_0_169_names_is_known(value: dict[str, Any]) -> None:
+    assert decoded(SERVER, lines(*started(), value)).unknown == {}
+
+
 def test_permissions_retries_errors_and_what_is_new() -> None:
     batch = decoded(
         SERVER,

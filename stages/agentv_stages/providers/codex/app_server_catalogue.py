@@ -1,6 +1,7 @@
 """The methods and item types of `codex app-server`: which items are which of the exec stream, which methods tell what.
 
-Source: Codex 0.142 recordings by AgentV; openai/codex, app-server README.
+Source: Codex 0.142 recordings by AgentV; openai/codex, app-server README; the schema that 0.169 writes of itself
+(`codex app-server generate-json-schema`).
 """
 
 KINDS = {
@@ -24,12 +25,18 @@ KINDS = {
     "subAgentActivity": "plan",
     "imageGeneration": "plan",
     "hookPrompt": "plan",
+    "functionCallOutput": "plan",
 }
 BEGUN_QUIETLY = {
     name: f"item.started:{KINDS[name]}" for name in ("agentMessage", "reasoning", "plan", "sleep", "contextCompaction")
 }
 BEGUN_QUIETLY["userMessage"] = "item/started:userMessage"
-AREAS = frozenset({"account", "app", "fs", "fuzzyFileSearch", "hook", "mcpServer", "model", "remoteControl", "skills"})
+AREAS = frozenset(
+    {
+        *("account", "app", "autoApprovalReview", "externalAgentConfig", "fs", "fuzzyFileSearch", "hook", "mcpServer"),
+        *("model", "modelProvider", "project", "remoteControl", "skills", "windows"),
+    }
+)
 QUIET = frozenset({"thread", "turn", "item", "rawResponseItem", "command", "windowsSandbox", "process"}) | AREAS
 QUIET_METHODS = frozenset({"initialize", "initialized", "serverRequest/resolved"})
 NOTICES = frozenset({"configWarning", "deprecationNotice", "guardianWarning", "warning"})
