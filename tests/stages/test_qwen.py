@@ -443,6 +443,15 @@ def test_a_whole_answer_without_calls_ends_a_turn() -> None:
     assert ends(record("assistant", "a", {"text": "cut off"})) == []
 
 
+@pytest.mark.parametrize(("status", "told"), [("success", ["complete"]), ("error", [])])
+def test_the_answer_to_a_schema_ends_a_turn_when_it_is_accepted(status: str, told: list[str]) -> None:
+    """Recorded in 0.24.4 with `--json-schema`."""
+    asked = record("assistant", "a", {"functionCall": {"id": "c", "name": "structured_output", "args": {}}})
+    given = lines(asked, result("c", "structured_output", status, output="accepted"))
+    assert [e.status for e in events_of(SESSION, given) if isinstance(e, SessionEnd)] == told
+    check_laws(SESSION, given)
+
+
 def test_an_api_error_ends_the_session_if_nothing_follows() -> None:
     failed = telemetry("t", error_message="500", duration_ms=1)
     assert ends(record("user", "u", {"text": "x"}), failed, failed) == ["error"]

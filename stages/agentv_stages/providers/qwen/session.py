@@ -48,9 +48,13 @@ LOSSES = (
     "what the calls of an exec script gave back is not recorded",
     "an answer that an API error broke off is not recorded",
     "what a person ran with `!` or asked with `/btw`, and model calls for summaries and suggestions, are not recorded",
+    "the answer to `--json-schema` is written as redacted",
+    "tokens of empty answers that were asked for again",
     "costs are not recorded",
 )
 EXEC = "exec"
+STRUCTURED = "structured_output"
+"""The tool that takes the answer to `--json-schema`; the run ends with it, without a text."""
 _NO_PAYLOAD = Payload()
 
 
@@ -264,6 +268,8 @@ class SessionDecoder:
         if status == "cancelled" and self.stream == MAIN:
             reason = "a call was denied" if outcome == "denied" else "a call was cancelled"
             batch.events.append(SessionEnd(source, f"{at}-end", "interrupted", reason))
+        elif response.name == STRUCTURED and outcome == "ok" and self.stream == MAIN:
+            batch.events.append(SessionEnd(source, f"{at}-end", "complete", STRUCTURED))
 
     def _system(self, line: SessionLine, payload: Payload, source: Source, record: Record, batch: Batch) -> None:
         name = line.subtype or ""
