@@ -146,7 +146,7 @@ AGENTS: tuple[tuple[str, Callable[[Line], bool]], ...] = (
     ("a chat history of Grok Build", _grok_chat),
     ("a list of events of Grok Build", _grok_events),
     ("a summary of Grok Build", _grok_summary),
-    ("an OpenHands log", _openhands),
+    ("a log of OpenHands 0.x", _openhands),
     ("a SWE-agent trajectory", _swe_agent),
     ("an OpenTelemetry export", _otlp),
     ("a plain list of messages", _messages),

@@ -605,3 +605,29 @@ def test_a_call_without_an_id_is_a_call() -> None:
     asked = call(status="in_progress", rawInput={"command": "ls"}, title="ls", kind="execute")
     del asked["params"]["update"]["toolCallId"]
     assert [c.input for c in calls(events_of(agent("qwen"), asked, end()))] == [{"command": "ls"}]
+
+
+def test_openhands_names_its_tools_in_the_arguments_and_tells_exit_codes_and_what_was_spent() -> None:
+    found = records((FIXTURES / "acp" / "openhands.jsonl").read_bytes())
+    check_laws(ACP, found)
+    events = decoded(ACP, found).events
+    assert [one.name for one in calls(events)] == ["file_editor", "terminal", "terminal"]
+    assert [(one.outcome, one.exit_code) for one in results(events)] == [("ok", None), ("ok", 0), ("error", 1)]
+    assert results(events)[1].output == "one"
+    told = [(one.scope, one.input, one.cached, one.output, one.reasoning) for one in usages(events)]
+    assert told == [("session", 1010, 600, 21, 5), ("session", 2030, 600, 43, 10), ("session", 3060, 1200, 66, 15)]
+
+
+@pytest.mark.parametrize("made", ["MCPToolAction", "odd", None, 7])
+def test_a_call_of_openhands_without_a_name_of_its_own_goes_by_its_kind(made: Any) -> None:
+    asked = call(kind="other", title="x: something", rawInput={"kind": made}, status="in_progress")
+    assert [one.name for one in calls(decoded(ACP, lines(agent("OpenHands CLI ACP Agent"), asked)).events)] == ["other"]
+
+
+@pytest.mark.parametrize("given", [{"exit_code": -1}, {"exit_code": None}])
+def test_a_command_of_openhands_that_still_runs_has_no_exit_code(given: dict[str, Any]) -> None:
+    raw = {"observation": {"content": [{"type": "text", "text": "so far"}], **given}}
+    ended = update("tool_call_update", toolCallId="c1", status="completed", rawOutput=raw)
+    begun = call(kind="execute", rawInput={"command": "make", "kind": "TerminalAction"}, status="in_progress")
+    (result,) = results(decoded(ACP, lines(agent("OpenHands CLI ACP Agent"), begun, ended)).events)
+    assert (result.output, result.exit_code, result.outcome) == ("so far", None, "ok")

@@ -19,6 +19,7 @@ from support.decoding import FIXTURES, corpus, read, records
 
 CLAUDE = (FIXTURES / "claude" / "stream.jsonl").read_bytes()
 EXPECTED = {
+    "acp/openhands.jsonl": "acp",
     "acp/qwen.jsonl": "acp",
     "acp/copilot.jsonl": "copilot-acp",
     "claude/stream.jsonl": "claude-stream",

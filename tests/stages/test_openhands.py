@@ -229,9 +229,12 @@ def test_a_call_that_did_not_fit_its_tool_is_an_error() -> None:
     assert (results(events)[0].outcome, results(events)[0].output) == ("error", "no JSON")
 
 
-def test_output_with_an_image_stays_as_it_is() -> None:
+def test_what_has_an_image_in_it_stays_as_it_is_and_texts_are_one_text() -> None:
     blocks = [{"type": "text", "text": "seen"}, {"type": "image", "image_urls": ["data:x"]}]
     assert results(stored(action(), observation(content=blocks)))[0].output == blocks
+    for given, wanted in ((blocks, blocks), (blocks[:1] * 2, "seenseen")):
+        (prompt,) = [e for e in stored(message("user", "", llm={"content": given})) if isinstance(e, UserText)]
+        assert msgspec.json.decode(prompt.body) == wanted
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ MOST_OPEN = 10_000
 MOST_CLOSED = 1_000
 OVER = frozenset(("completed", "failed", "cancelled"))
 LAUNCHED = "started in background"
-_TOLD_BY_ARGUMENTS = ("copilot", "")
+_TOLD_BY_ARGUMENTS = ("copilot", "openhands", "")
 _UNAVAILABLE = b'"Model tried to call unavailable tool'  # OpenCode's `invalid`, in the place of a tool that is none
 INVALID = frozenset(("invalid", "Invalid Tool"))
 

@@ -1,6 +1,7 @@
 """The native name and the arguments of an ACP tool call, from whatever evidence its messages give.
 
-Source: recordings of Copilot 1.0.102, Gemini 0.61, Qwen 0.15.10, OpenCode 1.18, Kilo 7.7, Claude's adapter; `wire.py`.
+Source: recordings of Copilot 1.0.102, Gemini 0.61, Qwen 0.15.10, OpenCode 1.18, Kilo 7.7, OpenHands 1.16,
+Claude's adapter; `wire.py`.
 """
 
 import re
@@ -20,10 +21,13 @@ AGENTS = (
     ("opencode", "opencode"),
     ("kilo", "opencode"),  # a fork, which speaks as it does
     ("claude", "claude"),
+    ("openhands", "openhands"),
 )
 NAME = re.compile(r"[A-Za-z_][\w.-]{0,127}\Z")
 GEMINI_ID = re.compile(r"(?P<name>[A-Za-z_][\w.-]*?)__(?P=name)_\d+_(?P<part>\d+)\Z")
 OLD_GEMINI_ID = re.compile(r"(?P<name>[A-Za-z_]\w*)-\d{11,}\Z")
+OPENHANDS_KIND = re.compile(r"(?!MCPTool)(?P<name>[A-Za-z]+)Action\Z")
+HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 PLAN_TOOLS = {"qwen": "todo_write", "claude": "TodoWrite"}
 WRITERS = ("write_file", "write", "create")
 QUOTED = re.compile(r"'(.*)'\Z", re.DOTALL)
@@ -65,6 +69,9 @@ def native_name(
         found = GEMINI_ID.match(call_id) or OLD_GEMINI_ID.match(call_id)
         if found:
             return found["name"]
+    if agent == "openhands":  # its arguments tell what it made of them: `FileEditorAction`
+        made = OPENHANDS_KIND.match(str(given.get("kind")))
+        return HUMP.sub("_", made["name"]).lower() if made else kind or "other"
     if agent in ("copilot", "") and given:
         guessed = _copilot(title, kind or "", given)
         if guessed:

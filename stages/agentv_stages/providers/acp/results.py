@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Raw
 
 from agentv_stages.event import Outcome
-from agentv_stages.payload import text_of, to_raw
+from agentv_stages.payload import text_json, text_of, to_raw
 from agentv_stages.providers.acp import wire
 
 MARKER = re.compile(r"<[^<>\n]*exit code (-?\d+)>\s*\Z")
@@ -44,8 +44,8 @@ def ended(
 ) -> tuple[Raw | None, int | None, Outcome | None]:
     """Output, exit code and outcome of a call that ended.
 
-    A failing shell command is `completed` to all agents; its exit code stands in the raw output (Copilot, OpenCode) or
-    in the text (Qwen). Gemini tells none.
+    A failing shell command is `completed` to all agents; its exit code stands in the raw output (Copilot, OpenCode,
+    OpenHands) or in the text (Qwen). Gemini tells none.
     """
     output, code, reason = _raw_output(raw)
     if output is None or agent == "qwen":  # Qwen's raw output is what its terminal shows
@@ -81,6 +81,9 @@ def _raw_output(raw: Raw) -> tuple[Raw | None, int | None, str | None]:
         value = wire.decode_output(raw)
     except msgspec.MsgspecError:
         return raw, None, None
+    if value.observation is not None:
+        code = value.observation.exit_code
+        return text_json(value.observation.content), None if code == -1 else code, None
     code = value.exitCode if value.exitCode is not None else value.exit_code
     if code is None and value.metadata is not None:
         code = value.metadata.exit

@@ -9,7 +9,7 @@ import msgspec
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import Source
 from agentv_stages.provider import DecodeContext
-from agentv_stages.providers.acp import calls, ends, requests, speech, updates, wire
+from agentv_stages.providers.acp import calls, ends, metrics, requests, speech, updates, wire
 from agentv_stages.providers.acp.state import AcpState
 from agentv_stages.times import from_epoch
 
@@ -30,10 +30,14 @@ class AcpDecoder:
         # Nearly every line; any other order of members takes the longer way.
         if data.startswith(FIRST) or UPDATE in data[:120]:
             if self._hot(data, record, batch):
+                if self.state.agent == "openhands":
+                    self._spent(data, record, batch)
                 return
             message = wire.decode_message(data)
             if message.method == "session/update":
                 updates.updated(self, message.params, record, self._source(message, record), batch)
+                if self.state.agent == "openhands":
+                    self._spent(data, record, batch)
                 return
         line = wire.decode_line(data)
         path = "`$"
@@ -101,6 +105,12 @@ class AcpDecoder:
         else:
             batch.ignore(wire.QUIET[type(update)])
         return True
+
+    def _spent(self, data: bytes, record: Record, batch: Batch) -> None:
+        source = Source(self.file, record.row, record.offset, len(record.data), None, self.stream)
+        usage = metrics.spent(self.state, data, source)
+        if usage is not None:
+            batch.events.append(usage)
 
     def _source(self, line: wire.Line | wire.Message | wire.HotMessage, record: Record) -> Source:
         time = line.timestamp or line.time or line.ts

@@ -86,6 +86,8 @@ class AcpState(Struct):
     thoughts: bool = False
     called: bool = False
     usage_marks: bool = False
+    spent: tuple[int | None, int | None] = (None, None)
+    """Input and output so far, of an agent that tells them beside its updates (OpenHands)."""
     calls: dict[str, Call] = field(default_factory=dict[str, Call])
     closed: dict[str, bool] = field(default_factory=dict[str, bool])
     answers: dict[str, Answer] = field(default_factory=dict[str, Answer])

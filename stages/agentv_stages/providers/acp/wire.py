@@ -313,8 +313,16 @@ class ShellMetadata(Struct, gc=False):
     exit: int | None = None
 
 
+class Observation(Struct, gc=False):
+    """What OpenHands' tools give; an exit code of -1 is none."""
+
+    content: Raw = ABSENT
+    exit_code: int | None = None
+
+
 class Output(Struct, gc=False):
-    """`rawOutput`: Copilot's `content`, `contents`, `message`, `code`; OpenCode's `output`, `error`, `metadata`."""
+    """`rawOutput`: Copilot's `content`, `contents`, `message`, `code`; OpenCode's `output`, `error`, `metadata`;
+    OpenHands' `observation`."""
 
     content: Raw = ABSENT
     output: Raw = ABSENT
@@ -325,6 +333,7 @@ class Output(Struct, gc=False):
     metadata: ShellMetadata | None = None
     exitCode: int | None = None
     exit_code: int | None = None
+    observation: Observation | None = None
 
 
 decode_line = msgspec.json.Decoder(Line).decode

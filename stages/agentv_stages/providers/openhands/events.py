@@ -116,7 +116,7 @@ def _message(event: Event, source: Source, record: Record, batch: Batch) -> None
         elif len(batch.events) == before:  # it is an answer all the same
             batch.events.append(AssistantText(source, "", message_id, EMPTY_STRING))
         return
-    message_id, body = event.id or f"user-{record.row}", message.content if given(message.content) else EMPTY_STRING
+    message_id, body = event.id or f"user-{record.row}", _shown(message.content) or EMPTY_STRING
     injected = event.source != "user" or event.sender is not None or text_of(body).startswith(_DEMAND)
     batch.events.append(UserText(source, "", body, message_id, injected))
     added = text_json(event.extended_content)
@@ -155,7 +155,7 @@ def _given(text: Raw) -> Raw | None:
 
 
 def _shown(content: Raw) -> Raw | None:
-    """The output as one text; blocks with an image among them stay as they are."""
+    """Blocks of text as one text; with an image among them they stay as they are."""
     if not given(content):
         return None
     mixed = any(block.type != "text" for block in fitting(content, decode_block))

@@ -8,25 +8,24 @@ _EDITS = (("view", "Read"), ("create", "Write"), ("str_replace", "Edit"), ("inse
 SPAWNS = frozenset(("task", "delegate"))
 """Tools whose calls begin sub-agents."""
 
-TABLE = ToolTable(
-    (
-        row("terminal", "Bash", NOW),
-        row("file_editor", "Edit", NOW, variant_key="command", variants=_EDITS),
-        row("task_tracker", "TodoWrite", NOW, variant_key="command", variants=(("view", "TodoRead"),)),
-        *rows(NOW, {"task": "Task", "read_file": "Read", "write_file": "Write", "edit": "Edit"}),
-        row("list_directory", "LS", NOW, paths=PATH_KEYS),
-        *rows(NOW, {"glob": "Glob", "grep": "Grep"}),
-        row("apply_patch", "Edit", NOW, patch=True),
-        *rows(NOW, {"delegate": "Task"}),
-        *plain(NOW, "other", "think", "finish"),
-        row("planning_file_editor", "Edit", TOLD, variant_key="command", variants=_EDITS),
-        *rows(TOLD, {"invoke_skill": "Skill"}),
-        *plain(TOLD, "search", "browser_navigate", "browser_get_state", "browser_get_content", "browser_list_tabs"),
-        *plain(TOLD, "other", "browser_click", "browser_type", "browser_scroll", "browser_go_back"),
-        *plain(TOLD, "other", "browser_switch_tab", "browser_close_tab", "browser_get_storage", "browser_set_storage"),
-        *plain(TOLD, "other", "browser_start_recording", "browser_stop_recording"),
-        *plain(TOLD, "other", "tom_consult", "sleeptime_compute", "switch_llm", "route_task_to_model", "ask_oracle"),
-        *plain(TOLD, "plan", "start_child_conversation", "workflow"),
-        *plain(TOLD, "read", "inspect_image_with_vision"),
-    )
+ROWS = (
+    row("terminal", "Bash", NOW),
+    row("file_editor", "Edit", NOW, variant_key="command", variants=_EDITS),
+    row("task_tracker", "TodoWrite", NOW, variant_key="command", variants=(("view", "TodoRead"),)),
+    *rows(NOW, {"task": "Task", "read_file": "Read", "write_file": "Write", "edit": "Edit"}),
+    row("list_directory", "LS", NOW, paths=PATH_KEYS),
+    *rows(NOW, {"glob": "Glob", "grep": "Grep"}),
+    row("apply_patch", "Edit", NOW, patch=True),
+    *rows(NOW, {"delegate": "Task"}),
+    *plain(NOW, "other", "think", "finish"),
+    row("planning_file_editor", "Edit", TOLD, variant_key="command", variants=_EDITS),
+    *rows(TOLD, {"invoke_skill": "Skill"}),
+    *plain(TOLD, "search", "browser_navigate", "browser_get_state", "browser_get_content", "browser_list_tabs"),
+    *plain(TOLD, "other", "browser_click", "browser_type", "browser_scroll", "browser_go_back"),
+    *plain(TOLD, "other", "browser_switch_tab", "browser_close_tab", "browser_get_storage", "browser_set_storage"),
+    *plain(TOLD, "other", "browser_start_recording", "browser_stop_recording"),
+    *plain(TOLD, "other", "tom_consult", "sleeptime_compute", "switch_llm", "route_task_to_model", "ask_oracle"),
+    *plain(TOLD, "plan", "start_child_conversation", "workflow"),
+    *plain(TOLD, "read", "inspect_image_with_vision"),
 )
+TABLE = ToolTable(ROWS)
