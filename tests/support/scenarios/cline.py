@@ -195,5 +195,6 @@ WRITERS = (
         tokens=tokens_of(is_whole, "reasoning"),
         status=by_last_written,
         append_only=False,
+        lines=False,
     ),
 )

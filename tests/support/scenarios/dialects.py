@@ -9,7 +9,9 @@ from support.scenarios import (
     copilot,
     cursor,
     gemini,
+    grok,
     kimi,
+    mini_swe_agent,
     opencode,
     pi,
     qwen,
@@ -17,6 +19,21 @@ from support.scenarios import (
 
 WRITERS = {
     writer.dialect: writer
-    for family in (acp, claude, cline, codex, codex_rollout, copilot, cursor, gemini, kimi, opencode, pi, qwen)
+    for family in (
+        acp,
+        claude,
+        cline,
+        codex,
+        codex_rollout,
+        copilot,
+        cursor,
+        gemini,
+        grok,
+        kimi,
+        mini_swe_agent,
+        opencode,
+        pi,
+        qwen,
+    )
     for writer in family.WRITERS
 }

@@ -16,7 +16,9 @@ TOOLS = {
     "read": "Read", "search": "Grep", "find": "Glob", "list": "LS", "edit": "Edit", "create": "Write", "run": "Bash",
     "plan": "TodoWrite", "fetch": "WebFetch", "delegate": "Task",
 }  # fmt: skip
+SUBMIT = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 SHELL = {
+    SUBMIT: ("execute", "Bash"),
     "make test": ("execute", "Bash"),
     "cat src/app.py": ("read", "Read"),
     "grep -rn needle src": ("search", "Grep"),

@@ -166,5 +166,6 @@ WRITERS = (
         tokens=tokens_of(is_answered),
         status=by_last_written,
         append_only=False,
+        lines=False,
     ),
 )

@@ -46,7 +46,8 @@ class Writer:
     a scenario what cannot happen there, `losses` what happens, but is not told. `inputs` and `outputs` are the verbs of
     which the log tells what was asked and what came back. `tokens` is what is told of tokens, and `status` how the
     session ended, both by the scenario that was written and what is told of it. `prompts` is how many a session may
-    have. `append_only`: a session that is cut is a part of the whole one, byte for byte."""
+    have. `append_only`: a session that is cut is a part of the whole one, byte for byte. `lines`: a record is a line,
+    else the log is one document; `later` is a record of a type that no version has yet."""
 
     dialect: str
     write: Callable[[Scenario], Written]
@@ -60,6 +61,8 @@ class Writer:
     status: Status = field(default_factory=lambda: by_end_record)
     append_only: bool = True
     prompts: int = 3
+    lines: bool = True
+    later: dict[str, Any] | None = None
 
     def playable(self, scenario: Scenario) -> Scenario:
         """The scenario as this agent can play it."""
@@ -121,6 +124,17 @@ def no_broken_answers(scenario: Scenario) -> Scenario:
 def no_unpaired(scenario: Scenario) -> Scenario:
     """A call is written when it has ended."""
     return changed_calls(scenario, lambda call: None if call.outcome == "unpaired" else call)
+
+
+def results_together(scenario: Scenario) -> Scenario:
+    """The results of an answer are written when all of its calls have ended."""
+
+    def together(answer: Answer) -> Answer:
+        if is_answered(answer):
+            return answer
+        return replace(answer, calls=tuple(replace(call, outcome="unpaired", inner=()) for call in answer.calls))
+
+    return changed(scenario, together)
 
 
 def counts_as(outcome: Outcome, seen: tuple[Outcome, ...], verbs: tuple[Verb, ...] = ALL) -> Loss:
