@@ -337,3 +337,12 @@ def test_a_member_of_a_block_that_does_not_fit_costs_itself_alone() -> None:
     batch = Decode(TRANSCRIPT).push(Batch("log", records=given))[0]
     assert [f.reason for f in batch.faults] == ["schema"]
     assert [type(e).__name__ for e in batch.events] == ["AssistantText", "ToolCall"]
+
+
+def test_a_role_of_a_later_version_leaves_a_transcript_one() -> None:
+    asked = {"role": "user", "message": {"content": "Go."}}
+    later: dict[str, Any] = {"role": "later", "message": {"content": []}}
+    given = lines(asked, later, later)
+    assert best(PROVIDER, given) == ("cursor-transcript", 0.9)
+    assert best(PROVIDER, lines(asked, {"message": {"content": "no role"}}))[1] == 0.0
+    assert decoded(TRANSCRIPT, given).unknown == {"later": 2}

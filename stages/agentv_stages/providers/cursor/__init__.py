@@ -49,6 +49,7 @@ def _detect_stream(head: Head) -> float:
 
 
 def _detect_transcript(head: Head) -> float:
+    """Lines of a role and a message alone; a role that only a later version has may stand among them."""
     good = 0
     for line in head:
         message = line.get("message")
@@ -56,7 +57,9 @@ def _detect_transcript(head: Head) -> float:
             return 0.0
         if line.get("role") in ("user", "assistant", "system", "tool") and isinstance(message, dict):
             good += "content" in message
-    return 1.0 if good and good == len(head) else 0.0
+        elif "role" not in line:
+            return 0.0
+    return 1.0 if good and good == len(head) else 0.9 if good else 0.0
 
 
 PROVIDER = Provider(
