@@ -194,3 +194,11 @@ def test_calls_of_an_answer_that_broke_off_are_cancelled() -> None:
     assert [(c.call_id, c.name) for c in calls(events)] == [("c", "exec"), ("d", "read")]
     assert [r.outcome for r in results(events)] == ["cancelled", "cancelled"]
     assert [u.input for u in usages(events)] == [137]
+
+
+def test_reasoning_tokens_bear_a_name_of_their_own() -> None:
+    said = [{"type": "text", "text": "Done."}]
+    used = {**USAGE, "reasoningTokens": 8}
+    last = message("assistant", content=said, model="m-1", usage=used, stopReason="stop")
+    events = decoded(SESSION, lines(HEADER, last)).events
+    assert [(usage.output, usage.reasoning) for usage in usages(events)] == [(20, 8)]

@@ -117,7 +117,7 @@ def tokens(source: Source, key: str, model: str | None, usage: Usage) -> TokenUs
         written,
         usage.cache_write_1h,
         usage.output,
-        usage.reasoning,
+        usage.reasoning if usage.reasoning is not None else usage.reasoning_tokens,
         True,
         False,
         cost,

@@ -18,7 +18,8 @@ class Cost(Struct, gc=False):
 
 
 class Usage(Struct, gc=False, rename="camel"):
-    """`input` excludes what was read from and written to the cache; `output` includes reasoning."""
+    """`input` excludes what was read from and written to the cache; `output` includes reasoning, which OpenClaw
+    tells as `reasoningTokens`."""
 
     input: int | None = None
     output: int | None = None
@@ -26,6 +27,7 @@ class Usage(Struct, gc=False, rename="camel"):
     cache_write: int | None = None
     cache_write_1h: int | None = field(name="cacheWrite1h", default=None)
     reasoning: int | None = None
+    reasoning_tokens: int | None = None
     cost: Cost | None = None
 
 
