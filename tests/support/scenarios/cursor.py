@@ -1,7 +1,7 @@
-"""A scenario as cursor-agent prints it (`-p --output-format stream-json`).
+"""A scenario as cursor-agent prints it (`-p --output-format stream-json`), and as the IDE keeps it in transcripts.
 
 Shapes: public recordings (formats.md, section 11). Texts and calls name the model call that they are of, thoughts do
-not. What sub-agents do is not printed.
+not. What sub-agents do is not printed. A transcript has texts and calls alone: no results.
 """
 
 from typing import Any
@@ -15,8 +15,14 @@ from support.scenarios.writer import (
     STARTED_MS,
     Writer,
     Written,
+    by_last_answer,
+    counts_as,
     json_lines,
+    no_broken_answers,
     no_empty_answers,
+    no_inner,
+    no_thinking,
+    no_tokens,
 )
 
 SESSION = "c6b62c6f-7ead-4fd6-9922-e952131177ff"
@@ -111,4 +117,52 @@ def stream_tokens(written: Scenario, told: Scenario) -> dict[str, int | None]:
     return {**expected.tokens(written.answers), "reasoning": None}
 
 
-WRITERS = (Writer("cursor-stream", write_stream, VERBS, losses=(no_empty_answers,), tokens=stream_tokens, prompts=1),)
+def asked(call: Call) -> tuple[str, dict[str, Any]]:
+    """The IDE's own tool and its arguments."""
+    told: dict[str, tuple[str, dict[str, Any]]] = {
+        "read": ("Read", {"path": call.target}),
+        "search": ("Grep", {"path": CWD, "pattern": call.target}),
+        "find": ("Glob", {"glob_pattern": call.target, "target_directory": CWD}),
+        "edit": ("StrReplace", {"path": call.target, "old_string": "a", "new_string": call.text}),
+        "create": ("Write", {"path": call.target, "contents": call.text}),
+        "run": ("Shell", {"command": call.target, "description": "Run a command"}),
+        "plan": ("TodoWrite", {"todos": [{"id": "1", "content": call.text, "status": "pending"}], "merge": False}),
+        "fetch": ("WebFetch", {"url": "https://example.org/" + call.target}),
+        "delegate": ("Task", {"description": "Look", "prompt": call.text, "subagent_type": "explore"}),
+    }
+    return told[call.verb]
+
+
+def write_transcript(scenario: Scenario) -> Written:
+    lines: list[Any] = []
+    for prompt in scenario.prompts:
+        lines.append({"role": "user", "message": {"content": [{"type": "text", "text": prompt.text}]}})
+        for answer in prompt.answers:
+            blocks: list[Any] = [{"type": "text", "text": answer.text}] if answer.text else []
+            for call in answer.calls:
+                name, arguments = asked(call)
+                blocks.append({"type": "tool_use", "name": name, "input": arguments})
+            if answer.whole and blocks:
+                lines.append({"role": "assistant", "message": {"content": blocks}})
+    return Written(f"agent-transcripts/{SESSION}/{SESSION}.jsonl", json_lines(lines))
+
+
+TRANSCRIPT_VERBS: tuple[Verb, ...] = tuple(verb for verb in ALL if verb not in ("list", "mcp", "unknown"))
+WRITERS = (
+    Writer("cursor-stream", write_stream, VERBS, losses=(no_empty_answers,), tokens=stream_tokens, prompts=1),
+    Writer(
+        "cursor-transcript",
+        write_transcript,
+        TRANSCRIPT_VERBS,
+        losses=(
+            no_broken_answers,
+            no_thinking,
+            no_inner,
+            counts_as("unpaired", ("ok", "error", "denied")),
+            no_empty_answers,
+        ),
+        tokens=no_tokens,
+        status=by_last_answer,
+        later={"role": "later", "message": {"content": [{"type": "text", "text": "later"}]}},
+    ),
+)

@@ -5,6 +5,7 @@ from support.scenarios import (
     claude,
     cline,
     codex,
+    codex_old,
     codex_rollout,
     copilot,
     cursor,
@@ -12,28 +13,15 @@ from support.scenarios import (
     grok,
     kimi,
     mini_swe_agent,
+    oh_my_pi,
+    openclaw,
     opencode,
     pi,
     qwen,
 )
 
-WRITERS = {
-    writer.dialect: writer
-    for family in (
-        acp,
-        claude,
-        cline,
-        codex,
-        codex_rollout,
-        copilot,
-        cursor,
-        gemini,
-        grok,
-        kimi,
-        mini_swe_agent,
-        opencode,
-        pi,
-        qwen,
-    )
-    for writer in family.WRITERS
-}
+FAMILIES = (
+    *(acp, claude, cline, codex, codex_old, codex_rollout, copilot, cursor, gemini, grok, kimi),
+    *(mini_swe_agent, oh_my_pi, openclaw, opencode, pi, qwen),
+)
+WRITERS = {writer.dialect: writer for family in FAMILIES for writer in family.WRITERS}

@@ -4,6 +4,7 @@ Shapes: recordings of the real program. The stream shows of outputs what a perso
 calls when all of them have ended. What sub-agents do is printed nowhere, and is not written here.
 """
 
+import json
 from typing import Any
 
 from msgspec.structs import replace
@@ -127,6 +128,21 @@ def write_chat(scenario: Scenario) -> Written:
     return Written("session-2026-03-02T09-30-8c8e60c4.jsonl", json_lines(lines))
 
 
+def write_document(scenario: Scenario) -> Written:
+    """The older form: the whole chat is one document."""
+    messages: list[Any] = []
+    for number, prompt in enumerate(scenario.prompts):
+        line = {"id": f"u{number}", "timestamp": time_of(len(messages)), "type": "user"}
+        messages.append({**line, "content": [{"text": prompt.text}]})
+        for answer in prompt.answers:
+            if answer.whole:
+                told = chat_answer(answer, len(messages))
+                messages += told[1:] or told
+    head = {"sessionId": SESSION, "projectHash": "36d5f64b", "startTime": time_of(0), "lastUpdated": time_of(0)}
+    data = json.dumps({**head, "messages": messages}, ensure_ascii=False, indent=2).encode()
+    return Written("session-2026-03-02T09-30-8c8e60c4.json", data)
+
+
 def chat_answer(answer: Answer, second: int) -> list[Any]:
     used = answer.usage
     made = used.output - used.reasoning
@@ -196,5 +212,16 @@ WRITERS = (
         tokens=tokens_of(is_whole, "cache_write"),
         status=lambda written, told: "unknown",
         append_only=False,  # an answer is told again with its calls
+    ),
+    Writer(
+        "gemini-chat-json",
+        write_document,
+        CHAT_VERBS,
+        possible=POSSIBLE,
+        losses=(no_broken_answers, no_open_calls, no_empty_answers),
+        tokens=tokens_of(is_whole, "cache_write"),
+        status=lambda written, told: "unknown",
+        append_only=False,
+        lines=False,
     ),
 )

@@ -1,9 +1,11 @@
 """A scenario as OpenCode 1.18 prints it (`opencode run --format json`), and as `opencode export` gives it.
 
 Shapes: recordings of the real program. In the stream a part is printed when it has ended, and thoughts only where they
-are asked for; what sub-agents do stands in sessions of their own.
+are asked for; what sub-agents do stands in sessions of their own. Kilo 7.7 writes the same, and in it who allowed a
+call and how fast a step was.
 """
 
+import dataclasses
 import json
 from typing import Any
 
@@ -54,8 +56,15 @@ def given(call: Call) -> tuple[str, dict[str, Any]]:
     return told[call.verb]
 
 
-def state(call: Call) -> dict[str, Any]:
-    arguments = given(call)[1]
+def named(call: Call, kilo: bool) -> tuple[str, dict[str, Any]]:
+    """As `given`; in Kilo a tool that does not exist bears its own name."""
+    return (call.target, {}) if kilo and call.verb == "unknown" else given(call)
+
+
+def state(call: Call, kilo: bool) -> dict[str, Any]:
+    """Of a call; `approval` is what Kilo adds."""
+    arguments = named(call, kilo)[1]
+    allowed = {"approval": {"source": "global", "rule": {"permission": "*", "action": "allow"}}} if kilo else {}
     time = {"start": STARTED_MS + 1000 * call.number}
     if call.outcome == "unpaired":
         return {"status": "running", "input": arguments, "time": time}
@@ -64,10 +73,10 @@ def state(call: Call) -> dict[str, Any]:
         rule = "The user has specified a rule which prevents you from using this specific tool call."
         return {"status": "error", "input": arguments, "error": f"{rule} {call.output}", "time": time}
     if call.outcome == "error" and call.verb != "run":
-        return {"status": "error", "input": arguments, "error": call.output, "time": time}
+        return {"status": "error", "input": arguments, "error": call.output, "metadata": allowed, "time": time}
     about: dict[str, Any] = {"output": call.output, "exit": call.exit_code} if call.verb == "run" else {}
     told = {"status": "completed", "input": arguments, "output": call.output, "title": call.target}
-    return {**told, "metadata": {**about, "truncated": False}, "time": time}
+    return {**told, "metadata": {**about, **allowed, "truncated": False}, "time": time}
 
 
 def tokens(answer: Answer) -> dict[str, Any]:
@@ -78,7 +87,7 @@ def tokens(answer: Answer) -> dict[str, Any]:
             "cache": cache}  # fmt: skip
 
 
-def parts(answer: Answer, calls: list[Call]) -> list[dict[str, Any]]:
+def parts(answer: Answer, calls: list[Call], kilo: bool) -> list[dict[str, Any]]:
     """The parts of an answer."""
     message = f"msg_{answer.number:04d}"
     out: list[dict[str, Any]] = [{"type": "step-start"}]
@@ -89,10 +98,11 @@ def parts(answer: Answer, calls: list[Call]) -> list[dict[str, Any]]:
         out.append({"type": "text", "text": answer.text, "time": time})
     for call in calls:
         own = f"call_{call.number:04d}"
-        out.append({"type": "tool", "tool": given(call)[0], "callID": own, "state": state(call)})
+        out.append({"type": "tool", "tool": named(call, kilo)[0], "callID": own, "state": state(call, kilo)})
     if is_answered(answer):
         reason = "stop" if answer.final else "tool-calls"
-        out.append({"type": "step-finish", "reason": reason, "tokens": tokens(answer), "cost": 0.01})
+        speed = {"metrics": {"generation": 20.5, "source": "computed"}, "time": {**time, "elapsed": 10}} if kilo else {}
+        out.append({"type": "step-finish", "reason": reason, **speed, "tokens": tokens(answer), "cost": 0.01})
     owner = {"sessionID": SESSION, "messageID": message}
     return [{**part, "id": f"prt_{answer.number:04d}{at:04d}", **owner} for at, part in enumerate(out)]
 
@@ -100,17 +110,24 @@ def parts(answer: Answer, calls: list[Call]) -> list[dict[str, Any]]:
 KINDS = {"step-start": "step_start", "text": "text", "tool": "tool_use", "step-finish": "step_finish"}
 
 
-def write_stream(scenario: Scenario) -> Written:
+def write_stream(scenario: Scenario, kilo: bool = False) -> Written:
     lines: list[Any] = []
     for answer in scenario.answers:
-        for part in parts(answer, answer.results):
+        for part in parts(answer, answer.results, kilo):
             if part["type"] in KINDS:
                 when = STARTED_MS + 1000 * len(lines)
                 lines.append({"type": KINDS[part["type"]], "timestamp": when, "sessionID": SESSION, "part": part})
     return Written("stream.jsonl", json_lines(lines))
 
 
-def write_export(scenario: Scenario) -> Written:
+def write_kilo_stream(scenario: Scenario) -> Written:
+    """Nothing, while the lines may still be OpenCode's: the end of a step or a tool tells whose they are."""
+    written = write_stream(scenario, True)
+    known = b'"approval"' in written.data or b'"metrics"' in written.data
+    return written if known else Written(written.name, b"")
+
+
+def write_export(scenario: Scenario, kilo: bool = False) -> Written:
     messages: list[Any] = []
     when = STARTED_MS
     for number, prompt in enumerate(scenario.prompts):
@@ -120,10 +137,20 @@ def write_export(scenario: Scenario) -> Written:
         messages.append({"info": about, "parts": [{**part, "messageID": own["id"]}]})
         for answer in prompt.answers:
             when += 1000
-            messages.append({"info": info(answer, own["id"], when), "parts": parts(answer, list(answer.calls))})
-    about = {"id": SESSION, "directory": CWD, "title": "demo", "version": "1.18.33", "time": {"created": STARTED_MS}}
+            messages.append({"info": info(answer, own["id"], when), "parts": parts(answer, list(answer.calls), kilo)})
+    about = {
+        "id": SESSION,
+        "directory": CWD,
+        "title": "demo",
+        "version": "7.7.9" if kilo else "1.18.33",
+        "time": {"created": STARTED_MS},
+    }
     data = json.dumps({"info": about, "messages": messages}, ensure_ascii=False, indent=2).encode()
     return Written(f"export-{SESSION}.json", data)
+
+
+def write_kilo_export(scenario: Scenario) -> Written:
+    return write_export(scenario, True)
 
 
 def info(answer: Answer, parent: str, when: int) -> dict[str, Any]:
@@ -143,29 +170,34 @@ def in_order_of_ends(scenario: Scenario) -> Scenario:
 
 
 POSSIBLE = (counts_as("error", ("ok", "denied"), ("unknown",)),)
+COMMON: tuple[Verb, ...] = tuple(verb for verb in VERBS if verb != "unknown")
+STREAM = Writer(
+    "opencode-stream",
+    write_stream,
+    VERBS,
+    possible=POSSIBLE,
+    losses=(no_prompts, no_inner, no_thinking, no_unpaired, in_order_of_ends, no_empty_answers),
+    inputs=COMMON,
+    outputs=COMMON,
+    tokens=tokens_of(is_answered),
+    prompts=1,
+)
+EXPORT = Writer(
+    "opencode-export",
+    write_export,
+    VERBS,
+    possible=POSSIBLE,
+    losses=(no_inner, no_empty_answers),
+    inputs=COMMON,
+    outputs=COMMON,
+    tokens=tokens_of(is_answered),
+    status=by_last_written,
+    append_only=False,
+    lines=False,
+)
 WRITERS = (
-    Writer(
-        "opencode-stream",
-        write_stream,
-        VERBS,
-        possible=POSSIBLE,
-        losses=(no_prompts, no_inner, no_thinking, no_unpaired, in_order_of_ends, no_empty_answers),
-        inputs=tuple(verb for verb in VERBS if verb != "unknown"),
-        outputs=tuple(verb for verb in VERBS if verb != "unknown"),
-        tokens=tokens_of(is_answered),
-        prompts=1,
-    ),
-    Writer(
-        "opencode-export",
-        write_export,
-        VERBS,
-        possible=POSSIBLE,
-        losses=(no_inner, no_empty_answers),
-        inputs=tuple(verb for verb in VERBS if verb != "unknown"),
-        outputs=tuple(verb for verb in VERBS if verb != "unknown"),
-        tokens=tokens_of(is_answered),
-        status=by_last_written,
-        append_only=False,
-        lines=False,
-    ),
+    STREAM,
+    EXPORT,
+    dataclasses.replace(STREAM, dialect="kilo-stream", write=write_kilo_stream),
+    dataclasses.replace(EXPORT, dialect="kilo-export", write=write_kilo_export),
 )
