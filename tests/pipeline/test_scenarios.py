@@ -28,7 +28,7 @@ from support.scenarios.scenario import Scenario, atoms, cut, scenarios
 from support.scenarios.writer import Writer, Written
 
 SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example)
-EXAMPLES = settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=SLOW)
+EXAMPLES = settings(max_examples=18, deadline=None, derandomize=True, suppress_health_check=SLOW)
 READ_BACK = ("claude-session", "codex-rollout", "copilot-stream", "gemini-chat", "pi-stream")
 SUMS = ("turns", "tool_calls", "edits")
 TOKENS = ("input", "cached", "cache_write", "output", "reasoning")
@@ -202,7 +202,7 @@ def check_merged(told: Told, heard: Scenario, finer: bool) -> None:
 @EXAMPLES
 @given(data=st.data())
 def test_a_session_gives_the_defined_figures(writer: Writer, data: st.DataObject) -> None:
-    check(writer, writer.playable(data.draw(scenarios(writer.verbs, writer.prompts))), data.draw(noises))
+    check(writer, data.draw(writer.sessions), data.draw(noises))
 
 
 @pytest.mark.parametrize("dialect", READ_BACK)
@@ -210,6 +210,7 @@ def test_a_session_gives_the_defined_figures(writer: Writer, data: st.DataObject
 @given(data=st.data())
 def test_a_transcript_and_a_trajectory_read_back_as_the_session(dialect: str, data: st.DataObject) -> None:
     writer = WRITERS[dialect]
+    # none that was killed and resumed: neither form has an end record to say that it went on to its end
     scenario = writer.playable(data.draw(scenarios(writer.verbs, writer.prompts)))
     told = Told(writer.write(scenario))
     if not told.rows:
@@ -230,7 +231,7 @@ def test_a_transcript_and_a_trajectory_read_back_as_the_session(dialect: str, da
 @EXAMPLES
 @given(data=st.data())
 def test_a_cut_session_gives_the_figures_of_what_happened(writer: Writer, data: st.DataObject) -> None:
-    whole = writer.playable(data.draw(scenarios(writer.verbs, writer.prompts)))
+    whole = data.draw(writer.sessions)
     part = writer.playable(cut(whole, data.draw(st.integers(1, atoms(whole)))))
     if writer.append_only:
         assert writer.write(whole).data.startswith(writer.write(part).data)

@@ -260,5 +260,6 @@ WRITERS = (
         losses=(no_empty_answers,),
         tokens=tokens_but("reasoning"),
         status=by_last_answer,
+        resumes=True,
     ),
 )

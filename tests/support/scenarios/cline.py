@@ -196,5 +196,6 @@ WRITERS = (
         status=by_last_written,
         append_only=False,
         lines=False,
+        resumes=True,
     ),
 )

@@ -234,5 +234,6 @@ WRITERS = (
         ),
         losses=(no_empty_answers,),
         tokens=rollout_tokens,
+        resumes=True,
     ),
 )

@@ -177,5 +177,5 @@ def session_tokens(written: Scenario, told: Scenario) -> dict[str, int | None]:
 LOSSES = (no_broken_answers, no_empty_answers)
 WRITERS = (
     Writer("copilot-stream", write_stream, VERBS, losses=LOSSES, tokens=no_tokens, prompts=1),
-    Writer("copilot-session", write_session, VERBS, losses=LOSSES, tokens=session_tokens),
+    Writer("copilot-session", write_session, VERBS, losses=LOSSES, tokens=session_tokens, resumes=True),
 )

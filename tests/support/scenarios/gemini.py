@@ -212,6 +212,7 @@ WRITERS = (
         tokens=tokens_of(is_whole, "cache_write"),
         status=lambda written, told: "unknown",
         append_only=False,  # an answer is told again with its calls
+        resumes=True,
     ),
     Writer(
         "gemini-chat-json",
@@ -223,5 +224,6 @@ WRITERS = (
         status=lambda written, told: "unknown",
         append_only=False,
         lines=False,
+        resumes=True,
     ),
 )

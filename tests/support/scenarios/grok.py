@@ -293,7 +293,7 @@ def no_broken_calls(scenario: Scenario) -> Scenario:
 
 
 POSSIBLE = (counts_as("error", ("ok", "denied"), ("unknown",)),)
-LATER = {"sessionId": SESSION, "update": {"sessionUpdate": "later"}, "_meta": {"eventId": f"{SESSION}-later"}}
+LATER = {"sessionId": SESSION, "update": {"sessionUpdate": "later"}, "_meta": {"eventId": f"{SESSION}-90#"}}
 WRITERS = (
     Writer(
         "grok-stream",
@@ -321,5 +321,6 @@ WRITERS = (
         losses=(no_broken_answers, no_empty_answers),
         tokens=ended_turns,
         later={"timestamp": 1, "method": "session/update", "params": LATER},
+        resumes=True,
     ),
 )

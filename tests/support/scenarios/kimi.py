@@ -179,5 +179,6 @@ WRITERS = (
         losses=(no_broken_answers, no_empty_answers),
         outputs=TELLING,
         tokens=tokens_of(is_whole, "reasoning"),
+        resumes=True,
     ),
 )

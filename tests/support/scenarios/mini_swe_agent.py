@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from support.scenarios import expected
 from support.scenarios.codex import command
-from support.scenarios.scenario import Answer, Call, Scenario, Usage, Verb, changed, numbered
+from support.scenarios.scenario import Answer, Call, Outcome, Scenario, Usage, Verb, changed, numbered
 from support.scenarios.writer import (
     CWD,
     NOTHING,
@@ -98,12 +98,13 @@ def write(scenario: Scenario) -> Written:
 
 
 def submits_last(scenario: Scenario) -> Scenario:
-    """The last answer asks for the command that submits."""
+    """The last answer asks for the command that submits; its result and the end of the run come together."""
+    outcome: Outcome = "ok" if scenario.end == "complete" else "unpaired"
 
     def submitting(answer: Answer) -> Answer:
         if not answer.final:
             return answer
-        call = Call("run", expected.SUBMIT, "", "ok", answer.text or "diff", 0, 0)
+        call = Call("run", expected.SUBMIT, "", outcome, answer.text or "diff", 0, 0)
         return replace(answer, calls=(call,))
 
     return numbered(changed(scenario, submitting))

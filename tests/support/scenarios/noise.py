@@ -48,9 +48,9 @@ def disturbed(written: Written, writer: Writer, noise: Noise) -> Written:
     lines = written.data.splitlines()
     if noise.members:
         lines = [json.dumps(_widened(json.loads(line)), ensure_ascii=False).encode() for line in lines]
-    known = json.dumps(writer.later or LATER).encode()
-    added: dict[Kind, bytes] = {"blank": b"", "text": TEXT, "record": known}
-    for place, kind in sorted(noise.between, reverse=True, key=lambda one: one[0] % len(lines)):
+    record = json.dumps(writer.later or LATER)
+    for number, (place, kind) in enumerate(sorted(noise.between)):
+        added: dict[Kind, bytes] = {"blank": b"", "text": TEXT, "record": record.replace("#", str(number)).encode()}
         lines.insert(1 + place % len(lines), added[kind])
     end = b"\r\n" if noise.crlf else b"\n"
     return Written(written.name, b"".join(line + end for line in lines), written.beside)

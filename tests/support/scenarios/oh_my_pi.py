@@ -95,5 +95,6 @@ WRITERS = (
         losses=LOSSES,
         tokens=tokens_of(is_whole, "reasoning"),
         status=by_last_written,
+        resumes=True,
     ),
 )

@@ -89,5 +89,6 @@ WRITERS = (
         inputs=tuple(verb for verb in VERBS if verb != "unknown"),
         tokens=tokens_of(is_whole),
         status=by_last_written,
+        resumes=True,
     ),
 )

@@ -194,6 +194,7 @@ EXPORT = Writer(
     status=by_last_written,
     append_only=False,
     lines=False,
+    resumes=True,
 )
 WRITERS = (
     STREAM,

@@ -222,6 +222,7 @@ WRITERS = (
         losses=LOSSES,
         tokens=tokens_of(is_whole, "reasoning"),
         status=by_last_written,
+        resumes=True,
     ),
     Writer(
         "pi-subagent",

@@ -192,5 +192,6 @@ WRITERS = (
         losses=(no_broken_answers, no_empty_answers),
         tokens=tokens_of(is_whole, "cache_write"),
         status=by_last_answer,
+        resumes=True,
     ),
 )

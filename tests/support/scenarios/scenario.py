@@ -204,14 +204,16 @@ empty_answers = st.builds(Answer, st.just(""), st.just(""), st.just(()), usages(
 
 
 @st.composite
-def scenarios(draw: st.DrawFn, verbs: tuple[Verb, ...], prompts: int = 3) -> Scenario:
-    """Sessions of up to `prompts` prompts whose calls are of these verbs; numbered."""
+def scenarios(draw: st.DrawFn, verbs: tuple[Verb, ...], prompts: int = 3, resumes: bool = False) -> Scenario:
+    """Sessions of up to `prompts` prompts whose calls are of these verbs; numbered. `resumes`: the agent may be killed
+    while it works, its calls open for ever, and go on with the next prompt."""
     end: End = draw(st.sampled_from(("complete", "complete", "cut")))
     made: list[Prompt] = []
     count = draw(st.integers(1, prompts))
     for number in range(count):
         answers = draw(st.lists(working_answers(verbs), max_size=3))
-        if end == "complete" or number < count - 1:
+        killed = resumes and number < count - 1 and draw(st.sampled_from((False, False, True)))
+        if not killed and (end == "complete" or number < count - 1):
             last = draw(st.sampled_from((final_answers, final_answers, final_answers, empty_answers)))
             answers.append(draw(last if number < count - 1 else final_answers))
         else:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from support.scenarios import expected
@@ -18,6 +19,7 @@ from support.scenarios.scenario import (
     all_answers,
     changed,
     changed_calls,
+    scenarios,
 )
 
 ALL: tuple[Verb, ...] = (
@@ -46,8 +48,9 @@ class Writer:
     a scenario what cannot happen there, `losses` what happens, but is not told. `inputs` and `outputs` are the verbs of
     which the log tells what was asked and what came back. `tokens` is what is told of tokens, and `status` how the
     session ended, both by the scenario that was written and what is told of it. `prompts` is how many a session may
-    have. `append_only`: a session that is cut is a part of the whole one, byte for byte. `lines`: a record is a line,
-    else the log is one document; `later` is a record of a type that no version has yet."""
+    have; `resumes`: one that was killed goes on in the same log. `append_only`: a session that is cut is a part of the
+    whole one, byte for byte. `lines`: a record is a line, else the log is one document. `later` is a record of a type
+    that no version has yet; `#` in it stands for a number of its own."""
 
     dialect: str
     write: Callable[[Scenario], Written]
@@ -61,8 +64,14 @@ class Writer:
     status: Status = field(default_factory=lambda: by_end_record)
     append_only: bool = True
     prompts: int = 3
+    resumes: bool = False
     lines: bool = True
     later: dict[str, Any] | None = None
+
+    @property
+    def sessions(self) -> st.SearchStrategy[Scenario]:
+        """Random scenarios that its agent can play."""
+        return scenarios(self.verbs, self.prompts, self.resumes).map(self.playable)
 
     def playable(self, scenario: Scenario) -> Scenario:
         """The scenario as this agent can play it."""
@@ -132,7 +141,7 @@ def results_together(scenario: Scenario) -> Scenario:
     def together(answer: Answer) -> Answer:
         if is_answered(answer):
             return answer
-        return replace(answer, calls=tuple(replace(call, outcome="unpaired", inner=()) for call in answer.calls))
+        return replace(answer, calls=tuple(replace(call, outcome="unpaired") for call in answer.calls))
 
     return changed(scenario, together)
 
