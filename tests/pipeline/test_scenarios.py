@@ -136,6 +136,10 @@ def check(writer: Writer, scenario: Scenario, noise: Noise = SILENCE) -> None:
     assert unlike(told.messages(), expected.messages(heard, writer.finer)) == []
     assert unlike(told.inner_messages(), sorted(expected.inner_messages(heard, writer.finer), key=repr)) == []
     assert result.status == writer.status(scenario, heard)
+    if writer.took is not None:
+        tools = result.tool_use_summary["tools"].items()
+        times = {name: (row["total_ms"], row["p50_ms"] is not None) for name, row in tools}
+        assert differences(times, expected.durations(heard, writer.finer, writer.took)) == {}
     check_payloads(writer, told, heard)
     check_trajectory(told, heard, writer.finer)
     check_merged(told, heard, writer.finer)

@@ -21,6 +21,7 @@ from support.scenarios.writer import (
     no_inner,
     no_prompts,
     parted_by_results,
+    takes,
 )
 
 SESSION = "ses_e0348983cffeQlJxic80u3XODN"
@@ -110,6 +111,7 @@ WRITERS = (
         VERBS,
         possible=(counts_as("error", ("denied",)),),
         losses=(no_inner, no_prompts, no_empty_answers, parted_by_results),
+        took=takes(None),
         tokens=last_tokens,
         prompts=1,
     ),

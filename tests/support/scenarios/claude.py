@@ -21,6 +21,7 @@ from support.scenarios.writer import (
     no_empty_answers,
     no_inner_texts,
     no_prompts,
+    takes,
     time_of,
     tokens_but,
 )
@@ -251,6 +252,7 @@ WRITERS = (
         "claude-stream",
         write_stream,
         losses=(no_prompts, no_inner_texts, no_empty_answers),
+        took=takes(None),
         tokens=stream_tokens,
         status=stream_status,
     ),

@@ -21,6 +21,7 @@ from support.scenarios.writer import (
     no_broken_answers,
     no_empty_answers,
     no_prompts,
+    takes,
     time_of,
     tokens_of,
 )
@@ -182,6 +183,7 @@ WRITERS = (
         possible=POSSIBLE,
         losses=(no_broken_answers, no_prompts, no_empty_answers),
         outputs=(*LISTED, "edit", "mcp"),
+        took=takes(21),
         tokens=stream_tokens,
         prompts=1,
     ),

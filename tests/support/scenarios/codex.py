@@ -22,6 +22,7 @@ from support.scenarios.writer import (
     no_prompts,
     not_told,
     parted_by_results,
+    takes,
 )
 
 THREAD = "01a1fcae-d6dd-7100-b668-000000000001"
@@ -193,6 +194,7 @@ WRITERS = (
             no_empty_answers,
             parted_by_results,
         ),
+        took=takes(None),
         tokens=exec_tokens,
     ),
 )

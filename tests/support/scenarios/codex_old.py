@@ -190,6 +190,7 @@ WRITERS = (
         losses=(no_empty_answers,),
         outputs=(*SHELL, *EDITS, "mcp"),
         finer=True,
+        took=lambda call: 7 if call.verb in (*SHELL, "mcp") else None,
         tokens=exec_tokens,
         status=lambda written, told: "unknown",
         later={"id": "0", "msg": {"type": "later", "text": "later"}},

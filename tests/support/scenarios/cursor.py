@@ -23,6 +23,7 @@ from support.scenarios.writer import (
     no_inner,
     no_thinking,
     no_tokens,
+    takes,
 )
 
 SESSION = "c6b62c6f-7ead-4fd6-9922-e952131177ff"
@@ -161,6 +162,7 @@ WRITERS = (
             counts_as("unpaired", ("ok", "error", "denied")),
             no_empty_answers,
         ),
+        took=takes(None),
         tokens=no_tokens,
         status=by_last_answer,
         later={"role": "later", "message": {"content": [{"type": "text", "text": "later"}]}},

@@ -4,6 +4,7 @@ None of the project's code takes part. What a dialect cannot say is taken out of
 """
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from support.scenarios.scenario import Answer, Call, Scenario, all_answers
@@ -89,6 +90,21 @@ def figures(scenario: Scenario, finer: bool = False) -> dict[str, Any]:
         "main": (len(scenario.answers), len(main), len(edits)),
         "others": sorted(stream_sums(call.inner) for call in main if call.inner),
     }
+
+
+def durations(
+    scenario: Scenario, finer: bool, took: Callable[[Call], int | None]
+) -> dict[str, tuple[int | None, bool]]:
+    """The milliseconds of each tool's calls, and whether any are told: None where the log tells of none."""
+    out: dict[str, tuple[int | None, bool]] = {}
+    for answer in all_answers(scenario.answers):
+        for call in answer.calls:
+            name = tool(call, finer)
+            known = took(call) if call.outcome != "unpaired" else None
+            total, _ = out.get(name, (None, False))
+            total = total if known is None else known + (total or 0)
+            out[name] = (total, total is not None)
+    return out
 
 
 def stream_sums(answers: tuple[Answer, ...]) -> tuple[int, int, int]:

@@ -26,6 +26,7 @@ from support.scenarios.writer import (
     no_empty_answers,
     no_prompts,
     results_together,
+    takes,
 )
 
 SESSION = "0199a0a2-0000-7000-8000-000000000001"
@@ -301,6 +302,7 @@ WRITERS = (
         (*VERBS, "delegate"),
         possible=(*POSSIBLE, lone_delegates),
         losses=(no_prompts, no_broken_calls, no_empty_answers),
+        took=takes(None),
         tokens=counted(),
         prompts=1,
     ),
@@ -310,6 +312,7 @@ WRITERS = (
         (*VERBS, "delegate"),
         possible=(*POSSIBLE, counts_as("error", ("denied",)), lone_delegates),
         losses=(no_prompts, no_broken_answers, results_together, no_empty_answers),
+        took=takes(None),
         tokens=counted("reasoning"),
         prompts=1,
     ),

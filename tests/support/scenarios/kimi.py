@@ -22,6 +22,7 @@ from support.scenarios.writer import (
     no_prompts,
     no_thinking,
     no_tokens,
+    takes,
     tokens_of,
 )
 
@@ -168,6 +169,7 @@ WRITERS = (
             no_empty_answers,
         ),
         outputs=TELLING,
+        took=takes(None),
         tokens=no_tokens,
         prompts=1,
     ),
@@ -178,6 +180,7 @@ WRITERS = (
         possible=POSSIBLE,
         losses=(no_broken_answers, no_empty_answers),
         outputs=TELLING,
+        took=takes(10),
         tokens=tokens_of(is_whole, "reasoning"),
         resumes=True,
     ),

@@ -16,6 +16,7 @@ from support.scenarios.writer import (
     is_whole,
     no_broken_answers,
     no_empty_answers,
+    takes,
     time_of,
     tokens_of,
 )
@@ -85,6 +86,7 @@ WRITERS = (
         VERBS,
         possible=(counts_as("error", ("denied",), ("unknown",)),),
         losses=LOSSES,
+        took=takes(None),
         tokens=tokens_of(is_whole, "reasoning"),
     ),
     Writer(

@@ -27,6 +27,7 @@ from support.scenarios.writer import (
     no_prompts,
     no_thinking,
     no_unpaired,
+    takes,
     tokens_of,
 )
 
@@ -179,6 +180,7 @@ STREAM = Writer(
     losses=(no_prompts, no_inner, no_thinking, no_unpaired, in_order_of_ends, no_empty_answers),
     inputs=COMMON,
     outputs=COMMON,
+    took=takes(500),
     tokens=tokens_of(is_answered),
     prompts=1,
 )
@@ -190,6 +192,7 @@ EXPORT = Writer(
     losses=(no_inner, no_empty_answers),
     inputs=COMMON,
     outputs=COMMON,
+    took=takes(500),
     tokens=tokens_of(is_answered),
     status=by_last_written,
     append_only=False,

@@ -19,6 +19,7 @@ from support.scenarios.writer import (
     no_broken_answers,
     no_empty_answers,
     no_inner,
+    takes,
     time_of,
     tokens_of,
 )
@@ -213,7 +214,15 @@ def write_subagent(scenario: Scenario) -> Written:
 POSSIBLE = (counts_as("error", ("denied",), ("unknown",)),)
 LOSSES = (no_inner, no_broken_answers, no_empty_answers)
 WRITERS = (
-    Writer("pi-stream", write_stream, VERBS, possible=POSSIBLE, losses=LOSSES, tokens=tokens_of(is_whole, "reasoning")),
+    Writer(
+        "pi-stream",
+        write_stream,
+        VERBS,
+        possible=POSSIBLE,
+        losses=LOSSES,
+        tokens=tokens_of(is_whole, "reasoning"),
+        took=takes(None),
+    ),
     Writer(
         "pi-session",
         write_session,

@@ -24,6 +24,7 @@ from support.scenarios.writer import (
     no_broken_answers,
     no_empty_answers,
     no_prompts,
+    takes,
     time_of,
     tokens_of,
 )
@@ -181,6 +182,7 @@ WRITERS = (
         VERBS,
         possible=POSSIBLE,
         losses=(no_prompts, no_broken_calls, counts_as("ok", ("error",), ("run",)), no_empty_answers),
+        took=takes(None),
         tokens=stream_tokens,
         prompts=1,
     ),

@@ -50,7 +50,8 @@ class Writer:
     session ended, both by the scenario that was written and what is told of it. `prompts` is how many a session may
     have; `resumes`: one that was killed goes on in the same log. `append_only`: a session that is cut is a part of the
     whole one, byte for byte. `lines`: a record is a line, else the log is one document. `later` is a record of a type
-    that no version has yet; `#` in it stands for a number of its own."""
+    that no version has yet; `#` in it stands for a number of its own. `took` gives the milliseconds that the log tells
+    of a call that ended, None of one of which it tells none; without it they are not looked at."""
 
     dialect: str
     write: Callable[[Scenario], Written]
@@ -67,6 +68,7 @@ class Writer:
     resumes: bool = False
     lines: bool = True
     later: dict[str, Any] | None = None
+    took: Callable[[Call], int | None] | None = None
 
     @property
     def sessions(self) -> st.SearchStrategy[Scenario]:
@@ -214,6 +216,11 @@ def is_answered(answer: Answer) -> bool:
 def no_tokens(written: Scenario, told: Scenario) -> dict[str, int | None]:
     """The log tells none."""
     return dict(NOTHING)
+
+
+def takes(milliseconds: int | None) -> Callable[[Call], int | None]:
+    """Each call takes as long, or the log tells of none how long it took."""
+    return lambda call: milliseconds
 
 
 def by_end_record(written: Scenario, told: Scenario) -> str:
