@@ -212,7 +212,10 @@ class Decode:
         return True
 
     def _look_at_strangers(self, batch: Batch) -> None:
-        """A record of unknown type may be another agent's: two logs in one input are a fault worth telling."""
+        """A record of unknown type may be another agent's: two logs in one input are a fault worth telling.
+
+        What another dialect's decoder does not know better is none: that of ACP reads Copilot's form of it, too.
+        """
         for record in batch.strangers:
             if self._looked_at >= _MOST_STRANGERS:
                 break
@@ -222,12 +225,16 @@ class Decode:
             # one record may not be enough to be certain: Pi's header and its entries tell each other
             for head in (alone, self._strangers):
                 found = rank(head)
-                if found and found[0][0] >= CERTAIN and found[0][2].name != self.dialect.name:
+                if found and found[0][0] >= CERTAIN and self._is_other(found[0][2]):
                     detail = f"looks like {found[0][2].name} in a {self.dialect.name} log"
                     batch.fault("foreign-record", record, detail)
                     self._strangers.clear()
                     break
         batch.strangers.clear()
+
+    def _is_other(self, dialect: Dialect) -> bool:
+        same = dialect.name == self.dialect.name
+        return not same and type(dialect.decoder(self.context)) is not type(self.decoder)
 
 
 def _take_back(record: Record, batch: Batch) -> None:

@@ -196,3 +196,11 @@ def test_a_session_that_goes_on_is_no_other() -> None:
     batch = Batch("x", records=lines(*reset, {"type": "system", "subtype": "init", "session_id": "two"}))
     Decode(live, DecodeContext("x")).push(batch)
     assert batch.faults == []
+
+
+def test_an_update_of_a_later_version_in_one_form_of_acp_is_not_another_forms() -> None:
+    copilot = next(d for p in all_providers() for d in p.dialects if d.name == "copilot-acp")
+    params = {"sessionId": "s-1", "update": {"sessionUpdate": "later"}}
+    batch = Batch("x", records=lines({"jsonrpc": "2.0", "method": "session/update", "params": params}))
+    Decode(copilot, DecodeContext("x")).push(batch)
+    assert (list(batch.unknown.values()), batch.faults) == ([1], [])
