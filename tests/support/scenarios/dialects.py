@@ -9,6 +9,7 @@ from support.scenarios import (
     codex_old,
     codex_rollout,
     copilot,
+    copilot_acp,
     cursor,
     gemini,
     grok,
@@ -22,7 +23,21 @@ from support.scenarios import (
 )
 
 FAMILIES = (
-    *(acp, claude, cline, codex, codex_app_server, codex_old, codex_rollout, copilot, cursor, gemini, grok, kimi),
+    *(
+        acp,
+        claude,
+        cline,
+        codex,
+        codex_app_server,
+        codex_old,
+        codex_rollout,
+        copilot,
+        copilot_acp,
+        cursor,
+        gemini,
+        grok,
+        kimi,
+    ),
     *(mini_swe_agent, oh_my_pi, openclaw, opencode, pi, qwen),
 )
 WRITERS = {writer.dialect: writer for family in FAMILIES for writer in family.WRITERS}
