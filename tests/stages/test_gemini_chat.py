@@ -241,6 +241,8 @@ def test_outcomes_of_calls() -> None:
     assert judged(status="cancelled", response={"error": cancelled})[0] == "cancelled"
     denied = "[Operation Cancelled] Reason: User denied execution."
     assert judged(status="cancelled", response={"error": denied})[0] == "denied"
+    blocked = "Tool execution blocked: by my hook"  # recorded in 0.61.0 with a hook for BeforeTool
+    assert judged(status="error", response={"error": blocked})[0] == "denied"
     assert judged(response={}) == ("ok", None, "shown")
 
 

@@ -22,6 +22,7 @@ _DENIED = re.compile(
     rb"(?i)user (?:denied|did not allow|declined|rejected)|denied by polic|"
     rb"requires (?:user )?(?:approval|confirmation|permission, but)|but that permission was declined"
 )
+_BLOCKED = b'"Tool execution blocked: '  # by a hook
 _CANCELLED = re.compile(
     rb'^"(?:\[Operation Cancelled\]|User cancell?ed|'
     rb"(?:Error: )?(?:Command|Tool call|Operation|Request) (?:was )?cancell?ed)"
@@ -63,8 +64,8 @@ def _denied(low: bytes) -> bool:
 
 
 def failure_outcome(output: bytes, error_type: str | None, cancelled: bool) -> Outcome:
-    """What a result that is no success means: refused by a person or a policy, interrupted, or failed."""
-    if error_type in DENIED_TYPES or _denied(output[:400].lower()):
+    """What a result that is no success means: refused by a person, a policy or a hook, interrupted, or failed."""
+    if error_type in DENIED_TYPES or output.startswith(_BLOCKED) or _denied(output[:400].lower()):
         return "denied"
     if cancelled or _CANCELLED.match(output[:80]):
         return "cancelled"

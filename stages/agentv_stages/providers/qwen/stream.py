@@ -51,6 +51,7 @@ LOSSES = (
     "what sub-agents say, and what those in the background do, is not printed; their tokens are in the total alone",
     "tool output is what a person is shown: a summary for searches",
     "the exit code of a shell command is missing where the command printed something",
+    "that a hook refused a call: it failed with the hook's own words",
     "reasoning tokens are not told apart",
     "the own share of a resumed session's tokens (the total of the session is shown)",
     "costs are not told",
