@@ -56,7 +56,7 @@ PRODUCED: Mapping[str, str] = {
     "vibe-session": "written by every session, since 2.26",
     "vibe-stream-old": "vibe -p PROMPT --output streaming (or json), to 2.22",
     "vibe-session-old": "written by every session, to 2.22",
-    "acp": "gemini --acp, qwen --acp, opencode acp, kilo acp, openhands acp (one or both directions)",
+    "acp": "gemini --acp, qwen --acp, opencode acp, kilo acp, openhands acp, vibe-acp (one or both directions)",
     "vscode-chat": "written by VS Code",
     "vscode-chat-jsonl": "written by VS Code, newer versions",
     "agentv-trace": "AgentV's trace events",
@@ -103,7 +103,7 @@ VERSIONS: Mapping[str, str] = {
     "vibe-session": "2.26.1, 3.0.3",
     "vibe-stream-old": "1.0.0 to 2.14.0",
     "vibe-session-old": "1.0.0 to 2.14.0",
-    "acp": "Gemini 0.61.0, Qwen 0.15.10 and 0.24.4, OpenCode 1.18.33, Kilo 7.7.9, OpenHands 1.16.0",
+    "acp": "Gemini 0.61.0, Qwen 0.15.10 and 0.24.4, OpenCode 1.18.33, Kilo 7.7.9, OpenHands 1.16.0, Mistral Vibe 2.14.0 and 3.0.3",
 }
 """Dialect -> versions of the agent in the recordings that it was tested with; the log does not say it for the rest."""
 

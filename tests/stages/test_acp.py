@@ -208,6 +208,7 @@ def test_opencodes_mcp_tools_are_told_by_their_server(title: str, given: dict[st
     ("members", "name"),
     [
         ({"title": "Shell: ls", "_meta": {"toolName": "run_shell_command"}}, "run_shell_command"),
+        ({"title": "Writing 1 todos", "kind": "other", "_meta": {"tool_name": "vibe.todo"}}, "vibe.todo"),
         ({"title": "Read a", "_meta": {"claudeCode": {"toolName": "Read"}}}, "Read"),
         ({"title": "A sentence", "name": "native"}, "native"),
         ({"title": "read_file"}, "read_file"),

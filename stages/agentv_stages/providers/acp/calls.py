@@ -148,7 +148,7 @@ def _merge(call: Call, update: wire.Update | wire.CallUpdate) -> None:
     meta = update.meta
     native = update.name
     if meta is not None:
-        native = native or meta.toolName
+        native = native or meta.toolName or meta.tool_name
         if native is None and meta.claudeCode is not None:
             native = meta.claudeCode.toolName
     if native:

@@ -8,6 +8,7 @@ from agentv_stages.providers.gemini.tools import ROWS as GEMINI
 from agentv_stages.providers.kilo.tools import ROWS as KILO  # OpenCode's stand among them
 from agentv_stages.providers.openhands.tools import ROWS as OPENHANDS
 from agentv_stages.providers.qwen.tools import ROWS as QWEN
+from agentv_stages.providers.vibe.tools import ROWS as VIBE
 from agentv_stages.tools import McpForm, ToolRow, ToolTable, row, rows
 
 KIND = "ACP v1, ToolKind"
@@ -30,4 +31,4 @@ def _first_wins(*tables: tuple[ToolRow, ...]) -> tuple[ToolRow, ...]:
     return tuple(found.values())
 
 
-TABLE = ToolTable(rows=_first_wins(COPILOT, GEMINI, QWEN, KILO, OPENHANDS, KINDS), mcp=(McpForm("mcp_", "_"),))
+TABLE = ToolTable(rows=_first_wins(COPILOT, GEMINI, QWEN, KILO, OPENHANDS, VIBE, KINDS), mcp=(McpForm("mcp_", "_"),))

@@ -9,6 +9,7 @@ The protocol has no native tool names. `naming.py` gives the best name that a me
     Qwen       `_meta.toolName`; a `plan` stands for `todo_write`
     OpenCode   the first title of the call, which is the tool's id (`bash`, `todowrite`)
     Claude     `_meta.claudeCode.toolName`; a `plan` stands for `TodoWrite`
+    Vibe       `_meta.tool_name`
     others     `name`, the title where it is a name, else the kind (`read`, `edit`, `delete`, `move`, `search`,
                `execute`, `think`, `fetch`, `switch_mode`, `other`)
 """
@@ -60,9 +61,10 @@ class TerminalText(Struct, gc=False):
 
 
 class Meta(Struct, gc=False):
-    """What agents put beside the protocol: Copilot, Claude and Qwen in updates, Gemini in the answer to a prompt."""
+    """What agents put beside the protocol: Copilot, Claude, Qwen, Vibe in updates, Gemini in the answer to a prompt."""
 
     toolName: str | None = None
+    tool_name: str | None = None
     parentToolCallId: str | None = None
     source: str | None = None
     usage: Usage | None = None
