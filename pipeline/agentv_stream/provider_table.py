@@ -103,7 +103,8 @@ VERSIONS: Mapping[str, str] = {
     "vibe-session": "2.26.1, 3.0.3",
     "vibe-stream-old": "1.0.0 to 2.14.0",
     "vibe-session-old": "1.0.0 to 2.14.0",
-    "acp": "Gemini 0.61.0, Qwen 0.15.10 and 0.24.4, OpenCode 1.18.33, Kilo 7.7.9, OpenHands 1.16.0, Mistral Vibe 2.14.0 and 3.0.3",
+    "acp": "Gemini 0.61.0, Qwen 0.15.10 and 0.24.4, OpenCode 1.18.33, Kilo 7.7.9, OpenHands 1.16.0, "
+    "Mistral Vibe 2.14.0 and 3.0.3",
 }
 """Dialect -> versions of the agent in the recordings that it was tested with; the log does not say it for the rest."""
 

@@ -9,6 +9,7 @@ from agentv_stages.batch import Batch
 from agentv_stages.decode import Decode
 from agentv_stages.event import (
     AnyEvent,
+    AssistantText,
     Notification,
     Reasoning,
     SessionEnd,
@@ -324,6 +325,16 @@ def test_an_answer_of_2x_is_one_record() -> None:
     assert [e.status for e in events_of(OLD_STREAM, lines(answer(text="Done."))) if isinstance(e, SessionEnd)] == [
         "complete"
     ]
+
+
+def test_what_the_agent_put_in_the_models_place_is_synthetic() -> None:
+    """To 2.6 a result that no answer followed is followed by a word that the model did not say."""
+    filler = {"role": "assistant", "content": "Understood."}
+    found = events_of(OLD_STREAM, lines(answer("bash"), gave("x"), filler, filler))
+    assert [e.synthetic for e in found if isinstance(e, AssistantText)] == [True, False]
+    assert len([e for e in found if isinstance(e, SessionEnd)]) == 1
+    later = events_of(OLD_STREAM, lines(answer("bash"), gave("x"), {**filler, "injected": False}))
+    assert [e.synthetic for e in later if isinstance(e, AssistantText)] == [False]
 
 
 def test_what_the_agent_wrote_in_the_users_name_is_injected() -> None:

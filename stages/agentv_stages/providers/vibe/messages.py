@@ -46,7 +46,7 @@ STREAM_LOSSES = (
     "times, durations, tokens and costs; the session's id, the model, the version, the working directory",
     "what sub-agents do; only their calls are printed",
     "which messages a run that resumed a session printed again",
-    "in 1.0, thinking; before 2.3, which prompts the agent wrote in the user's name",
+    "before 1.3, thinking; before 2.7, which prompts the agent wrote in the user's name",
     "why a run stopped before its end (a limit, an error, the user): it is printed as text on standard error",
 )
 SESSION_LOSSES = (
@@ -54,16 +54,20 @@ SESSION_LOSSES = (
     "tokens of single answers, cached and reasoning tokens; what sub-agents cost",
     "tokens and cost of a session that a compaction began",
     "which messages a run that resumed a session copied from it",
-    "in 1.0, thinking; before 2.3, which prompts the agent wrote in the user's name",
+    "before 1.3, thinking; before 2.7, which prompts the agent wrote in the user's name",
     "why a run stopped before its end (a limit, an error, the user)",
 )
+FILLER = b'"Understood."'
+"""What the agent puts behind a result that no answer followed. It still does in 2.7; read as its own to 2.6 alone,
+whose messages do not say whether they were injected, for a model may say it too."""
 INJECTED = (b'"<vibe_warning>', b'"<vibe_stop_event>')
 
 
 class State(Struct):
-    """`begun`: the session's id was told."""
+    """`begun`: the session's id was told. `gave`: the last message was a result."""
 
     begun: bool = False
+    gave: bool = False
 
 
 class MessagesDecoder:
@@ -125,8 +129,12 @@ class MessagesDecoder:
     def _message(self, message: Message, part: str, message_id: str, record: Record, batch: Batch) -> None:
         source, role = self._source(record), message.role
         message_id = message.message_id or message_id
+        gave, self.state.gave = self.state.gave, role == "tool"
         if role == "assistant":
-            self._answer(message, part, message_id, source, batch)
+            if gave and message.injected is None and not message.tool_calls and bytes(message.content) == FILLER:
+                batch.events.append(AssistantText(source, part, message_id, message.content, synthetic=True))
+            else:
+                self._answer(message, part, message_id, source, batch)
         elif role == "tool":
             output = message.content if given(message.content) else None
             outcome, code = told(message.name, message.content)

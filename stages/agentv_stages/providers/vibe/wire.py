@@ -64,7 +64,7 @@ class Meta(Struct, gc=False):
 
 
 class Message(Struct, gc=False):
-    """A message of 1.x and 2.x. `injected` is told since 2.3; `message_id` (2.x) is not there for results."""
+    """A message of 1.x and 2.x. `injected` is told since 2.7; `message_id` (2.x) is not there for results."""
 
     role: str = ""
     content: Raw = ABSENT
