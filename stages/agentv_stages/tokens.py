@@ -1,5 +1,6 @@
 """Sums of tokens: what model calls told in, one sum out, and its public form."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from msgspec import Struct
@@ -90,6 +91,12 @@ def better(old: TokenUsage, new: TokenUsage) -> TokenUsage:
         False,
         first.cost_usd if first.cost_usd is not None else second.cost_usd,
     )
+
+
+def known_sum(values: Iterable[int | None]) -> int | None:
+    """The sum of the figures that are known; None where none is."""
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
 
 
 def _either(value: int | None, other: int | None) -> int | None:

@@ -23,23 +23,14 @@ from agentv_stages.event import (
 from agentv_stages.foreign import COPIED, other_session
 from agentv_stages.payload import text_of, to_raw
 from agentv_stages.provider import DecodeContext
-from agentv_stages.providers.claude.blocks import (
-    SYNTHETIC_MODEL,
-    Seen,
-    assistant_blocks,
-    model_shares,
-    read_usage,
-    session_usage,
-    token_usage,
-    user_blocks,
-    user_string,
-)
+from agentv_stages.providers.claude.blocks import SYNTHETIC_MODEL, Seen, assistant_blocks, user_blocks, user_string
 from agentv_stages.providers.claude.branches import MOST_RECORDS, Branches
 from agentv_stages.providers.claude.catalogue import QUIET_TYPES
 from agentv_stages.providers.claude.copies import Copies
 from agentv_stages.providers.claude.notices import attached, end_of_run, generated, progress, renamed, tell_system
 from agentv_stages.providers.claude.queued import Queue
 from agentv_stages.providers.claude.refusals import told_apart, was_interrupted
+from agentv_stages.providers.claude.usage import model_shares, read_usage, session_usage, token_usage
 from agentv_stages.providers.claude.wire import (
     ApiMessage,
     MetaLine,

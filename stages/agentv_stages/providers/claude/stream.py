@@ -19,18 +19,12 @@ from agentv_stages.event import (
 )
 from agentv_stages.foreign import CLAUDE_ENVELOPE, other_session
 from agentv_stages.provider import DecodeContext
-from agentv_stages.providers.claude.blocks import (
-    SYNTHETIC_MODEL,
-    assistant_blocks,
-    read_usage,
-    token_usage,
-    user_blocks,
-    user_string,
-)
+from agentv_stages.providers.claude.blocks import SYNTHETIC_MODEL, assistant_blocks, user_blocks, user_string
 from agentv_stages.providers.claude.catalogue import INTERNAL_SUBTYPES
 from agentv_stages.providers.claude.run_result import tell_result
 from agentv_stages.providers.claude.stream_notices import notice_of, short
 from agentv_stages.providers.claude.stream_state import StreamState
+from agentv_stages.providers.claude.usage import read_usage, token_usage
 from agentv_stages.providers.claude.wire import (
     ResultLine,
     StreamLine,

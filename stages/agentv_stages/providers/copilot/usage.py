@@ -1,6 +1,6 @@
 """Tokens in Copilot's events: a model call's usage or the metrics of a run in, token usage out."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -9,6 +9,7 @@ from agentv_stages.batch import Batch
 from agentv_stages.event import Source, TokenUsage
 from agentv_stages.providers.copilot import notices, wire
 from agentv_stages.providers.copilot.deltas import Events
+from agentv_stages.tokens import known_sum
 
 Scope: TypeAlias = Literal["call", "segment", "session"]
 MOST_KEYS = 64
@@ -75,17 +76,12 @@ def of_run(at: Events, data: wire.Shutdown, source: Source, batch: Batch) -> Non
 
 def _sum(parts: Sequence[wire.Usage]) -> wire.Usage:
     return wire.Usage(
-        inputTokens=_known_sum(p.inputTokens for p in parts),
-        outputTokens=_known_sum(p.outputTokens for p in parts),
-        cacheReadTokens=_known_sum(p.cacheReadTokens for p in parts),
-        cacheWriteTokens=_known_sum(p.cacheWriteTokens for p in parts),
-        reasoningTokens=_known_sum(p.reasoningTokens for p in parts),
+        inputTokens=known_sum(p.inputTokens for p in parts),
+        outputTokens=known_sum(p.outputTokens for p in parts),
+        cacheReadTokens=known_sum(p.cacheReadTokens for p in parts),
+        cacheWriteTokens=known_sum(p.cacheWriteTokens for p in parts),
+        reasoningTokens=known_sum(p.reasoningTokens for p in parts),
     )
-
-
-def _known_sum(values: Iterable[int | None]) -> int | None:
-    known = [v for v in values if v is not None]
-    return sum(known) if known else None
 
 
 def _token_usage(

@@ -7,6 +7,7 @@ from msgspec import Struct, field
 
 from agentv_stages.event import MAIN, Source, TokenUsage
 from agentv_stages.providers.grok.wire import Ledger, Spent
+from agentv_stages.tokens import known_sum
 
 TICKS = 10_000_000_000
 _MOST_MODELS = 100
@@ -67,7 +68,7 @@ class Bill(Struct):
                     self.models[name] = used
                 continue
             for count in _COUNTS:
-                setattr(known, count, _sum(getattr(known, count), getattr(used, count)))
+                setattr(known, count, known_sum((getattr(known, count), getattr(used, count))))
 
     @property
     def cost_usd(self) -> float | None:
@@ -98,7 +99,3 @@ def _total(
 def only_model(used: Mapping[str, object] | None) -> str | None:
     """The model of a run that used one alone."""
     return next(iter(used)) if used is not None and len(used) == 1 else None
-
-
-def _sum(known: int | None, more: int | None) -> int | None:
-    return known if more is None else more + (known or 0)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from agentv_stages.event import MAIN, Source, TokenUsage
 from agentv_stages.providers.openhands.wire import Counts, Metrics, Stats
+from agentv_stages.tokens import known_sum
 
 
 def spent(source: Source, stats: Stats) -> Iterator[TokenUsage]:
@@ -41,11 +42,11 @@ def _total(source: Source, metrics: list[Metrics]) -> TokenUsage:
         "-total",
         "total",
         "session",
-        input=sum(one.prompt_tokens or 0 for one in sums),
-        cached=sum(one.cache_read_tokens or 0 for one in sums),
-        cache_write=sum(one.cache_write_tokens or 0 for one in sums),
-        output=sum(one.completion_tokens or 0 for one in sums),
-        reasoning=sum(one.reasoning_tokens or 0 for one in sums),
+        input=known_sum(one.prompt_tokens for one in sums),
+        cached=known_sum(one.cache_read_tokens for one in sums),
+        cache_write=known_sum(one.cache_write_tokens for one in sums),
+        output=known_sum(one.completion_tokens for one in sums),
+        reasoning=known_sum(one.reasoning_tokens for one in sums),
         covers_streams=main,
         cost_usd=cost if main else None,
     )

@@ -1,0 +1,102 @@
+"""Claude's token counts in the meaning of docs/metrics.md: of one model call, of a session, of each of its models."""
+
+from msgspec import Raw, ValidationError, structs
+
+from agentv_stages.event import Source, TokenUsage
+from agentv_stages.providers.claude.wire import ModelUsage, Usage, decode_usage
+from agentv_stages.tokens import known_sum
+
+
+def read_usage(raw: Raw) -> Usage:
+    """The usage of a message.
+
+    Raises: msgspec.ValidationError that names the member by its place in the record, so that it can be left out.
+    """
+    try:
+        return decode_usage(raw)
+    except ValidationError as error:
+        said, _, path = str(error).partition(" - at `$")
+        raise ValidationError(f"{said} - at `$.message.usage{path.rstrip('`')}`") from error
+
+
+def token_usage(source: Source, key: str, usage: Usage, model: str | None, final: bool) -> TokenUsage:
+    """Usage of one API call; input gains the cached and cache-written tokens that Anthropic counts apart."""
+    cached, written = usage.cache_read_input_tokens, usage.cache_creation_input_tokens
+    plain = usage.input_tokens
+    total = None if plain is None else plain + (cached or 0) + (written or 0)
+    hour = usage.cache_creation.ephemeral_1h_input_tokens if usage.cache_creation else None
+    return TokenUsage(source, "", key, "call", model, total, cached, written, hour, usage.output_tokens, None, final)
+
+
+def session_usage(source: Source, by_model: dict[str, ModelUsage], cost: float | None) -> TokenUsage:
+    """The session's total over all its models, sub-agents included."""
+    known = by_model.values()
+    cached = known_sum(m.cache_read_input_tokens for m in known)
+    written = known_sum(m.cache_creation_input_tokens for m in known)
+    plain = known_sum(m.input_tokens for m in known)
+    return TokenUsage(
+        source,
+        "",
+        "modelUsage",
+        "session",
+        None,
+        None if plain is None else plain + (cached or 0) + (written or 0),
+        cached,
+        written,
+        known_sum(m.cache_creation_ephemeral_1h_input_tokens for m in known),
+        known_sum(m.output_tokens for m in known),
+        known_sum(m.thinking_tokens for m in known),
+        True,
+        True,
+        cost,
+    )
+
+
+def model_shares(source: Source, by_model: dict[str, ModelUsage]) -> list[TokenUsage]:
+    """What each model had of the session's total."""
+    return [
+        structs.replace(
+            session_usage(source, {name: usage}, None),
+            part=f"-model-{n}",
+            scope="share",
+            model=name,
+            covers_streams=False,
+        )
+        for n, (name, usage) in enumerate(by_model.items())
+    ]
+
+
+def less(total: TokenUsage, part: TokenUsage) -> TokenUsage:
+    """A session's total without a part of it; a figure that only one of them has stays as it is."""
+
+    def rest(of: int | None, without: int | None) -> int | None:
+        return of if of is None or without is None else max(of - without, 0)
+
+    cost = total.cost_usd
+    if cost is not None and part.cost_usd is not None:
+        cost = round(cost - part.cost_usd, 10)  # without the noise of binary fractions
+    return structs.replace(
+        total,
+        input=rest(total.input, part.input),
+        cached=rest(total.cached, part.cached),
+        cache_write=rest(total.cache_write, part.cache_write),
+        cache_write_1h=rest(total.cache_write_1h, part.cache_write_1h),
+        output=rest(total.output, part.output),
+        reasoning=rest(total.reasoning, part.reasoning),
+        cost_usd=cost,
+    )
+
+
+def more(total: TokenUsage, part: TokenUsage) -> TokenUsage:
+    """Two runs' totals together."""
+    costs = [cost for cost in (total.cost_usd, part.cost_usd) if cost is not None]
+    return structs.replace(
+        total,
+        input=known_sum((total.input, part.input)),
+        cached=known_sum((total.cached, part.cached)),
+        cache_write=known_sum((total.cache_write, part.cache_write)),
+        cache_write_1h=known_sum((total.cache_write_1h, part.cache_write_1h)),
+        output=known_sum((total.output, part.output)),
+        reasoning=known_sum((total.reasoning, part.reasoning)),
+        cost_usd=sum(costs) if costs else None,
+    )
