@@ -97,8 +97,10 @@ def test_read_back_it_tells_what_the_log_told(log: Path, tmp_path: Path) -> None
     assert {name: again.tool_use_summary[name] for name in FIGURES} == {
         name: result.tool_use_summary[name] for name in FIGURES
     }
-    assert (again.tokens["input"], again.tokens["cached"]) == (result.tokens["input"], result.tokens["cached"])
-    assert (again.status, again.cost_usd) == (result.status, result.cost_usd)
+    told = ("input", "cached", "cache_write", "reasoning")
+    assert [again.tokens[name] for name in told] == [result.tokens[name] for name in told]
+    assert (again.status, again.cost_usd, again.session.cwd) == (result.status, result.cost_usd, result.session.cwd)
+    assert again.duration_ms == result.duration_ms
 
 
 def test_sub_agents_files_are_trajectories_of_the_document(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.generic import PROVIDER
 from agentv_stages.sinks.transcript import Identity, TranscriptRows
 from agentv_stages.stage import Chain
+from agentv_stages.totals import Totals
 from support.decoding import (
     best,
     calls,
@@ -230,7 +231,12 @@ def test_two_sessions_in_one_file_keep_their_calls_apart_and_add_up() -> None:
     events = transcript_events(*ROWS, *other)
     ids = [c.call_id for c in calls(events)]
     assert len(ids) == len(set(ids)) == 6
-    assert [u.scope for u in usages(events) if u.input] == ["session", "segment"]
+    totals = Totals()
+    totals.observe(
+        Batch("log", events=transcript_events(*({**r, "transcript_cost_usd": 0.5} for r in (*ROWS, *other))))
+    )
+    assert (totals.tokens().input, totals.tokens().output, totals.cost_usd) == (1800, 80, 1.0)
+    assert (totals.by_stream(), totals.duration_ms) == ({}, 8200)
 
 
 def test_a_call_without_status_and_output_has_no_result_and_leaves_the_end_open() -> None:
@@ -450,6 +456,15 @@ def test_a_trajectory_gives_steps_results_and_its_sub_agents() -> None:
         ("session", 20, 8, None),
     ]
     assert ends(events) == [("complete", None)]
+
+
+def test_what_ours_say_beside_the_format_is_read() -> None:
+    spent = {"total_prompt_tokens": 20, "extra": {"cache_creation_input_tokens": 7, "reasoning_tokens": 5}}
+    extra = {"status": "error", "reason": "limit", "cwd": "/w", "duration_ms": 90}
+    events = events_of(ATIF, document({**TRAJECTORY, "final_metrics": spent, "extra": extra}))
+    assert [(u.cache_write, u.reasoning) for u in usages(events) if u.scope == "session"] == [(7, 5)]
+    assert next(e.cwd for e in events if isinstance(e, SessionInfo)) == "/w"
+    assert ends(events) == [("error", 90)]
 
 
 def test_agents_own_logs_are_none_of_ours() -> None:

@@ -29,16 +29,16 @@ from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.generic.wire import (
     AtifCallExtra,
     AtifDocument,
-    AtifEnd,
     AtifExtra,
     AtifMetrics,
     AtifResultExtra,
+    AtifSession,
     AtifStep,
     decode_atif,
     decode_call_extra,
-    decode_end,
     decode_extra,
     decode_result_extra,
+    decode_session,
     first_byte,
 )
 from agentv_stages.pruning import read_each
@@ -46,7 +46,7 @@ from agentv_stages.times import parse_iso
 
 _STRING = 34
 _DEEPEST = 8
-_NO_EXTRA, _NO_CALL, _NO_FACTS, _NO_END = AtifExtra(), AtifCallExtra(), AtifResultExtra(), AtifEnd()
+_NO_EXTRA, _NO_CALL, _NO_FACTS, _NO_SESSION = AtifExtra(), AtifCallExtra(), AtifResultExtra(), AtifSession()
 Facts = TypeVar("Facts")
 
 
@@ -87,9 +87,10 @@ class AtifDecoder:
         model = agent.model_name if agent else None
         steps = document.steps or []
         source = self._source(record, stream, steps[0].timestamp if steps else None)
+        told = _read_extra(document.extra, decode_session) or _NO_SESSION
         if not at:
             version = agent.version if agent else None
-            batch.events.append(SessionInfo(source, "", document.session_id, model, version))
+            batch.events.append(SessionInfo(source, "", document.session_id, model, version, told.cwd))
         open_calls = 0
         for index, step in enumerate(steps):
             if step.is_copied_context:
@@ -100,6 +101,7 @@ class AtifDecoder:
         if totals is not None and (
             totals.total_prompt_tokens or totals.total_completion_tokens or totals.total_cost_usd is not None
         ):
+            extra = _read_extra(totals.extra, decode_extra) or _NO_EXTRA
             batch.events.append(
                 TokenUsage(
                     source,
@@ -109,10 +111,10 @@ class AtifDecoder:
                     model,
                     totals.total_prompt_tokens,
                     totals.total_cached_tokens,
-                    None,
+                    extra.cache_creation_input_tokens,
                     None,
                     totals.total_completion_tokens,
-                    None,
+                    extra.reasoning_tokens,
                     True,
                     False,
                     totals.total_cost_usd,
@@ -120,10 +122,10 @@ class AtifDecoder:
             )
         if not at and steps:
             last = steps[-1]
-            told = _read_extra(document.extra, decode_end) or _NO_END
             complete = last.source == "agent" and not last.tool_calls and open_calls == 0
             status = told.status or ("complete" if complete else "unknown")
-            batch.events.append(SessionEnd(self._source(record, stream, last.timestamp), "-end", status, told.reason))
+            end = self._source(record, stream, last.timestamp)
+            batch.events.append(SessionEnd(end, "-end", status, told.reason, None, told.duration_ms))
 
     def _step(
         self, step: AtifStep, stream: str, model: str | None, parent: str | None, at: str, record: Record, batch: Batch

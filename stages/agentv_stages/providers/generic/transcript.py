@@ -45,6 +45,7 @@ class State(Struct):
     unanswered: int = 0
     asks: bool = False  # the last row is our own, and its calls wanted another answer
     duration_ms: int | None = None
+    earlier_ms: int = 0  # what the groups before took
     last_row: int = 0
     last_offset: int = 0
 
@@ -131,17 +132,19 @@ class TranscriptDecoder:
         state.groups += 1
         state.next_index = 0
         state.total = ""
+        state.earlier_ms = state.duration_ms or 0
         facts = row.source or _NO_SOURCE
         source = self._source(row, record, None, facts.timestamp)
         batch.events.append(
             SessionInfo(
-                source, "", facts.session_id or row.test_id, facts.model, facts.version, facts.cwd, facts.git_branch
+                *(source, "", facts.session_id or row.test_id, facts.model, facts.version, facts.cwd, facts.git_branch),
+                another=state.groups > 1,
             )
         )
         self._totals(row, record, batch)
 
     def _totals(self, row: Row, record: Record, batch: Batch) -> None:
-        """The totals of the session, once; those of another session in the same file are added to the first one's."""
+        """The totals of the session, once."""
         state = self.state
         shape_a = row.output is not None
         tokens = row.transcript_token_usage or (row.token_usage if shape_a else None)
@@ -150,12 +153,10 @@ class TranscriptDecoder:
         if duration is None and shape_a:
             duration = row.duration_ms
         if duration:
-            state.duration_ms = whole_ms(duration)
+            state.duration_ms = state.earlier_ms + (whole_ms(duration) or 0)
         mark = "cost" if tokens is None else str(tokens)
         if (tokens is None and cost is None) or mark == state.total or (state.total and tokens is None):
             return
-        if state.total and state.groups > 1:
-            return  # parts are added up: each may come once
         state.total = mark
         known = tokens or Tokens()
         batch.events.append(
@@ -163,7 +164,7 @@ class TranscriptDecoder:
                 self._source(row, record),
                 "-total",
                 state.group,
-                "session" if state.groups == 1 else "segment",
+                "session",
                 None,
                 known.input,
                 known.cached,

@@ -211,6 +211,7 @@ class AtifTotals(Struct, gc=False):
     total_completion_tokens: int | None = None
     total_cached_tokens: int | None = None
     total_cost_usd: float | None = None
+    extra: Raw = ABSENT
 
 
 class AtifCallExtra(Struct, gc=False):
@@ -266,11 +267,13 @@ class AtifStep(Struct, gc=False):
     llm_call_count: int | None = None
 
 
-class AtifEnd(Struct, gc=False):
-    """How the session ended, where we wrote the document."""
+class AtifSession(Struct, gc=False):
+    """What is told of the session beside the format, where we wrote the document: its folder, time, and end."""
 
     status: Literal["complete", "error", "incomplete", "interrupted", "stalled", "killed", "unknown"] | None = None
     reason: str | None = None
+    cwd: str | None = None
+    duration_ms: int | None = None
 
 
 class AtifDocument(Struct, gc=False):
@@ -296,7 +299,7 @@ decode_atif = Decoder(AtifDocument).decode
 decode_extra = Decoder(AtifExtra).decode
 decode_call_extra = Decoder(AtifCallExtra).decode
 decode_result_extra = Decoder(AtifResultExtra).decode
-decode_end = Decoder(AtifEnd).decode
+decode_session = Decoder(AtifSession).decode
 
 
 def first_byte(raw: Raw) -> int:
