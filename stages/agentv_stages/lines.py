@@ -93,7 +93,7 @@ class LineReader:
 
     def _finish(self, data: bytes, batch: Batch) -> None:
         """The end of a record that began in an earlier chunk."""
-        if self._giant or self._held + len(data) > self.cap:
+        if self._giant or self._too_large(data):
             self._spill(data, batch, last=True)
             return
         line = b"".join((*self._pieces, data))
@@ -178,13 +178,20 @@ class LineReader:
 
     def _hold(self, data: bytes, arrived_ms: int | None) -> tuple[Batch, ...]:
         """Keeps the beginning of a record; past the cap it goes on at once."""
-        if self._giant or self._held + len(data) > self.cap:
+        if self._giant or self._too_large(data):
             batch = Batch(self.file, arrived_ms, self.offset)
             self._spill(data, batch, last=False)
             return (batch,)
         self._pieces.append(data)
         self._held += len(data)
         return ()
+
+    def _too_large(self, data: bytes) -> bool:
+        """Whether the running record is over the cap with `data`; a carriage return at its end is not counted."""
+        size = self._held + len(data)
+        if size != self.cap + 1:
+            return size > self.cap
+        return not (data or self._pieces[-1]).endswith(b"\r")
 
     def _spill(self, data: bytes, batch: Batch, last: bool) -> None:
         """Sends the held pieces and `data` on as a record that is too large."""

@@ -35,8 +35,8 @@ def _old(root: Path) -> Path:
     place = root / "session_20260302_093000_4eb95d71"
     agent = place / "agents" / "explore_20260302_093001_9c7d3e17"
     agent.mkdir(parents=True)
-    shutil.copy(VIBE / "meta.json", place / "meta.json")
-    (agent / "meta.json").write_text((VIBE / "meta.json").read_text().replace("4eb95d71", "9c7d3e17"))
+    shutil.copy(VIBE / "session-old.meta.json", place / "meta.json")
+    (agent / "meta.json").write_text((VIBE / "session-old.meta.json").read_text().replace("4eb95d71", "9c7d3e17"))
     shutil.copy(VIBE / "session-old.jsonl", place / "messages.jsonl")
     task = {
         "role": "user",

@@ -1,7 +1,7 @@
 """The line reader: records, offsets and rows, for any cut of the input."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agentv_stages.batch import Chunk
@@ -128,6 +128,9 @@ ALPHABET = st.sampled_from(
 
 
 @given(st.lists(ALPHABET, max_size=40), st.lists(st.integers(0, 200), max_size=12))
+@example([b"x" * 24, b"\r\n"], [1])  # of the size of the cap: a carriage return makes no record too large
+@example([b"x" * 24, b"\r\n"], [25])
+@example([b"x" * 24, b"\r", b"\r\n"], [25])
 def test_any_cut_gives_the_same_records(parts: list[bytes], at: list[int]) -> None:
     data = b"".join(parts)
     whole, whole_faults = read([data], cap=24)

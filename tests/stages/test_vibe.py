@@ -363,7 +363,7 @@ def test_the_session_of_1x_is_one_document() -> None:
 
 def test_tokens_of_a_session_that_a_compaction_began_are_unknown() -> None:
     """Its figures go on from those of the session before, which has told them."""
-    meta = json.loads(log("meta.json"))
+    meta = json.loads(log("session-old.meta.json"))
     assert usages(events_of(OLD_SESSION, document(meta)))[0].input == 2700
     events = events_of(OLD_SESSION, document({**meta, "parent_session_id": "p1"}))
     assert not usages(events)
