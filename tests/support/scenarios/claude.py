@@ -6,9 +6,11 @@ stream with a placeholder for its output; what sub-agents say is not printed. On
 
 import json
 import uuid
+from collections.abc import Iterator
 from typing import Any
 
 from support.scenarios import expected
+from support.scenarios.mixing import Clock, in_some_order, run
 from support.scenarios.scenario import Answer, Call, Prompt, Scenario, Usage
 from support.scenarios.writer import (
     CWD,
@@ -78,22 +80,25 @@ def usage(used: Usage, output: int) -> dict[str, Any]:
     }
 
 
-def blocks(answer: Answer) -> list[dict[str, Any]]:
-    out: list[dict[str, Any]] = []
+def blocks(answer: Answer) -> list[tuple[int, dict[str, Any]]]:
+    """Each with the number of the call in it, or 0."""
+    out: list[tuple[int, dict[str, Any]]] = []
     if answer.thinking:
-        out.append({"type": "thinking", "thinking": answer.thinking, "signature": "c2ln"})
+        out.append((0, {"type": "thinking", "thinking": answer.thinking, "signature": "c2ln"}))
     if answer.text:
-        out.append({"type": "text", "text": answer.text})
+        out.append((0, {"type": "text", "text": answer.text}))
     for call in answer.calls:
         name, arguments = given(call)
-        out.append({"type": "tool_use", "id": f"toolu_{call.number:04d}", "name": name, "input": arguments})
+        own = f"toolu_{call.number:04d}"
+        out.append((call.number, {"type": "tool_use", "id": own, "name": name, "input": arguments}))
     return out
 
 
 class Stream:
     """Prints lines; `spent` are the answers so far, for the totals."""
 
-    def __init__(self) -> None:
+    def __init__(self, mixed: int) -> None:
+        self.mixed = mixed
         self.lines: list[Any] = []
         self.spent: list[Answer] = []
 
@@ -108,31 +113,37 @@ class Stream:
             permissionMode="default", apiKeySource="none", claude_code_version=VERSION, output_style="default",
         )  # fmt: skip
         for answer in prompt.answers:
-            self.answer(answer, None)
+            run(self.answer(answer, None))
             self.spent.append(answer)
         if last and end == "cut":
             return
         self.result(prompt)
 
-    def answer(self, answer: Answer, parent: str | None) -> None:
-        for block in blocks(answer):
-            if parent is not None and block["type"] != "tool_use":
+    def answer(self, answer: Answer, parent: str | None) -> Iterator[None]:
+        works = {call.number: self.work(call, parent) for call in answer.working}
+        yield from in_some_order(self.mixed, self.said(answer, parent), works)
+
+    def said(self, answer: Answer, parent: str | None) -> Iterator[int]:
+        for number, block in blocks(answer):
+            if parent is not None and not number:
                 continue
             message: dict[str, Any] = {"id": f"msg_{answer.number:04d}", "type": "message", "role": "assistant"}
             message |= {"model": MODEL, "content": [block], "stop_reason": None, "stop_sequence": None}
             self.add("assistant", message={**message, "usage": usage(answer.usage, 1)}, parent_tool_use_id=parent)
-        started = {call.number for call in answer.calls if call.verb == "delegate" and call.outcome != "denied"}
-        results = answer.results
-        for call in [*results, *(call for call in answer.calls if call.outcome == "unpaired" and call.inner)]:
-            own = f"toolu_{call.number:04d}"
-            if call.number in started:
-                self.task_started(call, own)
-                for inner in call.inner:
-                    self.answer(inner, own)
-            if call.outcome != "unpaired":
-                message = {"role": "user", "content": [result(call)]}
-                more = {"tool_use_result": f"Error: {call.output}"} if call.outcome != "ok" else {}
-                self.add("user", message=message, parent_tool_use_id=parent, timestamp=time_of(len(self.lines)), **more)
+            yield number
+
+    def work(self, call: Call, parent: str | None) -> Iterator[None]:
+        own = f"toolu_{call.number:04d}"
+        if call.verb == "delegate" and call.outcome != "denied":
+            self.task_started(call, own)
+            yield
+            for inner in call.inner:
+                yield from self.answer(inner, own)
+        if call.outcome != "unpaired":
+            message = {"role": "user", "content": [result(call)]}
+            more = {"tool_use_result": f"Error: {call.output}"} if call.outcome != "ok" else {}
+            self.add("user", message=message, parent_tool_use_id=parent, timestamp=time_of(len(self.lines)), **more)
+            yield
 
     def task_started(self, call: Call, own: str) -> None:
         about = {"description": "Look", "subagent_type": "general-purpose", "task_type": "local_agent"}
@@ -159,7 +170,7 @@ class Stream:
 
 
 def write_stream(scenario: Scenario) -> Written:
-    stream = Stream()
+    stream = Stream(scenario.mixed)
     for prompt in scenario.prompts:
         stream.prompt(prompt, prompt is scenario.prompts[-1], scenario.end)
     return Written("stream.jsonl", json_lines(stream.lines))
@@ -187,64 +198,74 @@ def stream_status(written: Scenario, told: Scenario) -> str:
 class Disk:
     """The lines of one file: the session's, or a sub-agent's with its id."""
 
-    def __init__(self, agent: str | None = None) -> None:
+    def __init__(self, clock: Clock, mixed: int, agent: str | None = None) -> None:
+        self.clock = clock
+        self.mixed = mixed
         self.lines: list[Any] = []
         self.agent = agent
         self.beside: dict[str, bytes] = {}
         self.parent: str | None = None
 
-    def add(self, kind: str, second: int, **members: Any) -> None:
+    def add(self, kind: str, parent: str | None = None, **members: Any) -> None:
         own = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{self.agent} {len(self.lines)}"))
-        line: dict[str, Any] = {"parentUuid": self.parent, "isSidechain": self.agent is not None}
+        line: dict[str, Any] = {"parentUuid": parent or self.parent, "isSidechain": self.agent is not None}
         if self.agent is not None:
             line["agentId"] = self.agent
-        line |= {"type": kind, **members, "uuid": own, "timestamp": time_of(second), "userType": "external"}
+        line |= {"type": kind, **members, "uuid": own, "timestamp": self.clock.tick(), "userType": "external"}
         self.lines.append({**line, "cwd": CWD, "sessionId": SESSION, "version": VERSION, "gitBranch": "main"})
         self.parent = own
 
-    def prompt(self, text: str, second: int) -> None:
-        self.add("user", second, message={"role": "user", "content": text})
+    def prompt(self, text: str) -> None:
+        self.add("user", message={"role": "user", "content": text})
 
-    def answer(self, answer: Answer, second: int) -> int:
+    def answer(self, answer: Answer) -> Iterator[None]:
+        self.asked: dict[int, str | None] = {}
+        works = {call.number: self.work(call) for call in answer.working}
+        yield from in_some_order(self.mixed, self.said(answer), works)
+
+    def said(self, answer: Answer) -> Iterator[int]:
         stop = "end_turn" if answer.final else "tool_use"
-        for block in blocks(answer):
+        for number, block in blocks(answer):
             message: dict[str, Any] = {"id": f"msg_{answer.number:04d}", "type": "message", "role": "assistant"}
             message |= {"model": MODEL, "content": [block], "stop_reason": stop, "stop_sequence": None}
-            self.add("assistant", second, message={**message, "usage": usage(answer.usage, answer.usage.output)})
-            second += 1
-        for call in [*answer.results, *(c for c in answer.calls if c.outcome == "unpaired" and c.inner)]:
-            agent = f"a{call.number:016x}"
-            if call.inner:
-                second = self.delegate(call, agent, second)
-            if call.outcome != "unpaired":
-                more: dict[str, Any] = {"toolUseResult": f"Error: {call.output}"} if call.outcome != "ok" else {}
-                if call.verb == "delegate" and call.outcome == "ok":
-                    more = {"toolUseResult": {"status": "completed", "prompt": call.text, "agentId": agent}}
-                self.add("user", second, message={"role": "user", "content": [result(call)]}, **more)
-                second += 1
-        return second
+            self.add("assistant", message={**message, "usage": usage(answer.usage, answer.usage.output)})
+            self.asked[number] = self.parent
+            self.clock.asked[number] = self.clock.now
+            yield number
 
-    def delegate(self, call: Call, agent: str, second: int) -> int:
-        inner = Disk(agent)
-        inner.prompt(call.text, second)
+    def work(self, call: Call) -> Iterator[None]:
+        agent = f"a{call.number:016x}"
+        if call.inner:
+            yield from self.delegate(call, agent)
+        if call.outcome != "unpaired":
+            more: dict[str, Any] = {"toolUseResult": f"Error: {call.output}"} if call.outcome != "ok" else {}
+            if call.verb == "delegate" and call.outcome == "ok":
+                more = {"toolUseResult": {"status": "completed", "prompt": call.text, "agentId": agent}}
+            asked = self.asked[call.number]
+            more["sourceToolAssistantUUID"] = asked
+            self.add("user", asked, message={"role": "user", "content": [result(call)]}, **more)
+            self.clock.ended[call.number] = self.clock.now
+            yield
+
+    def delegate(self, call: Call, agent: str) -> Iterator[None]:
+        inner = Disk(self.clock, self.mixed, agent)
+        inner.prompt(call.text)
+        yield
         for answer in call.inner:
-            second = inner.answer(answer, second + 1)
+            yield from inner.answer(answer)
         folder = f"{SESSION}/subagents/agent-{agent}"
         self.beside[folder + ".jsonl"] = json_lines(inner.lines)
         about = {"agentType": "general-purpose", "description": "Look", "toolUseId": f"toolu_{call.number:04d}"}
         self.beside[folder + ".meta.json"] = json.dumps(about).encode()
-        return second + 1
 
 
 def write_session(scenario: Scenario) -> Written:
-    disk = Disk()
-    second = 0
+    disk = Disk(Clock(scenario.mixed), scenario.mixed)
     for prompt in scenario.prompts:
-        disk.prompt(prompt.text, second)
+        disk.prompt(prompt.text)
         for answer in prompt.answers:
-            second = disk.answer(answer, second + 1)
-        second += 1
-    return Written(f"{SESSION}.jsonl", json_lines(disk.lines), disk.beside)
+            run(disk.answer(answer))
+    return Written(f"{SESSION}.jsonl", json_lines(disk.lines), disk.beside, disk.clock)
 
 
 WRITERS = (
@@ -255,6 +276,7 @@ WRITERS = (
         took=takes(None),
         tokens=stream_tokens,
         status=stream_status,
+        mixes=True,
     ),
     Writer(
         "claude-session",
@@ -263,5 +285,6 @@ WRITERS = (
         tokens=tokens_but("reasoning"),
         status=by_last_answer,
         resumes=True,
+        mixes=True,
     ),
 )

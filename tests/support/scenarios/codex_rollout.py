@@ -93,7 +93,7 @@ class Rollout:
         if not answer.whole:
             return
         self.used(answer)
-        for call in [*answer.results, *(c for c in answer.calls if c.outcome == "unpaired" and c.inner)]:
+        for call in answer.working:
             self.second += 1
             if call.inner:
                 self.delegate(call)

@@ -5,9 +5,11 @@ the same events; on disk they have a head, usage records and a shutdown with tot
 """
 
 import uuid
+from collections.abc import Iterator
 from typing import Any
 
 from support.scenarios import expected
+from support.scenarios.mixing import STARTED_MS, Clock, in_some_order, iso_of, run
 from support.scenarios.scenario import Answer, Call, Scenario, Usage, Verb, all_answers
 from support.scenarios.writer import (
     ALL,
@@ -19,11 +21,11 @@ from support.scenarios.writer import (
     no_broken_answers,
     no_empty_answers,
     no_tokens,
-    time_of,
 )
 
 SESSION = "d09380ae-b56a-45b8-adbb-af026507d5bf"
 MODEL = "claude-sonnet-4.5"
+SILENT = ("assistant.turn_start", "tool.execution_start", "assistant.turn_end")  # what the message has said before
 VERBS: tuple[Verb, ...] = tuple(verb for verb in ALL if verb != "list")
 
 
@@ -62,24 +64,28 @@ def usage(used: list[Usage]) -> dict[str, int]:
 class Events:
     """Writes lines, on disk or not."""
 
-    def __init__(self, disk: bool) -> None:
+    def __init__(self, disk: bool, mixed: int) -> None:
         self.disk = disk
+        self.mixed = mixed
+        self.clock = Clock(mixed)
         self.lines: list[Any] = []
         self.spent: list[Usage] = []
         context = {"cwd": CWD, "gitRoot": CWD, "branch": "main"}
         if disk:
             about = {"sessionId": SESSION, "version": 1, "producer": "copilot-agent", "copilotVersion": "1.0.102"}
-            self.add("session.start", {**about, "startTime": time_of(0), "selectedModel": MODEL, "context": context})
+            self.add(
+                "session.start", {**about, "startTime": iso_of(STARTED_MS), "selectedModel": MODEL, "context": context}
+            )
 
-    def add(self, kind: str, data: dict[str, Any], agent: str | None = None) -> None:
+    def add(self, kind: str, data: dict[str, Any], agent: str | None = None, says: bool = True) -> None:
         parent = self.lines[-1]["id"] if self.lines else None
         line: dict[str, Any] = {"type": kind, "data": data}
         if agent is not None:
             line["agentId"] = agent
         line["id"] = str(uuid.UUID(int=len(self.lines) + 1))
-        self.lines.append({**line, "timestamp": time_of(len(self.lines)), "parentId": parent})
+        self.lines.append({**line, "timestamp": self.clock.tick(says and kind not in SILENT), "parentId": parent})
 
-    def answer(self, answer: Answer, turn: int, parent: Call | None = None) -> None:
+    def answer(self, answer: Answer, turn: int, parent: Call | None = None) -> Iterator[None]:
         if not answer.whole:
             return
         agent = None if parent is None else agent_of(parent)
@@ -99,26 +105,42 @@ class Events:
         message |= {"content": answer.text, "toolRequests": asked, "turnId": str(turn)}
         if answer.thinking:
             message["reasoningText"] = answer.thinking
-        self.add("assistant.message", {**message, "apiCallId": api, **child}, agent)
+        self.add("assistant.message", {**message, "apiCallId": api, **child}, agent, says=not answer.empty)
+        self.clock.asked |= dict.fromkeys((call.number for call in answer.calls), self.clock.now)
+        yield
+        works = {call.number: self.work(call, turn, child, agent) for call in answer.working}
+        yield from in_some_order(self.mixed, self.begun(answer, turn, child, agent), works)
+        if len(answer.results) == len(answer.calls):
+            self.add("assistant.turn_end", {"turnId": str(turn), **child}, agent)
+            yield
+
+    def begun(self, answer: Answer, turn: int, child: dict[str, str], agent: str | None) -> Iterator[int]:
         for call in answer.calls:
             name, arguments = given(call)
             begun = {"toolCallId": own(call), "toolName": name, "arguments": arguments, "turnId": str(turn)}
             self.add("tool.execution_start", {**begun, "model": MODEL, **server(call), **child}, agent)
-        for call in [*answer.results, *(c for c in answer.calls if c.outcome == "unpaired" and c.inner)]:
-            if call.inner:
-                self.delegate(call)
-            if call.outcome != "unpaired":
-                self.ended(call, turn, child, agent)
-        if len(answer.results) == len(answer.calls):
-            self.add("assistant.turn_end", {"turnId": str(turn)}, agent)
+            self.clock.begun[call.number] = self.clock.now
+            yield call.number
 
-    def delegate(self, call: Call) -> None:
+    def work(self, call: Call, turn: int, child: dict[str, str], agent: str | None) -> Iterator[None]:
+        if call.inner:
+            yield from self.delegate(call)
+        if call.outcome != "unpaired":
+            self.ended(call, turn, child, agent)
+            yield
+
+    def delegate(self, call: Call) -> Iterator[None]:
         about = {"toolCallId": own(call), "agentName": "general-purpose", "agentDisplayName": f"helper {call.number}"}
         self.add("subagent.started", {**about, "model": MODEL, "executionMode": "sync"}, agent_of(call))
+        yield
+        asked = {"content": call.text, "transformedContent": call.text, "source": f"agent-{SESSION}"}
+        self.add("user.message", asked, agent_of(call))
+        yield
         for turn, answer in enumerate(call.inner):
-            self.answer(answer, turn, call)
+            yield from self.answer(answer, turn, call)
         if call.outcome != "unpaired":
             self.add("subagent.completed", {**about, "model": MODEL, "totalTokens": 1}, agent_of(call))
+            yield
 
     def ended(self, call: Call, turn: int, child: dict[str, str], agent: str | None) -> None:
         about: dict[str, Any] = {"toolCallId": own(call), "model": MODEL, "turnId": str(turn)}
@@ -131,6 +153,7 @@ class Events:
             code = "denied" if call.outcome == "denied" else "failure"
             about |= {"success": False, "error": {"message": call.output, "code": code}}
         self.add("tool.execution_complete", {**about, **child}, agent)
+        self.clock.ended[call.number] = self.clock.now
 
     def prompt(self, text: str) -> None:
         own_id = str(uuid.UUID(int=0xB000 + len(self.lines)))
@@ -143,11 +166,11 @@ def agent_of(call: Call) -> str:
 
 
 def write(scenario: Scenario, disk: bool) -> Events:
-    events = Events(disk)
+    events = Events(disk, scenario.mixed)
     for prompt in scenario.prompts:
         events.prompt(prompt.text)
         for turn, answer in enumerate(prompt.answers):
-            events.answer(answer, turn)
+            run(events.answer(answer, turn))
     return events
 
 
@@ -155,9 +178,10 @@ def write_stream(scenario: Scenario) -> Written:
     events = write(scenario, False)
     if scenario.end == "complete":
         about = {"premiumRequests": 0, "totalApiDurationMs": 212, "sessionDurationMs": 2873}
-        last = {"type": "result", "timestamp": time_of(len(events.lines)), "sessionId": SESSION, "exitCode": 0}
+        events.clock.session_ms = 2873
+        last = {"type": "result", "timestamp": events.clock.tick(), "sessionId": SESSION, "exitCode": 0}
         events.lines.append({**last, "usage": about})
-    return Written("stream.jsonl", json_lines(events.lines))
+    return Written("stream.jsonl", json_lines(events.lines), clock=events.clock)
 
 
 def write_session(scenario: Scenario) -> Written:
@@ -165,7 +189,7 @@ def write_session(scenario: Scenario) -> Written:
     if scenario.end == "complete":
         metrics = {MODEL: {"requests": {"count": len(events.spent), "cost": 0.0}, "usage": usage(events.spent)}}
         events.add("session.shutdown", {"accountingSnapshot": {"modelMetrics": metrics}, "modelMetrics": metrics})
-    return Written("events.jsonl", json_lines(events.lines))
+    return Written("events.jsonl", json_lines(events.lines), clock=events.clock)
 
 
 def session_tokens(written: Scenario, told: Scenario) -> dict[str, int | None]:
@@ -176,6 +200,6 @@ def session_tokens(written: Scenario, told: Scenario) -> dict[str, int | None]:
 
 LOSSES = (no_broken_answers, no_empty_answers)
 WRITERS = (
-    Writer("copilot-stream", write_stream, VERBS, losses=LOSSES, tokens=no_tokens, prompts=1),
-    Writer("copilot-session", write_session, VERBS, losses=LOSSES, tokens=session_tokens, resumes=True),
+    Writer("copilot-stream", write_stream, VERBS, losses=LOSSES, tokens=no_tokens, prompts=1, mixes=True),
+    Writer("copilot-session", write_session, VERBS, losses=LOSSES, tokens=session_tokens, resumes=True, mixes=True),
 )

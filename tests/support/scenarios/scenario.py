@@ -68,6 +68,11 @@ class Answer(Struct, frozen=True):
         """The calls that got a result, in the order of their results."""
         return sorted((call for call in self.calls if call.outcome != "unpaired"), key=lambda call: call.rank)
 
+    @property
+    def working(self) -> list[Call]:
+        """The calls that something is known of behind them: a sub-agent's answers, a result."""
+        return [*self.results, *(call for call in self.calls if call.outcome == "unpaired" and call.inner)]
+
 
 class Prompt(Struct, frozen=True):
     """What the user says, and the model's answers to it; the last one asks for no tool, unless the session is cut."""
@@ -77,10 +82,12 @@ class Prompt(Struct, frozen=True):
 
 
 class Scenario(Struct, frozen=True):
-    """A session."""
+    """A session. What calls of one answer do comes one behind the other, by `rank`, or, where `mixed` is not 0, in an
+    order that it decides: sub-agents at the same time, results before the answer's next block."""
 
     prompts: tuple[Prompt, ...]
     end: End
+    mixed: int = 0
 
     @property
     def answers(self) -> list[Answer]:
@@ -185,9 +192,12 @@ def calls(draw: st.DrawFn, rank: int, verbs: tuple[Verb, ...], answered: bool = 
     if verb == "run" and outcome in ("ok", "error"):
         exit_code = 0 if outcome == "ok" else draw(st.sampled_from((1, 2, 127)))
     inner: tuple[Answer, ...] = ()
+    own: tuple[Verb, ...] = tuple(one for one in verbs if one != "delegate")
+    begun = st.lists(working_answers(own, calls_at_most=2), max_size=2)
     if verb == "delegate" and outcome in ("ok", "error"):
-        own: tuple[Verb, ...] = tuple(one for one in verbs if one != "delegate")
-        inner = (*draw(st.lists(working_answers(own, calls_at_most=2), max_size=2)), draw(final_answers))
+        inner = (*draw(begun), draw(final_answers))
+    elif verb == "delegate" and outcome == "unpaired":
+        inner = (*draw(begun), *draw(st.lists(working_answers(own, calls_at_most=2, broken=True), max_size=1)))
     return Call(verb, target, draw(said), outcome, draw(said), rank, exit_code, inner)
 
 
@@ -204,9 +214,11 @@ empty_answers = st.builds(Answer, st.just(""), st.just(""), st.just(()), usages(
 
 
 @st.composite
-def scenarios(draw: st.DrawFn, verbs: tuple[Verb, ...], prompts: int = 3, resumes: bool = False) -> Scenario:
+def scenarios(
+    draw: st.DrawFn, verbs: tuple[Verb, ...], prompts: int = 3, resumes: bool = False, mixes: bool = False
+) -> Scenario:
     """Sessions of up to `prompts` prompts whose calls are of these verbs; numbered. `resumes`: the agent may be killed
-    while it works, its calls open for ever, and go on with the next prompt."""
+    while it works, its calls open for ever, and go on with the next prompt. `mixes`: calls may run at the same time."""
     end: End = draw(st.sampled_from(("complete", "complete", "cut")))
     made: list[Prompt] = []
     count = draw(st.integers(1, prompts))
@@ -219,7 +231,7 @@ def scenarios(draw: st.DrawFn, verbs: tuple[Verb, ...], prompts: int = 3, resume
         else:
             answers.append(draw(working_answers(verbs, broken=True)))
         made.append(Prompt(draw(said), tuple(answers)))
-    return numbered(Scenario(tuple(made), end))
+    return numbered(Scenario(tuple(made), end, draw(st.integers(0, 20)) if mixes else 0))
 
 
 def atoms(scenario: Scenario) -> int:
@@ -228,7 +240,7 @@ def atoms(scenario: Scenario) -> int:
 
 
 def _atoms_of(answer: Answer) -> int:
-    return 1 + len(answer.calls) + sum(1 + sum(map(_atoms_of, call.inner)) for call in answer.results)
+    return 1 + len(answer.calls) + sum(1 + sum(map(_atoms_of, call.inner)) for call in answer.working)
 
 
 def cut(scenario: Scenario, after: int) -> Scenario:
@@ -249,7 +261,7 @@ def cut(scenario: Scenario, after: int) -> Scenario:
             if not take():
                 break
             made = {call.number: replace(call, outcome="unpaired", inner=()) for call in answer.calls if take()}
-            for call in answer.results:
+            for call in answer.working:
                 if call.number in made and left > 0:
                     inner = through(call.inner)
                     done = take()
@@ -262,4 +274,4 @@ def cut(scenario: Scenario, after: int) -> Scenario:
     for prompt in scenario.prompts:
         if take():
             prompts.append(replace(prompt, answers=through(prompt.answers)))
-    return Scenario(tuple(prompts), "cut")
+    return replace(scenario, prompts=tuple(prompts), end="cut")

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from support.scenarios import expected
+from support.scenarios.mixing import STARTED_MS as STARTED_MS
+from support.scenarios.mixing import Clock
 from support.scenarios.scenario import (
     Answer,
     Call,
@@ -26,8 +28,6 @@ ALL: tuple[Verb, ...] = (
     "read", "search", "find", "list", "edit", "create", "run", "plan", "fetch", "mcp", "unknown", "delegate"
 )  # fmt: skip
 CWD = "/home/ada/orchard"
-STARTED_MS = 1_772_443_800_000  # 2026-03-02T09:30:00Z
-
 Loss: TypeAlias = Callable[[Scenario], Scenario]
 Status: TypeAlias = Callable[[Scenario, Scenario], str]
 Tokens: TypeAlias = Callable[[Scenario, Scenario], dict[str, int | None]]
@@ -35,11 +35,13 @@ Tokens: TypeAlias = Callable[[Scenario, Scenario], dict[str, int | None]]
 
 @dataclass
 class Written:
-    """A session as an agent leaves it: the file that is read, and others beside it by their relative paths."""
+    """A session as an agent leaves it: the file that is read, and others beside it by their relative paths. `clock` is
+    there where each record has a time, and no other says how long a call took."""
 
     name: str
     data: bytes
     beside: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    clock: Clock | None = None
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,8 @@ class Writer:
     a scenario what cannot happen there, `losses` what happens, but is not told. `inputs` and `outputs` are the verbs of
     which the log tells what was asked and what came back. `tokens` is what is told of tokens, and `status` how the
     session ended, both by the scenario that was written and what is told of it. `prompts` is how many a session may
-    have; `resumes`: one that was killed goes on in the same log. `append_only`: a session that is cut is a part of the
+    have; `resumes`: one that was killed goes on in the same log; `mixes`: the log tells what happens at the same time
+    as it happens. `append_only`: a session that is cut is a part of the
     whole one, byte for byte. `lines`: a record is a line, else the log is one document. `later` is a record of a type
     that no version has yet; `#` in it stands for a number of its own. `took` gives the milliseconds that the log tells
     of a call that ended, None of one of which it tells none; without it they are not looked at."""
@@ -66,6 +69,7 @@ class Writer:
     append_only: bool = True
     prompts: int = 3
     resumes: bool = False
+    mixes: bool = False
     lines: bool = True
     later: dict[str, Any] | None = None
     took: Callable[[Call], int | None] | None = None
@@ -73,7 +77,7 @@ class Writer:
     @property
     def sessions(self) -> st.SearchStrategy[Scenario]:
         """Random scenarios that its agent can play."""
-        return scenarios(self.verbs, self.prompts, self.resumes).map(self.playable)
+        return scenarios(self.verbs, self.prompts, self.resumes, self.mixes).map(self.playable)
 
     def playable(self, scenario: Scenario) -> Scenario:
         """The scenario as this agent can play it."""
