@@ -108,6 +108,9 @@ VERSIONS: Mapping[str, str] = {
 }
 """Dialect -> versions of the agent in the recordings that it was tested with; the log does not say it for the rest."""
 
+OLD_LAYOUTS: Mapping[str, tuple[str, ...]] = {"vibe-session-old": ("session_*/messages.jsonl", "session_*.json")}
+"""Dialect -> globs below its provider's roots, where they are others than the newest layout's."""
+
 ENDS: Mapping[str, str] = {
     "claude-stream": "`result`; of several the last",
     "codex-exec": "`turn.completed`, `turn.failed`",
@@ -185,7 +188,7 @@ def _row(provider: Provider, dialect: Dialect) -> DialectRow:
         dialect.name,
         dialect.live,
         PRODUCED.get(dialect.name),
-        () if dialect.live else tuple(dict.fromkeys(_place(root) for root in provider.roots)),
+        () if dialect.live else tuple(dict.fromkeys(_places(dialect, provider.roots))),
         VERSIONS.get(dialect.name),
         dialect.has_end,
         ENDS.get(dialect.name),
@@ -194,8 +197,11 @@ def _row(provider: Provider, dialect: Dialect) -> DialectRow:
     )
 
 
-def _place(root: LogRoot) -> str:
-    return f"{root.default}/{root.patterns[0]}"  # of several patterns the first, for it is the newest layout
+def _places(dialect: Dialect, roots: Iterable[LogRoot]) -> Iterable[str]:
+    for root in roots:
+        # of several patterns the first, for it is the newest layout
+        for pattern in OLD_LAYOUTS.get(dialect.name, root.patterns[:1]):
+            yield f"{root.default}/{pattern}"
 
 
 def text_table(rows: Iterable[DialectRow], width: int | None = None) -> str:
