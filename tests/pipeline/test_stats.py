@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from agentv_stages.merge import DIMENSIONS
 from agentv_stream import summarize, summarize_groups
 from agentv_stream.cli import build
+from agentv_stream.cli.importing import megabytes
 from support.consuming import SESSION
 from support.made_sessions import make_folder
 
@@ -174,7 +175,7 @@ def test_a_dry_run_says_what_the_run_then_does(tmp_path: Path) -> None:
         planned, done = json.loads(plan.read_bytes()), json.loads(report.read_bytes())
         assert (planned["found"], len(planned["sources"])) == (done["found"], done["done"])
     told = _run(*command, "--dry-run")
-    assert "0 sources, 0.0 MB, 4 unchanged; nothing was read" in told.stderr
+    assert "0 sources, 0 KB, 4 unchanged; nothing was read" in told.stderr
     assert str(gone) in told.stderr
     told = _run(*command, "--dry-run", "--target", "other")
     assert "4 sources" in told.stderr
@@ -229,3 +230,19 @@ def test_a_list_that_is_none_is_told_once(command: tuple[str, ...], given: str, 
     assert (ran.exit_code, ran.stdout) == (code, "")
     assert told in ran.stderr
     assert ran.stderr.count("\n") == 1
+
+
+def test_what_was_read_and_where_it_went_are_words_apart(tmp_path: Path) -> None:
+    make_folder(tmp_path / "in")
+    told = _run(
+        "import", tmp_path / "in", "--atif", tmp_path / "a", "--jsonl", tmp_path / "s.jsonl", "--engine", "serial"
+    )
+    assert f"\ntrajectories {tmp_path / 'a'}\njsonl        {tmp_path / 's.jsonl'}\n" in told.stderr
+    assert re.search(r"\d sessions read in \d+\.\d s \([1-9]\d* KB\)", told.stderr)
+
+
+@pytest.mark.parametrize(
+    ("size", "told"), [(0, "0 KB"), (1, "1 KB"), (43_210, "44 KB"), (1_000_000, "1.0 MB"), (12_345_678, "12 MB")]
+)
+def test_a_size_is_told_in_a_unit_that_fits(size: int, told: str) -> None:
+    assert megabytes(size) == told

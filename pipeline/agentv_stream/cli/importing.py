@@ -1,5 +1,6 @@
 """What `import` does: sources to units, the run with its progress, the table at the end, the exit code."""
 
+import math
 import re
 import sys
 from collections.abc import Sequence
@@ -163,7 +164,7 @@ def _tell_plan(outcome: Outcome, json: Path | None) -> int:
                 sys.stdout.write(f"{unit.size:>14,}  {visible(unit.name, 4096)}\n")
         unchanged = f", {outcome.skipped:,} unchanged" if outcome.skipped else ""
         total = sum(unit.size for unit in units)
-        sys.stderr.write(f"{counted(len(units), 'source')}, {total / 1e6:,.1f} MB{unchanged}; nothing was read\n")
+        sys.stderr.write(f"{counted(len(units), 'source')}, {megabytes(total)}{unchanged}; nothing was read\n")
     for note in outcome.notes:
         say(note)
     for failure in outcome.failures:
@@ -193,10 +194,7 @@ def tell(outcome: Outcome) -> None:
         titles = ("provider", "sessions", "turns", "calls", "failed", "edits", "tokens in", "tokens out", "faults")
         last = rows.pop()
         print_fitting(sys.stderr, titles, rows, last if len(rows) > 1 else None, ("edits", "failed", "turns", "faults"))
-    rate = outcome.bytes / 1e6 / outcome.seconds if outcome.seconds else 0.0
-    digits = 0 if outcome.bytes >= 1e7 else 1
-    size = f"{outcome.bytes / 1e6:,.{digits}f} MB, {rate:,.{digits}f} MB/s"
-    said = [f"{outcome.done:,} session{'' if outcome.done == 1 else 's'} read in {outcome.seconds:.1f} s ({size})"]
+    said = [f"{counted(outcome.done, 'session')} read in {outcome.seconds:.1f} s ({amount(outcome)})"]
     for count, what in (
         (outcome.skipped, "unchanged"),
         (len(outcome.parts), "belong to other sessions"),
@@ -215,7 +213,20 @@ def tell(outcome: Outcome) -> None:
     for name, place in outcome.outputs.items():
         names = [name for name, _ in groups]
         told = place.replace("{provider}", names[0] if len(names) == 1 else f"{{{','.join(names)}}}")
-        sys.stderr.write(f"{name:<12}{visible(told, 300)}\n")
+        sys.stderr.write(f"{name:<13}{visible(told, 300)}\n")
+
+
+def amount(outcome: Outcome) -> str:
+    """How much was read; how fast, too, where it was enough to tell."""
+    rate = f", {megabytes(outcome.bytes / outcome.seconds)}/s" if outcome.bytes >= 1e6 and outcome.seconds else ""
+    return f"{megabytes(outcome.bytes)}{rate}"
+
+
+def megabytes(size: float) -> str:
+    """Bytes for people: below 1 MB in KB, which are never 0 where there is anything."""
+    if size < 1e6:
+        return f"{math.ceil(size / 1e3):,} KB"
+    return f"{size / 1e6:,.{0 if size >= 1e7 else 1}f} MB"
 
 
 def tokens_cell(figures: Figures, name: str) -> str:
