@@ -50,6 +50,11 @@ def one(tmp_path: Path, entry: str) -> Target:
         ("{name: t, provider: kilo}", ["kilo", "run", "--format", "json", "P"]),
         ("{name: t, provider: kimi, model: M}", ["kimi", "-p", "P", "--output-format", "stream-json", "-m", "M"]),
         ("{name: t, provider: grok, model: M}", ["grok", "-p", "P", "--output-format", "streaming-json", "-m", "M"]),
+        ("{name: t, provider: openhands}", ["openhands", "--headless", "--json", "-t", "P"]),
+        (
+            "{name: t, provider: vibe, args: [--max-turns, 9]}",
+            ["vibe", "-p", "P", "--output", "streaming", "--max-turns", "9"],
+        ),
         ("{name: t, provider: cline, model: M}", ["cline", "--json", "-m", "M", "P"]),
         ("{name: t, provider: cli, command: \"my agent 'a b' {PROMPT}\"}", ["my", "agent", "a b", "P"]),
         ("{name: t, provider: cli, command: [my, agent]}", ["my", "agent", "P"]),
@@ -57,6 +62,11 @@ def one(tmp_path: Path, entry: str) -> Target:
 )
 def test_agents_have_their_command_lines(tmp_path: Path, entry: str, command: list[str]) -> None:
     assert list(one(tmp_path, entry).command_line("P")) == command
+
+
+def test_a_model_that_no_option_names_is_an_error_and_not_left_out(tmp_path: Path) -> None:
+    told = refused(tmp_path, "targets:\n  - {name: t, provider: vibe, model: M}\n")
+    assert told.startswith("targets.yaml:2: vibe has no option for a model")
 
 
 def test_a_prompt_is_one_word_whatever_stands_in_it(tmp_path: Path) -> None:

@@ -9,11 +9,11 @@ MODEL = "{MODEL}"
 @dataclass(frozen=True, slots=True)
 class AgentKind:
     """How the agents of a provider kind are started: `command` with {PROMPT}, `model` what names a model, if one is
-    set."""
+    set; None where no option does, only the agent's own configuration."""
 
     provider: str
     command: tuple[str, ...]
-    model: tuple[str, ...] = ("--model", MODEL)
+    model: tuple[str, ...] | None = ("--model", MODEL)
 
 
 _CLAUDE = AgentKind("claude", ("claude", "-p", PROMPT, "--output-format", "stream-json", "--verbose"))
@@ -35,6 +35,8 @@ AGENT_KINDS: dict[str, AgentKind] = {
     "kimi": AgentKind("kimi", ("kimi", "-p", PROMPT, "--output-format", "stream-json"), ("-m", MODEL)),
     "cline": AgentKind("cline", ("cline", "--json", PROMPT), ("-m", MODEL)),
     "grok": AgentKind("grok", ("grok", "-p", PROMPT, "--output-format", "streaming-json"), ("-m", MODEL)),
+    "openhands": AgentKind("openhands", ("openhands", "--headless", "--json", "-t", PROMPT), None),
+    **dict.fromkeys(("vibe", "mistral-vibe"), AgentKind("vibe", ("vibe", "-p", PROMPT, "--output", "streaming"), None)),
     "cli": AgentKind("", (), ()),
 }
 """AgentV's provider kinds that are agents on a command line, and the agents that it has no kind for."""

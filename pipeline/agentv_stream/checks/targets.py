@@ -194,7 +194,11 @@ class _Reader:
             return (*given, *words)  # a whole command line of the user's own
         if not agent.command:
             return (*given, *words, PROMPT) if given else ()
-        chosen = [word.replace(MODEL, model) for word in agent.model] if model else []
+        if model and agent.model is None:
+            raise self.document.error(
+                (*at, "model"), f"{agent.command[0]} has no option for a model: configure it there"
+            )
+        chosen = [word.replace(MODEL, model) for word in agent.model or ()] if model else []
         head = given or [agent.command[0]]
         if agent.command[-1] == PROMPT:
             return (*head, *agent.command[1:-1], *chosen, *words, PROMPT)

@@ -1,7 +1,7 @@
 """Finds the prompt on an agent's command line: a list of words in, the prompt out, None where it is not plain.
 
 Source: the command lines of Claude Code 2.1, Codex 0.169, Copilot 1.0, Gemini 0.61, Pi 0.73, OpenCode 1.18, Qwen 0.15,
-Cline 3.0, Kimi Code 2.1, Kilo 7.7, Grok Build 1.0, oh-my-pi 18.2.
+Cline 3.0, Kimi Code 2.1, Kilo 7.7, Grok Build 1.0, oh-my-pi 18.2, OpenHands 1.16, Mistral Vibe 3.0.
 """
 
 from collections.abc import Sequence
@@ -10,11 +10,13 @@ from pathlib import Path
 AGENTS = frozenset(
     (
         *("claude", "codex", "copilot", "gemini", "pi", "omp", "opencode", "kilo", "qwen", "cursor-agent", "cline"),
-        *("kimi", "grok"),
+        *("kimi", "grok", "openhands", "vibe"),
     )
 )
 RUNNERS = frozenset(("npx", "bunx", "pnpx", "uvx", "env", "timeout", "nice", "node"))
 PROMPT_OPTIONS = frozenset(("-p", "--print", "--prompt", "--single", "-i", "--prompt-interactive"))
+ONLY_OPTIONS = {"openhands": frozenset(("-t", "--task"))}
+"""Agents whose prompt is the value of one of their own options, and never a word by itself."""
 SUBCOMMANDS = frozenset(("exec", "e", "run"))
 SWITCHES = frozenset(
     (
@@ -51,16 +53,17 @@ def prompt_of(command: Sequence[str]) -> str | None:
         words = words[1:]
         while words and (words[0].startswith("-") or "=" in words[0] or words[0].isdigit()):
             words = words[1:]
-    if not words or Path(words[0]).name.split("@")[0].removesuffix(".js") not in AGENTS:
+    agent = Path(words[0]).name.split("@")[0].removesuffix(".js") if words else ""
+    if agent not in AGENTS:
         return None
-    rest = words[1:]
+    rest, options = words[1:], ONLY_OPTIONS.get(agent, PROMPT_OPTIONS)
     for i, word in enumerate(rest):
         name, equals, value = word.partition("=")
-        if equals and name in ("--prompt", "--print", "--single"):
+        if equals and name in options and name in ("--prompt", "--print", "--single", "--task"):
             return value
-        if word in PROMPT_OPTIONS and i + 1 < len(rest) and not rest[i + 1].startswith("-"):
+        if word in options and i + 1 < len(rest) and not rest[i + 1].startswith("-"):
             return rest[i + 1]
-    return _last_word(rest)
+    return None if agent in ONLY_OPTIONS else _last_word(rest)
 
 
 def _last_word(rest: list[str]) -> str | None:
