@@ -223,7 +223,13 @@ def test_the_final_output_of_a_partial_stream_replaces_the_placeholder() -> None
     assert texts(batch.events) == ["said"]
     last = usages(batch.events)[-1]
     assert (last.key, last.output, last.output_final) == ("msg_1", 57, True)
-    assert batch.ignored == {"stream_event": 7}
+    assert batch.ignored == {"stream_event": 6}
+
+
+def test_an_answer_that_is_broken_off_within_its_first_block_tells_its_input() -> None:
+    start: dict[str, Any] = {"type": "message_start", "message": {"id": "msg_1", "content": [], "usage": USAGE}}
+    told = usages(tell(line("stream_event", event=start)).events)
+    assert [(usage.key, usage.input, usage.output_final) for usage in told] == [("msg_1", 130, False)]
 
 
 def test_a_result_that_stands_alone_tells_the_answer() -> None:

@@ -172,12 +172,20 @@ class StreamDecoder:
             return
         line = decode_partial(data)
         event = line.event
+        source = self._source(record, line.uuid, None, line.parent_tool_use_id)
         if event.type == "message_start" and event.message is not None:
-            self.state.partial_id = event.message.id or ""
+            message = event.message
+            self.state.partial_id = message.id or ""
+            if self.state.partial_id and message.usage and message.model != SYNTHETIC_MODEL:
+                # Of an answer that is broken off before its first block, and of an empty one, no more is told.
+                usage = read_usage(message.usage)
+                seen = self.state.others if line.parent_tool_use_id else self.state.main
+                seen.message_id, seen.usage, seen.final = self.state.partial_id, message.usage, False
+                batch.events.append(token_usage(source, self.state.partial_id, usage, message.model, False))
+                return
         elif event.type == "message_delta" and event.usage is not None and self.state.partial_id:
-            source = self._source(record, line.uuid, None, line.parent_tool_use_id)
             key, usage = self.state.partial_id, event.usage
-            # The input side stands whole in message_start and the message's own lines; only the output is new here.
+            # The input side stands whole in message_start; only the output is new here.
             batch.events.append(
                 TokenUsage(source, "", key, "call", None, None, None, None, None, usage.output_tokens, None, True)
             )
