@@ -1,31 +1,32 @@
-"""A scenario as Claude Code 2.1.197 prints it (`-p --output-format stream-json --verbose`), and as it keeps it on disk.
+"""A scenario as Claude Code 2.1.197 prints it (`-p --output-format stream-json --verbose`).
 
 Shapes: recordings of the real program. An answer is a line for each block, all with the answer's id and usage, in the
-stream with a placeholder for its output; what sub-agents say is not printed. On disk they have files of their own.
+stream with a placeholder for its output; what sub-agents say is not printed.
 """
 
 import json
 import uuid
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
+from msgspec.structs import replace
+
 from support.scenarios import expected
-from support.scenarios.mixing import Clock, in_some_order, run
-from support.scenarios.scenario import Answer, Call, Prompt, Scenario, Usage
+from support.scenarios.mixing import in_some_order, run
+from support.scenarios.scenario import Answer, Call, Prompt, Scenario, Usage, all_answers
 from support.scenarios.writer import (
     CWD,
     NOTHING,
     Writer,
     Written,
     by_end_record,
-    by_last_answer,
     json_lines,
     no_empty_answers,
     no_inner_texts,
     no_prompts,
     takes,
     time_of,
-    tokens_but,
 )
 
 SESSION = "7b0f6a52-31c4-4e0d-9a77-0f7c2f6f1e10"
@@ -94,11 +95,40 @@ def blocks(answer: Answer) -> list[tuple[int, dict[str, Any]]]:
     return out
 
 
+def begun(answer: Answer, *content: dict[str, Any]) -> dict[str, Any]:
+    """An answer's message while it is written, its output unknown."""
+    message: dict[str, Any] = {"id": f"msg_{answer.number:04d}", "type": "message", "role": "assistant"}
+    message |= {"model": MODEL, "content": list(content), "stop_reason": None, "stop_sequence": None}
+    return {**message, "usage": usage(answer.usage, 1)}
+
+
+def is_partial(mixed: int) -> bool:
+    """Whether answers are printed while they are written, too (`--include-partial-messages`)."""
+    return mixed % 3 == 1
+
+
+def pieces(index: int, block: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The events of a block that is being written."""
+    kind = block["type"]
+    empty: dict[str, dict[str, Any]] = {
+        "thinking": {"thinking": "", "signature": ""},
+        "text": {"text": ""},
+        "tool_use": {**block, "input": {}},
+    }
+    yield {"type": "content_block_start", "index": index, "content_block": {"type": kind, **empty[kind]}}
+    name = {"thinking": "thinking", "text": "text", "tool_use": "partial_json"}[kind]
+    text = json.dumps(block["input"], ensure_ascii=False) if kind == "tool_use" else block[name]
+    for piece in (text[:7], text[7:]):
+        delta = {"type": "input_json_delta" if kind == "tool_use" else f"{kind}_delta", name: piece}
+        yield {"type": "content_block_delta", "index": index, "delta": delta}
+
+
 class Stream:
     """Prints lines; `spent` are the answers so far, for the totals."""
 
     def __init__(self, mixed: int) -> None:
         self.mixed = mixed
+        self.partial = is_partial(mixed)
         self.lines: list[Any] = []
         self.spent: list[Answer] = []
 
@@ -124,13 +154,31 @@ class Stream:
         yield from in_some_order(self.mixed, self.said(answer, parent), works)
 
     def said(self, answer: Answer, parent: str | None) -> Iterator[int]:
-        for number, block in blocks(answer):
+        partial = self.partial and parent is None
+        if partial:
+            self.event(type="message_start", message=begun(answer))
+            yield 0
+        for index, (number, block) in enumerate(blocks(answer)):
             if parent is not None and not number:
                 continue
-            message: dict[str, Any] = {"id": f"msg_{answer.number:04d}", "type": "message", "role": "assistant"}
-            message |= {"model": MODEL, "content": [block], "stop_reason": None, "stop_sequence": None}
-            self.add("assistant", message={**message, "usage": usage(answer.usage, 1)}, parent_tool_use_id=parent)
+            if partial:
+                for event in pieces(index, block):
+                    self.event(**event)
+                    yield 0
+            self.add("assistant", message=begun(answer, block), parent_tool_use_id=parent)
             yield number
+            if partial:
+                self.event(type="content_block_stop", index=index)
+        if partial and answer.whole:
+            delta = {"stop_reason": "end_turn" if answer.final else "tool_use", "stop_sequence": None}
+            self.event(type="message_delta", delta=delta, usage=usage(answer.usage, answer.usage.output))
+            self.event(type="message_stop")
+        elif partial:  # cut off within a block
+            for event in islice(pieces(len(answer.calls) + 2, {"type": "text", "text": "Half a sentence"}), 2):
+                self.event(**event)
+
+    def event(self, **event: Any) -> None:
+        self.add("stream_event", event=event, parent_tool_use_id=None)
 
     def work(self, call: Call, parent: str | None) -> Iterator[None]:
         own = f"toolu_{call.number:04d}"
@@ -177,95 +225,34 @@ def write_stream(scenario: Scenario) -> Written:
 
 
 def stream_tokens(written: Scenario, told: Scenario) -> dict[str, int | None]:
-    """The totals of the last `result`, what was not printed included. Behind it lines tell the input alone."""
+    """The totals of the last `result`, what was not printed included. Behind it lines tell the input alone, and the
+    output of an answer that was printed while it was written."""
     if written.end == "complete":
         return {**expected.tokens(written.answers), "reasoning": None}
     ended = [answer for prompt in written.prompts[:-1] for answer in prompt.answers]
-    running = list(told.prompts[-1].answers)
+    partial = is_partial(written.mixed)
+    running = list((written if partial else told).prompts[-1].answers)
+    if partial:  # of sub-agents only what calls
+        calling = {answer.number for answer in all_answers(told.answers)}
+        running = [replace(answer, calls=tuple(spoken(call, calling) for call in answer.calls)) for answer in running]
     if not ended and not running:
         return dict(NOTHING)
     before, behind = expected.tokens(ended), expected.tokens(running)
     found: dict[str, int | None] = {name: total + behind[name] for name, total in before.items()}
-    return {**found, "output": None if running else before["output"], "reasoning": None}
+    known = partial and all(answer.whole and not any(call.inner for call in answer.calls) for answer in running)
+    output = found["output"] if known else before["output"] if not running else None
+    return {**found, "output": output, "reasoning": None}
+
+
+def spoken(call: Call, calling: set[int]) -> Call:
+    """A call with those of its sub-agent's answers that are printed."""
+    return replace(call, inner=tuple(answer for answer in call.inner if answer.number in calling))
 
 
 def stream_status(written: Scenario, told: Scenario) -> str:
     """A further prompt is not printed: what was over is so until the next answer comes."""
     begun = any(prompt.answers for prompt in told.prompts[-1:])
     return by_end_record(written, told) if begun or len(told.prompts) == 1 else "complete"
-
-
-class Disk:
-    """The lines of one file: the session's, or a sub-agent's with its id."""
-
-    def __init__(self, clock: Clock, mixed: int, agent: str | None = None) -> None:
-        self.clock = clock
-        self.mixed = mixed
-        self.lines: list[Any] = []
-        self.agent = agent
-        self.beside: dict[str, bytes] = {}
-        self.parent: str | None = None
-
-    def add(self, kind: str, parent: str | None = None, **members: Any) -> None:
-        own = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{self.agent} {len(self.lines)}"))
-        line: dict[str, Any] = {"parentUuid": parent or self.parent, "isSidechain": self.agent is not None}
-        if self.agent is not None:
-            line["agentId"] = self.agent
-        line |= {"type": kind, **members, "uuid": own, "timestamp": self.clock.tick(), "userType": "external"}
-        self.lines.append({**line, "cwd": CWD, "sessionId": SESSION, "version": VERSION, "gitBranch": "main"})
-        self.parent = own
-
-    def prompt(self, text: str) -> None:
-        self.add("user", message={"role": "user", "content": text})
-
-    def answer(self, answer: Answer) -> Iterator[None]:
-        self.asked: dict[int, str | None] = {}
-        works = {call.number: self.work(call) for call in answer.working}
-        yield from in_some_order(self.mixed, self.said(answer), works)
-
-    def said(self, answer: Answer) -> Iterator[int]:
-        stop = "end_turn" if answer.final else "tool_use"
-        for number, block in blocks(answer):
-            message: dict[str, Any] = {"id": f"msg_{answer.number:04d}", "type": "message", "role": "assistant"}
-            message |= {"model": MODEL, "content": [block], "stop_reason": stop, "stop_sequence": None}
-            self.add("assistant", message={**message, "usage": usage(answer.usage, answer.usage.output)})
-            self.asked[number] = self.parent
-            self.clock.asked[number] = self.clock.now
-            yield number
-
-    def work(self, call: Call) -> Iterator[None]:
-        agent = f"a{call.number:016x}"
-        if call.inner:
-            yield from self.delegate(call, agent)
-        if call.outcome != "unpaired":
-            more: dict[str, Any] = {"toolUseResult": f"Error: {call.output}"} if call.outcome != "ok" else {}
-            if call.verb == "delegate" and call.outcome == "ok":
-                more = {"toolUseResult": {"status": "completed", "prompt": call.text, "agentId": agent}}
-            asked = self.asked[call.number]
-            more["sourceToolAssistantUUID"] = asked
-            self.add("user", asked, message={"role": "user", "content": [result(call)]}, **more)
-            self.clock.ended[call.number] = self.clock.now
-            yield
-
-    def delegate(self, call: Call, agent: str) -> Iterator[None]:
-        inner = Disk(self.clock, self.mixed, agent)
-        inner.prompt(call.text)
-        yield
-        for answer in call.inner:
-            yield from inner.answer(answer)
-        folder = f"{SESSION}/subagents/agent-{agent}"
-        self.beside[folder + ".jsonl"] = json_lines(inner.lines)
-        about = {"agentType": "general-purpose", "description": "Look", "toolUseId": f"toolu_{call.number:04d}"}
-        self.beside[folder + ".meta.json"] = json.dumps(about).encode()
-
-
-def write_session(scenario: Scenario) -> Written:
-    disk = Disk(Clock(scenario.mixed), scenario.mixed)
-    for prompt in scenario.prompts:
-        disk.prompt(prompt.text)
-        for answer in prompt.answers:
-            run(disk.answer(answer))
-    return Written(f"{SESSION}.jsonl", json_lines(disk.lines), disk.beside, disk.clock)
 
 
 WRITERS = (
@@ -276,15 +263,6 @@ WRITERS = (
         took=takes(None),
         tokens=stream_tokens,
         status=stream_status,
-        mixes=True,
-    ),
-    Writer(
-        "claude-session",
-        write_session,
-        losses=(no_empty_answers,),
-        tokens=tokens_but("reasoning"),
-        status=by_last_answer,
-        resumes=True,
         mixes=True,
     ),
 )

@@ -19,17 +19,19 @@ from support.scenarios.codex import (
     sums_of,
     usage,
 )
+from support.scenarios.mixing import Clock
 from support.scenarios.scenario import Answer, Call, Prompt, Scenario, Usage, all_answers
-from support.scenarios.writer import CWD, NOTHING, Writer, Written, counts_as, json_lines, no_empty_answers, time_of
+from support.scenarios.writer import CWD, NOTHING, Writer, Written, counts_as, json_lines, no_empty_answers
 
 
 class Rollout:
     """The lines of one thread's file; `spent` is what its model calls took so far."""
 
-    def __init__(self, thread: str, second: int, parent: str | None = None) -> None:
+    def __init__(self, thread: str, clock: Clock, parent: str | None = None) -> None:
         self.lines: list[Any] = []
         self.thread = thread
-        self.second = second
+        self.clock = clock
+        self.when = clock.tick()
         self.beside: dict[str, bytes] = {}
         self.spent: list[Usage] = []
         self.turn = 0
@@ -44,14 +46,14 @@ class Rollout:
                 "agent_nickname": f"Agent {thread[-4:]}",
             }
             source = {"subagent": {"thread_spawn": about}}
-        meta |= {"timestamp": time_of(second), "cwd": CWD, "originator": "codex_exec", "cli_version": "0.169.0"}
+        meta |= {"timestamp": self.when, "cwd": CWD, "originator": "codex_exec", "cli_version": "0.169.0"}
         meta |= {"source": source, "thread_source": "user" if parent is None else "subagent"}
         if parent is not None:
             meta["agent_nickname"] = f"Agent {thread[-4:]}"
         self.add("session_meta", {**meta, "model_provider": "openai", "base_instructions": {"text": "Be brief."}})
 
     def add(self, kind: str, payload: dict[str, Any]) -> None:
-        line = {"timestamp": time_of(self.second), "ordinal": len(self.lines), "type": kind, "payload": payload}
+        line = {"timestamp": self.when, "ordinal": len(self.lines), "type": kind, "payload": payload}
         self.lines.append(line)
 
     def event(self, kind: str, **members: Any) -> None:
@@ -66,7 +68,7 @@ class Rollout:
 
     def prompt(self, text: str) -> None:
         self.turn += 1
-        self.second += 1
+        self.when = self.clock.tick()
         self.event("task_started", turn_id=self.turn_id, model_context_window=258400)
         self.add("turn_context", {"turn_id": self.turn_id, "cwd": CWD, "approval_policy": "never", "model": MODEL})
         content = [{"type": "input_text", "text": text}]
@@ -74,7 +76,7 @@ class Rollout:
         self.item(type="UserMessage", id=f"u{self.turn}", content=[{"type": "text", "text": text, "text_elements": []}])
 
     def answer(self, answer: Answer) -> None:
-        self.second += 1
+        self.when = self.clock.tick()
         own = f"{answer.number:024x}"
         if answer.thinking:
             self.item(type="Reasoning", id=f"rs_{own}", summary_text=[answer.thinking], raw_content=[])
@@ -90,14 +92,15 @@ class Rollout:
             self.add("response_item", {**told, "content": said, "phase": phase})
         for call in answer.calls:
             self.add("response_item", self.asked(call))
+            self.clock.asked[call.number] = self.clock.now
         if not answer.whole:
             return
         self.used(answer)
         for call in answer.working:
-            self.second += 1
             if call.inner:
                 self.delegate(call)
             if call.outcome != "unpaired":
+                self.when = self.clock.tick()
                 self.ended(call)
         if len(answer.results) == len(answer.calls):
             self.counted()
@@ -147,11 +150,13 @@ class Rollout:
     def ended(self, call: Call) -> None:
         own = f"call_{call.number:04d}"
         output = call.output
+        self.clock.ended[call.number] = self.clock.now
         kind = "custom_tool_call_output" if call.verb in EDITS else "function_call_output"
         if call.outcome == "denied":
             output = f"{'patch' if call.verb in EDITS else 'exec command'} rejected by user: {output}"
         elif call.verb in SHELL:
             code = exit_code(call)
+            self.clock.known[call.number] = 0
             self.item(type="CommandExecution", id=own, process_id="1", command=["/bin/bash", "-lc", command(call)],
                       cwd=f"file://{CWD}", status=status(call), aggregated_output=output, exit_code=code,
                       duration={"secs": 0, "nanos": 4507})  # fmt: skip
@@ -182,18 +187,18 @@ class Rollout:
         server, _, tool = call.target.partition("/")
         good = call.outcome == "ok"
         result = {"content": [{"type": "text", "text": call.output}], **({} if good else {"isError": True})}
+        self.clock.known[call.number] = 0
         self.item(type="McpToolCall", id=own, server=server, tool=tool, arguments={"query": call.text},
                   status=status(call), result=result, duration={"secs": 0, "nanos": 860524})  # fmt: skip
 
     def delegate(self, call: Call) -> None:
-        inner = Rollout(agent_of(call), self.second, self.thread)
+        inner = Rollout(agent_of(call), self.clock, self.thread)
         inner.prompt(call.text)
         for answer in call.inner:
             inner.answer(answer)
         if call.outcome != "unpaired":
             inner.event("task_complete", turn_id=inner.turn_id)
         self.beside[f"rollout-2026-03-02T09-31-{call.number:02d}-{agent_of(call)}.jsonl"] = json_lines(inner.lines)
-        self.second = inner.second
 
 
 def agent_of(call: Call) -> str:
@@ -201,14 +206,16 @@ def agent_of(call: Call) -> str:
 
 
 def write_rollout(scenario: Scenario) -> Written:
-    rollout = Rollout(THREAD, 0)
+    rollout = Rollout(THREAD, Clock(scenario.mixed))
     for prompt in scenario.prompts:
         rollout.prompt(prompt.text)
         for answer in prompt.answers:
             rollout.answer(answer)
         if prompt is not scenario.prompts[-1] or scenario.end == "complete":
             rollout.event("task_complete", turn_id=rollout.turn_id, last_agent_message=last_text(prompt))
-    return Written(f"rollout-2026-03-02T09-30-00-{THREAD}.jsonl", json_lines(rollout.lines), rollout.beside)
+    return Written(
+        f"rollout-2026-03-02T09-30-00-{THREAD}.jsonl", json_lines(rollout.lines), rollout.beside, rollout.clock
+    )
 
 
 def last_text(prompt: Prompt) -> str | None:
@@ -235,5 +242,6 @@ WRITERS = (
         losses=(no_empty_answers,),
         tokens=rollout_tokens,
         resumes=True,
+        mixes=True,
     ),
 )

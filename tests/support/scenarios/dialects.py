@@ -3,6 +3,7 @@
 from support.scenarios import (
     acp,
     claude,
+    claude_session,
     cline,
     codex,
     codex_app_server,
@@ -26,6 +27,7 @@ FAMILIES = (
     *(
         acp,
         claude,
+        claude_session,
         cline,
         codex,
         codex_app_server,

@@ -40,9 +40,10 @@ def run(steps: Iterator[Any]) -> None:
 
 class Clock:
     """Each tick is later, by differing times; with some seeds it is set back now and then, never to before the session.
-    `asked`, `begun` and `ended` are, by a call's number, what the log says of
-    when it was asked for, was begun and had ended; `last` is the time of the last record that says anything of the
-    session; `session_ms` is there where the agent tells how long it took."""
+
+    `asked`, `begun` and `ended` are, by a call's number, what the log says of when it was asked for, was begun and had
+    ended; `known` is what the log itself says that it took. `last` is the time of the last record that says anything of
+    the session; `session_ms` is there where the agent tells how long it took."""
 
     def __init__(self, seed: int) -> None:
         self.set_back = 5 if seed % 4 == 3 else 0
@@ -51,6 +52,7 @@ class Clock:
         self.asked: dict[int, int] = {}
         self.begun: dict[int, int] = {}
         self.ended: dict[int, int] = {}
+        self.known: dict[int, int] = {}
         self.session_ms: int | None = None
 
     def tick(self, says: bool = True) -> str:
@@ -65,6 +67,8 @@ class Clock:
 
     def took(self, call: Call) -> int | None:
         """How long a call took, as the log tells it."""
+        if call.number in self.known:
+            return self.known[call.number]
         ended = self.ended.get(call.number)
         since = [times[call.number] for times in (self.begun, self.asked) if call.number in times]
         return next((ended - time for time in since if time <= ended), None) if ended is not None else None

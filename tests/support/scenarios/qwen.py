@@ -10,6 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from support.scenarios import expected
+from support.scenarios.mixing import Clock
 from support.scenarios.scenario import Answer, Call, Scenario, Usage, Verb, changed
 from support.scenarios.writer import (
     ALL,
@@ -25,7 +26,6 @@ from support.scenarios.writer import (
     no_empty_answers,
     no_prompts,
     takes,
-    time_of,
     tokens_of,
 )
 
@@ -128,11 +128,12 @@ def stream_tokens(written: Scenario, told: Scenario) -> dict[str, int | None]:
 
 def write_session(scenario: Scenario) -> Written:
     lines: list[Any] = []
+    clock = Clock(scenario.mixed)
 
     def add(kind: str, **members: Any) -> None:
         parent = lines[-1]["uuid"] if lines else None
         own = {"uuid": str(uuid.UUID(int=len(lines) + 1)), "parentUuid": parent, "sessionId": SESSION}
-        about = {"timestamp": time_of(len(lines)), "type": kind, "cwd": CWD, "version": "0.15.10", "gitBranch": "main"}
+        about = {"timestamp": clock.tick(), "type": kind, "cwd": CWD, "version": "0.15.10", "gitBranch": "main"}
         lines.append({**own, **about, **members})
 
     for prompt in scenario.prompts:
@@ -150,9 +151,11 @@ def write_session(scenario: Scenario) -> Written:
             told |= {"thoughtsTokenCount": used.reasoning, "cachedContentTokenCount": used.cached}
             told |= {"totalTokenCount": used.input + used.output}
             add("assistant", model=MODEL, message={"role": "model", "parts": parts}, usageMetadata=told)
+            clock.asked |= dict.fromkeys((call.number for call in answer.calls), clock.now)
             for call in answer.results:
                 add("tool_result", **session_result(call))
-    return Written(f"{SESSION}.jsonl", json_lines(lines))
+                clock.ended[call.number] = clock.now
+    return Written(f"{SESSION}.jsonl", json_lines(lines), clock=clock)
 
 
 def session_result(call: Call) -> dict[str, Any]:
@@ -195,5 +198,6 @@ WRITERS = (
         tokens=tokens_of(is_whole, "cache_write"),
         status=by_last_answer,
         resumes=True,
+        mixes=True,
     ),
 )
