@@ -1,7 +1,8 @@
 """A scenario as Qwen Code 0.15.10 prints it (`--output-format stream-json`), and as it keeps it on disk.
 
 Shapes: recordings of the real program. In the stream each block is a message of its own, its response's usage on the
-last one; on disk an answer is one record. What sub-agents do is not written here.
+last one; on disk an answer is one record. Of sub-agents the stream prints the calls; on disk they are
+not written here.
 """
 
 import uuid
@@ -15,7 +16,6 @@ from support.scenarios.scenario import Answer, Call, Scenario, Usage, Verb, chan
 from support.scenarios.writer import (
     ALL,
     CWD,
-    NOTHING,
     Writer,
     Written,
     by_last_answer,
@@ -24,6 +24,7 @@ from support.scenarios.writer import (
     json_lines,
     no_broken_answers,
     no_empty_answers,
+    no_inner_texts,
     no_prompts,
     takes,
     tokens_of,
@@ -46,6 +47,7 @@ def given(call: Call) -> tuple[str, dict[str, Any]]:
         "run": ("run_shell_command", {"command": call.target, "description": "Run a command"}),
         "plan": ("todo_write", {"todos": [{"id": "1", "content": call.text, "status": "pending"}]}),
         "fetch": ("web_fetch", {"url": "https://example.org/" + call.target, "prompt": call.text}),
+        "delegate": ("agent", {"prompt": call.text, "description": "Look", "subagent_type": "general-purpose"}),
         "mcp": ("mcp__" + call.target.replace("/", "__"), {"query": call.text}),
     }
     return told.get(call.verb, (call.target, {"x": call.text}))
@@ -68,11 +70,11 @@ class Stream:
         first = {"type": "system", "subtype": "init", "uuid": SESSION, "session_id": SESSION}
         self.lines: list[Any] = [{**first, **about, "qwen_code_version": "0.15.10"}]
 
-    def add(self, kind: str, message: dict[str, Any]) -> None:
+    def add(self, kind: str, message: dict[str, Any], parent: str | None = None) -> None:
         own = str(uuid.UUID(int=len(self.lines)))
         if kind == "assistant":
             message = {"id": own, **message}
-        line = {"type": kind, "uuid": own, "session_id": SESSION, "parent_tool_use_id": None, "message": message}
+        line = {"type": kind, "uuid": own, "session_id": SESSION, "parent_tool_use_id": parent, "message": message}
         self.lines.append(line)
 
     def answer(self, answer: Answer) -> None:
@@ -89,14 +91,30 @@ class Stream:
             used = usage(answer.usage) if last else {"input_tokens": 0, "output_tokens": 0}
             about = {"type": "message", "role": "assistant", "model": MODEL, "content": content, "stop_reason": None}
             self.add("assistant", {**about, "usage": used})
-        for call in answer.results:
-            self.result(call)
+        for call in answer.working:
+            for inner in call.inner:
+                self.inner(inner, call, inner is call.inner[0])
+            if call.outcome != "unpaired":
+                self.result(call)
 
-    def result(self, call: Call) -> None:
+    def inner(self, answer: Answer, by: Call, first: bool) -> None:
+        """An answer of a sub-agent: its calls alone."""
+        parent = f"call_{by.number}"
+        if first:
+            self.add("user", {"role": "user", "content": [{"type": "text", "text": by.text}]}, parent)
+        if answer.calls and answer.whole:
+            uses = [(call, *given(call)) for call in answer.calls]
+            content = [{"type": "tool_use", "id": f"call_{c.number}", "name": n, "input": i} for c, n, i in uses]
+            about = {"type": "message", "role": "assistant", "model": MODEL, "content": content, "stop_reason": None}
+            self.add("assistant", {**about, "usage": {"input_tokens": 0, "output_tokens": 0}}, parent)
+        for call in answer.results:
+            self.result(call, parent)
+
+    def result(self, call: Call, parent: str | None = None) -> None:
         bad = call.outcome != "ok" and not (call.verb == "run" and call.outcome == "error")
         text = refusal(call) if call.outcome == "denied" else call.output
         block = {"type": "tool_result", "tool_use_id": f"call_{call.number}", "is_error": bad, "content": text}
-        self.add("user", {"role": "user", "content": [block]})
+        self.add("user", {"role": "user", "content": [block]}, parent)
 
     def end(self, scenario: Scenario) -> None:
         sums = expected.tokens(scenario.answers)
@@ -117,13 +135,10 @@ def write_stream(scenario: Scenario) -> Written:
 
 
 def stream_tokens(written: Scenario, told: Scenario) -> dict[str, int | None]:
-    """The total of the run; before its end those on the last line of each answer."""
+    """The total of the run; before its end those on the last line of each answer, without those of sub-agents."""
     if written.end == "complete":
         return {**expected.tokens(written.answers), "cache_write": None, "reasoning": None}
-    found = [answer for answer in written.answers if answer.whole and not answer.empty]
-    if not found:
-        return dict(NOTHING)
-    return {**expected.tokens(found), "cache_write": None, "reasoning": None}
+    return tokens_of(lambda answer: answer.whole and not answer.empty, "cache_write", "reasoning")(written, told)
 
 
 def write_session(scenario: Scenario) -> Written:
@@ -182,9 +197,8 @@ WRITERS = (
     Writer(
         "qwen-stream",
         write_stream,
-        VERBS,
         possible=POSSIBLE,
-        losses=(no_prompts, no_broken_calls, counts_as("ok", ("error",), ("run",)), no_empty_answers),
+        losses=(no_prompts, no_broken_calls, no_inner_texts, counts_as("ok", ("error",), ("run",)), no_empty_answers),
         took=takes(None),
         tokens=stream_tokens,
         prompts=1,
