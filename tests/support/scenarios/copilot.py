@@ -6,6 +6,7 @@ the same events; on disk they have a head, usage records and a shutdown with tot
 
 import uuid
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from support.scenarios import expected
@@ -67,6 +68,7 @@ class Events:
     def __init__(self, disk: bool, mixed: int) -> None:
         self.disk = disk
         self.mixed = mixed
+        self.background: list[Iterator[None]] = []
         self.clock = Clock(mixed)
         self.lines: list[Any] = []
         self.spent: list[Usage] = []
@@ -123,11 +125,18 @@ class Events:
             yield call.number
 
     def work(self, call: Call, turn: int, child: dict[str, str], agent: str | None) -> Iterator[None]:
-        if call.inner:
+        if call.inner and call.outcome == "ok" and self.mixed % 5 == 2:
+            self.background.append(self.delegate(call))
+        elif call.inner:
             yield from self.delegate(call)
         if call.outcome != "unpaired":
             self.ended(call, turn, child, agent)
             yield
+
+    def go_on(self, all_of_it: bool) -> None:
+        """The sub-agents in the background do some more, or all of it."""
+        for steps in self.background:
+            run(steps if all_of_it else islice(steps, 4))
 
     def delegate(self, call: Call) -> Iterator[None]:
         about = {"toolCallId": own(call), "agentName": "general-purpose", "agentDisplayName": f"helper {call.number}"}
@@ -170,7 +179,9 @@ def write(scenario: Scenario, disk: bool) -> Events:
     for prompt in scenario.prompts:
         events.prompt(prompt.text)
         for turn, answer in enumerate(prompt.answers):
+            events.go_on(all_of_it=answer.final)
             run(events.answer(answer, turn))
+        events.go_on(all_of_it=True)
     return events
 
 
