@@ -76,6 +76,8 @@ class Rollout:
         self.item(type="UserMessage", id=f"u{self.turn}", content=[{"type": "text", "text": text, "text_elements": []}])
 
     def answer(self, answer: Answer) -> None:
+        if answer.empty and not answer.whole:
+            return
         self.when = self.clock.tick()
         own = f"{answer.number:024x}"
         if answer.thinking:
