@@ -14,6 +14,7 @@ from agentv_stream.checks.check import (
 )
 from agentv_stream.checks.check_text import junit, table
 from agentv_stream.checks.spec import Spec, load_spec
+from agentv_stream.cli.own_files import check_own_files
 from agentv_stream.cli.telling import check_one_user, print_bytes, say
 from agentv_stream.errors import AgentvStreamError, NotALog
 from agentv_stream.outputs.publish import publish_now
@@ -36,6 +37,7 @@ def check_sources(
     try:
         outputs = (("--jsonl -", str(jsonl) == "-"), ("--junit -", str(junit_file) == "-"))
         check_one_user((("--json", as_json), *outputs))
+        check_own_files((("--jsonl", jsonl), ("--junit", junit_file)), (*specs, *sources))
         loaded = [load_spec(path, threshold) for path in specs]
         tell_warnings(loaded)
         checks = [check_source(path, loaded, case, provider, subagents) for path in expand(sources)]

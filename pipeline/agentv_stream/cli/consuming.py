@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from agentv_stream.cli.closing import closing_lines
+from agentv_stream.cli.own_files import check_own_files
 from agentv_stream.cli.telling import check_one_user, say
 from agentv_stream.errors import (
     EXIT_FINE,
@@ -26,7 +27,7 @@ from agentv_stream.errors import (
 )
 from agentv_stream.outputs.live_line import LiveLine, is_wanted
 from agentv_stream.outputs.output_file import publish
-from agentv_stream.outputs.pipe_output import STANDARD_OUTPUT, PipeOutput, cannot_seek
+from agentv_stream.outputs.pipe_output import PipeOutput, cannot_seek
 from agentv_stream.outputs.publish import publish_now
 from agentv_stream.session import StreamSession
 from agentv_stream.settings import Settings, from_process, stream_log
@@ -66,7 +67,7 @@ def consume_source(
             from agentv_stream.prices import check_installed
 
             check_installed()
-        _check_outputs(settings, name)
+        _check_outputs(settings, (name, *checks))
         live = _checks(checks, case, fail_fast, settings, name)
         source = open_source(name, session_id)
     except AgentvStreamError as error:
@@ -103,22 +104,15 @@ def _settings(options: dict[str, Any]) -> Settings:
     return from_process(options)
 
 
-def _check_outputs(settings: Settings, source: str) -> None:
-    """Standard output has one user, and the input is nobody's output."""
+def _check_outputs(settings: Settings, inputs: Sequence[str | Path]) -> None:
+    """Standard output has one user, and so has every file."""
     printed = (("--stats -", settings.stats == "-"), ("--transcript -", settings.transcript == "-"))
     check_one_user((("--tee", settings.tee), *printed))
-    for option, place in (("--transcript", settings.transcript), ("--stats", settings.stats)):
+    outputs = (("--transcript", settings.transcript), ("--stats", settings.stats))
+    for option, place in outputs:
         if place == "":
             raise UsageError(f"{option}: the name of the file is empty")
-        if place is not None and "-" not in (place, source) and _same_file(place, source):
-            raise UsageError(f"{option} {place} is the input itself")
-
-
-def _same_file(one: str, other: str) -> bool:
-    try:
-        return Path(one).is_file() and Path(one).samefile(other)
-    except OSError:
-        return False
+    check_own_files(outputs, inputs)
 
 
 def open_source(name: str, session_id: str | None = None) -> ByteSource:
@@ -155,7 +149,8 @@ def tune_collector() -> None:
 
 async def _run(source: ByteSource, settings: Settings, live: "LiveCheck | None", prices: bool) -> int:
     """Reads, writes and tells; no signal ends it before the last output is written."""
-    printed = PipeOutput(STANDARD_OUTPUT) if settings.stats == STANDARD_OUTPUT else None
+    stats = settings.stats
+    printed = PipeOutput(stats) if stats is not None and cannot_seek(stats) else None
     watchers = [live.checker] if live is not None else []
     session = StreamSession(source, settings, watchers=watchers, lists=False)  # they are made while they are written
     if live is not None and live.fail_fast == "close":
@@ -175,8 +170,8 @@ async def _run(source: ByteSource, settings: Settings, live: "LiveCheck | None",
                 if live is not None:
                     live.before_telling = line.clear
             # Who reads a pipe gets one result, the last: a first one would end its reading.
-            if settings.stats is not None and not cannot_seek(str(settings.stats)):
-                tasks.start_soon(_keep_stats, session, Path(str(settings.stats)))
+            if stats is not None and printed is None:
+                tasks.start_soon(_keep_stats, session, Path(stats))
             await session.run()
             tasks.cancel_scope.cancel()
         if prices and session.report.result is not None:
@@ -186,14 +181,18 @@ async def _run(source: ByteSource, settings: Settings, live: "LiveCheck | None",
         result = session.report.result
         failed = live is not None and result is not None and live.finish(result, session.provider, settings.quiet)
         if printed is not None:
+            if session.cut_short:
+                printed.hurry(LAST_SECONDS)
             session.report.failures += await _print_stats(session, printed)
+            printed.close()
         # Where we closed the pipe ourselves the end says nothing, and the verdict's code holds.
-        code = _finish(session, settings, failed, stopped=live is not None and live.stopped is not None)
+        place = Path(stats) if stats is not None and printed is None else None
+        code = _finish(session, settings, place, failed, stopped=live is not None and live.stopped is not None)
         return 128 + (session.report.signalled or 0) if printed is not None and printed.gave_up else code
 
 
 async def _print_stats(session: StreamSession, output: PipeOutput) -> list[Exception]:
-    """The result to standard output. Who does not read it is waited for, unless we are told to end."""
+    """The result to standard output or a named pipe. Who does not read it is waited for, unless we are told to end."""
     result, observer = session.report.result, session.observer
     if result is None or observer is None:
         return []
@@ -220,8 +219,8 @@ async def _keep_stats(session: StreamSession, place: Path) -> None:
                 await publish(place, pieces)
 
 
-def _finish(session: StreamSession, settings: Settings, failed: bool, stopped: bool) -> int:
-    """Writes the statistics, tells how it ended, and gives the exit code; `failed`: a verdict did."""
+def _finish(session: StreamSession, settings: Settings, stats: Path | None, failed: bool, stopped: bool) -> int:
+    """Writes the statistics' file, tells how it ended, and gives the exit code; `failed`: a verdict did."""
     report = session.report
     result = report.result
     code = EXIT_VERDICT if failed else EXIT_FINE
@@ -232,9 +231,9 @@ def _finish(session: StreamSession, settings: Settings, failed: bool, stopped: b
         if isinstance(failure, AgentvStreamError):
             code = _worst(code, failure.exit_code)
     if result is not None:
-        if settings.stats not in (None, STANDARD_OUTPUT) and session.observer is not None:
+        if stats is not None and session.observer is not None:
             try:
-                publish_now(Path(str(settings.stats)), result.json_pieces(session.observer.stats.members()))
+                publish_now(stats, result.json_pieces(session.observer.stats.members()))
             except SinkError as error:
                 say(str(error))
                 code = _worst(code, error.exit_code)

@@ -21,6 +21,7 @@ from agentv_stream.cli.importing import (
 )
 from agentv_stream.cli.interrupting import exit_code as ended_by
 from agentv_stream.cli.interrupting import interruptible
+from agentv_stream.cli.own_files import check_own_files
 from agentv_stream.cli.progress import Progress
 from agentv_stream.cli.telling import say, to_stdout
 from agentv_stream.errors import AgentvStreamError, UsageError
@@ -44,9 +45,11 @@ def show_figures(
             from agentv_stream.bulk.plots import check_plot
 
             check_plot(plot)
+        names = with_listed(sources)
+        check_own_files((("--json", json), ("--plot", plot)), names)
         with interruptible(), Progress(quiet) as progress:
             outcome = summarize_groups(
-                with_listed(sources),
+                names,
                 by=dimension,
                 roots=from_process({}).roots,
                 on_found=progress.found,

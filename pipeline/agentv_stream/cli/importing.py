@@ -16,6 +16,7 @@ from agentv_stream.bulk.run import import_sessions
 from agentv_stream.cli.fitting import print_fitting
 from agentv_stream.cli.interrupting import exit_code as ended_by
 from agentv_stream.cli.interrupting import interruptible
+from agentv_stream.cli.own_files import check_own_files
 from agentv_stream.cli.progress import Progress
 from agentv_stream.cli.telling import print_bytes, say, to_stdout
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_RUN, AgentvStreamError, EmptyInput, SinkError, UsageError
@@ -51,6 +52,7 @@ def import_all(sources: Sequence[str], wanted: Wanted, *, dry_run: bool, json: P
     try:
         check_json_place(json)
         names, roots = with_listed(sources), from_process({}).roots
+        check_own_files((("--jsonl", wanted.jsonl), ("--json", json)), names)
         if wanted.prices:
             from agentv_stream.prices import check_installed
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from agentv_stream.cli.own_files import check_own_files
 from agentv_stream.cli.telling import print_bytes, say
 from agentv_stream.errors import EXIT_FINE, AgentvStreamError, UsageError
 from agentv_stream.outputs.publish import publish_now
@@ -30,6 +31,7 @@ def write_report(
             raise UsageError(f"--output {output}: expected a name ending in .md, .html or .json, or --format")
         if chosen is None:
             raise UsageError(f"--format: expected md, html or json, not {wanted!r}")
+        check_own_files((("--output", place),), results)
         comparison = compare(results, baseline, candidate, streams)
         for warning in comparison.warnings:
             say(f"warning: {warning}")

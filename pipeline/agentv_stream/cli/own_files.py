@@ -1,0 +1,42 @@
+"""The files that a command reads and writes: each is one thing."""
+
+import os
+import stat
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from agentv_stream.errors import UsageError
+
+Places = Iterable[tuple[str, str | Path | None]]
+
+
+def check_own_files(outputs: Places, inputs: Iterable[str | Path]) -> None:
+    """No file is an output and an input, under whatever name, and none two outputs. `-` is a standard stream.
+
+    Raises: UsageError.
+    """
+    read: set[tuple[int, int]] | None = None
+    written: dict[str, str] = {}
+    for option, place in outputs:
+        if place is None or str(place) == "-":
+            continue
+        known = _regular(place)
+        if known is not None:
+            read = {found for one in inputs if (found := _regular(one))} if read is None else read
+            if known in read:
+                raise UsageError(f"{option} {place} is the input itself")
+        elif os.path.exists(place):  # noqa: PTH110 - a name may be no path at all
+            continue  # a pipe or a device takes what several write
+        other = written.setdefault(os.path.realpath(place), option)
+        if other != option:
+            raise UsageError(f"{other} and {option} are both {place}; give each a file of its own")
+
+
+def _regular(place: str | Path) -> tuple[int, int] | None:
+    """Device and inode of a file; None for all else, and for what is not there."""
+    try:
+        told = os.fstat(sys.stdin.fileno()) if str(place) == "-" else os.stat(place)  # noqa: PTH116 - as above
+    except (OSError, ValueError, AttributeError):  # standard input is closed, or none
+        return None
+    return (told.st_dev, told.st_ino) if stat.S_ISREG(told.st_mode) else None
