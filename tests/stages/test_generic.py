@@ -247,6 +247,17 @@ def test_a_call_without_status_and_output_has_no_result_and_leaves_the_end_open(
     assert ends(events) == [("unknown", None)]
 
 
+def test_the_kind_that_our_row_tells_of_a_call_of_no_known_tool_is_kept() -> None:
+    given: list[dict[str, Any]] = [
+        {"tool": "report_intent", "input": {}, "id": call_id, "output": "x"} for call_id in ("c1", "c2")
+    ]
+    facts = {"agentv_stream": {"calls": {"c1": {"kind": "plan", "outcome": "ok"}}}}
+    events = transcript_events(row(0, "assistant", content="", tool_calls=given, metadata=facts))
+    batch = Batch("log", events=events)
+    Normalize(PROVIDER.tools).push(batch)
+    assert [c.kind for c in calls(batch.events)] == ["plan", "other"]
+
+
 def test_shape_b_has_no_schema_version_and_is_known() -> None:
     given = [{k: v for k, v in r.items() if k != "schema_version"} for r in ROWS]
     assert best(PROVIDER, lines(*given)) == ("agentv-transcript", 1.0)

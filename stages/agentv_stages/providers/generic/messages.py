@@ -40,6 +40,7 @@ OUTCOMES: dict[str, Outcome] = {
 }
 _ARRAY = 91
 _STRING = 34
+_NO_CALL = CallFacts()
 _NO_FACTS = Facts()
 _NO_METADATA = Metadata()
 
@@ -109,8 +110,8 @@ def _answer(
         own = f"{at}-{i}"
         arguments = call.input if given(call.input) else EMPTY_OBJECT
         begun = at_time(source, call.start_time or call.startTime)
-        parent = facts.parent_call
-        events.append(ToolCall(begun, own, message_id, call_id, call.tool, arguments, parent, model))
+        parent, kind = facts.parent_call, _known_of(call, facts).kind
+        events.append(ToolCall(begun, own, message_id, call_id, call.tool, arguments, parent, model, kind=kind))
         unanswered += not _result(call, call_id, facts, source, own, batch)
     tokens = message.token_usage or message.tokenUsage
     if tokens is not None:
@@ -147,9 +148,13 @@ def _call_id(call: Call, message_id: str, index: int, prefix: str) -> str:
     return prefix + call.id if call.id else f"{message_id}-tool-{index + 1}"
 
 
+def _known_of(call: Call, facts: Facts) -> CallFacts:
+    return (facts.calls or {}).get(call.id or "") or _NO_CALL
+
+
 def _result(call: Call, call_id: str, facts: Facts, source: Source, at: str, batch: Batch) -> bool:
     """Appends a call's result; False where the row knows none."""
-    known = (facts.calls or {}).get(call.id or "") or CallFacts()
+    known = _known_of(call, facts)
     status = known.outcome or call.status
     outcome = OUTCOMES.get(status or "")
     output = call.output if given(call.output) else None

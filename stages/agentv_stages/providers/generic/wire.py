@@ -39,8 +39,9 @@ class Call(Struct, gc=False):
 
 
 class CallFacts(Struct, gc=False):
-    """What our own rows say of a call in `metadata.agentv_stream.calls`."""
+    """What our own rows say of a call in `metadata.agentv_stream.calls`; `kind` as in `AtifCallExtra`."""
 
+    kind: Kind = "other"
     outcome: str | None = None
     exit_code: int | None = None
 
