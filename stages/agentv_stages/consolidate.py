@@ -26,6 +26,7 @@ from agentv_stages.event import (
 )
 from agentv_stages.message import Message, PairedCall, Role
 from agentv_stages.payload import to_raw
+from agentv_stages.recent import remember
 from agentv_stages.stage import Flushed
 from agentv_stages.turns import Turns, TurnState
 
@@ -223,9 +224,7 @@ class Consolidate:
 
     def _leave(self, message: Message, out: list[Message]) -> None:
         if message.role == "assistant":
-            if len(self._last_ids) >= MOST_LAST:
-                del self._last_ids[next(iter(self._last_ids))]
-            self._last_ids[message.source.stream] = message.message_id
+            remember(self._last_ids, message.source.stream, message.message_id, MOST_LAST)
         message.seal()
         out.append(message)
 
@@ -248,9 +247,7 @@ class Consolidate:
 
     def _early_usage(self, event: TokenUsage) -> None:
         """Keeps the tokens of an answer that is about to come, as of one that asks for nothing but a script."""
-        if len(self._early) >= MOST_STREAMS:
-            del self._early[next(iter(self._early))]
-        self._early[event.source.stream] = event
+        remember(self._early, event.source.stream, event, MOST_STREAMS)
 
     def _retract(self, event: Retract) -> None:
         void = set(event.message_ids)

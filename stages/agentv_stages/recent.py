@@ -1,13 +1,22 @@
-"""A bounded memory of what was seen lately, by key.
+"""Bounded memories of what was seen lately, by key: `Recent`, and `remember` for a plain dict.
 
-Two generations of a plain dict: when the young one is full it becomes the old one, whose entries go. At least `size`
-entries are remembered, at most twice as many. Dropping the single oldest entry of one dict instead costs a walk over
-its holes each time.
+`Recent` is two generations of a dict: when the young one is full it becomes the old one, whose entries go. At least
+`size` entries are remembered, at most twice as many. Dropping the single oldest entry of one dict, as `remember` does,
+costs a walk over its holes each time: that is for tables of a state that are seldom full.
 """
 
 from typing import Generic, TypeVar
 
+Key = TypeVar("Key")
 Value = TypeVar("Value")
+
+
+def remember(known: dict[Key, Value], key: Key, value: Value, most: int) -> Value:
+    """Puts an entry into a table of at most `most`: a new one takes the place of the oldest. Gives the value back."""
+    if len(known) >= most and key not in known:
+        del known[next(iter(known))]
+    known[key] = value
+    return value
 
 
 class Recent(Generic[Value]):

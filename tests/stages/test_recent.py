@@ -3,7 +3,7 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agentv_stages.recent import Recent
+from agentv_stages.recent import Recent, remember
 
 
 def test_what_was_put_lately_is_remembered_and_the_size_is_bounded() -> None:
@@ -37,3 +37,12 @@ def test_a_restored_memory_remembers_no_less_than_its_size(keys: list[int], cut:
         second.put(str(key), key)
     for key in keys[-5:]:
         assert second.get(str(key)) == key
+
+
+def test_in_a_full_table_a_new_key_takes_the_place_of_the_oldest_and_a_known_one_of_none() -> None:
+    table: dict[str, int] = {}
+    for key, value in (("a", 1), ("b", 2), ("a", 3), ("b", 4)):
+        assert remember(table, key, value, 2) == value
+    assert table == {"a": 3, "b": 4}
+    remember(table, "c", 5, 2)
+    assert table == {"b": 4, "c": 5}

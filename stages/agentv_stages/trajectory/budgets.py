@@ -12,6 +12,7 @@ from msgspec import Struct, field
 
 from agentv_stages.batch import Batch
 from agentv_stages.event import MAIN, AnyEvent, AssistantText, Reasoning, SessionEnd, TokenUsage, ToolCall
+from agentv_stages.recent import remember
 from agentv_stages.totals import Totals, TotalsState
 from agentv_stages.trajectory.calls import counts
 from agentv_stages.trajectory.verdict import Bounds, Evidence, Proof, evidence_of
@@ -105,9 +106,7 @@ class Budgets:
         self._turns.turn_of(event)
         stream = event.source.stream
         if stream != MAIN and self._all and state.current.get(stream) != event.message_id:
-            if len(state.current) >= MOST_STREAMS:
-                del state.current[next(iter(state.current))]
-            state.current[stream] = event.message_id
+            remember(state.current, stream, event.message_id, MOST_STREAMS)
             state.answers += 1
             return True
         return self._turns.count != before

@@ -15,6 +15,7 @@ from msgspec import Struct, field
 
 from agentv_stages.event import AnyEvent, ToolCall, ToolResult
 from agentv_stages.payload import text_of
+from agentv_stages.recent import remember
 from agentv_stages.trajectory.calls import arguments_of, counts, glob, string_member
 from agentv_stages.trajectory.json_values import is_list, is_object
 from agentv_stages.trajectory.verdict import MAX_EVIDENCE, Bounds, Evidence, Proof, evidence_of
@@ -213,9 +214,7 @@ class SkillUsed:
             if counts(event, self._all):
                 names = loads(event)
                 if names:
-                    if len(state.waiting) >= MOST_WAITING:
-                        del state.waiting[next(iter(state.waiting))]
-                    state.waiting[event.call_id] = names
+                    remember(state.waiting, event.call_id, names, MOST_WAITING)
             return False
         if type(event) is not ToolResult or event.partial or not counts(event, self._all):
             return False

@@ -8,6 +8,7 @@ from agentv_stages.payload import ABSENT, NULL, text_of
 from agentv_stages.providers.acp import naming, results, terminals, wire
 from agentv_stages.providers.acp.speech import Connection, answer_of, release, stream_of
 from agentv_stages.providers.acp.state import Answer, Call
+from agentv_stages.recent import remember
 
 MOST_OPEN = 10_000
 MOST_CLOSED = 1_000
@@ -80,9 +81,7 @@ def emit(at: Connection, call_id: str, call: Call, batch: Batch) -> None:
                 path = call.path or (diff.changes[0].path if diff is not None and diff.changes else None)
                 arguments = naming.shown_arguments(name, call.title, call.kind, path, diff)
     if given and ("agent_type" in given or "subagent_type" in given):
-        if len(at.state.tasks) >= MOST_CLOSED:
-            del at.state.tasks[next(iter(at.state.tasks))]
-        at.state.tasks[call_id] = ""
+        remember(at.state.tasks, call_id, "", MOST_CLOSED)
     part = "-call"
     batch.events.append(
         ToolCall(call.source, part, call.message_id, call_id, name, arguments, call.parent, at.state.model)
@@ -263,6 +262,4 @@ def _settle(at: Connection, call_id: str, call: Call, output: Raw | None, batch:
 def _close(at: Connection, call_id: str) -> None:
     state = at.state
     state.calls.pop(call_id, None)
-    state.closed[call_id] = True
-    if len(state.closed) > MOST_CLOSED:
-        del state.closed[next(iter(state.closed))]
+    remember(state.closed, call_id, True, MOST_CLOSED)

@@ -10,8 +10,9 @@ from agentv_stages.providers.acp import calls, ends, terminals, updates, wire
 from agentv_stages.providers.acp.catalogue import FROM_AGENT, FROM_CLIENT, QUIET_METHODS
 from agentv_stages.providers.acp.naming import agent_of
 from agentv_stages.providers.acp.speech import Connection, release
-from agentv_stages.providers.acp.state import AcpState, Asked, put
+from agentv_stages.providers.acp.state import MOST, AcpState, Asked
 from agentv_stages.providers.acp.updates import facts
+from agentv_stages.recent import remember
 from agentv_stages.repeats import Repeats
 
 
@@ -36,7 +37,7 @@ def called(at: Connection, line: wire.Line, data: bytes, record: Record, source:
     elif method in ("terminal/output", "terminal/wait_for_exit"):
         params = wire.decode_message(data).params
         if line.id is not None and params is not None and params.terminalId:
-            put(at.state.waits, str(line.id), params.terminalId)
+            remember(at.state.waits, str(line.id), params.terminalId, MOST)
         batch.ignore(method)
     elif method in ("session/new", "session/set_model"):
         params = wire.decode_message(data).params
@@ -55,7 +56,7 @@ def called(at: Connection, line: wire.Line, data: bytes, record: Record, source:
 def _remember(state: AcpState, line: wire.Line, method: str) -> None:
     """Only requests of the client are remembered; those of the agent have an id space of their own."""
     if line.id is not None and not method.startswith(("fs/", "terminal/", "_", "elicitation/")):
-        put(state.requests, str(line.id), method)
+        remember(state.requests, str(line.id), method, MOST)
         if method == "session/load":
             state.replay = str(line.id)
 
@@ -71,7 +72,7 @@ def _permission(at: Connection, line: wire.Line, params: wire.Params | None, sou
     if call is not None:
         calls.emit(at, asked.toolCallId, call, batch)
     no = [o.optionId for o in params.options or () if o.optionId and (o.kind or "").startswith("reject")]
-    put(at.state.asked, str(line.id), Asked(asked.toolCallId, no))
+    remember(at.state.asked, str(line.id), Asked(asked.toolCallId, no), MOST)
     text = asked.title or asked.kind or ""
     batch.events.append(Notification(source, "-ask", "permission_request", text, "info", asked.toolCallId or None))
 

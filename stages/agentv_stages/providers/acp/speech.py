@@ -12,7 +12,8 @@ from agentv_stages.event import AssistantText, Level, Notification, Reasoning, S
 from agentv_stages.payload import EMPTY_STRING, text_json, text_of
 from agentv_stages.providers.acp import usage, wire
 from agentv_stages.providers.acp.catalogue import FAILURE_TEXT, INFO_TEXT, NOTES
-from agentv_stages.providers.acp.state import MOST, AcpState, Answer, Held, put
+from agentv_stages.providers.acp.state import MOST, AcpState, Answer, Held
+from agentv_stages.recent import remember
 
 
 class Connection(Protocol):
@@ -133,7 +134,7 @@ def answer_of(at: Connection, stream: str, source: Source, fresh: bool) -> Answe
     if known is None or fresh:
         known = Answer(f"m{source.row}")
         at.state.user_id = ""
-        put(at.state.answers, stream, known)
+        remember(at.state.answers, stream, known, MOST)
     return known
 
 

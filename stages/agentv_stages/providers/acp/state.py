@@ -1,14 +1,11 @@
 """What the ACP decoder remembers between messages."""
 
-from typing import TypeVar
-
 from msgspec import Raw, Struct, field
 
 from agentv_stages.event import EMPTY_OBJECT, Outcome, Source
 from agentv_stages.payload import NULL
 from agentv_stages.repeats import Repeats
 
-T = TypeVar("T")
 MOST = 10_000
 
 
@@ -105,10 +102,3 @@ class AcpState(Struct):
     held: list[Held] = field(default_factory=list[Held])
     tasks: dict[str, str] = field(default_factory=dict[str, str])
     """Calls that started sub-agents and are not over: call id to agent id, "" while it is not known."""
-
-
-def put(table: dict[str, T], key: str, value: T) -> None:
-    """Adds an entry, in the place of the oldest of `MOST`."""
-    if len(table) >= MOST and key not in table:
-        del table[next(iter(table))]
-    table[key] = value

@@ -15,6 +15,7 @@ from agentv_stages.payload import text_of, to_raw
 from agentv_stages.providers.acp import wire
 from agentv_stages.providers.acp.results import pieces_of
 from agentv_stages.providers.acp.state import AcpState, Call, Terminal
+from agentv_stages.recent import remember
 
 MOST = 1_000
 
@@ -23,9 +24,7 @@ def named(state: AcpState, terminal_id: str) -> Terminal:
     """The terminal of that id, a new one where it is new."""
     known = state.terminals.get(terminal_id)
     if known is None:
-        if len(state.terminals) >= MOST:
-            del state.terminals[next(iter(state.terminals))]
-        known = state.terminals[terminal_id] = Terminal()
+        known = remember(state.terminals, terminal_id, Terminal(), MOST)
     return known
 
 

@@ -11,6 +11,7 @@ from agentv_stages.event import Notification, SessionEnd, Source, UserText
 from agentv_stages.payload import text_of, to_raw
 from agentv_stages.providers.acp import calls, ends, terminals, wire
 from agentv_stages.providers.acp.speech import Connection, release, say
+from agentv_stages.recent import remember
 
 UPDATES = frozenset(
     ("agent_message", "agent_thought", "user_message", "state_update", "tool_call_content_chunk", "terminal_update",
@@ -54,9 +55,7 @@ def _state(at: Connection, update: wire.Update, record: Record, source: Source, 
 def _child(at: Connection, update: wire.Update, source: Source, batch: Batch) -> None:
     """A session of a sub-agent: its updates come under its own id."""
     if update.sessionId and update.sessionId not in at.state.children:
-        if len(at.state.children) >= MOST:
-            del at.state.children[next(iter(at.state.children))]
-        at.state.children[update.sessionId] = True
+        remember(at.state.children, update.sessionId, True, MOST)
         text = update.title or update.description or ""
         batch.events.append(Notification(source, "", "subagent", text))
     else:

@@ -13,6 +13,7 @@ from msgspec import Raw, Struct, field
 from agentv_stages.batch import Record
 from agentv_stages.event import MAIN
 from agentv_stages.providers.cline.calls import SPAWNS, asked
+from agentv_stages.recent import remember
 
 MOST = 1_000
 
@@ -159,9 +160,7 @@ class Agents(Struct):
 
     def call(self, agent: Agent, call_id: str, name: str, arguments: Raw) -> None:
         """A call was made."""
-        if len(self.open) >= MOST:
-            del self.open[next(iter(self.open))]
-        self.open[call_id] = agent.stream
+        remember(self.open, call_id, agent.stream, MOST)
         if name in SPAWNS:
             mate = asked(arguments).agentId
             if mate and (mate in self.tasks or len(self.tasks) < MOST):

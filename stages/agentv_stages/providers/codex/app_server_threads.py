@@ -12,6 +12,7 @@ from agentv_stages.foreign import other_session
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.codex.app_server_wire import AppThread, AppUsage, Params
 from agentv_stages.providers.codex.stream import ItemStream, State
+from agentv_stages.recent import remember
 from agentv_stages.times import epoch_ms
 
 MOST_THREADS = 256
@@ -58,9 +59,7 @@ class Threads(ItemStream):
         state = self.state
         if thread == state.thread:
             return
-        if len(state.others) >= MOST_THREADS:
-            del state.others[next(iter(state.others))]
-        state.others[state.thread] = (state.answer, state.after_result)
+        remember(state.others, state.thread, (state.answer, state.after_result), MOST_THREADS)
         state.answer, state.after_result = state.others.pop(thread, ("", True))
         state.thread = thread
 
@@ -91,9 +90,7 @@ class Threads(ItemStream):
         if last is None or total is None or state.used.get(thread) == total:
             batch.ignore("thread/tokenUsage/updated")
             return
-        if len(state.used) >= MOST_THREADS:
-            del state.used[next(iter(state.used))]
-        state.used[thread] = total
+        remember(state.used, thread, total, MOST_THREADS)
         batch.events.append(
             TokenUsage(
                 source,

@@ -7,6 +7,7 @@ from agentv_stages.event import Outcome, Source, ToolCall, ToolResult
 from agentv_stages.payload import NULL
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.codex.scripts import Script, named_call
+from agentv_stages.recent import remember
 from agentv_stages.repeats import Repeats
 
 MOST_OPEN = 10_000
@@ -117,10 +118,8 @@ class Calls:
     ) -> None:
         state = self.state
         state.final = False
-        if len(state.open) >= MOST_OPEN:
-            del state.open[next(iter(state.open))]
         if not state.early or state.early.pop(call_id, None) is None:
-            state.open[call_id] = ""
+            remember(state.open, call_id, "", MOST_OPEN)
         batch.events.append(
             ToolCall(source, part, answer, call_id, name, value, parent or self.context.parent_call, state.model)
         )
@@ -142,21 +141,12 @@ class Calls:
             self.early(call_id, False)
         if state.running:
             state.running.pop(call_id, None)
-        self._answered(call_id)
+        remember(state.answered, call_id, True, MOST_ANSWERED)
         batch.events.append(ToolResult(source, part, call_id, output, outcome, exit_code, duration, agent or None))
 
     def early(self, call_id: str, whole: bool) -> None:
         """A result without its call; `whole` where it told the call too."""
-        early = self.state.early
-        if len(early) >= MOST_EARLY:
-            del early[next(iter(early))]
-        early[call_id] = whole
-
-    def _answered(self, call_id: str) -> None:
-        answered = self.state.answered
-        if len(answered) >= MOST_ANSWERED:
-            del answered[next(iter(answered))]
-        answered[call_id] = True
+        remember(self.state.early, call_id, whole, MOST_EARLY)
 
     def hold(self, call_id: str, output: Raw | None, source: Source, batch: Batch) -> None:
         """An output that says "still running": its call ends with an item, or not at all in this run."""

@@ -22,10 +22,11 @@ from agentv_stages.event import (
 )
 from agentv_stages.payload import ABSENT, given, join_strings, to_raw
 from agentv_stages.providers.codex.arguments import BEGIN_PATCH, SHELLS, agent_of, heredoc, unwrap
-from agentv_stages.providers.codex.calls import MOST_SCRIPTS, Calls, Copy
+from agentv_stages.providers.codex.calls import MOST_ANSWERED, MOST_SCRIPTS, Calls, Copy
 from agentv_stages.providers.codex.outcome import Verdict, beginning, judge
 from agentv_stages.providers.codex.scripts import Script
 from agentv_stages.providers.codex.wire import ContentPart, ItemPayload, first, parts_of, plain, word
+from agentv_stages.recent import remember
 
 MOST_PENDING = 32
 MOST_TURNS = 32
@@ -330,7 +331,7 @@ class Conversation(Calls):
             self.state.scripts.remove(script)
             script.over = source.row
             self.ended(script)
-            self._answered(script.call_id)
+            remember(self.state.answered, script.call_id, True, MOST_ANSWERED)
 
     def close(self, source: Source | None, batch: Batch) -> None:
         """A run ended: nothing that waits will be completed. With `source` its open calls were cancelled there."""

@@ -24,6 +24,7 @@ from agentv_stages.event import (
 from agentv_stages.foreign import other_session
 from agentv_stages.payload import decode_json, given, to_raw
 from agentv_stages.provider import DecodeContext
+from agentv_stages.providers.codex.calls import MOST_OPEN
 from agentv_stages.providers.codex.items import changes_of
 from agentv_stages.providers.codex.outcome import is_bytes, mcp_result
 from agentv_stages.providers.codex.usage import of_call
@@ -36,6 +37,7 @@ from agentv_stages.providers.codex.wire import (
     first,
     plain,
 )
+from agentv_stages.recent import remember
 
 IGNORED = (
     frozenset({"agent_reasoning_section_break", "agent_message_delta", "agent_reasoning_delta"})
@@ -168,9 +170,7 @@ class OldExecDecoder:
 
     def _call(self, source: Source, call_id: str, name: str, value: Raw, batch: Batch) -> None:
         state = self.state
-        if len(state.open) >= 10_000:
-            del state.open[next(iter(state.open))]
-        state.open[call_id] = True
+        remember(state.open, call_id, True, MOST_OPEN)
         answer = self._answer(source)
         batch.events.append(ToolCall(source, "", answer, call_id, name, value, self.context.parent_call, state.model))
 

@@ -8,6 +8,7 @@ from agentv_stages.payload import to_raw
 from agentv_stages.providers.copilot import wire
 from agentv_stages.providers.copilot.state import EventsState, Pending
 from agentv_stages.pruning import read_pruned
+from agentv_stages.recent import remember
 
 MOST_AGENTS = 1_000
 
@@ -25,9 +26,7 @@ def pending_of(state: EventsState, agent: str | None) -> Pending:
     known = state.pending
     found = known.get(agent or "")
     if found is None:
-        if len(known) >= MOST_AGENTS:
-            del known[next(iter(known))]
-        found = known[agent or ""] = Pending()
+        found = remember(known, agent or "", Pending(), MOST_AGENTS)
     return found
 
 

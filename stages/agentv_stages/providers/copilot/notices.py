@@ -6,6 +6,7 @@ from agentv_stages.payload import decode_json, text_of, to_raw
 from agentv_stages.providers.copilot import wire
 from agentv_stages.providers.copilot.catalogue import NOTICES
 from agentv_stages.providers.copilot.deltas import MOST_AGENTS, Events
+from agentv_stages.recent import remember
 
 
 def notice(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
@@ -63,9 +64,7 @@ def is_automatic(at: Events, line: wire.MessageLine, record: Record, batch: Batc
 
 def _no_call(at: Events, call_id: str) -> None:
     """The start and the end of what no model asked for are no call's."""
-    if len(at.state.by_user) >= MOST_AGENTS:
-        del at.state.by_user[next(iter(at.state.by_user))]
-    at.state.by_user[call_id] = True
+    remember(at.state.by_user, call_id, True, MOST_AGENTS)
 
 
 def by_user(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
@@ -82,10 +81,7 @@ def subagent(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
     data = wire.decode_subagent(line.data)
     call_id, agent = data.toolCallId, line.agentId
     if call_id:
-        for known in (at.state.parents, at.state.agents):
-            if len(known) >= MOST_AGENTS:
-                del known[next(iter(known))]
-        at.state.agents[call_id] = agent or call_id
-        at.state.parents[agent or call_id] = call_id
+        remember(at.state.agents, call_id, agent or call_id, MOST_AGENTS)
+        remember(at.state.parents, agent or call_id, call_id, MOST_AGENTS)
     name = data.agentDisplayName or data.agentName or ""
     batch.events.append(Notification(source, "", line.kind, name, "info", call_id))

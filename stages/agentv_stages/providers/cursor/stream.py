@@ -28,6 +28,7 @@ from agentv_stages.foreign import CLAUDE_ENVELOPE, other_session
 from agentv_stages.payload import EMPTY_STRING, decode_json, text_json, text_of, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.cursor import wire
+from agentv_stages.recent import remember
 from agentv_stages.times import from_epoch, whole_ms
 
 MOST = 10_000
@@ -163,9 +164,7 @@ class StreamDecoder:
             return
         if call_id not in state.open:
             answer = self._answer(source, line.model_call_id, True)
-            if len(state.open) >= MOST:
-                del state.open[next(iter(state.open))]
-            state.open[call_id] = answer
+            remember(state.open, call_id, answer, MOST)
             name, arguments = _named(named, tool)
             batch.events.append(ToolCall(source, "-call", answer, call_id, name, arguments, None, state.model))
         elif line.subtype != "completed":
@@ -174,9 +173,7 @@ class StreamDecoder:
             output, code, outcome = _ended(named, tool.result)
             state.ended = state.ended or state.open[call_id] == state.answer_id
             del state.open[call_id]
-            state.closed[call_id] = True
-            if len(state.closed) > MOST_CLOSED:
-                del state.closed[next(iter(state.closed))]
+            remember(state.closed, call_id, True, MOST_CLOSED)
             took = _took(tool.result) if source.time_ms is None else None
             batch.events.append(ToolResult(source, "-result", call_id, output, outcome, code, took))
         self._segment_ends()

@@ -21,8 +21,9 @@ from agentv_stages.providers.gemini.outcome import SHELL_TOOLS
 from agentv_stages.providers.gemini.parts import is_empty, message_text
 from agentv_stages.providers.gemini.prompts import Session
 from agentv_stages.providers.gemini.results import outcome_of, output_of, plain_output
-from agentv_stages.providers.gemini.state import Told, remember
+from agentv_stages.providers.gemini.state import KEEP, Told
 from agentv_stages.providers.gemini.wire import Call, CallHead, ChatMessage, PlainCall, PlainMessage, Tokens
+from agentv_stages.recent import remember
 from agentv_stages.times import parse_iso
 
 ENDED = frozenset(("success", "error", "cancelled"))
@@ -102,7 +103,7 @@ def _call(
     name = call.name or "unknown"
     done = calls.get(call_id)
     if done is None:
-        remember(calls, call_id, False)
+        remember(calls, call_id, False, KEEP)
         asked = tool_name(name, call.displayName)
         given = call.args or EMPTY_OBJECT
         begun = source if asked_by == source.base_id else structs.replace(source, time_ms=at.state.asking_ms)

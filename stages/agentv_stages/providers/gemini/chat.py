@@ -20,7 +20,7 @@ from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.gemini import answers, prompts
 from agentv_stages.providers.gemini.parts import head_of, message_text
 from agentv_stages.providers.gemini.prompts import CONTEXT
-from agentv_stages.providers.gemini.state import ChatState, Told, remember
+from agentv_stages.providers.gemini.state import KEEP, ChatState, Told
 from agentv_stages.providers.gemini.wire import (
     ChatLine,
     ChatMessage,
@@ -30,6 +30,7 @@ from agentv_stages.providers.gemini.wire import (
     decode_chat,
     decode_plain,
 )
+from agentv_stages.recent import remember
 from agentv_stages.times import parse_iso
 
 LOSSES = (
@@ -98,7 +99,7 @@ class ChatDecoder:
                 return False
         if not record.content or not record.id or record.id in known:
             return False
-        remember(known, record.id, Told())
+        remember(known, record.id, Told(), KEEP)
         return True
 
     def _other(self, line: ChatLine, record: Record, batch: Batch) -> None:
@@ -226,17 +227,17 @@ class ChatDecoder:
         kind = message.type
         if kind == "gemini" or kind == "model":
             if told is None:
-                told = remember(known, message_id, Told())
+                told = remember(known, message_id, Told(), KEEP)
             answers.tell(self, message, told, source, record, batch)
         elif kind == "user":
             if told is None:
-                remember(known, message_id, Told())
+                remember(known, message_id, Told(), KEEP)
                 prompts.tell(self, message, source, batch)
             else:
                 batch.ignore("user/again")
         elif kind in ("info", "warning", "error"):
             if told is None:
-                remember(known, message_id, Told())
+                remember(known, message_id, Told(), KEEP)
                 text = text_of(message_text(message, source, batch))
                 if not text:
                     batch.ignore(f"{kind}/empty")

@@ -1,12 +1,9 @@
 """What the decoder of Gemini's chat recordings remembers between lines."""
 
-from typing import TypeVar
-
 from msgspec import Struct, field
 
 from agentv_stages.event import SessionEnd
 
-T = TypeVar("T")
 KEEP = 4096
 
 
@@ -41,11 +38,3 @@ class ChatState(Struct):
     cancelled: SessionEnd | None = None
     messages: dict[str, Told] = field(default_factory=dict[str, Told])
     calls: dict[str, bool] = field(default_factory=dict[str, bool])
-
-
-def remember(known: dict[str, T], key: str, value: T) -> T:
-    """Adds an entry, in the place of the oldest of `KEEP`."""
-    if len(known) >= KEEP:
-        del known[next(iter(known))]
-    known[key] = value
-    return value

@@ -14,9 +14,10 @@ from msgspec import Raw, Struct, field
 from agentv_stages.event import MAIN
 from agentv_stages.providers.grok.results import Given
 from agentv_stages.providers.grok.tools import SPAWN
+from agentv_stages.recent import remember
 
 SEVERAL = "subagent:(several)"
-_MOST = 1_000
+MOST = 1_000
 _MOST_MARKS = 16
 
 
@@ -63,10 +64,8 @@ class Agents(Struct):
 
     def calls(self, call_id: str, name: str, stream: str) -> None:
         """An agent makes a call."""
-        if len(self.open) >= _MOST:
-            del self.open[next(iter(self.open))]
-        self.open[call_id] = stream
-        if name == SPAWN and len(self.spawned) < _MOST:
+        remember(self.open, call_id, stream, MOST)
+        if name == SPAWN and len(self.spawned) < MOST:
             self.spawned[call_id] = ""
 
     def answered(self, call_id: str, given: Given) -> str:

@@ -27,12 +27,13 @@ from agentv_stages.event import (
 from agentv_stages.foreign import other_session
 from agentv_stages.payload import EMPTY_STRING, given, text_json, to_raw
 from agentv_stages.provider import DecodeContext
-from agentv_stages.providers.grok.agents import Agents
+from agentv_stages.providers.grok.agents import MOST, Agents
 from agentv_stages.providers.grok.ends import MAX_TURNS, ended, reason_of
 from agentv_stages.providers.grok.partial import Partial
 from agentv_stages.providers.grok.results import Given, asked, gave_text
 from agentv_stages.providers.grok.usage import Spending, only_model, spent
 from agentv_stages.providers.grok.wire import Block, MessagesLine, decode_messages
+from agentv_stages.recent import remember
 from agentv_stages.repeats import Repeats
 from agentv_stages.times import whole_ms
 
@@ -127,10 +128,7 @@ class MessagesDecoder:
         if goes_on and stream in state.answers:  # behind a result of its own
             message_id = state.answers[stream]
         else:
-            message_id = self._id(message.id, record.row)
-            if len(state.answers) >= 1_000:
-                del state.answers[next(iter(state.answers))]
-            state.answers[stream] = message_id
+            message_id = remember(state.answers, stream, self._id(message.id, record.row), MOST)
         source = self._source(line, record, stream)
         for i, block in enumerate(blocks):
             self._block(block, f"-{i}", source, message_id, model, record, batch)

@@ -45,6 +45,7 @@ from agentv_stages.providers.grok.wire import (
     UpdateMeta,
     decode_session,
 )
+from agentv_stages.recent import remember
 from agentv_stages.repeats import Repeats
 from agentv_stages.times import epoch_ms, whole_ms
 
@@ -207,9 +208,7 @@ class SessionDecoder:
         call_id = update.toolCallId or f"call-{record.row}"
         name, arguments = asked((tool and tool.name) or update.title or "unknown", update.rawInput)
         message_id = self._answer(meta, record)
-        if len(state.open) >= _MOST_OPEN:
-            del state.open[next(iter(state.open))]
-        state.open[call_id] = name
+        remember(state.open, call_id, name, _MOST_OPEN)
         parent = self.context.parent_call
         batch.events.append(ToolCall(source, "", message_id, call_id, name, arguments, parent, state.model))
 

@@ -25,11 +25,12 @@ from agentv_stages.event import (
 from agentv_stages.foreign import other_session
 from agentv_stages.payload import text_json
 from agentv_stages.provider import DecodeContext
-from agentv_stages.providers.grok.agents import Agents
+from agentv_stages.providers.grok.agents import MOST, Agents
 from agentv_stages.providers.grok.ends import COMPACTION, MAX_TURNS, compaction, ended, reason_of
 from agentv_stages.providers.grok.results import OVER, asked, gave
 from agentv_stages.providers.grok.usage import Spending, only_model, spent
 from agentv_stages.providers.grok.wire import StreamLine, decode_stream
+from agentv_stages.recent import remember
 
 LOSSES = (
     "the prompt, the working directory, the agent's version; the session's id and the model until the run ends",
@@ -136,9 +137,7 @@ class StreamDecoder:
         if known is None or (begins and stream in state.spoken):
             if stream in state.spoken:
                 state.spoken.remove(stream)
-            if len(state.answers) >= 1_000:
-                del state.answers[next(iter(state.answers))]
-            known = state.answers[stream] = f"a{row}"
+            known = remember(state.answers, stream, f"a{row}", MOST)
         return known
 
     def _usage(self, line: StreamLine, record: Record, batch: Batch) -> None:

@@ -20,6 +20,7 @@ from agentv_stages.providers.pi.session import SessionDecoder as PiSessionDecode
 from agentv_stages.providers.pi.session import State as PiState
 from agentv_stages.providers.pi.wire import decode_output, first_byte
 from agentv_stages.pruning import REFUSED
+from agentv_stages.recent import remember
 from agentv_stages.scripts import Script, hold
 from agentv_stages.times import whole_ms
 
@@ -74,7 +75,7 @@ class SessionDecoder(PiSessionDecoder):
         while at < len(events):
             event = events[at]
             if isinstance(event, ToolCall):
-                _remember(state.told, event.call_id)
+                remember(state.told, event.call_id, True, _MOST_TOLD)
                 if event.name == _DISPATCH or (event.name == _SCRIPT and _is_code(event.input_json)):
                     if not _answered(event, batch, at):
                         scripts.append(event)
@@ -84,7 +85,7 @@ class SessionDecoder(PiSessionDecoder):
                 if own is not None and own.role == "toolResult":
                     events[at] = _ended(event, own.details)
                     if event.call_id not in state.told and own.tool_name and state.message_id:
-                        _remember(state.told, event.call_id)
+                        remember(state.told, event.call_id, True, _MOST_TOLD)
                         source, part = event.source, "-asked"
                         call = ToolCall(source, part, state.message_id, event.call_id, own.tool_name, EMPTY_OBJECT)
                         events.insert(at, call)
@@ -122,12 +123,6 @@ class SessionDecoder(PiSessionDecoder):
         if details.timestamp is not None and details.started_at is not None:
             lasted = details.timestamp - details.started_at
         batch.events.append(tool_result(source, call_id, content, details.is_error, lasted))
-
-
-def _remember(told: dict[str, bool], call_id: str) -> None:
-    told[call_id] = True
-    if len(told) > _MOST_TOLD:
-        del told[next(iter(told))]
 
 
 def _entry(record: Record) -> MessageRecord | None:

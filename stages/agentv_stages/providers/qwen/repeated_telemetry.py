@@ -8,9 +8,10 @@ from msgspec.structs import replace
 from agentv_stages.batch import Batch
 from agentv_stages.event import EMPTY_OBJECT, Source
 from agentv_stages.providers.qwen.parts import model_call
-from agentv_stages.providers.qwen.state import KEEP, SessionState, put
+from agentv_stages.providers.qwen.state import KEEP, SessionState
 from agentv_stages.providers.qwen.telemetry import Ended, agent_of, tokens_of
 from agentv_stages.providers.qwen.wire import UiEvent
+from agentv_stages.recent import remember
 
 CODE_MODE = "code_mode"
 MOST_IN_A_ROW = 16  # model calls of one compression
@@ -63,7 +64,7 @@ def _keep_end(event: UiEvent, name: str, state: SessionState) -> None:
     key = call_key(name, event.function_args or EMPTY_OBJECT)
     waiting = state.ended.get(key)
     if waiting is None:
-        put(state.ended, key, [ended])
+        remember(state.ended, key, [ended], KEEP)
     elif len(waiting) < KEEP:
         waiting.append(ended)
 

@@ -28,7 +28,7 @@ from agentv_stages.providers.qwen.bridge import asked
 from agentv_stages.providers.qwen.notices import QUIET, notice
 from agentv_stages.providers.qwen.parts import EMPTY, model_call, read_output
 from agentv_stages.providers.qwen.repeated_telemetry import call_key, repeats, take_end, tell_compression
-from agentv_stages.providers.qwen.state import KEEP, SessionState, put
+from agentv_stages.providers.qwen.state import KEEP, SessionState
 from agentv_stages.providers.qwen.stream import API_ERROR
 from agentv_stages.providers.qwen.telemetry import agent_answer, agent_call, agent_of, in_stream, script_call
 from agentv_stages.providers.qwen.wire import (
@@ -39,6 +39,7 @@ from agentv_stages.providers.qwen.wire import (
     decode_payload,
     decode_session,
 )
+from agentv_stages.recent import remember
 from agentv_stages.scripts import Script, hold, let_all_go, let_go, told
 from agentv_stages.times import parse_iso, whole_ms
 
@@ -166,7 +167,7 @@ class SessionDecoder:
             if call is not None:
                 name, given = asked(call.name or "unknown", call.args or EMPTY_OBJECT)
                 call_id = call.id or f"{message_id}{at}"
-                put(state.calls, call_id, call_key(name, given))
+                remember(state.calls, call_id, call_key(name, given), KEEP)
                 if name == EXEC:
                     hold(
                         state.scripts,
@@ -222,7 +223,7 @@ class SessionDecoder:
         for i, part in enumerate(parts):
             if part.functionResponse is not None:
                 self._response(part.functionResponse, line, f"-{first + i}", source, batch)
-        put(state.prompts, line.parentUuid or "", message_id)
+        remember(state.prompts, line.parentUuid or "", message_id, KEEP)
         asked, state.asked = state.asked, None
         prompts.tell(line, parts, asked, message_id, first, source, batch)
 

@@ -1,13 +1,10 @@
 """What the decoder of Qwen Code's sessions remembers between lines, of a size that does not grow with the session."""
 
-from typing import TypeVar
-
 from msgspec import Struct, field
 
 from agentv_stages.providers.qwen.telemetry import Ended, Tokens
 from agentv_stages.scripts import Script
 
-T = TypeVar("T")
 KEEP = 4096
 
 
@@ -37,9 +34,3 @@ class SessionState(Struct):
     counted: str | None = None
     prompts: dict[str, str] = field(default_factory=dict[str, str])
     asked: str | None = None
-
-
-def put(known: dict[str, T], key: str, value: T) -> None:
-    if len(known) >= KEEP:
-        del known[next(iter(known))]
-    known[key] = value

@@ -41,6 +41,7 @@ from agentv_stages.providers.qwen.wire import (
     decode_partial,
     decode_stream,
 )
+from agentv_stages.recent import remember
 from agentv_stages.repeats import Repeats
 from agentv_stages.times import whole_ms
 
@@ -136,11 +137,9 @@ class StreamDecoder:
         answers = self.state.answers
         found = answers.get(source.stream)
         if found is None:
-            if len(answers) >= KEEP:
-                del answers[next(iter(answers))]
             message = line.message
             found = (message.id if message else None) or line.uuid or f"m{source.row}"
-            answers[source.stream] = found
+            remember(answers, source.stream, found, KEEP)
         return found
 
     def _assistant(self, line: StreamLine, record: Record, batch: Batch) -> None:

@@ -25,7 +25,6 @@ from agentv_stages.payload import given, text_json, to_raw
 from agentv_stages.providers.vibe.wire import Detail, Display, EffectState, Entry, ErrorInfo, decode_kept, decode_ran
 from agentv_stages.pruning import REFUSED
 
-EFFECT = "effect-"
 _ANSWER, _THOUGHT = "assistant-", "reasoning-"
 _OPEN = frozenset(("pending", "running", "blocked"))
 _DENIED = frozenset(("tool_denied", "permission_denied"))

@@ -34,6 +34,7 @@ from agentv_stages.providers.vibe.wire import (
     decode_stored,
 )
 from agentv_stages.pruning import decode_member
+from agentv_stages.recent import remember
 from agentv_stages.times import epoch_ms, parse_iso
 
 LOSSES = (
@@ -160,11 +161,8 @@ class SessionDecoder:
         batch.events.append(result)
 
     def _know(self, entry_id: str | None, settled: bool) -> None:
-        known = self.state.known
-        if entry_id and entry_id not in known and len(known) >= _MOST_KNOWN:
-            del known[next(iter(known))]
         if entry_id:
-            known[entry_id] = settled
+            remember(self.state.known, entry_id, settled, _MOST_KNOWN)
 
     def _envelope(self, envelope: Envelope, part: str, record: Record, batch: Batch) -> None:
         """The tokens so far and the end of a turn, where they are not what they were."""
