@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 from agentv_stages.batch import Batch, Record
-from agentv_stages.event import MAIN
+from agentv_stages.event import MAIN, Source
 from agentv_stages.tools import ToolTable
 
 Head: TypeAlias = Sequence[Mapping[str, Any]]
@@ -34,6 +34,10 @@ class DecodeContext:
     further: bool = False
     place: str = ""
     begun_ms: int | None = None
+
+    def source(self, record: Record, time_ms: int | None = None, base_id: str = "") -> Source:
+        """Where the record stands, on the stream of the input. Hot decoders make their sources in place."""
+        return Source(self.file, record.row, record.offset, len(record.data), time_ms, self.stream, base_id)
 
 
 class RecordDecoder(Protocol):

@@ -88,22 +88,18 @@ class SessionDecoder:
     def flush(self, batch: Batch) -> None:
         """Nothing is held back."""
 
-    def _source(self, record: Record, time_ms: int | None, base_id: str = "") -> Source:
-        context = self.context
-        return Source(context.file, record.row, record.offset, len(record.data), time_ms, context.stream, base_id)
-
     def _header(self, document: Document, record: Record, batch: Batch) -> None:
         self.state.session_id = document.sessionId
         origin = document.origin
         version, parent = (origin.version, origin.parentThreadId) if origin else (None, None)
-        source = self._source(record, None)
+        source = self.context.source(record)
         info = SessionInfo(source, "", document.sessionId, None, version, None, None, parent)
         batch.events.append(info)
 
     def _manifest(self, document: Document, record: Record, batch: Batch) -> None:
         metadata = document.metadata
         title, git = (metadata.title, metadata.git) if metadata else (None, None)
-        source = self._source(record, parse_iso(document.started_at))
+        source = self.context.source(record, parse_iso(document.started_at))
         branch = git.branch if git else None
         fork = metadata.fork if metadata else None
         parent = fork.forkedFromSessionId if fork else None
@@ -115,12 +111,12 @@ class SessionDecoder:
         status = STATUS.get(document.status or "")
         if status is not None:
             cost = metadata.totalCost if metadata else None
-            end = self._source(record, parse_iso(document.ended_at))
+            end = self.context.source(record, parse_iso(document.ended_at))
             batch.events.append(SessionEnd(end, "-manifest", status, document.status, cost or None))
 
     def _message(self, message: Message, place: int, record: Record, batch: Batch) -> None:
         message_id = message.id or f"m{place}"
-        source = self._source(record, epoch_ms(message.ts), message_id)
+        source = self.context.source(record, epoch_ms(message.ts), message_id)
         content = message.content
         blocks = [Block("text", to_raw(content))] if isinstance(content, str) else content
         if message.role == "user":
@@ -183,7 +179,7 @@ class SessionDecoder:
         Without metrics an answer broke off. A result that an abort gave is followed by nothing: the user stopped it.
         """
         blocks = last.content if isinstance(last.content, list) else []
-        source = self._source(record, epoch_ms(last.ts), last.id or "")
+        source = self.context.source(record, epoch_ms(last.ts), last.id or "")
         metadata = last.metadata
         if last.role != "assistant":
             if any(block.type == "tool_result" and _cancelled(block) for block in blocks):

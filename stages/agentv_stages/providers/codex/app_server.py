@@ -137,10 +137,10 @@ class AppServerDecoder(Threads):
 
     def _reply(self, line: AppLine, record: Record, batch: Batch) -> None:
         if line.result is not None and line.result.thread is not None:
-            self.thread(line.result.thread, line.result.model, self.source(record), record, batch)
+            self.thread(line.result.thread, line.result.model, self.context.source(record), record, batch)
         elif given(line.error):
             text = str(member(line.error, "message") or "")
-            batch.events.append(Notification(self.source(record), "", "error", text, "error"))
+            batch.events.append(Notification(self.context.source(record), "", "error", text, "error"))
         elif given(line.id) and line.type is ABSENT and b'"result"' in record.data:
             batch.ignore("reply")
         else:

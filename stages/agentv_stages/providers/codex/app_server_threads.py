@@ -46,7 +46,7 @@ class Threads(ItemStream):
     def placed(self, thread: str | None, time_ms: int | None, record: Record) -> Source:
         """Where a notification of a thread stands; what comes next is said by that thread."""
         state = self.state
-        source = self.source(record, epoch_ms(time_ms))
+        source = self.context.source(record, epoch_ms(time_ms))
         if thread is None or state.session_id is None or thread == state.session_id:
             self._switch(state.session_id or "")
             return source

@@ -67,10 +67,6 @@ class ItemStream:
         self.context = context
         self.state = State()
 
-    def source(self, record: Record, time_ms: int | None = None) -> Source:
-        context = self.context
-        return Source(context.file, record.row, record.offset, len(record.data), time_ms, context.stream)
-
     def flush(self, batch: Batch) -> None:
         """Calls that were begun without saying what they do, and never ended."""
         silent, self.state.silent = self.state.silent, {}
@@ -202,7 +198,7 @@ class ExecDecoder(ItemStream):
         if line.data is not None and not line.type:
             line = line.data
         kind, item = line.type, line.item
-        source = self.source(record)
+        source = self.context.source(record)
         if item is not None:
             if kind == "item.completed":
                 self.completed(item, source, record, batch)

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct, field
 
 from agentv_stages.batch import Batch, Record
-from agentv_stages.event import Notification, SessionEnd, SessionInfo, Source, UserText
+from agentv_stages.event import Notification, SessionEnd, SessionInfo, UserText
 from agentv_stages.payload import given, text_json
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.acp import wire
@@ -83,9 +83,6 @@ class AcpDecoder:
     def flush(self, batch: Batch) -> None:
         """Nothing is held back."""
 
-    def _source(self, record: Record) -> Source:
-        return Source(self.context.file, record.row, record.offset, len(record.data), None, self.context.stream)
-
     def _update(self, line: SessionLine, record: Record, batch: Batch) -> None:
         """An update of the connection's session, or of a sub-agent's."""
         state, params = self.state, line.params
@@ -113,7 +110,7 @@ class AcpDecoder:
             )
 
     def _request(self, method: str, data: bytes, record: Record, batch: Batch) -> None:
-        add, source = batch.events.append, self._source(record)
+        add, source = batch.events.append, self.context.source(record)
         if method == "session/prompt":
             params = wire.decode_message(data).params
             self.state.going = True
@@ -138,7 +135,7 @@ class AcpDecoder:
 
     def _response(self, data: bytes, record: Record, batch: Batch) -> None:
         result = wire.decode_answer(data).result or wire.Result()
-        source, state = self._source(record), self.state
+        source, state = self.context.source(record), self.state
         if result.stopReason is not None:
             if state.going:
                 status, reason = ended(result.stopReason, None, None)
@@ -156,7 +153,7 @@ class AcpDecoder:
 
     def _failed(self, message: str | None, record: Record, batch: Batch) -> None:
         """An error in the place of an answer; that of a turn was told by its end."""
-        source, reason = self._source(record), reason_of(message)
+        source, reason = self.context.source(record), reason_of(message)
         if self.state.going or self.state.session_id is None:
             batch.events.append(SessionEnd(source, "", "error", reason))
         else:

@@ -10,7 +10,7 @@ Source: OpenClaw 2026.9.6.
 from msgspec import Raw, field
 
 from agentv_stages.batch import Batch, Record
-from agentv_stages.event import EMPTY_OBJECT, Outcome, Source, ToolCall, ToolResult
+from agentv_stages.event import EMPTY_OBJECT, Outcome, ToolCall, ToolResult
 from agentv_stages.payload import given
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.openclaw.wire import Details, MessageRecord, OwnMessage, decode_code, decode_message
@@ -107,9 +107,7 @@ class SessionDecoder(PiSessionDecoder):
         script = state.scripts.get(parent)
         if script is not None:
             script.made = True
-        ended = whole_ms(details.timestamp)
-        context = self.context
-        source = Source(context.file, record.row, record.offset, len(record.data), ended, context.stream)
+        source = self.context.source(record, whole_ms(details.timestamp))
         call_id = details.tool_call_id or f"{parent}/{record.row}"
         message_id = script.message_id if script is not None else state.message_id or f"m{record.row}"
         arguments = details.input if given(details.input) else EMPTY_OBJECT

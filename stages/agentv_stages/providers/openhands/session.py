@@ -11,7 +11,7 @@ import re
 from msgspec import Raw, Struct
 
 from agentv_stages.batch import Batch, Record
-from agentv_stages.event import MAIN, SessionEnd, SessionInfo, Source, Status
+from agentv_stages.event import MAIN, SessionEnd, SessionInfo, Status
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.openhands.events import source_of, tell
 from agentv_stages.providers.openhands.usage import spent
@@ -60,8 +60,7 @@ class SessionDecoder:
         if state.execution_status is None:
             batch.unknown_type("document", record)
             return
-        context, add = self.context, batch.events.append
-        source = Source(context.file, record.row, record.offset, len(record.data), None, context.stream)
+        source, add = self.context.source(record), batch.events.append
         model = state.agent.llm.model if state.agent is not None and state.agent.llm is not None else None
         cwd = state.workspace.working_dir if state.workspace is not None else None
         add(SessionInfo(source, "-state", state.id, model, None, cwd))

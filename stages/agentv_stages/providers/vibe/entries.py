@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from msgspec import Raw
 
+from agentv_stages.batch import Record
 from agentv_stages.event import (
     EMPTY_OBJECT,
     AnyEvent,
@@ -22,8 +23,10 @@ from agentv_stages.event import (
     UserText,
 )
 from agentv_stages.payload import given, text_json, to_raw
+from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.vibe.wire import Detail, Display, EffectState, Entry, ErrorInfo, decode_kept, decode_ran
 from agentv_stages.pruning import REFUSED
+from agentv_stages.times import epoch_ms
 
 _ANSWER, _THOUGHT = "assistant-", "reasoning-"
 _OPEN = frozenset(("pending", "running", "blocked"))
@@ -32,6 +35,10 @@ _LEVELS: dict[str, Level] = {"info": "info", "warning": "warning", "error": "err
 
 Where = Callable[[float | None], Source]
 """Makes the record's source with a time in epoch ms."""
+
+
+def where_of(context: DecodeContext, record: Record) -> Where:
+    return lambda time: context.source(record, epoch_ms(time))
 
 
 def answer_of(entry: Entry) -> str:

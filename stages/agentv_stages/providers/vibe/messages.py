@@ -94,15 +94,11 @@ class MessagesDecoder:
     def flush(self, batch: Batch) -> None:
         """Nothing is held back."""
 
-    def _source(self, record: Record, time_ms: int | None = None) -> Source:
-        context = self.context
-        return Source(context.file, record.row, record.offset, len(record.data), time_ms, context.stream)
-
     def _begin(self, record: Record, batch: Batch) -> None:
         """Tells the session's id before its first message, where the file beside it does."""
         state, context = self.state, self.context
         if not state.begun and context.session_id is not None and context.stream == MAIN:
-            batch.events.append(SessionInfo(self._source(record), "-session", context.session_id))
+            batch.events.append(SessionInfo(self.context.source(record), "-session", context.session_id))
         state.begun = True
 
     def _document(self, data: bytes, record: Record, batch: Batch) -> None:
@@ -114,20 +110,20 @@ class MessagesDecoder:
             self._message(message, f"-{place}", f"m{record.row}-{place}", record, batch)
 
     def _meta(self, meta: Meta, part: str, record: Record, batch: Batch) -> None:
-        batch.events.append(session_info(meta, self._source(record), part))
+        batch.events.append(session_info(meta, self.context.source(record), part))
         if meta.parent_session_id is not None and self.context.stream == MAIN:
             return  # a compaction began it; its figures go on from those of the session before
         stats = meta.stats or Stats()
         tokens, output = stats.session_prompt_tokens, stats.session_completion_tokens
         if tokens or output:
             cost = stats.session_cost or None if self.context.stream == MAIN else None  # one cost for the session
-            source = self._source(record, parse_iso(meta.end_time))
+            source = self.context.source(record, parse_iso(meta.end_time))
             key = meta.session_id or self.context.stream
             used = TokenUsage(source, part, key, "session", None, tokens, output=output, cost_usd=cost)
             batch.events.append(used)
 
     def _message(self, message: Message, part: str, message_id: str, record: Record, batch: Batch) -> None:
-        source, role = self._source(record), message.role
+        source, role = self.context.source(record), message.role
         message_id = message.message_id or message_id
         gave, self.state.gave = self.state.gave, role == "tool"
         if role == "assistant":

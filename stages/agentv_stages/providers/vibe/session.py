@@ -17,7 +17,7 @@ from agentv_stages.event import Notification, SessionEnd, Source, Status, TokenU
 from agentv_stages.payload import one_line
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.vibe.answers import Answer
-from agentv_stages.providers.vibe.entries import called, ended, noticed, spoken
+from agentv_stages.providers.vibe.entries import called, ended, noticed, spoken, where_of
 from agentv_stages.providers.vibe.messages import session_info
 from agentv_stages.providers.vibe.stream import NOTICES
 from agentv_stages.providers.vibe.wire import (
@@ -82,14 +82,10 @@ class SessionDecoder:
     def flush(self, batch: Batch) -> None:
         """Nothing is held back."""
 
-    def _source(self, record: Record, time: float | None) -> Source:
-        context = self.context
-        return Source(context.file, record.row, record.offset, len(record.data), epoch_ms(time), context.stream)
-
     def _meta(self, meta: Meta, record: Record, batch: Batch) -> None:
         """What the session is, and when its last turn began: without one it was opened and left."""
         self.state.session_id = meta.session_id
-        source = self._source(record, None)
+        source = self.context.source(record)
         batch.events.append(session_info(meta, source, ""))
         bumped_ms = parse_iso(meta.bumped_at)
         if bumped_ms is not None:
@@ -129,10 +125,7 @@ class SessionDecoder:
                 batch.ignore("entry/repeated")
             return
 
-        def where(time: float | None) -> Source:
-            return self._source(record, time)
-
-        settled = True
+        where, settled = where_of(self.context, record), True
         if kind == "effect":
             message_id = state.answer.of_call(entry)
             result = ended(entry, where, part)
@@ -152,7 +145,7 @@ class SessionDecoder:
 
     def _replaced(self, entry: Entry, part: str, record: Record, batch: Batch) -> None:
         """The end of a call: it joined the history before, maybe in a file that another decoder reads."""
-        result = ended(entry, lambda time: self._source(record, time), part) if entry.type == "effect" else None
+        result = ended(entry, where_of(self.context, record), part) if entry.type == "effect" else None
         if result is None or self.state.known.get(entry.id or ""):
             batch.ignore(f"replaced/{entry.type}")
             return
@@ -168,7 +161,7 @@ class SessionDecoder:
         """The tokens so far and the end of a turn, where they are not what they were."""
         session, state = envelope.session or Session(), self.state
         add, told = batch.events.append, len(batch.events)
-        source = self._source(record, session.updatedAt)
+        source = self.context.source(record, epoch_ms(session.updatedAt))
         used = session.tokenUsage
         if used is not None:
             tokens = used.inputTokens, used.cachedInputTokens, used.outputTokens
@@ -180,7 +173,7 @@ class SessionDecoder:
         turn = envelope.latestTurn or Turn()
         if turn.status in _ENDS and turn.id != state.turn:
             state.turn = turn.id
-            add(_end(turn, self._source(record, turn.completedAt), part))
+            add(_end(turn, self.context.source(record, epoch_ms(turn.completedAt)), part))
         if len(batch.events) == told:
             batch.ignore("state/unchanged")
 

@@ -10,12 +10,12 @@ Source: Mistral Vibe 3.0.3, stdout.
 from msgspec import Struct, field
 
 from agentv_stages.batch import Batch, Record
-from agentv_stages.event import SessionEnd, SessionInfo, Source
+from agentv_stages.event import SessionEnd, SessionInfo
 from agentv_stages.foreign import other_session
 from agentv_stages.payload import one_line
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.vibe.answers import Answer
-from agentv_stages.providers.vibe.entries import called, ended, noticed, spoken
+from agentv_stages.providers.vibe.entries import called, ended, noticed, spoken, where_of
 from agentv_stages.providers.vibe.wire import Entry, decode_entry
 from agentv_stages.times import epoch_ms
 
@@ -50,33 +50,29 @@ class StreamDecoder:
         if entry.sessionId and entry.sessionId != state.session_id:
             other_session(record, entry.sessionId, state.session_id, batch)
             state.session_id = entry.sessionId
-            batch.events.append(SessionInfo(self._source(record, entry.createdAt), "-session", entry.sessionId))
+            source = self.context.source(record, epoch_ms(entry.createdAt))
+            batch.events.append(SessionInfo(source, "-session", entry.sessionId))
         if kind == "effect":
             self._effect(entry, record, batch)
         elif kind == "message" or kind == "reasoning":
-            batch.events.append(spoken(entry, lambda time: self._source(record, time), ""))
+            batch.events.append(spoken(entry, where_of(self.context, record), ""))
             state.answer.heard(entry)
         elif kind in NOTICES:
-            batch.events.append(noticed(entry, lambda time: self._source(record, time), ""))
+            batch.events.append(noticed(entry, where_of(self.context, record), ""))
         else:
             batch.unknown_type(kind, record)
         broken = _broken_off(entry)
         if broken is not None:
-            source = self._source(record, entry.updatedAt)
+            source = self.context.source(record, epoch_ms(entry.updatedAt))
             batch.events.append(SessionEnd(source, "-end", "interrupted", broken))
 
     def flush(self, batch: Batch) -> None:
         """Nothing is held back."""
 
-    def _source(self, record: Record, time: float | None) -> Source:
-        context = self.context
-        return Source(context.file, record.row, record.offset, len(record.data), epoch_ms(time), context.stream)
-
     def _effect(self, entry: Entry, record: Record, batch: Batch) -> None:
-        answer = self.state.answer.of_call(entry)
-        call = called(entry, answer, self.context.parent_call, lambda time: self._source(record, time), "")
-        batch.events.append(call)
-        result = ended(entry, lambda time: self._source(record, time), "")
+        answer, where = self.state.answer.of_call(entry), where_of(self.context, record)
+        batch.events.append(called(entry, answer, self.context.parent_call, where, ""))
+        result = ended(entry, where, "")
         if result is not None:
             batch.events.append(result)
 
