@@ -30,9 +30,9 @@ AnySource: TypeAlias = str | PathLike[str] | int | bytes | bytearray | memoryvie
 class BytesSource:
     """Bytes in memory, or an async iterable of bytes: an agent's standard output, a stream of the network."""
 
-    def __init__(self, data: bytes | AsyncIterable[bytes], name: str = "<memory>") -> None:
+    def __init__(self, data: bytes | AsyncIterable[bytes]) -> None:
         self._data = data
-        self.name = name
+        self.name = "<memory>"
         self.finished = isinstance(data, bytes)  # who hands over an iterator may still be writing
 
     async def chunks(self) -> AsyncIterator[Chunk]:

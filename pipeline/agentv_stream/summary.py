@@ -33,9 +33,9 @@ def without_collector() -> Generator[None]:
         gc.enable()
 
 
-def read_batches(pieces: Iterable[bytes], file: str, cap: int = DEFAULT_CAP, row: int = 0) -> Iterator[Batch]:
+def read_batches(pieces: Iterable[bytes], file: str, row: int = 0) -> Iterator[Batch]:
     """The records of one input, batch by batch, its rows numbered from `row`."""
-    reader = LineReader(file, cap)
+    reader = LineReader(file)
     reader.row = row
     for data in pieces:
         yield from reader.push(Chunk(data))

@@ -113,7 +113,7 @@ def import_sessions(
             manifest = Manifest(generation=manifest.generation) if manifest is not None else None
         known = state.entries() if begun == "on" else {}
         staged = state.staged() if known else frozenset[str]()
-        waiting = [unit for unit in units if not _is_done(unit, known.get(unit.name), work, manifest, staged)]
+        waiting = [unit for unit in units if not _is_done(unit, known.get(unit.name), manifest, staged)]
         outcome.skipped = len(units) - len(waiting)
         if dry_run:
             outcome.waiting = waiting
@@ -223,7 +223,7 @@ def summarize_groups(
     return outcome
 
 
-def _is_done(unit: Unit, entry: Entry | None, work: Work, manifest: Manifest | None, staged: frozenset[str]) -> bool:
+def _is_done(unit: Unit, entry: Entry | None, manifest: Manifest | None, staged: frozenset[str]) -> bool:
     if entry is None or not unchanged(unit, entry):
         return False
     for place in (entry.transcript, entry.trajectory):

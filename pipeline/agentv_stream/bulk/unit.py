@@ -4,7 +4,6 @@ All of it can be pickled and written as JSON: a task travels to another process 
 """
 
 import os
-from typing import Literal
 
 from msgspec import Raw, Struct, field
 
@@ -147,6 +146,3 @@ class Report(Struct, kw_only=True):
     done: list[Done] = field(default_factory=list[Done])
     summary: Summary | None = None
     separate: list[Separate] = field(default_factory=list[Separate])
-
-
-Engine = Literal["process", "thread", "serial"]

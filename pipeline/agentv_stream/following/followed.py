@@ -224,11 +224,11 @@ class Followed:
 
     def _hand_on(self, one: Input, batch: Batch) -> None:
         if self.chain is None:
-            self._detect(one, batch)
+            self._detect(batch)
             return
         self._push(batch)
 
-    def _detect(self, one: Input, batch: Batch) -> None:
+    def _detect(self, batch: Batch) -> None:
         assert self.detector is not None
         if self.detector.push(batch):
             self._decided(self.detector)

@@ -35,7 +35,6 @@ class Metric:
     value: Callable[[Run], float | None]
     digits: int = 1
     percent: bool = False
-    always: bool = True
 
 
 @dataclass(frozen=True, slots=True)

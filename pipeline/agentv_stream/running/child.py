@@ -145,10 +145,10 @@ class Child:
             return False
         return True
 
-    async def terminate(self, grace_seconds: float, first: int = signal.SIGTERM) -> None:
+    async def terminate(self, grace_seconds: float) -> None:
         """Ends the whole group: asks first, and kills what is left after the grace."""
         with anyio.CancelScope(shield=True):
-            if not self.send(first):
+            if not self.send(signal.SIGTERM):
                 return
             with anyio.move_on_after(grace_seconds):
                 while self.send(0):  # noqa: ASYNC110 - nobody tells when the last of a group has gone

@@ -93,7 +93,7 @@ class TraceDecoder:
         kind = event.type
         source = self._source(event, record)
         if kind == "tool_call":
-            self._call(event, source, at, record, batch)
+            self._call(event, source, at, batch)
             return
         if kind == "tool_result":
             self._result(event, source, at, batch)
@@ -156,7 +156,7 @@ class TraceDecoder:
             state.message_id = f"m{source.row}{at}"
         return state.message_id
 
-    def _call(self, event: TraceEvent, source: Source, at: str, record: Record, batch: Batch) -> None:
+    def _call(self, event: TraceEvent, source: Source, at: str, batch: Batch) -> None:
         state = self.state
         tool = event.tool
         name = (tool.name if tool else None) or event.name or "unknown"

@@ -67,7 +67,7 @@ class TranscriptDecoder:
             self._group(row, record, batch)
             for index, turn in turns:
                 at = f"-{index}"
-                state.unanswered += turn_events(turn, f"m{record.row}{at}", self._source(row, record), at, batch)
+                state.unanswered += turn_events(turn, f"m{record.row}{at}", self._source(record), at, batch)
                 state.last_role = turn.type
         elif row.output is not None:
             self._group(row, record, batch)
@@ -92,7 +92,7 @@ class TranscriptDecoder:
             status: Status = "complete" if complete else "unknown"
             batch.events.append(SessionEnd(source, "-end", status, None, None, state.duration_ms))
 
-    def _source(self, row: Row | None, record: Record, stream: str | None = None, time: str | None = None) -> Source:
+    def _source(self, record: Record, stream: str | None = None, time: str | None = None) -> Source:
         context = self.context
         own = stream if stream and stream != MAIN else context.stream
         return Source(context.file, record.row, record.offset, len(record.data), parse_iso(time), own)
@@ -134,7 +134,7 @@ class TranscriptDecoder:
         state.total = ""
         state.earlier_ms = state.duration_ms or 0
         facts = row.source or _NO_SOURCE
-        source = self._source(row, record, None, facts.timestamp)
+        source = self._source(record, None, facts.timestamp)
         batch.events.append(
             SessionInfo(
                 *(source, "", facts.session_id or row.test_id, facts.model, facts.version, facts.cwd, facts.git_branch),
@@ -161,7 +161,7 @@ class TranscriptDecoder:
         known = tokens or Tokens()
         batch.events.append(
             TokenUsage(
-                self._source(row, record),
+                self._source(record),
                 "-total",
                 state.group,
                 "session",
@@ -183,7 +183,7 @@ class TranscriptDecoder:
         """Shape A: a whole case in one line, its first user text beside it."""
         started = row.source.timestamp if row.source else None
         if given(row.input) and not any(message.role == "user" for message in output[:1]):
-            source = self._source(row, record, None, started)
+            source = self._source(record, None, started)
             batch.events.append(UserText(source, "-input", row.input, f"m{record.row}-input"))
         for index, message in enumerate(output):
             self._message(message, f"m{record.row}-{index}", f"-{index}", record, batch)
@@ -197,7 +197,7 @@ class TranscriptDecoder:
         facts, model = facts_of(message)
         prefix = "" if state.groups <= 1 else f"{state.groups}:"
         message_id = prefix + (facts.message_id or made_id)
-        source = at_time(self._source(None, record, facts.stream), message.start_time or message.startTime)
+        source = at_time(self._source(record, facts.stream), message.start_time or message.startTime)
         state.unanswered += message_events(message, facts, model, message_id, prefix, source, at, batch)
         if message.role in ("user", "assistant"):
             state.last_role = message.role
