@@ -31,6 +31,7 @@ from support.decoding import (
     check_laws,
     check_odd_shapes,
     dialect,
+    events_of,
     lines,
     pushed,
     records,
@@ -230,6 +231,51 @@ def test_an_answer_that_is_broken_off_within_its_first_block_tells_its_input() -
     start: dict[str, Any] = {"type": "message_start", "message": {"id": "msg_1", "content": [], "usage": USAGE}}
     told = usages(tell(line("stream_event", event=start)).events)
     assert [(usage.key, usage.input, usage.output_final) for usage in told] == [("msg_1", 130, False)]
+
+
+def deltas(*pieces: dict[str, Any], own: str = "msg_1") -> list[dict[str, Any]]:
+    message: dict[str, Any] = {"id": own, "model": "model-1", "content": [], "usage": USAGE}
+    events: list[dict[str, Any]] = [{"type": "message_start", "message": message}]
+    events += [{"type": "content_block_delta", "index": 0, "delta": piece} for piece in pieces]
+    return [line("stream_event", event=event, parent_tool_use_id=None) for event in events]
+
+
+THOUGHT = {"type": "thinking_delta", "thinking": "Hm."}
+SAID = ({"type": "text_delta", "text": 'Say "message_start"'}, {"type": "text_delta", "text": " or so"})
+
+
+@pytest.mark.parametrize("end", [(), (line("result", subtype="error_during_execution", is_error=True, uuid="r"),)])
+def test_a_block_that_never_came_whole_is_told_as_far_as_it_was_printed(end: tuple[dict[str, Any], ...]) -> None:
+    rows = lines(*deltas(THOUGHT, *SAID, {"type": "input_json_delta", "partial_json": '{"file'}), *end)
+    check_laws(STREAM, rows)
+    events = events_of(STREAM, rows)
+    assert [(e.message_id, e.text, e.model) for e in events if isinstance(e, AssistantText | Reasoning)] == [
+        ("msg_1", "Hm.", "model-1"),
+        ("msg_1", 'Say "message_start" or so', "model-1"),
+    ]
+    assert isinstance(events[-1], SessionEnd if end else AssistantText)
+
+
+def test_a_block_that_came_whole_and_one_that_was_begun_anew_are_not_told_twice() -> None:
+    whole = answer({"type": "text", "text": "said"}, own="msg_2", message={"usage": USAGE})
+    rows = [*deltas(*SAID), *deltas(*SAID, own="msg_2"), whole]
+    assert texts(events_of(STREAM, lines(*rows))) == ["said"]
+
+
+def test_what_an_error_broke_off_stands_before_the_error() -> None:
+    error = answer({"type": "text", "text": "API Error"}, own="e", message={"model": "<synthetic>"})
+    assert texts(tell(*deltas(*SAID), error).events) == ['Say "message_start" or so', "API Error"]
+
+
+def test_deltas_of_a_sub_agent_and_such_as_cannot_be_read_are_passed_over() -> None:
+    rows = deltas(*SAID, {"type": "text_delta", "text": 7})
+    rows[1]["parent_tool_use_id"] = "toolu_1"
+    assert texts(events_of(STREAM, lines(*rows))) == [" or so"]
+
+
+def test_many_deltas_are_one_text() -> None:
+    rows = lines(*deltas(*[{"type": "text_delta", "text": "ab"}] * 2_500))
+    assert texts(events_of(STREAM, rows)) == ["ab" * 2_500]
 
 
 def test_a_result_that_stands_alone_tells_the_answer() -> None:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from support.scenarios import expected
 from support.scenarios.mixing import in_some_order, run
-from support.scenarios.scenario import Answer, Call, Prompt, Scenario, Usage, all_answers
+from support.scenarios.scenario import Answer, Call, Prompt, Scenario, Usage, all_answers, changed
 from support.scenarios.writer import (
     CWD,
     NOTHING,
@@ -32,6 +32,7 @@ from support.scenarios.writer import (
 SESSION = "7b0f6a52-31c4-4e0d-9a77-0f7c2f6f1e10"
 MODEL = "claude-sonnet-4-5-20250929"
 VERSION = "2.1.197"
+HALF = "Half a "
 
 
 def given(call: Call) -> tuple[str, dict[str, Any]]:
@@ -174,7 +175,7 @@ class Stream:
             self.event(type="message_delta", delta=delta, usage=usage(answer.usage, answer.usage.output))
             self.event(type="message_stop")
         elif partial:  # cut off within a block
-            for event in islice(pieces(len(answer.calls) + 2, {"type": "text", "text": "Half a sentence"}), 2):
+            for event in islice(pieces(len(answer.calls) + 2, {"type": "text", "text": HALF}), 2):
                 self.event(**event)
 
     def event(self, **event: Any) -> None:
@@ -224,6 +225,13 @@ def write_stream(scenario: Scenario) -> Written:
     return Written("stream.jsonl", json_lines(stream.lines))
 
 
+def half_a_block(scenario: Scenario) -> Scenario:
+    """Of a block that was cut off there is what had been printed."""
+    if not is_partial(scenario.mixed):
+        return scenario
+    return changed(scenario, lambda a: a if a.whole else replace(a, text=a.text + HALF), inner=lambda a: a)
+
+
 def stream_tokens(written: Scenario, told: Scenario) -> dict[str, int | None]:
     """The totals of the last `result`, what was not printed included. Behind it lines tell the input alone, and the
     output of an answer that was printed while it was written."""
@@ -259,7 +267,7 @@ WRITERS = (
     Writer(
         "claude-stream",
         write_stream,
-        losses=(no_prompts, no_inner_texts, no_empty_answers),
+        losses=(half_a_block, no_prompts, no_inner_texts, no_empty_answers),
         took=takes(None),
         tokens=stream_tokens,
         status=stream_status,

@@ -57,6 +57,8 @@ QUIET_SUBTYPES = frozenset(
      "worker_shutting_down", "commands_changed", "post_turn_summary", "task_summary", "session_metadata",
      *INTERNAL_SUBTYPES)
 )  # fmt: skip
+_DELTA = b'{"type":"stream_event","event":{"type":"content_block_delta",'
+_TELLING = (b'"message_delta"', b'"message_start"', b'"content_block_delta"')
 _NOTICE = re.compile(rb'\s*\{\s*"type"\s*:\s*"system"')
 
 
@@ -100,7 +102,8 @@ class StreamDecoder:
             batch.unknown_type(kind or "(no type)", record)
 
     def flush(self, batch: Batch) -> None:
-        """Nothing is held back."""
+        """What was printed of a block that never came whole."""
+        self._tell_unfinished(batch)
 
     def _source(self, record: Record, uuid: str | None, time: str | None, parent: str | None = None) -> Source:
         return Source(
@@ -126,6 +129,11 @@ class StreamDecoder:
             line.uuid or "",
         )
         synthetic = message.model == SYNTHETIC_MODEL
+        if parent is None:
+            if synthetic:
+                self._tell_unfinished(batch)
+            else:
+                self.state.unfinished.clear()
         message_id = message.id or line.uuid or f"m{record.row}"
         usage = None
         if not synthetic and message.usage:  # decoded before anything is told: it may refuse the record
@@ -167,7 +175,11 @@ class StreamDecoder:
 
     def _partial(self, record: Record, batch: Batch) -> None:
         data = record.data
-        if b'"message_delta"' not in data and b'"message_start"' not in data:
+        if data.startswith(_DELTA):
+            self.state.unfinished.take(record)
+            batch.ignore("stream_event")
+            return
+        if not any(kind in data for kind in _TELLING):
             batch.ignore("stream_event")
             return
         line = decode_partial(data)
@@ -176,6 +188,8 @@ class StreamDecoder:
         if event.type == "message_start" and event.message is not None:
             message = event.message
             self.state.partial_id = message.id or ""
+            self.state.unfinished.clear()
+            self.state.unfinished.model = message.model
             if self.state.partial_id and message.usage and message.model != SYNTHETIC_MODEL:
                 # Of an answer that is broken off before its first block, and of an empty one, no more is told.
                 usage = read_usage(message.usage)
@@ -190,7 +204,14 @@ class StreamDecoder:
                 TokenUsage(source, "", key, "call", None, None, None, None, None, usage.output_tokens, None, True)
             )
             return
+        elif event.type == "content_block_delta":
+            self.state.unfinished.take(record)
         batch.ignore("stream_event")
+
+    def _tell_unfinished(self, batch: Batch) -> None:
+        unfinished = self.state.unfinished
+        if unfinished.row >= 0:
+            unfinished.tell(self.file, self.state.partial_id or f"m{unfinished.row}", batch)
 
     def _session(self, source: Source, session_id: str | None, batch: Batch, part: str = "") -> None:
         if session_id is not None:
@@ -226,6 +247,7 @@ class StreamDecoder:
 
     def _result(self, line: ResultLine, record: Record, batch: Batch) -> None:
         source = self._source(record, line.uuid, None)
+        self._tell_unfinished(batch)
         if self.state.session_id is None:
             self._session(source, line.session_id, batch, "-session")
         tell_result(line, source, record, self.state, batch)

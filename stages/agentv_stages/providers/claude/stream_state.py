@@ -4,6 +4,7 @@ from msgspec import Struct, field
 
 from agentv_stages.event import TokenUsage
 from agentv_stages.providers.claude.blocks import Seen
+from agentv_stages.providers.claude.unfinished import Unfinished
 from agentv_stages.repeats import Repeats
 
 
@@ -14,6 +15,7 @@ class StreamState(Struct):
     session_id: str | None = None
     reset: bool = False
     partial_id: str = ""
+    unfinished: Unfinished = field(default_factory=Unfinished)
     earlier: TokenUsage | None = None
     told: TokenUsage | None = None
     before: TokenUsage | None = None

@@ -154,6 +154,22 @@ class PartialLine(Struct, gc=False):
     parent_tool_use_id: str | None = None
 
 
+class Delta(Struct, gc=False):
+    """A piece of a block; that of a call's arguments, or of a signature, has neither."""
+
+    text: str | None = None
+    thinking: str | None = None
+
+
+class DeltaEvent(Struct, gc=False):
+    delta: Delta | None = None
+
+
+class DeltaLine(Struct, gc=False):
+    event: DeltaEvent
+    parent_tool_use_id: str | None = None
+
+
 class RateLimit(Struct, gc=False):
     status: str | None = None
 
@@ -270,6 +286,7 @@ decode_stream = Decoder(StreamLine).decode
 decode_system = Decoder(SystemLine).decode
 decode_result = Decoder(ResultLine).decode
 decode_partial = Decoder(PartialLine).decode
+decode_delta = Decoder(DeltaLine).decode
 decode_other = Decoder(OtherLine).decode
 decode_session = Decoder(SessionLine).decode
 decode_head = Decoder(SessionHead).decode
