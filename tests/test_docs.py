@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 import agentv_stream
+from agentv_stages.providers import all_providers
 from agentv_stages.result import Result
 from agentv_stages.stats import Stats
 from agentv_stream.docs_pages import PAGES
+from agentv_stream.provider_table import PRODUCED
 from support.consuming import SESSION
 
 ROOT = Path(__file__).parents[1]
@@ -93,6 +95,14 @@ def test_the_commands_of_the_guide_run(title: str, commands: str, tmp_path: Path
 
 def test_the_guide_is_read_as_it_is_written() -> None:
     assert len(GUIDE) == (DOCS / "guide.md").read_text(encoding="utf-8").count("```sh") > 5
+
+
+def test_the_guide_names_every_program_that_prints_a_stream() -> None:
+    guide = (DOCS / "guide.md").read_text(encoding="utf-8")
+    dialects = [d.name for p in all_providers() if p.name != "generic" for d in p.dialects if d.live]
+    programs = {PRODUCED[name].split()[0] for name in dialects}
+    assert len(programs) > 10
+    assert not [name for name in sorted(programs) if not re.search(rf"^{name} |`{name} ", guide, re.MULTILINE)]
 
 
 def test_every_public_name_stands_in_the_table_of_the_api() -> None:
