@@ -214,7 +214,8 @@ class Decode:
     def _look_at_strangers(self, batch: Batch) -> None:
         """A record of unknown type may be another agent's: two logs in one input are a fault worth telling.
 
-        What another dialect's decoder does not know better is none: that of ACP reads Copilot's form of it, too.
+        What another dialect's decoder does not know better is none: that of ACP reads Copilot's form of it, too. But an
+        agent's log on disk behind its stream is one.
         """
         for record in batch.strangers:
             if self._looked_at >= _MOST_STRANGERS:
@@ -233,8 +234,10 @@ class Decode:
         batch.strangers.clear()
 
     def _is_other(self, dialect: Dialect) -> bool:
-        same = dialect.name == self.dialect.name
-        return not same and type(dialect.decoder(self.context)) is not type(self.decoder)
+        own = self.dialect
+        if dialect.name == own.name:
+            return False
+        return dialect.live != own.live or type(dialect.decoder(self.context)) is not type(self.decoder)
 
 
 def _take_back(record: Record, batch: Batch) -> None:
