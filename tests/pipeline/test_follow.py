@@ -409,8 +409,8 @@ def test_a_full_disk_stops_commits_and_is_recovered_from_without_restart(
     assert follower.store is not None
     assert not follower.store.sessions()
     monkeypatch.setattr(os, "pwrite", real)
-    for number, (text, _, wait) in follower.troubles.items():
-        follower.troubles[number] = (text, 0.0, wait)
+    for trouble in follower.troubles.values():
+        trouble.retry_at = 0.0
     catch_up(follower)
     follower.settle_all()
     assert not follower.troubles

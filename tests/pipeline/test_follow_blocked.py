@@ -48,8 +48,8 @@ class Scene:
     def check(self) -> None:
         """There is room again: everything is there once, in order, and one transcript."""
         self.write(len(RECORDS))
-        for number, (text, _, wait) in list(self.follower.troubles.items()):
-            self.follower.troubles[number] = (text, 0.0, wait)
+        for trouble in self.follower.troubles.values():
+            trouble.retry_at = 0.0
         catch_up(self.follower)
         assert not self.follower.troubles
         self.follower.settle_all()
@@ -108,3 +108,64 @@ def test_two_parts_before_anything_was_committed(scene: Scene) -> None:
     scene.write(3)
     scene.follower.round()
     scene.check()
+
+
+class Seconds:
+    """A clock; rounds until so many seconds have gone."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def rounds(self, follower: Follower, seconds: float) -> None:
+        end = self.now + seconds
+        while self.now < end:
+            follower.round()
+            self.now += 0.2
+
+
+def test_a_result_that_cannot_be_written_is_told_once_and_tried_ever_more_seldom(tmp_path: Path) -> None:
+    """What was read lies in the transcript: reading on succeeds, and says nothing of the disk."""
+    clock = Seconds()
+    desk = Desk(tmp_path, clock)
+    follower = desk.follower(settle_seconds=1.0)
+    follower.round()
+    follower.caught_up()
+    log = desk.logs / f"{SESSION}.jsonl"
+    log.write_bytes(b"".join(one + b"\n" for one in RECORDS))
+    follower.round()
+    place = next(desk.out.glob("*.transcript.jsonl"))
+    result = place.with_name(place.name.replace(".transcript.jsonl", ".result.json"))
+    result.mkdir()
+    clock.rounds(follower, 40)
+    assert desk.said == ["caught up", "a session begins", "blocked, nothing is committed"]
+    assert [trouble.wait for trouble in follower.troubles.values()] == [30.0]
+    result.rmdir()
+    clock.rounds(follower, 40)
+    assert desk.said[3:] == ["recovered"]
+    assert not follower.troubles
+    assert result.is_file()
+    follower.close()
+
+
+def test_a_session_that_is_begun_anew_after_a_failure_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Seconds()
+    desk = Desk(tmp_path, clock)
+    follower = desk.follower(settle_seconds=1.0)
+    follower.round()
+    follower.caught_up()
+
+    def full(descriptor: int, data: bytes, offset: int, /) -> int:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pwrite", full)
+        (desk.logs / f"{SESSION}.jsonl").write_bytes(b"".join(one + b"\n" for one in RECORDS))
+        clock.rounds(follower, 10)
+    clock.rounds(follower, 10)
+    assert desk.said == ["caught up", "blocked, nothing is committed", "a session begins", "recovered"]
+    follower.close()

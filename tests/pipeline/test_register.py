@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from agentv_stream.following.register import Trouble
 from support.growing_logs import claude_records
 from support.registers import Registered
 
@@ -50,9 +51,9 @@ def test_a_blocked_session_goes_back_to_its_last_commit_with_its_files(tmp_path:
     assert set(register.entries) == {session.main}
     assert register.entries[session.main].signature is None
     assert session.number not in register.hot
-    assert register.troubles[session.number] == ("no room", 1000.5, 0.5)
+    assert register.troubles[session.number] == Trouble("no room", 1000.5, 0.5)
     register.trouble(session.number, OSError("no room"))
-    assert register.troubles[session.number] == ("no room", 1001.0, 1.0)
+    assert register.troubles[session.number] == Trouble("no room", 1001.0, 1.0)
     assert place.said == ["blocked, nothing is committed"]
     place.close()
 

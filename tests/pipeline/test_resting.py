@@ -7,6 +7,7 @@ import pytest
 
 from agentv_stream.following import resting
 from agentv_stream.following.followed import Followed
+from agentv_stream.following.register import Trouble
 from agentv_stream.following.resting import SHARE, Resting
 from support.growing_logs import claude_records
 from support.registers import Registered
@@ -51,7 +52,7 @@ def test_it_is_not_settled_while_there_is_more_to_read_or_it_is_blocked(tmp_path
     rests.register.due.add(session.number)
     rests.resting.rest()
     rests.register.due.clear()
-    rests.register.troubles[session.number] = ("no room", 0.0, 0.5)
+    rests.register.troubles[session.number] = Trouble("no room", 0.0, 0.5)
     rests.resting.rest()
     assert rests.results() == 0
     rests.register.troubles.clear()

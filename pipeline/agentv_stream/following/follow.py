@@ -112,8 +112,10 @@ class Follower:
             if number:
                 todo[number] = None
         now = self.clock()
-        for number, (_, retry_at, _) in list(self.troubles.items()):
-            if now >= retry_at:
+        for number, trouble in list(self.troubles.items()):
+            if trouble.on_trial:
+                continue
+            if now >= trouble.retry_at:
                 todo[number] = None
             else:
                 todo.pop(number, None)
@@ -149,9 +151,7 @@ class Follower:
             return
         try:
             grown = self._read(session)
-            if number in self.troubles:
-                del self.troubles[number]
-                self.say("recovered", path=session.main)
+            self._register.read_again(session)
         except BrokenPipeError:
             raise
         except ShortOutput as error:

@@ -108,7 +108,7 @@ async def _respond(follower: Follower, running: Running, head: bytes) -> tuple[s
 
 def health(follower: Follower, running: Running) -> tuple[bool, dict[str, object]]:
     """Whether it works, by trying: reads the newest log, writes to the cursors, looks at the last round's time."""
-    problems: list[str] = [f"{text}" for text, _, _ in list(follower.troubles.values())[:10]]
+    problems: list[str] = [trouble.text for trouble in list(follower.troubles.values())[:10]]
     problems += [f"{store}: {text}" for store, text in list(follower.stores.troubles.items())[:10]]
     age = time.monotonic() - running.last_round
     if age > STALE_SECONDS:

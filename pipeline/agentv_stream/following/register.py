@@ -28,6 +28,20 @@ Say = Callable[..., None]
 
 
 @dataclass(slots=True)
+class Trouble:
+    """Why a session cannot go on, when it is tried again (seconds of the follower's clock), after what wait.
+
+    `at_rest`: it could be read, and not be put to rest. Then, being read again mends nothing yet (`on_trial`).
+    """
+
+    text: str
+    retry_at: float
+    wait: float
+    at_rest: bool = False
+    on_trial: bool = False
+
+
+@dataclass(slots=True)
 class Times:
     """Of a session in memory, in seconds of the follower's clock: when it grew, and when what is due again."""
 
@@ -54,7 +68,7 @@ class Register:
         self.hot: OrderedDict[int, Followed] = OrderedDict()
         self.times: defaultdict[int, Times] = defaultdict(Times)
         self.due: set[int] = set()  # sessions that are looked at in the next round, whatever their files say
-        self.troubles: dict[int, tuple[str, float, float]] = {}  # session: what, retry at, wait (monotonic seconds)
+        self.troubles: dict[int, Trouble] = {}
         self.taken: dict[str, int] = {}  # transcript path: session, or KEPT
         self.found: dict[str, Found] = {}  # the last listing of all files
         self.natives: dict[tuple[str, str, str], int] = {}  # folder, dialect, session id: session
@@ -141,14 +155,15 @@ class Register:
             del self.entries[path]
         self.due.add(session.number)  # so that there is another look
 
-    def trouble(self, number: int, error: Exception) -> None:
+    def trouble(self, number: int, error: Exception, at_rest: bool = False) -> None:
         """A session that cannot go on: out of memory with it, from its last commit again after a while."""
-        wait = min(30.0, 2 * self.troubles[number][2]) if number in self.troubles else 0.5
+        before = self.troubles.get(number)
+        wait = min(30.0, 2 * before.wait) if before is not None else 0.5
         text = str(error)
-        if number not in self.troubles or self.troubles[number][0] != text:
+        if before is None or before.text != text:
             session = self.hot.get(number)
             self.say("blocked, nothing is committed", path=session.main if session else number, error=text)
-        self.troubles[number] = (text, self.clock() + wait, wait)
+        self.troubles[number] = Trouble(text, self.clock() + wait, wait, at_rest)
         session = self.hot.pop(number, None)
         if session is None:
             return
@@ -159,9 +174,29 @@ class Register:
         if session.saved:
             self._back_to_commit(session)
         else:
-            self.troubles.pop(number)
+            trouble = self.troubles.pop(number)
             again = self._open_again(session)
-            self.troubles[again.number] = (text, self.clock() + wait, wait)
+            self.troubles[again.number] = trouble
+
+    def read_again(self, session: Followed) -> None:
+        """A session in trouble could be read: that is all, or it is still to be put to rest."""
+        trouble = self.troubles.get(session.number)
+        if trouble is None:
+            return
+        if trouble.at_rest and session.unsettled:
+            trouble.on_trial = True
+        else:
+            self.recovered(session)
+
+    def recovered(self, session: Followed) -> None:
+        """What it was blocked by is over, if it was."""
+        if self.troubles.pop(session.number, None) is not None:
+            self.say("recovered", path=session.main)
+
+    def blocked(self, number: int) -> bool:
+        """Whether a session waits until it is tried again."""
+        trouble = self.troubles.get(number)
+        return trouble is not None and not trouble.on_trial
 
     def _open_again(self, session: Followed) -> Followed:
         """Nothing of it was committed: it is read from its beginning; its main file may be rotated until then."""
@@ -170,6 +205,8 @@ class Register:
         if file.signature is not None and not is_stored(file.path):
             again.inputs[0].file.read_before(file.signature, file.mark())
         self.native(session)
+        if self.fresh is not None and session.number not in self.fresh:
+            self.fresh.discard(again.number)  # that it begins was told
         for key in [key for key, owner in self.natives.items() if owner == session.number]:
             self.natives[key] = again.number
         for name in [name for name, owner in self.elsewhere.items() if owner == session.number]:

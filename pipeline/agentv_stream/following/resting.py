@@ -30,7 +30,7 @@ class Resting:
         self._register = register
         self._hot, self._times, self._store = register.hot, register.times, register.store
         self._say, self._clock, self._entries = register.say, register.clock, register.entries
-        self._plan, self._due, self._troubles = register.plan, register.due, register.troubles
+        self._plan, self._due = register.plan, register.due
         self._taken, self._counts = register.taken, register.counts
         self._companions = companions
         self._advance = advance
@@ -43,7 +43,7 @@ class Resting:
             quiet = now - self._times[number].grown_at >= self._plan.settle_seconds
             due = now >= self._times[number].settle_at and number not in self._due
             here = number in self._hot  # settling another one may have taken it over
-            if here and session.unsettled and number not in self._troubles and quiet and due:
+            if here and session.unsettled and not self._register.blocked(number) and quiet and due:
                 self.settle(session)
         self.commit(list(self._hot.values()))
         while len(self._hot) > MOST_HOT:
@@ -81,8 +81,9 @@ class Resting:
         except BrokenPipeError:
             raise
         except (OSError, AgentvStreamError) as error:
-            self._register.trouble(session.number, error)
+            self._register.trouble(session.number, error, at_rest=True)
             return
+        self._register.recovered(session)
         if session.strange:
             for one in session.inputs:
                 self._entries[one.path] = Entry(one.file.signature, session.number, "ignored")
@@ -92,7 +93,7 @@ class Resting:
     def settle_all(self) -> None:
         """At the end: everything as if finished."""
         for session in list(self._hot.values()):
-            if session.number in self._hot and session.unsettled and session.number not in self._troubles:
+            if session.number in self._hot and session.unsettled and not self._register.blocked(session.number):
                 self.settle(session)
         self.commit(list(self._hot.values()), force=True)
 
