@@ -227,12 +227,21 @@ class Observer:
         for name, count in batch.ignored.items():
             _count(counters.ignored, name, count)
 
+    def status(self, open_calls: int) -> Status:
+        """How the session ended, as far as its log tells; `open_calls` of its calls have no result."""
+        return self.facts_observer.status(self.dialect.has_end, open_calls)
+
+    @property
+    def reason(self) -> str | None:
+        """The reason that the agent gave for the end; None where it went on after it, or gave none."""
+        end = self.facts.end
+        return end.reason if end is not None and not self.facts.open_end else None
+
     def result(self, open_calls: list[str], outputs: Outputs | None = None, lists: bool = True) -> Result:
         """The result so far; without `lists` its `tool_use_summary` has only what does not grow with the session."""
         facts, totals = self.facts, self.totals
         tokens = totals.tokens()
         turns = totals.state.agent_num_turns
-        end = facts.end
         return Result(
             session=SessionFacts(
                 id=facts.session_id,
@@ -245,11 +254,11 @@ class Observer:
                 parent=facts.parent_session_id or UNSET,
                 title=facts.title or UNSET,
             ),
-            status=self.facts_observer.status(self.dialect.has_end, len(open_calls)),
+            status=self.status(len(open_calls)),
             evidence=Evidence(
                 last_event=facts.last_event,
                 last_offset=facts.last_offset,
-                reason=end.reason if end is not None and not facts.open_end else None,
+                reason=self.reason,
                 open_calls=open_calls[:100],
             ),
             tool_use_summary=self.stats.summary(lists),

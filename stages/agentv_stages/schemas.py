@@ -88,8 +88,15 @@ class RowSource(Struct):
     version: str | UnsetType = UNSET
 
 
+class RowEnd(Struct):
+    """How the session ended, as its log tells it."""
+
+    status: Status
+    reason: str | UnsetType = UNSET
+
+
 class TranscriptRow(Struct):
-    """One message. The totals stand in the first row of a finished file."""
+    """One message. The totals, and how the session ended, stand in the first row of a finished file."""
 
     schema_version: Literal["agentv.transcript.v1"]
     test_id: str
@@ -108,6 +115,7 @@ class TranscriptRow(Struct):
     transcript_token_usage: RowTokens | UnsetType = UNSET
     transcript_duration_ms: int | UnsetType = UNSET
     transcript_cost_usd: float | UnsetType | None = UNSET
+    agentv_stream: RowEnd | UnsetType = UNSET
 
 
 class RawLogRow(Struct):

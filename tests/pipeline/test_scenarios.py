@@ -19,7 +19,7 @@ from agentv_stages.merge import summary_of
 from agentv_stages.message import Message
 from agentv_stages.result import Result
 from agentv_stages.sinks.atif import Trajectory
-from agentv_stages.sinks.transcript import Identity, TranscriptRows
+from agentv_stages.sinks.transcript import Identity, TranscriptRows, closing_members
 from agentv_stream.summary import SessionReader, read_file
 from support.scenarios import expected
 from support.scenarios.dialects import WRITERS
@@ -58,7 +58,10 @@ class Told:
             messages += done.messages
         self.result: Result = self.reader.result()
         identity = Identity("case", "target", "provider", "session", "dialect")
-        self.transcript = TranscriptRows(identity).render(messages)
+        rendered = TranscriptRows(identity, gap=False)
+        self.transcript = rendered.render(messages[:-1])
+        if messages:
+            self.transcript += rendered.row(messages[-1], closing_members(self.reader.observer))
         rows = map(json.loads, self.transcript.splitlines())
         self.rows: list[dict[str, Any]] = sorted(rows, key=lambda row: int(row["message_index"]))
         trajectory = Trajectory()
@@ -240,6 +243,8 @@ def test_a_transcript_and_a_trajectory_read_back_as_the_session(dialect: str, da
     assert differences(rows.figures(), told.figures()) == {}
     assert unlike(rows.messages(), told.messages()) == []
     assert unlike(rows.inner_messages(), told.inner_messages()) == []
+    assert (rows.result.status, rows.result.evidence.reason) == (told.result.status, told.result.evidence.reason)
+    assert (rows.result.tokens["input"], rows.result.cost_usd) == (told.result.tokens["input"], told.result.cost_usd)
     steps = Told(Written("trajectory.json", json.dumps(told.trajectory).encode()))
     assert steps.reader.dialect.name == "atif"
     assert differences(steps.figures(), told.figures()) == {}

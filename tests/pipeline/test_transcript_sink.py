@@ -1,16 +1,26 @@
-"""The transcript's file: when it begins, whose place it may take, what a run that is cut short leaves."""
+"""The transcript's file: when it begins, whose place it may take, what a run that is cut short leaves,
+and that it reads back the same."""
 
 from pathlib import Path
 
+import anyio
 import pytest
 
 from agentv_stream.errors import SinkError
 from agentv_stream.outputs import transcript_sink
 from agentv_stream.outputs.transcript_file import is_of_session, log_of
 from agentv_stream.outputs.transcript_sink import CaseSink
+from agentv_stream.session import StreamSession
+from agentv_stream.session_report import Report
+from agentv_stream.settings import Settings
+from agentv_stream.source import FileSource
+from agentv_stream.summary import summarize
 from support.consuming import rows_of
 from support.fake_agents import READ_EDIT, SESSION, stream
+from support.fixture_logs import LOGS
 from support.sinks import LOG, Way
+
+FIGURES = ("turns", "total_tool_calls", "by_tool", "by_kind", "first_edit_turn", "by_outcome")
 
 
 async def test_rows_stand_in_the_file_while_the_agent_works_and_totals_at_the_end(tmp_path: Path) -> None:
@@ -198,3 +208,22 @@ async def test_without_messages_there_is_no_file(tmp_path: Path) -> None:
     await sink.close(True)
     assert not list(tmp_path.iterdir())
     assert sink.path is None
+
+
+@pytest.mark.parametrize("log", LOGS, ids=lambda path: f"{path.parent.name}-{path.name}")
+def test_read_back_it_tells_what_the_log_told(log: Path, tmp_path: Path) -> None:
+    async def run() -> Report:
+        return await StreamSession(FileSource(log), Settings(out=tmp_path)).run()
+
+    result = anyio.run(run).result
+    assert result is not None
+    if result.outputs.transcript is None:
+        return  # no message
+    again = summarize(result.outputs.transcript)
+    assert {name: again.tool_use_summary[name] for name in FIGURES} == {
+        name: result.tool_use_summary[name] for name in FIGURES
+    }
+    assert (again.status, again.evidence.reason) == (result.status, result.evidence.reason)
+    told = ("input", "cached", "reasoning")
+    assert [again.tokens[name] for name in told] == [result.tokens[name] for name in told]
+    assert (again.cost_usd, again.duration_ms) == (result.cost_usd, result.duration_ms)

@@ -14,7 +14,7 @@ from support.decoding import FIXTURES
 
 LOG = STREAM.read_bytes()
 LOGS = [*sorted(FIXTURES.glob("*/*.jsonl")), *sorted((FIXTURES.parents[1] / "examples").glob("*.jsonl"))]
-TOTALS = ("transcript_token_usage", "transcript_duration_ms", "transcript_cost_usd")
+TOTALS = ("transcript_token_usage", "transcript_duration_ms", "transcript_cost_usd", "agentv_stream")
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="named pipes are Unix")
 
 

@@ -359,6 +359,29 @@ def test_a_transcript_of_ours_that_ends_with_calls_was_broken_off(metadata: dict
     assert end.status == status
 
 
+@pytest.mark.parametrize("at", [0, 1])
+def test_a_transcript_of_ours_says_how_the_session_ended(at: int) -> None:
+    """In its first row, or in its last where it went through a pipe."""
+    rows = [row(0, "user", content="fix it"), row(1, "assistant", content="done")]
+    rows[at]["agentv_stream"] = {"status": "error", "reason": "error_max_turns"}
+    (end,) = [event for event in transcript_events(*rows) if isinstance(event, SessionEnd)]
+    assert (end.status, end.reason) == ("error", "error_max_turns")
+
+
+@pytest.mark.parametrize("foreign", [{"status": "done"}, {"status": 4}, {}, [], "x", None])
+def test_an_end_that_is_none_of_ours_says_nothing(foreign: Any) -> None:
+    rows = [row(0, "user", content="fix it", agentv_stream=foreign), row(1, "assistant", content="done")]
+    (end,) = [event for event in transcript_events(*rows) if isinstance(event, SessionEnd)]
+    assert (end.status, end.reason) == ("complete", None)
+
+
+def test_an_end_is_that_of_its_own_session() -> None:
+    rows = [row(0, "user", content="fix it", agentv_stream={"status": "error"}), row(1, "assistant", content="no")]
+    other = [{**one, "test_id": "another", "agentv_stream": None} for one in rows]
+    (end,) = [event for event in transcript_events(*rows, *other) if isinstance(event, SessionEnd)]
+    assert end.status == "complete"
+
+
 def test_foreign_metadata_does_no_harm() -> None:
     for metadata in ({"agentv_stream": 4}, [1], "x", None, {"model": {"a": 1}}):
         assert texts(transcript_events(row(0, "assistant", content="a", metadata=metadata))) == ["a"]

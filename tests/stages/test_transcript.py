@@ -3,11 +3,12 @@
 import json
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec import Raw
 
 from agentv_stages.message import Message, PairedCall
-from agentv_stages.sinks.transcript import GAP, Identity, TranscriptRows, patch, totals_members
+from agentv_stages.sinks.transcript import GAP, LONGEST_REASON, Identity, TranscriptRows, patch, totals_members
 from agentv_stages.tokens import Tokens
 from support.events import at, call, result
 
@@ -76,7 +77,8 @@ def test_the_totals_fit_into_the_gap_of_the_first_row_only() -> None:
     data = rows.render([message(b'"a"'), message(b'"b"')])
     most = Tokens(10**15, 10**15, 10**15, 10**15, 10**15, 10**15)
     members = totals_members(most, 123456.123456789, 10**15)
-    found = patch(members)
+    end = {"status": "interrupted", "reason": "x" * (LONGEST_REASON - 2)}
+    found = patch(msgspec.json.encode({**members, "agentv_stream": end})[1:-1] + b",")
     assert found is not None
     offset, patched = found
     assert len(patched) == GAP
@@ -88,6 +90,6 @@ def test_the_totals_fit_into_the_gap_of_the_first_row_only() -> None:
 
 
 def test_totals_that_nobody_knows_are_absent_and_an_unsure_output_is_not_told() -> None:
-    assert json.loads(b"{" + totals_members(Tokens(), None, None)[:-1] + b"}") == {"transcript_cost_usd": None}
-    told = json.loads(b"{" + totals_members(Tokens(input=5, output=1, unsure=1), None, None)[:-1] + b"}")
+    assert totals_members(Tokens(), None, None) == {"transcript_cost_usd": None}
+    told = totals_members(Tokens(input=5, output=1, unsure=1), None, None)
     assert told["transcript_token_usage"] == {"input": 5}

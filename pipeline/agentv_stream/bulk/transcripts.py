@@ -3,7 +3,7 @@
 from agentv_stages.batch import Batch
 from agentv_stages.message import Message
 from agentv_stages.result import Observer
-from agentv_stages.sinks.transcript import TranscriptRows, patch, totals_members
+from agentv_stages.sinks.transcript import TranscriptRows, closing_members, patch
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.gathered import Gathered
 from agentv_stream.bulk.letters import Letters, remove_letters
@@ -43,8 +43,7 @@ class Transcript:
     def close(self) -> None:
         """Writes what waits, puts the totals into the first row, and publishes. Raises: SinkError."""
         rows = self._render()
-        totals = self._observer.totals
-        patched = patch(totals_members(totals.tokens(), totals.cost_usd, totals.duration_ms)) if rows.rows else None
+        patched = patch(closing_members(self._observer)) if rows.rows else None
         place = object_store.join(self._folder, f"{self._name.stem}{TRANSCRIPT}")
         self._file.publish(place, patched)
         self.path = place

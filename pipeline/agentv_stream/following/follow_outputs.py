@@ -17,7 +17,7 @@ from agentv_stages.payload import told_path
 from agentv_stages.result import Observer, Outputs
 from agentv_stages.sinks import dead_letters, raw_log
 from agentv_stages.sinks.summary_log import SummaryLog, SummaryState
-from agentv_stages.sinks.transcript import Identity, TranscriptRows, patch, totals_members
+from agentv_stages.sinks.transcript import Identity, TranscriptRows, closing_members, patch
 from agentv_stages.trajectory import CaseResult
 from agentv_stream.discovery.places import logical_name
 from agentv_stream.errors import SinkError
@@ -183,8 +183,7 @@ class FollowOutputs:
                     self._logged = [*self._logged, batch]
             self.settled = True
             self._write(keep=False)
-            members = totals_members(observer.totals.tokens(), observer.totals.cost_usd, observer.totals.duration_ms)
-            patched = patch(members)
+            patched = patch(closing_members(observer))
             if patched is not None and self._rows.rows:
                 self._transcript.write_at(*patched)
             outputs = Outputs(transcript=told_path(str(self._transcript.path)))

@@ -10,7 +10,7 @@ from agentv_stages.batch import Batch
 from agentv_stages.message import Message
 from agentv_stages.result import Observer
 from agentv_stages.sinks.case import CaseLine
-from agentv_stages.sinks.transcript import TranscriptRows, patch, totals_members
+from agentv_stages.sinks.transcript import TranscriptRows, closing_members, patch
 from agentv_stream.errors import SinkError
 from agentv_stream.files import is_folder, is_there
 from agentv_stream.outputs.naming import CASE, TRANSCRIPT, temporary_name
@@ -130,8 +130,7 @@ class TranscriptSink:
         assert file is not None and rows is not None
         try:
             await self._write()
-            totals = self._observer.totals
-            patched = patch(totals_members(totals.tokens(), totals.cost_usd, totals.duration_ms))
+            patched = patch(closing_members(self._observer))
             if patched is not None and rows.rows:
                 await file.patch(*patched)
         finally:

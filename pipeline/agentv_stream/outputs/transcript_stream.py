@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from agentv_stages.result import Observer
-from agentv_stages.sinks.transcript import TranscriptRows, totals_members
+from agentv_stages.sinks.transcript import TranscriptRows, closing_members
 from agentv_stream.errors import SinkError
 from agentv_stream.outputs.output_names import OutputNames
 from agentv_stream.outputs.pipe_output import PipeOutput, cannot_seek
@@ -33,11 +33,10 @@ class TranscriptStream(TranscriptSink):
     async def close(self, whole: bool) -> None:
         try:
             if self._held and not self._broken:
-                rows, totals = self._rendered(), self._observer.totals
+                rows = self._rendered()
                 *before, last = self._held
                 self._held = []
-                members = totals_members(totals.tokens(), totals.cost_usd, totals.duration_ms)
-                await self._send(rows.render(before) + rows.row(last, members))
+                await self._send(rows.render(before) + rows.row(last, closing_members(self._observer)))
         finally:
             self.output.close()
 

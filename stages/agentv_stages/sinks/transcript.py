@@ -1,8 +1,8 @@
 """Transcript rows: completed messages to JSON lines of schema `agentv.transcript.v1` (AgentV's shape C).
 
 Payloads (texts, tool inputs, outputs) are spliced in as they stood in the log. Our own facts stand in
-`metadata.agentv_stream`. The first row holds a gap of blanks, into which the totals of the session are written at the
-end, because readers take them from there; an output that cannot seek gets them in its last row.
+`metadata.agentv_stream`. The first row holds a gap of blanks, into which the totals of the session, and how it ended,
+are written at the end, because readers take them from there; an output that cannot seek gets them in its last row.
 Source of the row's form: AgentV 4.42 `TranscriptJsonLine`.
 """
 
@@ -19,6 +19,7 @@ from agentv_stages.tokens import Tokens
 
 SCHEMA = "agentv.transcript.v1"
 GAP = 1024
+LONGEST_REASON = 400  # bytes of JSON: a longer one is left out, so that the gap holds the rest
 _HEAD = b'{"schema_version":"agentv.transcript.v1",'
 _CAPTURE = b',"capture":{"content":"full","redaction_level":"none"},"source":'
 _STATUS = {"ok": b"ok", "error": b"error", "denied": b"error", "cancelled": b"error", "unpaired": b"unknown"}
@@ -103,11 +104,11 @@ class TranscriptRows:
         """One line per message."""
         return b"".join([self.row(message) for message in messages])
 
-    def row(self, message: Message, totals: bytes = b"") -> bytes:
-        """One line. `totals` are members to put in front, as `totals_members` makes them, with a comma behind."""
+    def row(self, message: Message, closing: bytes = b"") -> bytes:
+        """One line. `closing` are members to put in front, as `closing_members` makes them, with a comma behind."""
         parts: list[Any] = [_HEAD]
-        if totals:
-            parts.append(totals)
+        if closing:
+            parts.append(closing)
         elif self.rows == 0 and self._gap:
             parts.append(b" " * GAP)
         self.rows += 1
@@ -259,8 +260,23 @@ def valid_utf8(row: bytes) -> bytes:
     return row
 
 
-def totals_members(tokens: Tokens, cost_usd: float | None, duration_ms: int | None) -> bytes:
-    """The totals of a session as members of a row: `"transcript_…":…,` with a comma behind."""
+def closing_members(observer: Observer) -> bytes:
+    """What a session's end adds to a row: its totals (`"transcript_…":…`) and how it ended; with a comma behind.
+
+    Calls without a result say so in their rows: whoever reads the status counts them as METRICS.md has it.
+    """
+    totals = observer.totals
+    members = totals_members(totals.tokens(), totals.cost_usd, totals.duration_ms)
+    end: dict[str, Any] = {"status": observer.status(open_calls=0)}
+    reason = observer.reason
+    if reason is not None and len(_encode(reason)) <= LONGEST_REASON:
+        end["reason"] = reason
+    members["agentv_stream"] = end
+    return _encode(members)[1:-1] + b","
+
+
+def totals_members(tokens: Tokens, cost_usd: float | None, duration_ms: int | None) -> dict[str, Any]:
+    """The totals of a session as members of a row; what nobody knows is absent."""
     members: dict[str, Any] = {}
     if tokens.known():
         usage: dict[str, int] = {}
@@ -277,11 +293,11 @@ def totals_members(tokens: Tokens, cost_usd: float | None, duration_ms: int | No
     if duration_ms is not None:
         members["transcript_duration_ms"] = duration_ms
     members["transcript_cost_usd"] = cost_usd
-    return _encode(members)[1:-1] + b","
+    return members
 
 
 def patch(members: bytes) -> tuple[int, bytes] | None:
-    """Where and what to write into a finished transcript; None where the totals do not fit into the gap."""
+    """Where and what to write into a finished transcript; None where the members do not fit into the gap."""
     if len(members) > GAP:
         return None
     return len(_HEAD), members.rjust(GAP)

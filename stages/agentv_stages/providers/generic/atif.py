@@ -5,10 +5,6 @@ End rule: none.
 Source: harbor 0.25, ATIF 1.0 to 1.8.
 """
 
-from collections.abc import Callable
-from typing import TypeVar
-
-import msgspec
 from msgspec import Raw, Struct
 
 from agentv_stages.batch import Batch, Record
@@ -40,6 +36,7 @@ from agentv_stages.providers.generic.wire import (
     decode_result_extra,
     decode_session,
     first_byte,
+    read_free,
 )
 from agentv_stages.pruning import read_each
 from agentv_stages.times import parse_iso
@@ -47,7 +44,6 @@ from agentv_stages.times import parse_iso
 _STRING = 34
 _DEEPEST = 8
 _NO_EXTRA, _NO_CALL, _NO_FACTS, _NO_SESSION = AtifExtra(), AtifCallExtra(), AtifResultExtra(), AtifSession()
-Facts = TypeVar("Facts")
 
 
 class State(Struct):
@@ -87,7 +83,7 @@ class AtifDecoder:
         model = agent.model_name if agent else None
         steps = document.steps or []
         source = self._source(record, stream, steps[0].timestamp if steps else None)
-        told = _read_extra(document.extra, decode_session) or _NO_SESSION
+        told = read_free(document.extra, decode_session) or _NO_SESSION
         if not at:
             version = agent.version if agent else None
             batch.events.append(SessionInfo(source, "", document.session_id, model, version, told.cwd))
@@ -101,7 +97,7 @@ class AtifDecoder:
         if totals is not None and (
             totals.total_prompt_tokens or totals.total_completion_tokens or totals.total_cost_usd is not None
         ):
-            extra = _read_extra(totals.extra, decode_extra) or _NO_EXTRA
+            extra = read_free(totals.extra, decode_extra) or _NO_EXTRA
             batch.events.append(
                 TokenUsage(
                     source,
@@ -151,7 +147,7 @@ class AtifDecoder:
             waiting.add(call_id)
             arguments = call.arguments if given(call.arguments) else EMPTY_OBJECT
             name = call.function_name or "unknown"
-            facts = _read_extra(call.extra, decode_call_extra) or _NO_CALL
+            facts = read_free(call.extra, decode_call_extra) or _NO_CALL
             events.append(
                 ToolCall(
                     *(source, f"{at}-{i}", message_id, call_id, name, arguments, facts.parent_call or parent, model),
@@ -166,7 +162,7 @@ class AtifDecoder:
                 continue
             waiting.discard(call_id)
             output = result.content if given(result.content) else None
-            extra = _read_extra(result.extra, decode_result_extra) or _NO_FACTS
+            extra = read_free(result.extra, decode_result_extra) or _NO_FACTS
             failed = extra.is_error or extra.tool_result_is_error
             outcome = extra.outcome or ("error" if failed else None)
             events.append(
@@ -205,7 +201,7 @@ def _text(raw: Raw) -> Raw:
 
 
 def _usage(source: Source, at: str, key: str, metrics: AtifMetrics, model: str | None) -> TokenUsage:
-    extra = _read_extra(metrics.extra, decode_extra) or _NO_EXTRA
+    extra = read_free(metrics.extra, decode_extra) or _NO_EXTRA
     return TokenUsage(
         source,
         at,
@@ -222,13 +218,3 @@ def _usage(source: Source, at: str, key: str, metrics: AtifMetrics, model: str |
         False,
         metrics.cost_usd,
     )
-
-
-def _read_extra(raw: Raw, decode: Callable[[Raw], Facts]) -> Facts | None:
-    """What writers add as they like; None where it is nothing that we know."""
-    if not given(raw):
-        return None
-    try:
-        return decode(raw)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return None

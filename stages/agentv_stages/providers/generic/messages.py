@@ -27,6 +27,7 @@ from agentv_stages.providers.generic.wire import (
     decode_blocks,
     decode_metadata,
     first_byte,
+    read_free,
 )
 from agentv_stages.times import parse_iso, whole_ms
 
@@ -47,12 +48,7 @@ _NO_METADATA = Metadata()
 
 def facts_of(message: RowMessage) -> tuple[Facts, str | None]:
     """Our own facts of a row, and the model where the metadata tell it; foreign metadata of another form give none."""
-    metadata = _NO_METADATA
-    if given(message.metadata):
-        try:
-            metadata = decode_metadata(message.metadata)
-        except (msgspec.MsgspecError, UnicodeDecodeError):
-            metadata = _NO_METADATA
+    metadata = read_free(message.metadata, decode_metadata) or _NO_METADATA
     facts = metadata.agentv_stream or _NO_FACTS
     return facts, facts.model or metadata.model
 

@@ -4,8 +4,9 @@ Rows come in the order of `message_index`, which is not always that of the file:
 ones before it have come (at most 1,000). Names are canonical already. Rows of several groups (`test_id`, `target`) in
 one file are several sessions in one input; their calls keep apart.
 Totals are the file's (`transcript_token_usage`); they stand in every row, or only in the first or last.
-End rule: none; a transcript that ends with an answer whose calls all have results counts as complete. In rows of our
-own each model call has its row: there one that ends with calls was broken off.
+End rule: our own rows say how the session ended, beside its totals. Others have none; a transcript that ends with an
+answer whose calls all have results counts as complete. In rows of our own that were not ended each model call has its
+row: there one that ends with calls was broken off.
 Source: AgentV 4.15 to 5.3 `TranscriptJsonLine`, `NormalizedTranscriptJson`, replay fixtures.
 """
 
@@ -17,7 +18,17 @@ from agentv_stages.payload import given, one_line
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.generic.messages import at_time, facts_of, message_events
 from agentv_stages.providers.generic.turns import turn_events
-from agentv_stages.providers.generic.wire import Row, RowMessage, RowSource, Tokens, decode_row, decode_turn
+from agentv_stages.providers.generic.wire import (
+    Ending,
+    Row,
+    RowMessage,
+    RowSource,
+    Tokens,
+    decode_ending,
+    decode_row,
+    decode_turn,
+    read_free,
+)
 from agentv_stages.pruning import read_each
 from agentv_stages.times import parse_iso, whole_ms
 
@@ -44,6 +55,7 @@ class State(Struct):
     last_role: str = ""
     unanswered: int = 0
     asks: bool = False  # the last row is our own, and its calls wanted another answer
+    ending: Ending = field(default_factory=Ending)
     duration_ms: int | None = None
     earlier_ms: int = 0  # what the groups before took
     last_row: int = 0
@@ -89,8 +101,8 @@ class TranscriptDecoder:
         if state.groups:
             complete = state.last_role == "assistant" and state.unanswered == 0 and not state.asks
             source = Source(self.context.file, state.last_row, state.last_offset, 0, None, self.context.stream)
-            status: Status = "complete" if complete else "unknown"
-            batch.events.append(SessionEnd(source, "-end", status, None, None, state.duration_ms))
+            status: Status = state.ending.status or ("complete" if complete else "unknown")
+            batch.events.append(SessionEnd(source, "-end", status, state.ending.reason, None, state.duration_ms))
 
     def _source(self, record: Record, stream: str | None = None, time: str | None = None) -> Source:
         context = self.context
@@ -132,6 +144,7 @@ class TranscriptDecoder:
         state.groups += 1
         state.next_index = 0
         state.total = ""
+        state.ending = Ending()
         state.earlier_ms = state.duration_ms or 0
         facts = row.source or _NO_SOURCE
         source = self._source(record, None, facts.timestamp)
@@ -144,8 +157,9 @@ class TranscriptDecoder:
         self._totals(row, record, batch)
 
     def _totals(self, row: Row, record: Record, batch: Batch) -> None:
-        """The totals of the session, once."""
+        """The totals of the session, once, and how it ended."""
         state = self.state
+        state.ending = read_free(row.agentv_stream, decode_ending) or state.ending
         shape_a = row.output is not None
         tokens = row.transcript_token_usage or (row.token_usage if shape_a else None)
         cost = row.transcript_cost_usd if row.transcript_cost_usd is not None else row.cost_usd if shape_a else None

@@ -4,13 +4,16 @@ AgentV writes snake case; a few files hold its internal camel case (transcripts 
 Source: AgentV 0.25 to 5.3, harbor 0.25 (ATIF 1.0 to 1.8).
 """
 
-from typing import Literal
+from collections.abc import Callable
+from typing import Literal, TypeVar
 
-from msgspec import Raw, Struct, field
+from msgspec import MsgspecError, Raw, Struct, field
 from msgspec.json import Decoder
 
 from agentv_stages.event import Kind
-from agentv_stages.payload import ABSENT
+from agentv_stages.payload import ABSENT, given
+
+Shape = TypeVar("Shape")
 
 
 class Tokens(Struct, gc=False):
@@ -94,6 +97,13 @@ class RowSource(Struct, gc=False):
     version: str | None = None
 
 
+class Ending(Struct, gc=False):
+    """How a session ended that we wrote: `agentv_stream` of a transcript's row, and in `extra` of a trajectory."""
+
+    status: Literal["complete", "error", "incomplete", "interrupted", "stalled", "killed", "unknown"] | None = None
+    reason: str | None = None
+
+
 class Row(RowMessage, gc=False):
     """A record of `agentv-transcript`, of any of its shapes."""
 
@@ -110,6 +120,7 @@ class Row(RowMessage, gc=False):
     duration_ms: float | None = None
     cost_usd: float | None = None
     turns: list[Raw] | None = None
+    agentv_stream: Raw = ABSENT
 
 
 class TurnResult(Struct, gc=False):
@@ -268,11 +279,9 @@ class AtifStep(Struct, gc=False):
     llm_call_count: int | None = None
 
 
-class AtifSession(Struct, gc=False):
-    """What is told of the session beside the format, where we wrote the document: its folder, time, and end."""
+class AtifSession(Ending, gc=False):
+    """What is told of the session beside the format, where we wrote the document: its end, folder and time."""
 
-    status: Literal["complete", "error", "incomplete", "interrupted", "stalled", "killed", "unknown"] | None = None
-    reason: str | None = None
     cwd: str | None = None
     duration_ms: int | None = None
 
@@ -301,6 +310,17 @@ decode_extra = Decoder(AtifExtra).decode
 decode_call_extra = Decoder(AtifCallExtra).decode
 decode_result_extra = Decoder(AtifResultExtra).decode
 decode_session = Decoder(AtifSession).decode
+decode_ending = Decoder(Ending).decode
+
+
+def read_free(raw: Raw, decode: Callable[[Raw], Shape]) -> Shape | None:
+    """What writers add as they like; None where it is nothing that we know."""
+    if not given(raw):
+        return None
+    try:
+        return decode(raw)
+    except (MsgspecError, UnicodeDecodeError):
+        return None
 
 
 def first_byte(raw: Raw) -> int:
