@@ -117,13 +117,13 @@ class ToolTable:
         object.__setattr__(self, "prefixes", tuple(row for row in self.rows if row.prefix))
 
     def find(self, name: str) -> ToolRow | None:
-        """The row of a native name, by its whole or by its beginning."""
+        """The row of a native name, by its whole or by its beginning; a canonical name means the same everywhere."""
         row = self.by_name.get(name)
         if row is None:
             for candidate in self.prefixes:
                 if name.startswith(candidate.native):
                     return candidate
-        return row
+        return row or COMMON.get(name)
 
     def resolve(self, name: str) -> "Resolved":
         """Canonical name, kind, origin, server of any name; the input may still refine them."""
@@ -241,3 +241,10 @@ def row(
 def plain(source: str, kind: Kind, *names: str) -> tuple[ToolRow, ...]:
     """Rows of tools that keep their names."""
     return tuple(row(name, name, source, kind) for name in names)
+
+
+COMMON: Mapping[str, ToolRow] = {
+    **{name: row(name, name, "canonical name") for name in CANONICAL},
+    "apply_patch": row("apply_patch", "Edit", "docs/metrics.md, edit", patch=True),
+}
+"""Rows of names that mean one thing whoever calls them: a plug-in's `Edit` counts with all others in `by_tool`."""

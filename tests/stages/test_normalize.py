@@ -34,6 +34,12 @@ def normal(provider: str, name: str, arguments: Any = None) -> ToolCall:
 
 
 EVERY: list[tuple[str, str, Any, str, str, tuple[str, ...], bool]] = [
+    ("acp", "Edit", {"file_path": "/a", "old_string": "x", "new_string": "y"}, "Edit", "write", ("/a",), True),
+    ("acp", "Agent", {"description": "d", "prompt": "p"}, "Task", "plan", (), False),
+    ("acp", "Bash", {"command": "rm a"}, "Bash", "write", (), False),
+    ("pi", "WebFetch", {"url": "https://a"}, "WebFetch", "search", (), False),
+    ("pi", "apply_patch", {"input": PATCH}, "Edit", "write", ("a.txt", "b.txt", "c.txt"), True),
+    ("gemini", "apply_patch", {"patch": ADD}, "Write", "write", ("a.txt",), True),
     ("claude", "Read", {"file_path": "/a"}, "Read", "read", ("/a",), False),
     ("claude", "Edit", {"file_path": "/a", "old_string": "x", "new_string": "y"}, "Edit", "write", ("/a",), True),
     ("claude", "MultiEdit", {"file_path": "/a", "edits": []}, "MultiEdit", "write", ("/a",), True),

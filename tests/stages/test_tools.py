@@ -96,6 +96,16 @@ def test_every_row_is_whole(provider: str) -> None:
 
 
 @pytest.mark.parametrize("provider", NAMES)
+def test_a_canonical_name_means_the_same_whoever_calls_it(provider: str) -> None:
+    for name, (kind, edit) in CANONICAL.items():
+        found = TABLES[provider].resolve(name).row
+        assert found is not None
+        assert (found.tool, found.kind, found.edit, found.shell) == (name, kind, edit, name == "Bash")
+    found = TABLES[provider].resolve("apply_patch").row
+    assert found is not None and found.edit and found.patch
+
+
+@pytest.mark.parametrize("provider", NAMES)
 @pytest.mark.parametrize("name", ["no_such_tool_at_all!", "", "x" * 100_000, "mcp__", "__", "-", "_"])
 def test_unknown_names_pass(provider: str, name: str) -> None:
     found = TABLES[provider].resolve(name)

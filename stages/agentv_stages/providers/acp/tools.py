@@ -3,6 +3,7 @@
 The protocol itself carries titles and kinds; the decoder gives the native name where the agent tells it, else the kind.
 """
 
+from agentv_stages.providers.claude.tools import TABLE as CLAUDE
 from agentv_stages.providers.copilot.tools import ROWS as COPILOT
 from agentv_stages.providers.gemini.tools import ROWS as GEMINI
 from agentv_stages.providers.kilo.tools import ROWS as KILO  # OpenCode's stand among them
@@ -31,4 +32,6 @@ def _first_wins(*tables: tuple[ToolRow, ...]) -> tuple[ToolRow, ...]:
     return tuple(found.values())
 
 
-TABLE = ToolTable(rows=_first_wins(COPILOT, GEMINI, QWEN, KILO, OPENHANDS, VIBE, KINDS), mcp=(McpForm("mcp_", "_"),))
+TABLE = ToolTable(
+    rows=_first_wins(COPILOT, GEMINI, QWEN, KILO, OPENHANDS, VIBE, CLAUDE.rows, KINDS), mcp=(McpForm("mcp_", "_"),)
+)
