@@ -9,6 +9,8 @@ stands in another file; where that does not come, it is the result.
 Faults: `orphan-result` for a result whose call was never seen; it goes on without a call.
 """
 
+from zlib import crc32
+
 from msgspec import Struct, convert, field
 from msgspec.structs import replace
 
@@ -26,7 +28,8 @@ MOST_RECENT = 1024
 class PairState(Struct):
     """Calls without a result, results without a call or an output, and the calls that were answered lately.
 
-    Of those the size of the input is kept by id: enough to tell a repetition from another call under a reused id.
+    Of those a checksum of name and input is kept by id, to tell a repetition from another call under a reused id:
+    some servers count each answer's calls anew (`call_0`, `functions.read:0`).
     """
 
     open: dict[str, ToolCall] = field(default_factory=dict[str, ToolCall])
@@ -111,13 +114,13 @@ class Pair:
             if known.name == call.name and bytes(known.input_json) == bytes(call.input_json):
                 batch.ignore("repeated-call")
                 return False
-        elif self._recent.get(key) == len(call.input_json):
+        elif self._recent.get(key) == _checksum(call):
             batch.ignore("repeated-call")
             return False
         if len(state.open) >= MOST_OPEN:
             oldest = state.open.pop(next(iter(state.open)))
             state.bare.pop(oldest.call_id, None)
-            self._recent.put(oldest.call_id, len(oldest.input_json))
+            self._recent.put(oldest.call_id, _checksum(oldest))
         state.open[key] = call
         return True
 
@@ -134,7 +137,7 @@ class Pair:
             return
         duration, outcome = result.duration_ms, result.outcome
         if not result.partial:
-            self._recent.put(key, len(call.input_json))
+            self._recent.put(key, _checksum(call))
             if state.bare:
                 bare = state.bare.pop(key, result)
                 duration = bare.duration_ms if duration is None else duration
@@ -170,3 +173,7 @@ class Pair:
             Fault("orphan-result", source.file, source.row, source.offset, source.length, detail, record)
         )
         out.append(result)
+
+
+def _checksum(call: ToolCall) -> int:
+    return crc32(call.input_json, crc32(call.name.encode()))

@@ -118,11 +118,18 @@ def test_a_partial_result_leaves_its_call_open() -> None:
     assert all(r.call is not None for r in results(out))
 
 
-def test_a_reused_id_with_another_input_is_another_call() -> None:
-    out, faults, _ = run(call(0, "t", given={"a": 1}), result(1, "t"), call(2, "t", given={"a": 222}), result(3, "t"))
+@pytest.mark.parametrize("given", [{"a": 222}, {"a": 2}], ids=["longer", "as long"])
+def test_a_reused_id_with_another_input_is_another_call(given: dict[str, int]) -> None:
+    out, faults, _ = run(call(0, "t", given={"a": 1}), result(1, "t"), call(2, "t", given=given), result(3, "t"))
     assert len(results(out)) == 2
     assert [r.call.source.row for r in results(out) if r.call] == [0, 2]
     assert faults == []
+
+
+def test_a_reused_id_of_another_tool_is_another_call() -> None:
+    out, _, whole = run(call(0, "t", "Read"), result(1, "t"), call(2, "t", "Glob"), result(3, "t"))
+    assert [r.call.name for r in results(out) if r.call] == ["Read", "Glob"]
+    assert whole.ignored == {}
 
 
 def test_another_tool_under_an_open_id_is_another_call() -> None:
