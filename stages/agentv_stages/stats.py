@@ -21,7 +21,7 @@ from agentv_stages.turns import Turns
 
 MOST_SEQUENCE = 100_000
 MOST_ENTRIES = 10_000
-_RECENT_STREAMS = 1_024  # whose last message is remembered: of more at once, one may count a turn twice
+_RECENT_MESSAGES = 1_024  # of sub-agents, to tell their turns: with more at once, one may count twice
 OVERFLOW = ("(other)", "other", "system", None)
 _EDIT_NAMES = ("Edit", "Write")
 
@@ -38,7 +38,7 @@ class Stats:
         self.sequence = CallSequence()  # of the main stream
         self._cells: dict[Key, Cell] = {}
         self._turns = Turns()
-        self._messages = Recent[str](_RECENT_STREAMS)
+        self._messages = Recent[str](_RECENT_MESSAGES)  # by stream and id: several sub-agents may share a stream
         self._source: Source | None = None  # of the last assistant event, to tell lines apart
         self._message_id: str | None = None  # of the last event of the main stream, and its turn
         self._turn_now: int | None = None
@@ -72,8 +72,9 @@ class Stats:
                 self._turn_now = self._turns.turn_of(event)
                 self._message_id = event.message_id
             return self._turn_now
-        if self._messages.get(stream) != event.message_id:
-            self._messages.put(stream, event.message_id)
+        key = f"{stream} {event.message_id}"
+        if self._messages.get(key) is None and not (type(event) is AssistantText and event.synthetic):
+            self._messages.put(key, "")
             self._sums(stream).turns += 1
         return None
 

@@ -69,6 +69,20 @@ def test_edits_of_sub_agents_are_not_the_first_edit() -> None:
     assert seen["by_stream"]["sidechain:a"] == {"turns": 1, "tool_calls": 1, "edits": 1}
 
 
+def test_turns_of_a_sub_agent_are_answers_of_the_model() -> None:
+    several = "subagent:(several)"  # at work at once on one stream
+    seen = summary(
+        text(0, "a", "s1", stream="sidechain:a"),
+        text(1, "API Error: 529", "s2", stream="sidechain:a", synthetic=True),
+        text(2, "API Error: 529", "s1", stream="sidechain:b", synthetic=True),
+        text(3, "a", "s1", stream=several),
+        text(4, "b", "s2", stream=several),
+        call(5, "r", "Read", "s1", stream=several),
+    )
+    turns = {stream: sums["turns"] for stream, sums in seen["by_stream"].items()}
+    assert turns == {"main": 0, "sidechain:a": 1, several: 2}
+
+
 def test_an_edit_of_a_sub_agent_does_not_hide_the_first_successful_one() -> None:
     seen = summary(
         call(0, "e", "Edit", "m1", edit=True),
