@@ -484,6 +484,11 @@ def test_cumulative_counts_are_differenced_and_repeated_ones_dropped() -> None:
     check_laws(ROLLOUT, given)
 
 
+def test_counts_that_a_log_does_not_have_are_none() -> None:
+    used = usages(decoded(ROLLOUT, run(counted(100, 100), counted(300, 200), version="0.80.0")).events)
+    assert [(u.cached, u.cache_write, u.reasoning) for u in used] == [(0, None, None), (0, None, None)]
+
+
 def test_what_a_resumed_session_spent_before_is_not_its_own() -> None:
     used = usages(decoded(ROLLOUT, run(counted(1000, 40), version="0.80.0")).events)
     assert [u.input for u in used] == [40]

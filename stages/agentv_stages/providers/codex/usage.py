@@ -3,6 +3,7 @@
 from operator import sub
 
 from msgspec import Raw
+from msgspec.structs import astuple
 
 from agentv_stages.batch import Batch
 from agentv_stages.event import Source, TokenUsage
@@ -60,8 +61,7 @@ def counted(state: State, raw: Raw, source: Source, batch: Batch) -> None:
         elif before is None and info.last_token_usage is not None:
             # The first total of a resumed session holds what was spent before this file.
             now = _counters(info.last_token_usage)
-        written = now[2] if total.cache_write_input_tokens is not None else None
-        used = Tokens(now[0], now[1], written, now[3], now[4], now[5])
+        used = Tokens(*(None if part is None else n for n, part in zip(now, astuple(total), strict=True)))
     if not (used.input_tokens or used.output_tokens):
         batch.ignore("token_count, repeated")
         return
