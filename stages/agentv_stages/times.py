@@ -70,8 +70,9 @@ def nearest_date_ms(time_ms: int) -> int:
 
 
 def whole_ms(duration_ms: float | None) -> int | None:
-    """A duration as whole ms; None for what no duration can be: a log can claim any number."""
-    return round(duration_ms) if duration_ms is not None and -1e15 < duration_ms < 1e15 else None
+    """A duration as whole ms; None for what no duration can be: a log can claim any number, and a clock that is set
+    back while something runs makes it end before it began."""
+    return round(duration_ms) if duration_ms is not None and 0 <= duration_ms < 1e15 else None
 
 
 def iso(time_ms: int) -> str:

@@ -93,6 +93,15 @@ def better(old: TokenUsage, new: TokenUsage) -> TokenUsage:
     )
 
 
+def possible(usage: TokenUsage) -> TokenUsage:
+    """The usage without figures below 0, which no count can be: agents subtract, and a log can claim any number."""
+    u = usage  # a loop over the names would take five times as long
+    if (u.input or 0) >= 0 and (u.cached or 0) >= 0 and (u.cache_write or 0) >= 0 and (u.cache_write_1h or 0) >= 0:
+        if (u.output or 0) >= 0 and (u.reasoning or 0) >= 0:
+            return usage
+    return replace(usage, **{name: None for name in FIELDS if (getattr(usage, name) or 0) < 0})
+
+
 def known_sum(values: Iterable[int | None]) -> int | None:
     """The sum of the figures that are known; None where none is."""
     known = [value for value in values if value is not None]

@@ -11,7 +11,7 @@ from msgspec import Struct, convert, field
 from agentv_stages.batch import Batch
 from agentv_stages.event import MAIN, SessionEnd, SessionInfo, Source, TokenUsage
 from agentv_stages.recent import Recent
-from agentv_stages.tokens import FIELDS, Tokens, better, tokens_json
+from agentv_stages.tokens import FIELDS, Tokens, better, possible, tokens_json
 
 DEFAULT_WINDOW = 2_048
 MOST_SUMS = 1_000  # streams whose tokens are told apart; those of later sub-agents are summed up under one name
@@ -89,6 +89,7 @@ class Totals:
                     state.last_ms = time_ms
 
     def _usage(self, usage: TokenUsage) -> None:
+        usage = possible(usage)
         if usage.scope == "call":
             self._call(usage)
             return

@@ -173,6 +173,13 @@ def test_tokens_gain_what_opencode_counts_apart() -> None:
     assert (usage.output, usage.reasoning, usage.cost_usd) == (25, 5, 0.5)
 
 
+def test_an_input_that_cached_tokens_were_wrongly_taken_off_is_none() -> None:
+    end = finish("stop")
+    end["part"]["tokens"] = {**TOKENS, "input": -20}
+    [usage] = usages(events_of(STREAM, lines(text("prt_1", "a"), end)))
+    assert (usage.input, usage.cached, usage.output) == (None, 30, 25)
+
+
 def test_two_steps_in_one_message_are_two_model_calls() -> None:
     again = finish("stop", part_id="prt_z2")
     first, second = usages(events_of(STREAM, lines(text("prt_1", "a"), finish("tool-calls"), again)))

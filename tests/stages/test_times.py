@@ -77,5 +77,9 @@ def test_what_no_time_and_no_duration_can_be_is_none(value: float | None) -> Non
     assert whole_ms(value) is None
 
 
+def test_what_ends_before_it_began_has_no_duration() -> None:
+    assert (whole_ms(-1), whole_ms(-3.7)) == (None, None)
+
+
 def test_durations_and_times_are_whole_ms() -> None:
-    assert (epoch_ms(1000.4), whole_ms(0.6), whole_ms(-3)) == (1000, 1, -3)
+    assert (epoch_ms(1000.4), whole_ms(0.6), whole_ms(0)) == (1000, 1, 0)

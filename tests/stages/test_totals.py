@@ -30,6 +30,12 @@ def test_nothing_known_is_null_and_never_zero() -> None:
     assert (totals.cost_usd, totals.duration_ms) == (None, None)
 
 
+def test_figures_below_zero_are_none() -> None:
+    told = tokens(usage(0, "a", input=-7, cached=3, output=5, reasoning=-1), usage(1, "b", input=10, output=-2))
+    assert (told["input"], told["cached"], told["output"], told["reasoning"]) == (10, 3, 5, None)
+    assert tokens(usage(0, "a", scope="session", input=-7, output=5))["input"] is None
+
+
 def test_one_call_is_counted_once_with_its_largest_output() -> None:
     seen = tokens(*(usage(n, "m", input=100, cached=90, output=o) for n, o in enumerate((8, 436, 12))))
     assert (seen["input"], seen["cached"], seen["output"]) == (100, 90, 436)

@@ -39,7 +39,7 @@ from agentv_stages.providers.generic.wire import (
     read_free,
 )
 from agentv_stages.pruning import read_each
-from agentv_stages.times import parse_iso
+from agentv_stages.times import parse_iso, whole_ms
 
 _STRING = 34
 _DEEPEST = 8
@@ -121,7 +121,7 @@ class AtifDecoder:
             complete = last.source == "agent" and not last.tool_calls and open_calls == 0
             status = told.status or ("complete" if complete else "unknown")
             end = self._source(record, stream, last.timestamp)
-            batch.events.append(SessionEnd(end, "-end", status, told.reason, None, told.duration_ms))
+            batch.events.append(SessionEnd(end, "-end", status, told.reason, None, whole_ms(told.duration_ms)))
 
     def _step(
         self, step: AtifStep, stream: str, model: str | None, parent: str | None, at: str, record: Record, batch: Batch
@@ -165,9 +165,8 @@ class AtifDecoder:
             extra = read_free(result.extra, decode_result_extra) or _NO_FACTS
             failed = extra.is_error or extra.tool_result_is_error
             outcome = extra.outcome or ("error" if failed else None)
-            events.append(
-                ToolResult(untimed, f"{at}-{i}", call_id, output, outcome, extra.exit_code, extra.duration_ms)
-            )
+            took = whole_ms(extra.duration_ms)
+            events.append(ToolResult(untimed, f"{at}-{i}", call_id, output, outcome, extra.exit_code, took))
         if step.metrics is not None:
             events.append(_usage(source, at, message_id, step.metrics, model))
         return len(waiting)

@@ -166,8 +166,9 @@ class TranscriptDecoder:
         duration = row.transcript_duration_ms
         if duration is None and shape_a:
             duration = row.duration_ms
-        if duration:
-            state.duration_ms = state.earlier_ms + (whole_ms(duration) or 0)
+        took = whole_ms(duration)
+        if took:
+            state.duration_ms = state.earlier_ms + took
         mark = "cost" if tokens is None else str(tokens)
         if (tokens is None and cost is None) or mark == state.total or (state.total and tokens is None):
             return

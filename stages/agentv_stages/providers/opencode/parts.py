@@ -158,11 +158,14 @@ def stops(part: Part) -> bool:
 
 
 def usage_event(source: Source, key: str, tokens: Tokens, cost: float | None, model: str | None) -> TokenUsage:
-    """Usage of one step; input gains the cache's share, output the reasoning's."""
+    """Usage of one step; input gains the cache's share, output the reasoning's.
+
+    OpenCode takes the cached tokens off the input, also where a server has not counted them in: less than 0 is left.
+    """
     cached = tokens.cache.read if tokens.cache else None
     written = tokens.cache.write if tokens.cache else None
     plain, visible, reasoning = tokens.input, tokens.output, tokens.reasoning
-    total = None if plain is None else plain + (cached or 0) + (written or 0)
+    total = None if plain is None or plain < 0 else plain + (cached or 0) + (written or 0)
     output = None if visible is None else visible + (reasoning or 0)
     return TokenUsage(
         source, "", key, "call", model, total, cached, written, None, output, reasoning, True, False, cost
