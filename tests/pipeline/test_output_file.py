@@ -55,6 +55,18 @@ async def test_an_exclusive_file_is_never_written_over(tmp_path: Path) -> None:
     assert path.read_bytes() == b"mine"
 
 
+async def test_a_file_that_was_removed_while_it_was_written_is_a_failure(tmp_path: Path) -> None:
+    """Every write succeeds; nothing is left of them."""
+    file = OutputFile(tmp_path / "o" / "f")
+    await file.write(b"a\n")
+    file.path.unlink()
+    file.path.parent.rmdir()
+    await file.write(b"b\n")
+    with pytest.raises(SinkError, match="o/f: it was removed while it was written"):
+        await file.close()
+    assert not file.path.parent.exists()
+
+
 async def test_a_file_that_moves_goes_on_and_replaces_nothing(tmp_path: Path) -> None:
     file = OutputFile(tmp_path / "early")
     await file.write(b"1")

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from agentv_stream.checks.live_check import open_checks
+from agentv_stream.cli.running import tell
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_RUN, EXIT_VERDICT, UsageError
 from agentv_stream.reports.report_runs import read_run
 from agentv_stream.running.attempts import claim_attempt, free_attempt
@@ -94,6 +95,42 @@ async def test_a_transcript_that_cannot_be_written_fails_the_run_and_the_result_
     value = stored(report)
     assert (value["status"], value["outputs"]["transcript"]) == ("complete", None)
     assert value["run"]["saved_bytes"] == len(WHOLE)
+
+
+async def test_a_folder_that_goes_while_the_agent_works_takes_its_outputs_along(tmp_path: Path) -> None:
+    """Every write succeeded, nothing was left of them, and the run was fine."""
+    remove = f"""import pathlib, shutil, time
+out = pathlib.Path({str(tmp_path / "runs")!r})
+lines = DATA.splitlines(keepends=True)
+say(b"".join(lines[:-1]))
+until = time.monotonic() + 30
+while not any(path.stat().st_size for path in out.glob("*.transcript.jsonl")):
+    if time.monotonic() > until: sys.exit(7)
+    time.sleep(0.01)
+shutil.rmtree(out)
+say(lines[-1])
+"""
+    report = await run(tmp_path, remove, WHOLE)
+    assert report.exit_code == EXIT_IO
+    removed = "it was removed while it was written"
+    assert [str(failure).rpartition(": ")[2] for failure in report.report.failures] == [removed]
+    assert len(report.warnings) == 1 and report.warnings[0].startswith("the raw stream may not be whole: ")
+    assert report.warnings[0].endswith(removed)
+    value = stored(report)
+    assert (value["status"], value["outputs"]["transcript"], value["run"]["stream"]) == ("complete", None, None)
+
+
+async def test_a_result_that_cannot_be_written_fails_the_run_whose_outcome_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "runs" / "fix-1_base_1.json").mkdir(parents=True)
+    report = await run(tmp_path, "say(DATA)", WHOLE)
+    assert tell(report, quiet=False) == EXIT_IO
+    told = capsys.readouterr().err
+    assert "fix-1_base_1.json: Is a directory\n" in told
+    assert "status      complete (success)" in told
+    assert told.endswith("agentv-stream: result none\n")
+    assert not list(report.path.parent.glob("*.stderr.log"))
 
 
 async def test_a_stream_that_cannot_be_saved_does_not_fail_the_run(tmp_path: Path) -> None:

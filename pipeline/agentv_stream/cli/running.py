@@ -15,7 +15,7 @@ from agentv_stream.checks.targets import Target, find_targets, load_targets
 from agentv_stream.cli.closing import closing_lines
 from agentv_stream.cli.consuming import tune_collector
 from agentv_stream.cli.telling import say
-from agentv_stream.errors import AgentvStreamError, EmptyInput, NotALog, UsageError
+from agentv_stream.errors import AgentvStreamError, EmptyInput, NotALog, SinkError, UsageError
 from agentv_stream.outputs.live_line import is_wanted
 from agentv_stream.running.attempts import claim_attempt
 from agentv_stream.running.options import DEFAULT_FOLDER, RunOptions
@@ -157,7 +157,8 @@ def tell(report: RunReport, quiet: bool) -> int:
         if tail and report.value["status"] not in ("complete",):
             for line in tail.split("\n")[-5:]:
                 say(f"stderr: {visible(line, 200)}")
-        say(f"result {visible(str(report.path))}")
+        failed = {failure.path for failure in report.report.failures if isinstance(failure, SinkError)}
+        say(f"result {visible(str(report.path)) if str(report.path) not in failed else 'none'}")
     sys.stderr.flush()
     return report.exit_code
 

@@ -143,7 +143,10 @@ class OutputFile:
             raise self._failure(error) from error
 
     async def close(self) -> None:
-        """Writes what was gathered. Raises: SinkError (some file systems tell of a full disk only now)."""
+        """Writes what was gathered.
+
+        Raises: SinkError (some file systems tell of a full disk only now), of a removed file too.
+        """
         try:
             if self._gathered:
                 await self._write(self._take_gathered())
@@ -154,8 +157,11 @@ class OutputFile:
         if self._file is None:
             return
         file, self._file = self._file, None
+        removed = self.size > 0 and os.fstat(file.fileno()).st_nlink == 0
         try:
             await file.close()
+            if removed:  # every write of it succeeded
+                raise FileNotFoundError(errno.ENOENT, "it was removed while it was written")
         except OSError as error:
             raise self._failure(error) from error
         finally:

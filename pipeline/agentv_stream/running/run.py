@@ -28,6 +28,7 @@ from agentv_stream.errors import (
     NotALog,
     SinkError,
 )
+from agentv_stream.files import is_there
 from agentv_stream.outputs.naming import RAW_LOG, prepare_folder
 from agentv_stream.outputs.output_file import publish
 from agentv_stream.release import running_version
@@ -48,7 +49,7 @@ FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @dataclass
 class RunReport:
-    """How a run came out. `value` is the result object as it was written to `path`."""
+    """How a run came out. `value` is the result object as it was written to `path`, if it could be."""
 
     path: Path
     value: dict[str, Any]
@@ -79,7 +80,7 @@ def _no_stream(error: Exception) -> bool:
 async def run_agent(options: RunOptions, settings: Settings, attempt: int, live: LiveCheck | None = None) -> RunReport:
     """Runs the command once; with `settings.live` a live line stands on standard error.
 
-    Raises: UsageError when it cannot be started, SinkError when the folder or the result cannot be written.
+    Raises: UsageError when it cannot be started, SinkError when the folder cannot be written.
     """
     stem = stem_of(options.task, options.approach, attempt)
     stream, errors, trace = (options.folder / f"{stem}{end}" for end in (RAW_LOG, ".stderr.log", ".trace.jsonl"))
@@ -142,7 +143,7 @@ async def run_agent(options: RunOptions, settings: Settings, attempt: int, live:
             "stderr_tail": child.error_tail(),
             "stream_bytes": child.received,
             "saved_bytes": child.saved,
-            "stream": stream.name if child.saved else None,
+            "stream": stream.name if child.saved and is_there(stream) else None,
             "attempt": attempt,
             "prompt": settings.prompt,
             "agentv_stream_version": running_version(),
@@ -151,7 +152,10 @@ async def run_agent(options: RunOptions, settings: Settings, attempt: int, live:
         if traces is not None and traces.truncated:
             value["traces_truncated"] = True
         path = options.folder / f"{stem}.json"
-        await publish(path, indented_json(value))
+        try:
+            await publish(path, indented_json(value))
+        except SinkError as error:  # how the run ended is told all the same
+            report.failures.append(error)
         made = RunReport(path, value, child.end, report, session, child, failed, signalled=overseer.signalled)
         made.warnings = [*report.warnings, *child.warnings]
         child.drop_empty_files()
