@@ -244,7 +244,9 @@ def plain(source: str, kind: Kind, *names: str) -> tuple[ToolRow, ...]:
 
 
 COMMON: Mapping[str, ToolRow] = {
-    **{name: row(name, name, "canonical name") for name in CANONICAL},
+    **{name: row(name, name, "canonical name", keys=()) for name in CANONICAL},
     "apply_patch": row("apply_patch", "Edit", "docs/metrics.md, edit", patch=True),
 }
-"""Rows of names that mean one thing whoever calls them: a plug-in's `Edit` counts with all others in `by_tool`."""
+"""Rows of names that mean one thing whoever calls them: a plug-in's `Edit` counts with all others in `by_tool`.
+
+The input of such a call stays as it is, as with AgentV."""
