@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from agentv_stages.visible import padded, visible
+from agentv_stages.visible import counted, padded, visible
 from agentv_stream.cli.roots import roots_there
 from agentv_stream.discovery.discover import Session, cache_file, find_sessions, in_project, only, project_of
 from agentv_stream.discovery.discover import tree as as_tree
@@ -17,6 +17,9 @@ from agentv_stream.files import is_there
 from agentv_stream.units import age_text
 
 WIDE = 110  # columns of a terminal from which on more is shown of projects and models
+
+MOST_NAMED = 3
+"""Files in which a session goes on: OpenHands writes one for each event."""
 
 
 def list_sessions(
@@ -67,16 +70,22 @@ def _node(session: Session) -> dict[str, object]:
 def _lines(session: Session, depth: int, tree: bool, width: int) -> list[str]:
     header = session.header
     project = project_of(header.cwd)
-    agents = f" +{len(session.subagents)}" if session.subagents else ""
+    agents = f" +{len(session.agents)}" if session.agents else ""
     lead = "  " * depth + ("└ " if depth else "")
     head = f"{lead}{padded(session.id, 13)} {header.provider:8} {age(session.updated_ms):>4} {size(session.size):>6}"
     room = _room(width)
     prompt = visible(header.prompt or header.title or "", 200)
     text = f"{head} {padded(project, room)} {padded(header.model or '?', room)}{agents:>4} {prompt}"
-    lines = [visible(text, width)]
+    lines = [visible(text.rstrip(), width)]
     if tree:
-        for path in (*session.further, *session.subagents):
-            lines.append(visible(f"{'  ' * (depth + 1)}· {Path(path).name}", width))
+        for files in (
+            *([one] for one in session.further[:MOST_NAMED]),
+            session.further[MOST_NAMED:],
+            *session.agents.values(),
+        ):
+            if files:
+                more = f" and {counted(len(files) - 1, 'file')} more" if len(files) > 1 else ""
+                lines.append(visible(f"{'  ' * (depth + 1)}· {Path(files[0]).name}{more}", width))
         for child in session.children:
             lines += _lines(child, depth + 1, tree, width)
     return lines

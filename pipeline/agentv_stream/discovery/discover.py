@@ -32,15 +32,15 @@ MOST_ASKED = 4
 class Session:
     """One session: its main log, the logs of its sub-agents, its header. `updated_ms`: the newest of its files' times.
 
-    `path` is `STORE::SESSION` for a session in a database. `further` are files in which its log goes on, `copies` other
-    places where the same log lies.
+    `path` is `STORE::SESSION` for a session in a database. `agents` has the files of each sub-agent by its stream.
+    `further` are files in which its log goes on, `copies` other places where the same log lies.
     """
 
     path: str
     header: Header
     updated_ms: int
     size: int
-    subagents: list[str] = field(default_factory=list[str])
+    agents: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     further: list[str] = field(default_factory=list[str])
     copies: list[str] = field(default_factory=list[str])
     children: "list[Session]" = field(default_factory=lambda: list[Session]())
@@ -49,6 +49,11 @@ class Session:
     def id(self) -> str:
         """The native session id; where the log does not tell one, the name of its file."""
         return self.header.session_id or Path(logical_name(self.path)).stem
+
+    @property
+    def subagents(self) -> list[str]:
+        """The files of all sub-agents."""
+        return [path for files in self.agents.values() for path in files]
 
     def to_json(self) -> dict[str, object]:
         return {
@@ -142,14 +147,15 @@ def _attach(mains: dict[str, Session], folder: RememberingFolder) -> None:
         if session is None:
             continue  # it turned out to be somebody's sub-agent
         for companion in companions_of(get_provider(session.header.provider), path, folder=folder):
-            if companion.path in session.subagents or companion.path == path:
+            stream = companion.context.stream
+            if companion.path in session.agents.get(stream, ()) or companion.path == path:
                 continue
             if companion.context.further:
                 session.further.append(companion.path)
                 if session.header.prompt is None and len(session.further) <= MOST_ASKED:
                     session.header = _completed(session.header, companion.path)
-            elif companion.context.stream != MAIN:
-                session.subagents.append(companion.path)
+            elif stream != MAIN:
+                session.agents.setdefault(stream, []).append(companion.path)
             elif not session.header.cwd:
                 session.header = _completed(session.header, companion.path)
             mains.pop(same.get(companion.path, companion.path), None)
