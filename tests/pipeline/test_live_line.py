@@ -1,6 +1,7 @@
 """The live line: what it says, and that nothing in it acts on a terminal."""
 
 import io
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -22,23 +23,24 @@ LINES = STREAM.read_bytes().splitlines(keepends=True)
 class Said:
     """What the line says after each batch."""
 
-    def __init__(self) -> None:
+    def __init__(self, width: int | None) -> None:
+        self.width = width
         self.line: LiveLine | None = None
         self.texts: list[str] = []
 
     def observe(self, batch: Batch) -> None:
         assert self.line is not None
-        self.texts.append(self.line.text())
+        self.texts.append(self.line.text(self.width))
 
 
-async def said(data: bytes, folder: Path) -> list[str]:
+async def said(data: bytes, folder: Path, width: int | None = None) -> list[str]:
     async def pieces() -> AsyncIterator[bytes]:
         for line in data.splitlines(keepends=True):
             yield line
             for _ in range(20):  # an agent that waits until every stage has seen it
                 await anyio.lowlevel.checkpoint()
 
-    watcher = Said()
+    watcher = Said(width)
     session = StreamSession(BytesSource(pieces()), Settings(out=folder), watchers=[watcher])
     watcher.line = LiveLine(session, io.StringIO())
     assert watcher.line.text() == "waiting for the first records …"
@@ -66,6 +68,16 @@ async def test_of_many_open_calls_three_are_named(tmp_path: Path) -> None:
     asked = [call(i, "Read", {}).splitlines(keepends=True)[0] for i in range(5)]
     texts = await said(init() + b"".join(asked), tmp_path)
     assert any("Read 0s, Read 0s, Read 0s, and 2 more" in text for text in texts)
+
+
+@pytest.mark.parametrize("width", [119, 99, 89])
+async def test_in_few_columns_fewer_calls_are_named_and_every_figure_is_told(tmp_path: Path, width: int) -> None:
+    asked = [call(i, "mcp__docs__lookup", {}).splitlines(keepends=True)[0] for i in range(5)]
+    texts = await said(STREAM.read_bytes() + b"noise\n" + b"".join(asked), tmp_path, width)
+    text = [text for text in texts if " · running " in text][-1]
+    assert len(text) <= width
+    pattern = r"turn 9 · \d+ calls.* · running .* · in \S+ out ≥501 · \$0\.01 · first edit turn 2 · 1 fault"
+    assert re.fullmatch(pattern, text), text
 
 
 async def test_faults_are_told(tmp_path: Path) -> None:

@@ -94,3 +94,12 @@ def test_a_verdict_that_falls_while_the_agent_works_takes_the_place_of_the_live_
 def test_the_live_line_of_run_is_gone_at_the_end(tmp_path: Path) -> None:
     lines = in_terminal(tmp_path, 120, "run", "--", sys.executable, EXAMPLES[0].parent / "replay.py", EXAMPLES[0])
     assert [line.split()[0] for line in lines] == ["status", "transcript", "turns", "agentv-stream:"]
+
+
+@pytest.mark.parametrize(("columns", "named"), [(80, 0), (100, 2), (120, 4)])
+def test_the_last_line_of_consume_names_as_many_tools_as_fit(tmp_path: Path, columns: int, named: int) -> None:
+    line = in_terminal(tmp_path, columns, "consume", EXAMPLES[0], "--out", "o")[-1]
+    assert line.startswith("turns 8, calls 11")
+    assert line.endswith("first edit turn 5, tokens in 200,080 out 1,312, $0.0930")
+    assert len(line) <= columns
+    assert line.partition("(")[2].partition(")")[0].count(" 2") == named

@@ -1,18 +1,28 @@
 """The last lines that a command tells of a session: how it ended, where its transcript is, what it came to."""
 
+import shutil
+import sys
 from collections.abc import Iterable
 
 from msgspec import UNSET, UnsetType
 
 from agentv_stages.result import Result
-from agentv_stages.visible import visible
+from agentv_stages.visible import columns, visible
 from agentv_stream.errors import SinkError
 
+MOST_TOOLS = 4
 
-def closing_lines(result: Result, failures: Iterable[Exception] = ()) -> str:
+
+def tell_closing(result: Result, failures: Iterable[Exception]) -> None:
+    """`closing_lines` on standard error."""
+    width = shutil.get_terminal_size().columns if sys.stderr.isatty() else None
+    sys.stderr.write(closing_lines(result, failures, width))
+
+
+def closing_lines(result: Result, failures: Iterable[Exception] = (), width: int | None = None) -> str:
     """Status, faults, unknown records; where the transcript is; turns, calls, first edit, tokens.
 
-    `failures`: outputs that could not be written to their end are told as such.
+    `failures`: outputs that could not be written to their end are told as such. In few columns fewer tools are named.
     """
     failed = {failure.path for failure in failures if isinstance(failure, SinkError)}
     summary, tokens = result.tool_use_summary, result.tokens
@@ -37,13 +47,20 @@ def closing_lines(result: Result, failures: Iterable[Exception] = ()) -> str:
 
         cost = f", {cost_text(result)}"
     who = f"{result.session.provider} {result.session.model or ''}".strip()
+    figures = ""
+    for most in range(MOST_TOOLS, -1, -1):
+        figures = (
+            f"turns {summary['turns']}, calls {summary['total_tool_calls']}{_top(summary['by_tool'], most)}, "
+            f"first edit {'turn ' + str(first_edit) if first_edit is not None else 'none'}, "
+            f"tokens in {_number(tokens['input'])} out {shown_out}{cost}"
+        )
+        if width is None or columns(figures) <= width:
+            break
     return (
         f"status      {result.status}{reason}  [{visible(who, 60)}]{trouble}\n"
         f"transcript  {transcript}\n"
         f"{_trajectory(result.outputs.trajectory)}"
-        f"turns {summary['turns']}, calls {summary['total_tool_calls']}{_top(summary['by_tool'])}, "
-        f"first edit {'turn ' + str(first_edit) if first_edit is not None else 'none'}, "
-        f"tokens in {_number(tokens['input'])} out {shown_out}{cost}\n"
+        f"{figures}\n"
     )
 
 
@@ -55,8 +72,8 @@ def _trajectory(path: str | UnsetType) -> str:
     return "" if path is UNSET else f"trajectory  {visible(path)}\n"
 
 
-def _top(by_tool: dict[str, int]) -> str:
-    first = sorted(by_tool.items(), key=lambda item: (-item[1], item[0]))[:4]
+def _top(by_tool: dict[str, int], most: int) -> str:
+    first = sorted(by_tool.items(), key=lambda item: (-item[1], item[0]))[:most]
     more = ", …" if len(by_tool) > len(first) else ""
     return " (" + ", ".join(f"{visible(name, 30)} {n}" for name, n in first) + more + ")" if first else ""
 

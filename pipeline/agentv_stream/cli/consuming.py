@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from agentv_stream.cli.closing import closing_lines
+from agentv_stream.cli.closing import tell_closing
 from agentv_stream.cli.own_files import check_own_files
 from agentv_stream.cli.telling import check_one_user, say
 from agentv_stream.errors import (
@@ -238,7 +238,7 @@ def _finish(session: StreamSession, settings: Settings, stats: Path | None, fail
                 say(str(error))
                 code = _worst(code, error.exit_code)
         if not settings.quiet:
-            sys.stderr.write(closing_lines(result, report.failures))
+            tell_closing(result, report.failures)
         if result.status in ("error", "incomplete", "interrupted", "stalled", "killed") and not stopped:
             code = _worst(code, EXIT_RUN)
     sys.stderr.flush()

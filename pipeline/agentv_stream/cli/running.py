@@ -12,7 +12,7 @@ from agentv_stages.visible import visible
 from agentv_stream.checks.check import worst
 from agentv_stream.checks.live_check import open_checks
 from agentv_stream.checks.targets import Target, find_targets, load_targets
-from agentv_stream.cli.closing import closing_lines
+from agentv_stream.cli.closing import tell_closing
 from agentv_stream.cli.consuming import tune_collector
 from agentv_stream.cli.telling import say
 from agentv_stream.errors import AgentvStreamError, EmptyInput, NotALog, SinkError, UsageError
@@ -152,7 +152,7 @@ def tell(report: RunReport, quiet: bool) -> int:
         say("children of the agent held its output open; they were ended, or left where no signal reaches them")
     if not quiet:
         if report.report.result is not None:
-            sys.stderr.write(closing_lines(report.report.result, report.report.failures))
+            tell_closing(report.report.result, report.report.failures)
         tail = report.value["run"]["stderr_tail"].strip()
         if tail and report.value["status"] not in ("complete",):
             for line in tail.split("\n")[-5:]:

@@ -4,15 +4,19 @@ import os
 import shutil
 import sys
 import time
+from itertools import islice
 from typing import TextIO
 
 import anyio
 
-from agentv_stages.visible import visible
+from agentv_stages.result import Observer
+from agentv_stages.visible import columns, visible
 from agentv_stream.session import StreamSession
 from agentv_stream.settings import Settings
 
 REFRESH_SECONDS = 0.25
+NAMED = ((5, 3), (4, 3), (3, 3), (3, 1), (2, 1), (1, 1), (0, 1), (0, 0))
+"""How many tools and open calls are named: the first that leaves room for tokens, cost and faults."""
 
 
 def can_redraw(stream: TextIO) -> bool:
@@ -43,49 +47,69 @@ class LiveLine:
         self.stream.flush()
 
     def _draw(self) -> None:
-        width = shutil.get_terminal_size().columns
-        self.stream.write("\r\x1b[K" + visible(self.text(), max(width - 1, 20)))
+        width = max(shutil.get_terminal_size().columns - 1, 20)
+        self.stream.write("\r\x1b[K" + visible(self.text(width), width))
         self.stream.flush()
 
-    def text(self) -> str:
-        """What the line says now."""
+    def text(self, width: int | None = None) -> str:
+        """What the line says now; in few columns fewer tools and open calls are named."""
         observer = self.session.observer
         if observer is None:
             return "waiting for the first records …" if not self.session.saw_bytes else "reading …"
-        figures, totals = observer.stats.figures, observer.totals
-        tools = sorted(figures.by_tool().items(), key=lambda item: -item[1])[:5]
-        parts = [f"turn {observer.stats.turns}", f"{figures.calls} call{'s' if figures.calls != 1 else ''}"]
-        if tools:
-            parts[-1] += " (" + " ".join(f"{name} {n}" for name, n in tools) + ")"
         running = self._open_calls()
-        if running:
-            parts.append("running " + ", ".join(running))
-        tokens = totals.tokens()
-        if tokens.input is not None:
-            parts.append(
-                f"in {short_number(tokens.input)} out {'≥' if tokens.unsure else ''}{short_number(tokens.output or 0)}"
-            )
-        if totals.cost_usd is not None:
-            parts.append(f"${totals.cost_usd:.2f}")
-        if figures.first_edit_turn is not None:
-            parts.append(f"first edit turn {figures.first_edit_turn}")
-        faults = sum(observer.counters.faults.values())
-        if faults:
-            parts.append(f"{faults} fault{'s' if faults > 1 else ''}")
-        return " · ".join(parts)
+        text = ""
+        for tools, calls in NAMED:
+            parts = (*self._counts(observer, tools), *_running(running[:calls], len(self._opened)), *_spent(observer))
+            text = " · ".join(parts)
+            if width is None or columns(text) <= width:
+                break
+        return text
+
+    def _counts(self, observer: Observer, most: int) -> list[str]:
+        figures = observer.stats.figures
+        tools = sorted(figures.by_tool().items(), key=lambda item: -item[1])[:most]
+        calls = f"{figures.calls} call{'s' if figures.calls != 1 else ''}"
+        named = f" ({' '.join(f'{visible(name, 30)} {n}' for name, n in tools)})" if tools else ""
+        return [f"turn {observer.stats.turns}", calls + named]
 
     def _open_calls(self) -> list[str]:
+        """The oldest open calls, each with its age."""
         now = time.monotonic()
         calls = self.session.pair.open_calls
         for key in [key for key in self._opened if key not in calls]:
             del self._opened[key]
-        shown: list[str] = []
-        for call in list(calls.values())[:3]:
-            since = self._opened.setdefault(call.call_id, now)
-            shown.append(f"{call.tool or call.name} {now - since:.0f}s")
-        if len(calls) > 3:
-            shown.append(f"and {len(calls) - 3} more")
-        return shown
+        for key in calls:
+            self._opened.setdefault(key, now)
+        oldest = islice(calls.items(), NAMED[0][1])
+        return [f"{visible(call.tool or call.name, 30)} {now - self._opened[key]:.0f}s" for key, call in oldest]
+
+
+def _running(named: list[str], count: int) -> list[str]:
+    """`count` calls, some of them named."""
+    if not count:
+        return []
+    if not named:
+        return [f"running {count}"]
+    more = [f"and {count - len(named)} more"] if count > len(named) else []
+    return ["running " + ", ".join((*named, *more))]
+
+
+def _spent(observer: Observer) -> list[str]:
+    """Tokens, cost, the first edit, faults, as far as they are known."""
+    tokens, cost = observer.totals.tokens(), observer.totals.cost_usd
+    edit = observer.stats.figures.first_edit_turn
+    faults = sum(observer.counters.faults.values())
+    parts: list[str] = []
+    if tokens.input is not None:
+        unsure = "≥" if tokens.unsure else ""
+        parts.append(f"in {short_number(tokens.input)} out {unsure}{short_number(tokens.output or 0)}")
+    if cost is not None:
+        parts.append(f"${cost:.2f}")
+    if edit is not None:
+        parts.append(f"first edit turn {edit}")
+    if faults:
+        parts.append(f"{faults} fault{'s' if faults > 1 else ''}")
+    return parts
 
 
 def is_wanted(settings: Settings) -> bool:
