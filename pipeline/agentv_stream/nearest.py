@@ -10,15 +10,22 @@ def suggestion(wrong: str, known: Iterable[str], otherwise: Sequence[str] = ()) 
     `otherwise` are the names to tell then, where they are not all that are known.
     """
     names = sorted(set(known))
-    near = difflib.get_close_matches(wrong.lower().replace("_", "-"), [n.replace("_", "-") for n in names], 1, 0.6)
-    if near:
-        name = next(n for n in names if n.replace("_", "-") == near[0])
-        return f"; did you mean {name!r}?"
+    near = nearly(wrong, names)
+    if near is not None:
+        return f"; did you mean {near!r}?"
     if otherwise:
         return f"; there are: {', '.join(otherwise)}"
     if not names:
         return ""
     return f"; nearest known: {_nearest(wrong, names)!r} (of {', '.join(names[:30])}{'…' if len(names) > 30 else ''})"
+
+
+def nearly(wrong: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
+    """The known name that the wrong one is like, if any; `likeness` 1 is the same."""
+    names = sorted(set(known))
+    like = [name.replace("_", "-") for name in names]
+    near = difflib.get_close_matches(wrong.lower().replace("_", "-"), like, 1, likeness)
+    return names[like.index(near[0])] if near else None
 
 
 def _nearest(wrong: str, names: Sequence[str]) -> str:

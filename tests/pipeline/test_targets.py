@@ -149,6 +149,11 @@ def test_the_removal_lies_ahead_of_this_release() -> None:
         ),
         ("targets:\n  - {provider: codex}\n", "targets.yaml:2: a target needs a name"),
         ("targets:\n  - {name: t}\n", "targets.yaml:2: the target 't' needs a provider"),
+        (
+            "targets:\n  - name: t\n    provider: cli\n    comand: x\n",
+            "targets.yaml:4: no version has a setting of targets 'comand'; did you mean 'command'?",
+        ),
+        ("targets:\n  - {name: t, provider: cli, its_own: x}\n", "targets.yaml:2: the target 't' needs a command"),
         ("targets: 3\n", "targets.yaml:1: a targets file holds a list of targets"),
         (
             "targets:\n  - {name: t, provider: pi}\n  - {name: t, provider: pi}\n",
@@ -217,3 +222,32 @@ def test_settings_of_a_wrong_kind_are_refused(tmp_path: Path, entry: str, messag
 def test_arguments_in_one_text_are_split_as_a_command_is(tmp_path: Path) -> None:
     made = one(tmp_path, "{name: t, provider: pi, args: \"--say 'two words'\"}")
     assert "two words" in made.command
+
+
+MIXED = """targets:
+  - {name: good, provider: codex}
+  - {name: bad, provider: codx}
+  - {name: worse, provider: codex, timeout_seconds: soon}
+  - {provider: codex}
+  - {name: way, use_target: bad}
+  - {name: twice, provider: codex}
+  - {name: twice, provider: pi}
+"""
+
+
+@pytest.mark.parametrize("count", [0, 100])
+def test_what_is_wrong_with_a_target_stops_nobody_who_wants_another_one(tmp_path: Path, count: int) -> None:
+    path = tmp_path / "targets.yaml"
+    path.write_text(MIXED.replace("  - {name: good", "  - {provider: codex}\n" * count + "  - {name: good"))
+    for name in ("good", "nobody", ""):
+        found = load_targets(path, {}, wanted=name)
+        assert "good" in found.targets
+        (warning,) = found.warnings
+        assert "; other targets can be run, `agentv-stream validate` tells all" in warning
+        assert count or "targets.yaml:3: no version has a provider 'codx'; did you mean 'codex'? (3 more)" in warning
+    for name, text in {
+        "bad": "a provider 'codx'", "worse": "timeout_seconds is", "way": "a provider 'codx'", "twice": "two targets",
+    }.items():  # fmt: skip
+        with pytest.raises(SpecError, match=text) as refused:
+            load_targets(path, {}, wanted=name)
+        assert len(refused.value.further) == 0

@@ -16,6 +16,7 @@ from agentv_stages.trajectory.json_values import is_list, is_object
 from agentv_stream.checks.agent_kinds import AGENT_KINDS, MODEL, OTHER_KINDS, PROMPT, SETTINGS, AgentKind
 from agentv_stream.checks.yaml_lines import At, Document, Errors, SpecError, read_yaml
 from agentv_stream.files import is_file
+from agentv_stream.nearest import nearly
 from agentv_stream.release import release, running_version
 from agentv_stream.settings import StreamLog, stream_log
 
@@ -24,6 +25,9 @@ REMOVED_IN = "0.2.0"
 
 OLD_NAMES = ("log_format", "log_output_format")
 OLD_VALUES: Mapping[str, StreamLog] = {"json": "raw", "raw": "raw", "summary": "summary"}
+
+SLIP = 0.85
+"""How like a known setting an unknown one of a `cli` target is to be taken for a slip."""
 
 CAMEL = re.compile(r"(?<=[a-z0-9])([A-Z])")
 VARIABLE = re.compile(r"\$\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
@@ -79,11 +83,17 @@ def find_targets(folder: Path) -> Path | None:
 
 
 def load_targets(
-    path: Path, environment: Mapping[str, str] | None = None, current: str | None = None, removed_in: str = REMOVED_IN
+    path: Path,
+    environment: Mapping[str, str] | None = None,
+    current: str | None = None,
+    removed_in: str = REMOVED_IN,
+    *,
+    wanted: str | None = None,
 ) -> Targets:
     """Reads a targets file. `${{ NAME }}` stands for a variable of the environment.
 
-    `current` is the running release, against which `removed_in` is held. Raises: SpecError, with the `further`.
+    `current` is the running release, against which `removed_in` is held. Where one target is `wanted`, what is wrong
+    with another one is a warning. Raises: SpecError, with the `further`.
     """
     document = read_yaml(path)
     value: Any = document.value
@@ -94,15 +104,22 @@ def load_targets(
         raise document.error(at, "a targets file holds a list of targets")
     reader = _Reader(document, os.environ if environment is None else environment)
     for i, entry in enumerate(entries):
+        reader.errors = Errors()
         with reader.errors.noting():
             reader.read((*at, i), entry)
-        if reader.errors.full:
-            break
-    reader.errors.check()
+        reader.wrong.append((_name_of(entry), reader.errors.all))
+        reader.names.add(_name_of(entry))
+    reader.judge(wanted)
     reader.resolve()
-    reader.errors.check()
+    reader.judge(wanted)
     reader.old_names(current if current is not None else running_version(), removed_in)
     return reader.found
+
+
+def _name_of(entry: Any) -> str | None:
+    """How an entry is called, None where it has no name."""
+    given: Any = entry.get("name", entry.get("id", entry.get("label"))) if is_object(entry) else None
+    return given if isinstance(given, str) and given else None
 
 
 class _Reader:
@@ -111,7 +128,9 @@ class _Reader:
         self.environment = environment
         self.hiding = False  # variables stay names
         self.found = Targets(document.path)
-        self.errors = Errors()
+        self.errors = Errors()  # of the entry that is read
+        self.wrong: list[tuple[str | None, list[SpecError]]] = []  # the entries' names, what is wrong with each
+        self.names: set[str | None] = set()
         self.uses: dict[str, tuple[str, At]] = {}
         self.old: list[tuple[At, str, str, str]] = []
 
@@ -121,14 +140,15 @@ class _Reader:
         target: dict[str, Any] = {}
         for key, value in entry.items():
             setting = CAMEL.sub(lambda m: "_" + m.group(1).lower(), key)
-            if setting not in SETTINGS and not key.startswith("x-") and entry.get("provider") != "cli":
+            # A program of the user's own may have settings of its own: there only what is nearly one of ours is a slip.
+            own = entry.get("provider") == "cli" and nearly(key, SETTINGS, SLIP) is None
+            if setting not in SETTINGS and not key.startswith("x-") and not own:
                 text = f"no version has a setting of targets {key!r}"
                 self.errors.note(self.document.error((*at, key), text, SETTINGS, key))
             target[setting] = value
-        given: Any = target.get("name", target.get("id", target.get("label")))
-        if not isinstance(given, str) or not given:
+        name = _name_of(target)
+        if name is None:
             raise self.document.error(at, "a target needs a name")
-        name = given
         if name in self.found.targets or name in self.uses:
             raise self.document.error(at, f"two targets are called {name!r}")
         other: Any = target.get("use_target")
@@ -170,8 +190,8 @@ class _Reader:
         self.hiding = True
         made.shown = self.command(at, target, agent, self.text(model) if isinstance(model, str) else None)
         self.hiding = False
-        if not made.command:
-            made.why_not = "it has no command"
+        if not made.command and not self.errors.all:  # what it is called is the slip
+            raise self.document.error(at, f"the target {name!r} needs a command")
         return made
 
     def command(self, at: At, target: dict[str, Any], agent: AgentKind, model: str | None) -> tuple[str, ...]:
@@ -232,9 +252,28 @@ class _Reader:
                 raise self.document.error((*at, "stream_log"), text) from error
         return chosen or "false"
 
+    def judge(self, wanted: str | None) -> None:
+        """Raises: SpecError for what is wrong, or, where a target is wanted, with that one and those it leads to."""
+        names = {wanted}
+        while wanted in self.uses and self.uses[wanted][0] not in names:
+            wanted = self.uses[wanted][0]
+            names.add(wanted)
+        ours, others = Errors(), Errors()
+        for name, errors in self.wrong:
+            for error in errors:
+                (ours if names == {None} or name in names else others).note(error)
+        self.wrong = []
+        ours.check()
+        if others.all:
+            more = f" ({len(others.all) - 1} more)" if len(others.all) > 1 else ""
+            text = "; other targets can be run, `agentv-stream validate` tells all"
+            self.found.warnings.append(f"{others.all[0].message}{more}{text}")
+
     def resolve(self) -> None:
         """Follows `use_target` to the end."""
         for name, (other, at) in self.uses.items():
+            self.errors = Errors()
+            self.wrong.append((name, self.errors.all))
             seen = {name}
             while other in self.uses and other not in seen:
                 seen.add(other)
@@ -244,8 +283,8 @@ class _Reader:
                 self.errors.note(self.document.error(at, f"use_target: {name!r} leads round in a circle, by {other!r}"))
                 continue
             if target is None:
-                if VARIABLE.search(other):
-                    continue  # chosen by the environment, where it is set
+                if VARIABLE.search(other) or other in self.names:
+                    continue  # chosen by the environment, where it is set; or wrong itself
                 known = [*self.found.targets, *self.uses]
                 text = f"use_target: no target is called {other!r}"
                 self.errors.note(self.document.error(at, text, known, other))

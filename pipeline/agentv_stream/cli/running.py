@@ -104,7 +104,7 @@ def _settings(
         if not has_command:
             raise UsageError("nothing to run: give a command behind --, or --target NAME of a targets file")
         return settings, None
-    found = load_targets(path)
+    found = load_targets(path, wanted=approach or "")
     for warning in found.warnings:
         say(f"warning: {warning}")
     target = found.targets.get(approach or "")
