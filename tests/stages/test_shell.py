@@ -331,6 +331,10 @@ def test_each_run_comes_with_its_own_text() -> None:
         "bobbin index --all",
         "bobbin search 'x y'",
     ]
+    assert run_commands("sudo '/opt/my tools/bobbin' x; \"bobbin\" y", "bobbin") == [
+        "'/opt/my tools/bobbin' x",
+        '"bobbin" y',
+    ]
 
 
 SPLIT: list[tuple[str, list[list[list[str]]]]] = [

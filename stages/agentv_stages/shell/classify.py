@@ -108,6 +108,8 @@ class _Programs:
     def add(self, name: str, words: list[str], text: str) -> None:
         if len(self.found) < _KEPT_PROGRAMS and self._left > 0:
             begin = text.find(words[0])
+            if begin > 0 and text[begin - 1] in "'\"":
+                begin -= 1  # the quote is the program's
             said = text[begin:] if begin >= 0 else " ".join(words)
             self._left -= len(said)
             self.found.append((name, said))
