@@ -248,7 +248,7 @@ def figures_of(observer: Observer, open_calls: int, estimated_usd: float | None 
     if estimated_usd is not None:
         out.estimated_pico, out.estimated = round(estimated_usd * _PICO), 1
     if out.turns:
-        told = {name: getattr(tokens, name) for name in ("input", "cached", "output")}
+        told = {name: getattr(tokens, name) for name in FIELDS}
         told |= {"duration_ms": duration, "cost_usd": cost, ESTIMATE: estimated_usd}
         out.silent = {name: 1 for name, value in told.items() if value is None}
     answered = 0

@@ -55,7 +55,8 @@ def test_a_sum_over_sessions_that_do_not_all_tell_a_figure_is_marked(tmp_path: P
     assert [rows[name][-1] for name in ("claude", "codex", "total")] == ["0.09", "?", "≥0.09"]
     assert not any("≥" in cell for cell in rows["total"][:-1])
     total = json.loads(_run("stats", EXAMPLES, "--engine", "serial", "--json", "-").stdout)["total"]
-    assert total["sessions_not_telling"] == {"cost_usd": 2, "duration_ms": 1}
+    silent = {"cache_write_1h": 3, "cache_write": 2, "cost_usd": 2, "duration_ms": 1, "reasoning": 1}
+    assert total["sessions_not_telling"] == silent
     without = (
         (EXAMPLES / "claude.jsonl").read_bytes().replace(b'"input_tokens"', b'"in"').replace(b"inputTokens", b"in")
     )
