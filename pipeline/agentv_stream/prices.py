@@ -75,8 +75,8 @@ def _estimate(result: Result) -> float | None:
     model = next(iter(by_model), result.session.model)
     if len(by_model) <= 1:
         by_model = {model: result.tokens} if model is not None else {}
-    if not by_model:
-        return None
+    if not by_model or sum(tokens.get("input") or 0 for tokens in by_model.values()) != (result.tokens["input"] or 0):
+        return None  # of the rest nobody knows whose it is
     total = Decimal(0)
     when = result.session.started_at
     at = datetime.fromisoformat(when) if when is not None else None

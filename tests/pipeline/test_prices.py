@@ -64,6 +64,18 @@ def test_a_name_that_is_shown_to_people_has_no_price(tmp_path: Path) -> None:
 def test_one_unknown_model_of_two_makes_the_whole_unknown(tmp_path: Path) -> None:
     result = _result(tmp_path)
     result.tokens_by_model["mock-model"] = dict(TOKENS)
+    result.tokens = {name: 2 * count for name, count in TOKENS.items()}
+    estimate_cost(result)
+    assert result.estimated_cost_usd is None
+
+
+def test_tokens_of_which_no_model_is_told_have_no_price_beside_several_models(tmp_path: Path) -> None:
+    result = _result(tmp_path)
+    result.tokens_by_model["claude-haiku-4-5-20251001"] = dict(TOKENS)
+    result.tokens = {name: 2 * count for name, count in TOKENS.items()}
+    estimate_cost(result)
+    assert result.estimated_cost_usd == pytest.approx(1.875 + 0.625)
+    result.tokens["input"] += 1_000_000
     estimate_cost(result)
     assert result.estimated_cost_usd is None
 
