@@ -17,6 +17,7 @@ from agentv_stages.event import (
 )
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.cursor import PROVIDER
+from agentv_stages.totals import Totals
 from support.decoding import (
     FIXTURES,
     best,
@@ -260,6 +261,16 @@ def test_tokens_of_a_run_hold_the_cached_ones_and_count_once() -> None:
     assert (used.input, used.cached, used.cache_write, used.output) == (105, 60, 5, 9)
     # a log that was printed twice ends twice; the time counts once
     assert [e.duration_ms for e in events if isinstance(e, SessionEnd)] == [7, None]
+
+
+def test_costs_of_runs_in_one_stream_add_up_as_their_tokens_do() -> None:
+    def end(request: str, **usage: float) -> dict[str, Any]:
+        return {"type": "result", "subtype": "success", "request_id": request, "usage": usage}
+
+    totals = Totals()
+    ends = end("q1", inputTokens=40, outputTokens=9, totalCost=0.25), end("q2", totalCost=0.5)
+    totals.observe(decoded(STREAM, lines(*ends, ends[1])))
+    assert (totals.cost_usd, totals.tokens().input) == (0.75, 40)
 
 
 def test_a_failed_run() -> None:

@@ -186,8 +186,8 @@ class StreamDecoder:
             state.results.append(data.request_id)
             del state.results[:-MOST_CLOSED]
         used = None if again else data.usage
-        if used is not None and used.inputTokens is not None:
-            read, write = used.cacheReadTokens, used.cacheWriteTokens
+        if used is not None and (used.inputTokens is not None or used.totalCost is not None):
+            plain, read, write = used.inputTokens, used.cacheReadTokens, used.cacheWriteTokens
             batch.events.append(
                 TokenUsage(
                     source,
@@ -195,12 +195,13 @@ class StreamDecoder:
                     data.request_id or f"result-{source.row}",
                     "segment",
                     state.model,
-                    used.inputTokens + (read or 0) + (write or 0),
+                    None if plain is None else plain + (read or 0) + (write or 0),
                     read,
                     write,
                     None,
                     used.outputTokens,
                     covers_streams=True,
+                    cost_usd=used.totalCost,  # of this run alone, as its tokens
                 )
             )
         bad = data.is_error or data.subtype not in (None, "success")
@@ -210,8 +211,7 @@ class StreamDecoder:
             key = data.request_id or f"result-{source.row}"
             batch.events.append(AssistantText(source, "-result", key, text_json(data.result), False, bad))
         took = None if again else whole_ms(data.duration_ms)
-        cost = used.totalCost if used is not None else None
-        batch.events.append(SessionEnd(source, "", status, reason, cost, took, None, Raw(record.data)))
+        batch.events.append(SessionEnd(source, "", status, reason, None, took, None, Raw(record.data)))
 
     def _answer(self, source: Source, model_call: str | None, call: bool = False) -> str:
         """The id of the model answer that this line belongs to.
