@@ -22,7 +22,7 @@ from agentv_stages.turns import Turns
 MOST_SEQUENCE = 100_000
 MOST_ENTRIES = 10_000
 _RECENT_MESSAGES = 1_024  # of sub-agents, to tell their turns: with more at once, one may count twice
-OVERFLOW = ("(other)", "other", "system", None)
+OVERFLOW = "(other)"  # the tool whose calls are those of tools over the cap, of each kind and origin
 _EDIT_NAMES = ("Edit", "Write")
 
 Key: TypeAlias = tuple[str, str, str, str | None]
@@ -92,7 +92,7 @@ class Stats:
     def _new_cell(self, key: Key) -> Cell:
         if len(self._cells) >= MOST_ENTRIES:
             self.figures.truncated.update(("by_tool", "tools", "by_mcp_server"))
-            key = OVERFLOW
+            key = (OVERFLOW, key[1], key[2], None)
             if key in self._cells:
                 return self._cells[key]
         cell = Cell(*key)

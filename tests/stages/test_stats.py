@@ -184,8 +184,12 @@ def test_lists_are_capped_and_totals_stay_exact(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(module, "MOST_SEQUENCE", 10)
     monkeypatch.setattr(module, "MOST_ENTRIES", 5)
     stats = Stats()
-    stats.observe(Batch(events=[call(n, f"t{n}", f"Tool{n}", f"m{n}") for n in range(50)]))
+    read = [call(n, f"t{n}", f"Tool{n}", f"m{n}", kind="read") for n in range(25)]
+    of_server = [call(n, f"t{n}", f"mcp__s__{n}", f"m{n}", origin="mcp", server="s") for n in range(25, 50)]
+    stats.observe(Batch(events=[*read, *of_server]))
     seen = stats.summary()
+    assert (seen["by_kind"]["read"], seen["by_kind"]["other"]) == (25, 25)
+    assert seen["by_origin"] == {"system": 25, "mcp": 25}
     assert len(seen["tool_sequence"]) == 10
     assert len(seen["by_tool"]) <= 6
     assert seen["total_tool_calls"] == sum(seen["by_tool"].values()) == 50
