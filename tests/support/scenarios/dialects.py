@@ -19,6 +19,7 @@ from support.scenarios import (
     oh_my_pi,
     openclaw,
     opencode,
+    openhands,
     pi,
     qwen,
 )
@@ -40,6 +41,6 @@ FAMILIES = (
         grok,
         kimi,
     ),
-    *(mini_swe_agent, oh_my_pi, openclaw, opencode, pi, qwen),
+    *(mini_swe_agent, oh_my_pi, openclaw, opencode, openhands, pi, qwen),
 )
 WRITERS = {writer.dialect: writer for family in FAMILIES for writer in family.WRITERS}

@@ -48,12 +48,12 @@ def kind(call: Call) -> str:
 
 
 def tool(call: Call, finer: bool) -> str:
-    """The canonical name. `finer`: the agent has no tools of its own for reading and searching."""
+    """The canonical name. `finer`: the agent has no tools of its own for reading and searching. The target of an MCP
+    call is its tool alone where the log does not name the server."""
     if call.verb == "run":
         return SHELL[call.target][1] if finer else "Bash"
     if call.verb == "mcp":
-        server, _, name = call.target.partition("/")
-        return f"mcp__{server}__{name}"
+        return "mcp__" + call.target.replace("/", "__")
     return call.target if call.verb == "unknown" else TOOLS[call.verb]
 
 
@@ -69,7 +69,8 @@ def figures(scenario: Scenario, finer: bool = False) -> dict[str, Any]:
     calls = [call for answer in answers for call in answer.calls]
     edits = [(turn, call) for turn, answer in enumerate(scenario.answers, 1) for call in answer.calls if is_edit(call)]
     good = [turn for turn, call in edits if call.outcome == "ok"]
-    servers = Counter(call.target.partition("/")[0] for call in calls if call.verb == "mcp")
+    mcp = [call for call in calls if call.verb == "mcp"]
+    servers = Counter(call.target.partition("/")[0] for call in mcp if "/" in call.target)
     failed = Counter(tool(call, finer) for call in calls if call.outcome in ("error", "denied", "cancelled"))
     by_tool = Counter(tool(call, finer) for call in calls)
     return {
@@ -78,7 +79,7 @@ def figures(scenario: Scenario, finer: bool = False) -> dict[str, Any]:
         "by_tool": dict(by_tool),
         "by_kind": dict(Counter(map(kind, calls))),
         "by_outcome": dict(Counter(call.outcome for call in calls)),
-        "by_origin": {"mcp": servers.total(), "system": len(calls) - servers.total()},
+        "by_origin": {"mcp": len(mcp), "system": len(calls) - len(mcp)},
         "by_mcp_server": dict(servers),
         "tool_sequence": [tool(call, finer) for call in main],
         "kind_sequence": [kind(call) for call in main],

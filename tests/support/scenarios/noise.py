@@ -47,13 +47,17 @@ def disturbed(written: Written, writer: Writer, noise: Noise) -> Written:
         return Written(written.name, found or written.data, written.beside)
     lines = written.data.splitlines()
     if noise.members:
-        lines = [json.dumps(_widened(json.loads(line)), ensure_ascii=False).encode() for line in lines]
+        lines = [_widened_line(line) if line[:1] == b"{" != line else line for line in lines]
     record = json.dumps(writer.later or LATER)
     for number, (place, kind) in enumerate(sorted(noise.between)):
         added: dict[Kind, bytes] = {"blank": b"", "text": TEXT, "record": record.replace("#", str(number)).encode()}
         lines.insert(1 + place % len(lines), added[kind])
     end = b"\r\n" if noise.crlf else b"\n"
     return Written(written.name, b"".join(line + end for line in lines), written.beside)
+
+
+def _widened_line(line: bytes) -> bytes:
+    return json.dumps(_widened(json.loads(line)), ensure_ascii=False).encode()
 
 
 def _widened(value: Any) -> Any:
