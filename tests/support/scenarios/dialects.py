@@ -43,4 +43,4 @@ FAMILIES = (
     ),
     *(mini_swe_agent, oh_my_pi, openclaw, opencode, openhands, pi, qwen),
 )
-WRITERS = {writer.dialect: writer for family in FAMILIES for writer in family.WRITERS}
+WRITERS = {writer.name or writer.dialect: writer for family in FAMILIES for writer in family.WRITERS}

@@ -46,13 +46,13 @@ class Written:
 
 @dataclass(frozen=True)
 class Writer:
-    """One dialect. `verbs` are those that its agent has a tool for: others are not asked of it. `possible` takes out of
-    a scenario what cannot happen there, `losses` what happens, but is not told. `inputs` and `outputs` are the verbs of
-    which the log tells what was asked and what came back. `tokens` is what is told of tokens, and `status` how the
-    session ended, both by the scenario that was written and what is told of it. `prompts` is how many a session may
-    have; `resumes`: one that was killed goes on in the same log; `mixes`: the log tells what happens at the same time
-    as it happens. `append_only`: a session that is cut is a part of the
-    whole one, byte for byte. `lines`: a record is a line, else the log is one document. `later` is a record of a type
+    """One dialect, or with a `name` one agent's way of it. `verbs` are those that its agent has a tool for: others
+    are not asked of it. `possible` takes out of a scenario what cannot happen there, `losses` what is not told of it.
+    `inputs` and `outputs` are the verbs of which the log tells what was asked and what came back. `tokens` is what is
+    told of tokens, and `status` how the session ended, both by the scenario that was written and what is told of it.
+    `prompts` is how many a session may have; `resumes`: one that was killed goes on in the same log; `mixes`: the log
+    tells what happens at the same time as it happens. `append_only`: a session that is cut is a part of the whole one,
+    byte for byte. `lines`: a record is a line, else the log is one document. `later` is a record of a type
     that no version has yet; `#` in it stands for a number of its own. `took` gives the milliseconds that the log tells
     of a call that ended, None of one of which it tells none; without it they are not looked at."""
 
@@ -73,6 +73,7 @@ class Writer:
     lines: bool = True
     later: dict[str, Any] | None = None
     took: Callable[[Call], int | None] | None = None
+    name: str = ""
 
     @property
     def sessions(self) -> st.SearchStrategy[Scenario]:
