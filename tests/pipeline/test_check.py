@@ -229,6 +229,22 @@ def test_junit_has_a_test_for_each_evaluator(tmp_path: Path) -> None:
     assert failed == ["no <edits>", "case"]
 
 
+def test_no_two_tests_of_a_junit_file_bear_one_name(tmp_path: Path) -> None:
+    """GitLab takes those of one class and name for one test, and told a passed one in place of a failed one."""
+    entry = "      - {type: max-turns, max: 99}\n"
+    odd = '      - {type: max-turns, max: 99, name: "max-turns (2)"}\n'
+    text = f"tests:\n  - id: a\n    assertions:\n{entry}{odd}{entry}{entry}"
+    one, other = log(tmp_path), tmp_path / "other.jsonl"
+    other.write_bytes(one.read_bytes())
+    specs = [spec(tmp_path, text)]
+    for paths, mark in (((one,), ""), ((one, other), f" [{one}]")):
+        tests = ElementTree.fromstring(junit([check_source(path, specs) for path in paths])).findall(".//testcase")
+        names = [(test.get("classname"), test.get("name")) for test in tests]
+        assert len(set(names)) == 5 * len(paths)
+        told = ["max-turns", "max-turns (2)", "max-turns (2) (2)", "max-turns (3)", "case"]
+        assert names[:5] == [("a", f"{name}{mark}") for name in told]
+
+
 def test_hostile_names_act_neither_in_the_table_nor_in_xml(tmp_path: Path) -> None:
     entry = '      - {type: forbid, calls: [Edit], name: "x\\eb\\u0007"}\n'
     text = f'tests:\n  - id: "a\\e[31m\\u0000"\n    assertions:\n{entry}'

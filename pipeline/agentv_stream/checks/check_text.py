@@ -1,6 +1,7 @@
 """Outcomes of checks for people and for build servers: a table for the terminal, JUnit XML."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
@@ -80,7 +81,20 @@ def decided(decision: Decision) -> str:
 
 
 def junit(checks: Sequence[SourceCheck]) -> bytes:
-    """JUnit XML: a suite for each source, a test for each evaluator of each case."""
+    """JUnit XML: a suite for each source, a test for each evaluator of each case.
+
+    No two tests have class and name in common: build servers (GitLab, by both) make one of such, whatever failed.
+    """
+    sources = Counter(name for check in checks for name in {case.case for case in check.cases})
+    given: Counter[tuple[str, str]] = Counter()
+
+    def test_of(suite: ElementTree.Element, check: SourceCheck, case: str, name: str) -> ElementTree.Element:
+        told = clean(f"{name} [{check.source}]" if sources[case] > 1 else name)
+        given[clean(case), told] += 1
+        if (times := given[clean(case), told]) > 1:
+            return test_of(suite, check, case, f"{name} ({times})")
+        return ElementTree.SubElement(suite, "testcase", classname=clean(case), name=told)
+
     root = ElementTree.Element("testsuites", name="agentv-stream check")
     for check in checks:
         suite = ElementTree.SubElement(root, "testsuite", name=clean(check.source))
@@ -98,7 +112,7 @@ def junit(checks: Sequence[SourceCheck]) -> bytes:
         for case in check.cases:
             for result in case.evaluators:
                 numbers["tests"] += 1
-                test = ElementTree.SubElement(suite, "testcase", classname=clean(case.case), name=clean(result.name))
+                test = test_of(suite, check, case.case, result.name)
                 if result.verdict == "fail":
                     numbers["failures"] += 1
                     failed = [a.text for a in result.assertions if not a.passed]
@@ -109,7 +123,7 @@ def junit(checks: Sequence[SourceCheck]) -> bytes:
                     numbers["skipped"] += 1
                     ElementTree.SubElement(test, "skipped", message=clean(result.reason or ""))
             numbers["tests"] += 1
-            test = ElementTree.SubElement(suite, "testcase", classname=clean(case.case), name="case")
+            test = test_of(suite, check, case.case, "case")
             if case.verdict == "fail":
                 numbers["failures"] += 1
                 text = f"score {case.score:.3f}, threshold {case.threshold:g}"
