@@ -15,6 +15,7 @@ from agentv_stream.bulk.unit import Unit
 from agentv_stream.discovery.header import read_header
 from agentv_stream.errors import SourceError
 from agentv_stream.files import first_unpacked
+from agentv_stream.outputs.forms import told_twice
 from agentv_stream.packed_folder import unpacked_name
 
 HEAD, LONGER_HEAD = 1024, 16 * 1024  # bytes; the second stands in memory for each file of a large group
@@ -25,9 +26,10 @@ MOST_COMPARED = 16
 def without_copies(found: dict[str, Unit]) -> dict[str, Unit]:
     """The units without the copies among them, whose names stand in `copies` of the unit that is read.
 
-    Of files whose first 16 KiB are the same each is compared with 16 at most.
+    Of files whose first 16 KiB are the same each is compared with 16 at most. Our own outputs of one session are
+    copies of one of them.
     """
-    left_out: dict[str, str] = {}
+    left_out = _forms(found)
     for units in _alike(found.values()):
         read: list[Unit] = []
         for unit in sorted((unit for unit in units if unit.name not in left_out), key=_rank):
@@ -48,6 +50,21 @@ def without_copies(found: dict[str, Unit]) -> dict[str, Unit]:
         name: replace(unit, copies=tuple(sorted(copies[name]))) if name in copies else unit
         for name, unit in found.items()
         if name not in left_out
+    }
+
+
+def _forms(found: dict[str, Unit]) -> dict[str, str]:
+    """What was met in a folder, and tells a session that another file of the folder tells, too: name by name."""
+    folders: dict[str, list[str]] = {}
+    for name, unit in found.items():
+        if unit.session is None:
+            folder, _, last = name.rpartition("/")
+            folders.setdefault(folder, []).append(last)
+    return {
+        f"{folder}/{name}": f"{folder}/{best}"
+        for folder, names in folders.items()
+        for name, best in told_twice(names).items()
+        if found[f"{folder}/{name}"].met
     }
 
 

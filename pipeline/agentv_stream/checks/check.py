@@ -27,6 +27,7 @@ from agentv_stream.errors import (
 )
 from agentv_stream.files import is_file, is_folder
 from agentv_stream.folder import companions_of
+from agentv_stream.outputs.forms import told_twice
 from agentv_stream.outputs.naming import safe_part
 from agentv_stream.summary import SessionReader, without_collector
 
@@ -203,10 +204,15 @@ def expand(sources: Sequence[str]) -> list[Path]:
 
 
 def _logs_below(folder: Path) -> Iterator[Path]:
+    """Without what tells a run once more: `run` leaves the agent's stream, the transcript, and trace events."""
     endings = (".jsonl", ".jsonl.gz", ".jsonl.zst")
+    names: dict[Path, list[str]] = {}
     for path in folder.rglob("*"):
         if path.name.endswith(endings) and not path.name.endswith(".dead-letters.jsonl") and is_file(path):
-            yield path
+            names.setdefault(path.parent, []).append(path.name)
+    for place, found in names.items():
+        twice = told_twice(found)
+        yield from (place / name for name in found if name not in twice)
 
 
 def worst(codes: Sequence[int]) -> int:

@@ -17,6 +17,7 @@ from agentv_stages.providers import all_providers, get_provider
 from agentv_stream.errors import UsageError
 from agentv_stream.files import absolute, is_store_folder
 from agentv_stream.named_provider import named_provider
+from agentv_stream.outputs.forms import told_twice
 
 ANY_LOG = ("**/*.jsonl", "**/*.json", "**/*.ndjson")
 _REST = re.compile(r"\.(gz|zst|\d{1,3})\Z")
@@ -203,8 +204,11 @@ def walk(root: Root) -> Iterator[Found]:
         except OSError:
             continue
         below: list[str] = []
+        twice = told_twice(entry.name for entry in entries)
         for entry in entries:
             try:
+                if entry.name in twice:
+                    continue
                 if entry.is_dir():
                     if entry.name == "storage" and is_store_folder(folder):
                         continue  # no logs: a store, which is asked for its sessions

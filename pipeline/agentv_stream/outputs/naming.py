@@ -15,7 +15,7 @@ from agentv_stages.times import iso, nearest_date_ms
 
 DEFAULT_ROOT = Path(".agentv")
 TRANSCRIPT, LETTERS, RESULT, CASE = ".transcript.jsonl", ".dead-letters.jsonl", ".result.json", ".case.jsonl"
-TRAJECTORY = ".trajectory.json"
+TRAJECTORY, TRACE = ".trajectory.json", ".trace.jsonl"
 RAW_LOG, SUMMARY_LOG = ".stream.jsonl", ".stream.log"
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 MOST_PART = 80

@@ -29,7 +29,7 @@ from agentv_stream.errors import (
     SinkError,
 )
 from agentv_stream.files import is_there
-from agentv_stream.outputs.naming import RAW_LOG, prepare_folder
+from agentv_stream.outputs.naming import RAW_LOG, TRACE, prepare_folder
 from agentv_stream.outputs.output_file import publish
 from agentv_stream.release import running_version
 from agentv_stream.running.attempts import stem_of
@@ -83,7 +83,7 @@ async def run_agent(options: RunOptions, settings: Settings, attempt: int, live:
     Raises: UsageError when it cannot be started, SinkError when the folder cannot be written.
     """
     stem = stem_of(options.task, options.approach, attempt)
-    stream, errors, trace = (options.folder / f"{stem}{end}" for end in (RAW_LOG, ".stderr.log", ".trace.jsonl"))
+    stream, errors, trace = (options.folder / f"{stem}{end}" for end in (RAW_LOG, ".stderr.log", TRACE))
     try:
         prepare_folder(options.folder)
         for place in (stream, errors, trace):

@@ -1,0 +1,56 @@
+"""Names of files in a folder in; out those of our own outputs that tell a session which another one of them tells, too.
+
+`consume --transcript-shape case` leaves two files of a session, `run` its raw stream, the transcript, and trace events:
+who reads the folder shall count the session once.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from agentv_stream.outputs.naming import CASE, RAW_LOG, TRACE, TRAJECTORY, TRANSCRIPT
+from agentv_stream.packed_folder import PACKED, unpacked_name
+
+_ENDS = (TRANSCRIPT, TRAJECTORY, CASE, RAW_LOG, TRACE)
+_ANY = tuple(end + packed for end in _ENDS for packed in ("", *PACKED))
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z_")
+_ATTEMPT = re.compile(r"(.+)_(\d+)(?:-\d+)?")
+
+
+def told_twice(names: Iterable[str]) -> dict[str, str]:
+    """Those that are left out, each with the one that is read in its place. The names are those of one folder.
+
+    Of a run the agent's own stream is read, else the transcript; of a session that was read the transcript, else the
+    trajectory.
+    """
+    files: dict[str, dict[str, str]] = {}
+    for name in names:
+        if name.endswith(_ANY):  # of ten thousand logs of agents, none
+            plain = unpacked_name(name)
+            end = next(one for one in _ENDS if plain.endswith(one))
+            files.setdefault(plain.removesuffix(end), {})[end] = name
+    left_out: dict[str, str] = {}
+    for stem, forms in files.items():
+        if _TIME.match(stem) is None:
+            if RAW_LOG in forms and TRACE in forms:
+                left_out[forms[TRACE]] = forms[RAW_LOG]
+            continue
+        best = next((forms[end] for end in _ENDS[:3] if end in forms), None)
+        if best is None:
+            continue
+        run = next((files[one] for one in _runs_of(stem) if one in files), dict[str, str]())
+        if RAW_LOG in run:
+            left_out[best] = best = run[RAW_LOG]
+        elif TRACE in run:
+            left_out[run[TRACE]] = best
+        left_out.update({name: best for name in forms.values() if name != best})
+    return left_out
+
+
+def _runs_of(stem: str) -> Iterator[str]:
+    """How the other files of a run may be called whose transcript is `<time>_<approach>_<task>_<attempt>`."""
+    match = _ATTEMPT.fullmatch(stem.partition("_")[2])
+    if match is None:
+        return
+    words = match[1].split("_")
+    for n in range(1, len(words)):
+        yield f"{'_'.join(words[n:])}_{'_'.join(words[:n])}_{match[2]}"
