@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from agentv_stages.event import AnyEvent, SessionEnd, Source, TokenUsage
+from agentv_stages.event import AnyEvent, SessionEnd, SessionInfo, Source, TokenUsage
 from support.trajectories import Trace, evaluator_of, judge, score, standing
 
 
@@ -96,6 +96,19 @@ def test_a_model_call_that_is_told_twice_counts_once() -> None:
         TokenUsage(source, "-0", "k", input=100, output=50),
     ]
     assert score({"type": "token-usage", "max_total": 150}, events) == (1, True)
+
+
+def test_what_two_sessions_in_one_input_spent_adds_up() -> None:
+    source = Source("f", 0, 0, 1)
+    events: list[AnyEvent] = [
+        TokenUsage(source, "-0", "k", "session", input=100, output=10),
+        SessionEnd(source, "-1", "complete", cost_usd=0.3),
+        SessionInfo(source, "-2", session_id="another", another=True),
+        TokenUsage(source, "-3", "l", "session", input=20, output=1),
+        SessionEnd(source, "-4", "complete", cost_usd=0.1),
+    ]
+    for limits, kept in (({"max_tokens": 131, "max_cost_usd": 0.4}, 1), ({"max_tokens": 130, "max_cost_usd": 0.39}, 0)):
+        assert score(metrics(**limits), events)[0] == kept
 
 
 def test_a_placeholder_for_the_output_is_no_data() -> None:

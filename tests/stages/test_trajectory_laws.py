@@ -11,7 +11,7 @@ from agentv_stages.batch import Batch
 from agentv_stages.event import MAIN, AnyEvent, Source, TokenUsage
 from agentv_stages.trajectory import Case, Evaluator
 from support.specs import configs, traces
-from support.trajectories import evaluator_of
+from support.trajectories import Trace, evaluator_of
 
 EPSILON = 1e-9
 
@@ -109,5 +109,16 @@ def test_a_model_call_that_is_told_again_after_a_restart_counts_once() -> None:
     second = evaluator_of(config, False)
     second.restore(msgspec.json.decode(msgspec.json.encode(first.snapshot())))
     feed(second, [told])
+    second.flush()
+    assert second.result().score == 1
+
+
+def test_an_answer_that_goes_on_after_a_restart_is_one_turn() -> None:
+    config: dict[str, Any] = {"type": "max-turns", "max": 2}
+    first = evaluator_of(config, False)
+    feed(first, Trace().text(message_id="one").text(message_id="two").events)
+    second = evaluator_of(config, False)
+    second.restore(msgspec.json.decode(msgspec.json.encode(first.snapshot())))
+    feed(second, Trace().text(message_id="one").events)
     second.flush()
     assert second.result().score == 1

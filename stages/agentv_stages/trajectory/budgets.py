@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 
 from agentv_stages.batch import Batch
-from agentv_stages.event import MAIN, AnyEvent, AssistantText, Reasoning, SessionEnd, TokenUsage, ToolCall
+from agentv_stages.event import MAIN, AnyEvent, AssistantText, Reasoning, SessionEnd, SessionInfo, TokenUsage, ToolCall
 from agentv_stages.recent import remember
 from agentv_stages.totals import Totals, TotalsState
 from agentv_stages.trajectory.calls import counts
@@ -68,21 +68,21 @@ class Budgets:
 
     @property
     def state(self) -> BudgetState:
-        self._state.turns = self._turns.state
+        self._state.turns = self._turns.snapshot()
         self._state.totals = self._totals.snapshot()
         return self._state
 
     @state.setter
     def state(self, state: BudgetState) -> None:
         self._state = state
-        self._turns.state = state.turns
+        self._turns.restore(state.turns)
         self._totals.restore(state.totals)
 
     def observe(self, event: AnyEvent) -> bool:
         state = self._state
         state.seen = True
         kind = type(event)
-        if kind is TokenUsage or kind is SessionEnd:
+        if kind is TokenUsage or kind is SessionEnd or kind is SessionInfo:
             self._totals.observe(Batch(events=[event]))
             return self._check(event)
         time_ms = event.source.time_ms
