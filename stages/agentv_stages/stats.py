@@ -179,7 +179,12 @@ class Stats:
         return self.figures
 
     def restore(self, snapshot: object, /) -> None:
+        """As `Stateful.restore`; of programs that were not watched before the runs from here on are listed."""
         self.figures = convert(snapshot, Statistics, from_attributes=True)
+        known = self.figures.watched
+        self.figures.watched = {name: known.get(name, []) for name in self.watch}
+        if self.figures.cells and not known.keys() >= self.figures.watched.keys():
+            self.figures.truncated.add("watched_commands")
         self._cells = {(c.tool, c.kind, c.origin, c.server): c for c in self.figures.cells}
         self._turns.restore(self.figures.turns)
         self.sequence.restore(self.figures.sequence)

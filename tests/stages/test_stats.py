@@ -144,6 +144,23 @@ def test_a_restart_changes_nothing() -> None:
         assert told(cut) == expected, cut
 
 
+def test_after_a_restart_other_programs_can_be_watched() -> None:
+    stats = Stats("rg")
+    stats.observe(batch(call(0, "a", "Bash", command="rg x"), call(1, "b", "Bash", command="pytest -q")))
+    again = Stats(("pytest",))
+    again.restore(stats.snapshot())
+    again.observe(batch(call(2, "c", "Bash", command="pytest -x"), call(3, "d", "Bash", command="rg y")))
+    seen = again.summary()
+    assert {name: [run["command"] for run in runs] for name, runs in seen["watched_commands"].items()} == {
+        "bobbin": [],
+        "pytest": ["pytest -x"],
+    }
+    assert seen["watched_commands_truncated"] is True
+    fresh = Stats(("pytest",))
+    fresh.restore(Stats().snapshot())
+    assert "watched_commands_truncated" not in fresh.summary()
+
+
 def test_a_shell_edit_is_labelled_and_is_no_edit() -> None:
     seen = summary(call(0, "t", "Bash", kind="write", shell_edit=True, command="sed -i s/a/b/ x"))
     assert (seen["shell_edits"], seen["first_edit_turn"], seen["by_kind"]["write"]) == (1, None, 1)
