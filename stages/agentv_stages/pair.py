@@ -3,7 +3,8 @@
 In: batches in file order, their calls normalised. Out: the same batches; each `ToolResult` bears its call, an outcome
 and a duration (result time minus call time where both have one and the log gives none). A call or result that the log
 repeats is dropped and counted (`repeated-call`, `repeated-result`). A result that comes before its call waits for it.
-At `flush` the calls without a result come as results with the outcome `unpaired`.
+At `flush` the calls without a result come as results with the outcome `unpaired`. Past 10,000 open calls the oldest is
+let go; its result, if it still comes, goes on without a call.
 A result that says how a call ended and not what it gave (`partial`, an outcome, no output) waits for the output, which
 stands in another file; where that does not come, it is the result.
 Faults: `orphan-result` for a result whose call was never seen; it goes on without a call.
@@ -29,7 +30,8 @@ class PairState(Struct):
     """Calls without a result, results without a call or an output, and the calls that were answered lately.
 
     Of those a checksum of name and input is kept by id, to tell a repetition from another call under a reused id:
-    some servers count each answer's calls anew (`call_0`, `functions.read:0`).
+    some servers count each answer's calls anew (`call_0`, `functions.read:0`). Of a call that was let go without a
+    result it is kept inverted (`~`): a result may still come.
     """
 
     open: dict[str, ToolCall] = field(default_factory=dict[str, ToolCall])
@@ -114,13 +116,13 @@ class Pair:
             if known.name == call.name and bytes(known.input_json) == bytes(call.input_json):
                 batch.ignore("repeated-call")
                 return False
-        elif self._recent.get(key) == _checksum(call):
+        elif self._recent.get(key) in (own := _checksum(call), ~own):
             batch.ignore("repeated-call")
             return False
         if len(state.open) >= MOST_OPEN:
             oldest = state.open.pop(next(iter(state.open)))
             state.bare.pop(oldest.call_id, None)
-            self._recent.put(oldest.call_id, _checksum(oldest))
+            self._recent.put(oldest.call_id, ~_checksum(oldest))
         state.open[key] = call
         return True
 
@@ -128,8 +130,14 @@ class Pair:
         state, key = self.state, result.call_id
         call = state.open.get(key) if result.partial else state.open.pop(key, None)
         if call is None:
-            if self._recent.get(key) is not None:
+            checksum = self._recent.get(key)
+            if checksum is not None and checksum >= 0:
                 batch.ignore("repeated-result")
+                return
+            if checksum is not None:  # its call was let go
+                if not result.partial:
+                    self._recent.put(key, ~checksum)
+                out.append(result)
                 return
             if len(state.early) >= MOST_EARLY:
                 self._orphan(state.early.pop(next(iter(state.early))), batch, out)

@@ -145,6 +145,19 @@ def test_open_calls_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(stage.open_calls) == [f"t{n}" for n in range(15, 25)]
 
 
+def test_the_late_result_of_a_call_that_was_let_go_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pair, "MOST_OPEN", 10)
+    stage, calls = Pair(), [call(n, f"t{n}") for n in range(12)]
+    stage.push(batch(*calls))
+    late = batch(calls[0], result(20, "t0"), result(21, "t0"), result(22, "t11"))
+    stage.push(late)
+    assert [(r.call_id, r.source.row, r.call is not None) for r in results(late.events)] == [
+        ("t0", 20, False),
+        ("t11", 22, True),
+    ]
+    assert (late.faults, late.ignored) == ([], {"repeated-call": 1, "repeated-result": 1})
+
+
 def test_early_results_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pair, "MOST_EARLY", 4)
     whole = batch(*(result(n, f"t{n}") for n in range(9)))
