@@ -133,7 +133,10 @@ def _make_plan(table: ToolTable, name: str) -> _Plan:
 
 
 def _kind_known_by_decoder(call: ToolCall, plan: _Plan) -> Kind:
-    """A tool in no table: a format that names a kind itself (ACP) knows better than the words of the name."""
+    """A tool in no table: a format that names a kind itself (ACP) knows better than the words of the name, and what was
+    normalised before, and bears its tool, keeps its kind."""
+    if call.tool:
+        return call.kind
     return call.kind if plan.kind == "other" and plan.origin == "system" else plan.kind
 
 

@@ -258,6 +258,23 @@ def test_the_kind_that_our_row_tells_of_a_call_of_no_known_tool_is_kept() -> Non
     assert [c.kind for c in calls(batch.events)] == ["plan", "other"]
 
 
+def test_the_kind_that_we_told_is_kept_whatever_the_words_of_the_name_suggest() -> None:
+    """`task_complete` of Copilot and Gemini, `write_stdin` of Codex: neither plans nor writes."""
+    told = {"task_complete": "other", "write_stdin": "execute", "mcp__s__t": "other"}
+    tool_calls: list[dict[str, Any]] = [{"tool": name, "input": {}, "id": name, "output": "x"} for name in told]
+    facts = {"agentv_stream": {"calls": {name: {"kind": kind, "outcome": "ok"} for name, kind in told.items()}}}
+    rows = transcript_events(row(0, "assistant", content="", tool_calls=tool_calls, metadata=facts))
+    extras: list[dict[str, Any]] = [
+        {"tool_call_id": n, "function_name": n, "arguments": {}, "extra": {"kind": k}} for n, k in told.items()
+    ]
+    step = {"step_id": 1, "source": "agent", "message": "", "tool_calls": extras}
+    steps = events_of(ATIF, document({"schema_version": "ATIF-v1.7", "agent": {"name": "a"}, "steps": [step]}))
+    for events in (rows, steps):
+        batch = Batch("log", events=events)
+        Normalize(PROVIDER.tools).push(batch)
+        assert {c.tool: c.kind for c in calls(batch.events)} == told
+
+
 def test_shape_b_has_no_schema_version_and_is_known() -> None:
     given = [{k: v for k, v in r.items() if k != "schema_version"} for r in ROWS]
     assert best(PROVIDER, lines(*given)) == ("agentv-transcript", 1.0)

@@ -41,7 +41,10 @@ PROVIDER = Provider(
             AtifDecoder,
             live=False,
             has_end=False,
-            losses=("outcomes, exit codes and durations of tool calls",),
+            losses=(
+                "outcomes, exit codes and durations of tool calls",
+                "what tools do whose names are an agent's own: those count by their words, none as an edit",
+            ),
         ),
     ),
     tools=TABLE,

@@ -151,7 +151,8 @@ class AtifDecoder:
             events.append(
                 ToolCall(
                     *(source, f"{at}-{i}", message_id, call_id, name, arguments, facts.parent_call or parent, model),
-                    kind=facts.kind,
+                    tool=name if facts.kind else "",
+                    kind=facts.kind or "other",
                 )
             )
         untimed = self._source(record, stream, None)

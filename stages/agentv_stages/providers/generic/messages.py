@@ -107,7 +107,9 @@ def _answer(
         arguments = call.input if given(call.input) else EMPTY_OBJECT
         begun = at_time(source, call.start_time or call.startTime)
         parent, kind = facts.parent_call, _known_of(call, facts).kind
-        events.append(ToolCall(begun, own, message_id, call_id, call.tool, arguments, parent, model, kind=kind))
+        tool = call.tool if kind else ""
+        told = ToolCall(begun, own, message_id, call_id, call.tool, arguments, parent, model, tool, kind or "other")
+        events.append(told)
         unanswered += not _result(call, call_id, facts, source, own, batch)
     tokens = message.token_usage or message.tokenUsage
     if tokens is not None:

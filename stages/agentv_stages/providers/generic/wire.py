@@ -44,7 +44,7 @@ class Call(Struct, gc=False):
 class CallFacts(Struct, gc=False):
     """What our own rows say of a call in `metadata.agentv_stream.calls`; `kind` as in `AtifCallExtra`."""
 
-    kind: Kind = "other"
+    kind: Kind | None = None
     outcome: str | None = None
     exit_code: int | None = None
 
@@ -227,9 +227,9 @@ class AtifTotals(Struct, gc=False):
 
 
 class AtifCallExtra(Struct, gc=False):
-    """What we say of a call beside the format; `kind` is of use where the name is in no table."""
+    """What we say of a call beside the format: with a `kind` its name is canonical, whatever others mean by it."""
 
-    kind: Kind = "other"
+    kind: Kind | None = None
     parent_call: str | None = None
 
 
