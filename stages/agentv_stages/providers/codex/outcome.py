@@ -2,7 +2,7 @@
 
 In: the `output` member of a response item: a string, a list of content parts, an object; a list of byte values in the
 oldest streams. Out: the output to keep, the outcome and the exit code, None where nothing is said.
-Source: the dialects of Codex 0.27 to 0.169 (formats.md 4.4); plain text of tools without a shell is never judged.
+Source: the dialects of Codex 0.27 to 0.169 (formats.md 4.4). Of a text only beginnings count that Codex itself writes.
 """
 
 import re

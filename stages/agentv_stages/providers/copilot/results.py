@@ -9,7 +9,8 @@ from agentv_stages.event import EMPTY_OBJECT, Outcome
 from agentv_stages.payload import ABSENT, decode_json, text_of, to_raw
 from agentv_stages.providers.copilot import wire
 
-EXIT_CODE = re.compile(r"<[^<>\n]*exit(?:ed)?(?: with)?(?: exit)? code:? (-?\d+)>\s*$")
+# A line of its own: a file that is viewed, or a match in one, has a number or a path before it.
+EXIT_CODE = re.compile(r"(?:\A|\n)<[^<>\n]*exit(?:ed)?(?: with)?(?: exit)? code:? (-?\d+)>\s*$")
 DENIED = frozenset(("denied", "rejected", "permission_denied"))
 CANCELLED = frozenset(("cancelled", "canceled", "aborted", "interrupted"))
 
