@@ -58,6 +58,18 @@ def test_a_blocked_session_goes_back_to_its_last_commit_with_its_files(tmp_path:
     place.close()
 
 
+def test_what_blocks_a_session_is_told_as_a_sentence(tmp_path: Path) -> None:
+    place = Registered(tmp_path)
+    texts: list[str] = []
+    for number, error in enumerate((
+        PermissionError(13, "Permission denied", "/logs/a.jsonl"), OSError(5, "Input/output error"), OSError("damaged"),
+    )):  # fmt: skip
+        place.register.trouble(number, error)
+        texts.append(place.register.troubles[number].text)
+    assert texts == ["cannot read /logs/a.jsonl: Permission denied", "Input/output error", "damaged"]
+    place.close()
+
+
 def test_a_blocked_session_that_was_never_committed_is_begun_anew_and_keeps_its_name(tmp_path: Path) -> None:
     place = Registered(tmp_path)
     register = place.register

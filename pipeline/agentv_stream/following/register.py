@@ -159,7 +159,7 @@ class Register:
         """A session that cannot go on: out of memory with it, from its last commit again after a while."""
         before = self.troubles.get(number)
         wait = min(30.0, 2 * before.wait) if before is not None else 0.5
-        text = str(error)
+        text = _told(error)
         if before is None or before.text != text:
             session = self.hot.get(number)
             self.say("blocked, nothing is committed", path=session.main if session else number, error=text)
@@ -281,3 +281,10 @@ class Register:
 
     def _merged(self) -> MergedEvents | None:
         return MergedEvents(self._emit) if self._emit is not None else None
+
+
+def _told(error: Exception) -> str:
+    """An error as a person reads it; the system's own ones are of reading a log."""
+    if not isinstance(error, OSError) or error.strerror is None:
+        return str(error)
+    return f"cannot read {error.filename}: {error.strerror}" if error.filename is not None else error.strerror
