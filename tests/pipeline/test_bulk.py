@@ -165,6 +165,13 @@ def test_rollouts_of_sub_agents_count_once_though_only_reading_tells(tmp_path: P
     assert len(list((tmp_path / "t").glob("*.transcript.jsonl"))) == 1
     assert (tmp_path / "s.jsonl").read_bytes().count(b"\n") == 1
     assert outcome.summary.total().sessions == 1
+    (tmp_path / "notes.jsonl").write_text("no log\n")
+    for dry_run in (False, True):
+        again = import_sessions(
+            [tmp_path], transcripts=tmp_path / "t", jsonl=tmp_path / "s.jsonl", engine="serial", resume=True,
+            dry_run=dry_run,
+        )  # fmt: skip
+        assert (again.found, again.done, again.skipped) == (3, 0, 1)
 
 
 def _rollout(folder: Path, thread: str, parent: str | None) -> None:

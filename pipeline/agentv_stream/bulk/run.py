@@ -114,8 +114,9 @@ def import_sessions(
         known = state.entries() if begun == "on" else {}
         staged = state.staged() if known else frozenset[str]()
         waiting = [unit for unit in units if not _is_done(unit, known.get(unit.name), manifest, staged)]
-        outcome.skipped = len(units) - len(waiting)
+        left = {unit.name for unit in units}.difference(unit.name for unit in waiting)
         if dry_run:
+            outcome.skipped = len(left.intersection(_sessions(known, _parts(known, units))))
             outcome.waiting = waiting
             return outcome
         if on_found is not None:
@@ -129,7 +130,8 @@ def import_sessions(
             moved = _moved(entries, units)
             parts = _parts(entries, units) | moved
             outcome.parts = sorted(parts.intersection(unit.name for unit in units))
-            whole = {name: entry for name, entry in entries.items() if entry.error is None and name not in parts}
+            whole = _sessions(entries, parts)
+            outcome.skipped = len(left.intersection(whole))
             state.check(work.run)
             _remove_stale(known, entries, parts)
             if work.dataset is not None and manifest is not None:
@@ -263,6 +265,11 @@ def _remove_outputs(transcript: str | None, trajectory: str | None) -> None:
         remove_outputs(transcript)
     if trajectory is not None:
         object_store.remove(trajectory)
+
+
+def _sessions(entries: dict[str, Entry], parts: set[str]) -> dict[str, Entry]:
+    """Of what was read those files that are a session each."""
+    return {name: entry for name, entry in entries.items() if entry.error is None and name not in parts}
 
 
 def _parts(entries: dict[str, Entry], units: list[Unit]) -> set[str]:
