@@ -3,6 +3,7 @@
 import os
 import sqlite3
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,19 @@ def test_a_transaction_that_fails_leaves_nothing(tmp_path: Path) -> None:
     assert store.load(one.id) is None
     assert store.seen(one.id) == {}
     store.check()  # and the next one can begin
+    store.close()
+
+
+def test_a_health_check_waits_for_a_commit_and_a_commit_for_it(tmp_path: Path) -> None:
+    store = CursorStore(tmp_path, "here")
+    with ThreadPoolExecutor(1) as other:
+        with store.database.transaction():
+            checked = other.submit(store.check)
+            store.put(row(store))
+            with pytest.raises(TimeoutError):
+                checked.result(0.05)
+        checked.result(10)
+    assert len(store.sessions()) == 1
     store.close()
 
 

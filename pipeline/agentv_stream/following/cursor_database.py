@@ -6,6 +6,7 @@ the tables hold.
 
 import os
 import sqlite3
+import threading
 from collections.abc import Generator, Iterable
 from contextlib import ExitStack, closing, contextmanager
 from hashlib import sha256
@@ -64,13 +65,17 @@ def state_folder() -> Path:
 
 
 class CursorDatabase:
-    """An open database; the lock of the consumer `writer` is held. Every method but `close` raises CursorError."""
+    """An open database; the lock of the consumer `writer` is held. Every method but `close` raises CursorError.
+
+    Threads take turns: a health check asks while a round commits, over the one connection.
+    """
 
     def __init__(self, folder: Path, writer: str | None) -> None:
         """After an error nothing of it stays open."""
         self.path = folder / FILE
         self._writer = writer
         self._opened = ExitStack()
+        self._turn = threading.RLock()
         self._open()
 
     def _open(self) -> None:
@@ -111,18 +116,19 @@ class CursorDatabase:
     @contextmanager
     def transaction(self) -> Generator[None]:
         """All or nothing."""
-        self._look()
-        try:
-            self._db.execute("BEGIN IMMEDIATE")
+        with self._turn:
+            self._look()
             try:
-                yield
-                self._db.execute("COMMIT")
-            except BaseException:
-                if self._db.in_transaction:  # SQLite itself may have taken it back
-                    self._db.execute("ROLLBACK")
-                raise
-        except sqlite3.Error as error:
-            raise self._error(error) from error
+                self._db.execute("BEGIN IMMEDIATE")
+                try:
+                    yield
+                    self._db.execute("COMMIT")
+                except BaseException:
+                    if self._db.in_transaction:  # SQLite itself may have taken it back
+                        self._db.execute("ROLLBACK")
+                    raise
+            except sqlite3.Error as error:
+                raise self._error(error) from error
 
     def _look(self) -> None:
         """A database that was removed takes everything, and nobody will ever read it: what is still open goes back."""
@@ -176,7 +182,8 @@ class CursorDatabase:
         """The rows that a statement gives; none for one that writes."""
         try:
             written = [written_text(value) if isinstance(value, str) else value for value in values]
-            return [tuple(map(_read, row)) for row in self._db.execute(query, written)]
+            with self._turn:
+                return [tuple(map(_read, row)) for row in self._db.execute(query, written)]
         except sqlite3.Error as error:
             raise self._error(error) from error
 
@@ -184,7 +191,8 @@ class CursorDatabase:
         """One statement for many rows of values."""
         try:
             written = (tuple(written_text(one) if isinstance(one, str) else one for one in row) for row in rows)
-            self._db.executemany(statement, written)
+            with self._turn:
+                self._db.executemany(statement, written)
         except sqlite3.Error as error:
             raise self._error(error) from error
 
