@@ -4,9 +4,11 @@ from msgspec import Raw
 
 from agentv_stages.batch import Batch
 from agentv_stages.consolidate import MOST_STREAMS, Consolidate
-from agentv_stages.event import AssistantText, Source, TokenUsage
+from agentv_stages.event import AssistantText, Source, TokenUsage, ToolCall, ToolResult
+from agentv_stages.pair import MOST_OPEN
 from agentv_stages.providers.claude import PROVIDER
 from agentv_stages.result import MOST_NAMES, Observer
+from agentv_stages.sinks.event_lines import EventLines
 from agentv_stages.totals import MOST_SUMS, Totals
 
 AGENTS = 3 * MOST_SUMS
@@ -40,6 +42,15 @@ def test_the_tokens_of_models_without_end_stay_exact() -> None:
     tokens = totals.tokens()
     assert (tokens.input, tokens.output) == (10 * AGENTS, AGENTS + 4 * 500)
     assert len(totals.state.sums) <= 2 * MOST_SUMS + 1
+
+
+def test_calls_that_get_no_result_do_not_stay_with_the_ids_of_events() -> None:
+    lines = EventLines("session")
+    for n in range(MOST_OPEN + 5):
+        lines.value(ToolCall(Source("f", n, n, 1), "", "m", f"c{n}", "Bash", Raw(b"{}")))
+    assert len(lines.snapshot().calls) == MOST_OPEN
+    late = lines.value(ToolResult(Source("f", n, n, 1), "", f"c{n}"))
+    assert late["content"]["tool_call_id"] == late["parent_id"]
 
 
 def test_names_of_unknown_records_are_bounded() -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 from agentv_stages.batch import Batch
 from agentv_stages.call_summary import target_of
 from agentv_stages.event import MAIN, AnyEvent, Notification, SessionEnd, ToolCall, ToolResult
+from agentv_stages.pair import MOST_OPEN
+from agentv_stages.recent import remember
 from agentv_stages.sinks.summary_log import SummaryLog
 from agentv_stream.discovery.discover import project_of
 from agentv_stream.following.followed import Followed
@@ -84,7 +86,7 @@ class SessionView:
         self.last_event_ms = max(self.last_event_ms or 0, time_ms)
         if isinstance(event, ToolCall):
             self.waiting, self.ended, self.retries = "", "", 0
-            self.open[event.call_id] = Open(event, time_ms)
+            remember(self.open, event.call_id, Open(event, time_ms), MOST_OPEN)
             self.last_tool, self.last_tool_ms = f"{event.tool or event.name} {target_of(event)}", time_ms
         elif isinstance(event, ToolResult):
             self.waiting, self.retries = "", 0

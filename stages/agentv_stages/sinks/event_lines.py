@@ -11,6 +11,8 @@ import msgspec
 from msgspec import Struct, convert, field, to_builtins
 
 from agentv_stages.event import MAIN, PAYLOADS, SUFFIXES, AnyEvent, ToolCall, ToolResult
+from agentv_stages.pair import MOST_OPEN
+from agentv_stages.recent import remember
 from agentv_stages.times import iso
 
 SCHEMA = "agentv_stream.event.v1"
@@ -18,7 +20,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Tips(Struct):
-    """The last event id of each stream, and the ids of calls that wait for a result."""
+    """The last event id of each stream, and those of the calls that wait for a result, as many as `Pair` keeps."""
 
     parents: dict[str, str] = field(default_factory=dict[str, str])
     calls: dict[str, str] = field(default_factory=dict[str, str])
@@ -59,7 +61,7 @@ class EventLines:
         self.tips.parents[stream] = own
         content = _content(event)
         if isinstance(event, ToolCall):
-            self.tips.calls[event.call_id] = own
+            remember(self.tips.calls, event.call_id, own, MOST_OPEN)
         elif isinstance(event, ToolResult):
             content["tool_call_id"] = self.tips.calls.get(event.call_id)
             if not event.partial:
