@@ -196,7 +196,7 @@ def expand(sources: Sequence[str]) -> list[Path]:
         if is_folder(path):
             found = sorted(_logs_below(path))
             if not found:
-                raise SourceError(f"{path}: no .jsonl, .json, .jsonl.gz or .jsonl.zst below it")
+                raise SourceError(f"{path}: no .jsonl, .jsonl.gz or .jsonl.zst below it")
             paths += found
         else:
             paths.append(path)

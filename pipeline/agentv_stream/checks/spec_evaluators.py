@@ -50,9 +50,9 @@ def items_of(document: Document, at: At, value: Mapping[str, Any], errors: Error
     """The evaluators of a case or a file, and whether any list of them was there; the first list that is there
     holds. What is wrong with one is noted, and the others are read."""
     execution: Any = value.get("execution")
-    places: list[tuple[At, Any]] = [((*at, name), value.get(name)) for name in LISTS[:2]]
+    places: list[tuple[At, Any]] = [((*at, name), value.get(name)) for name in ("assertions", "assert")]
     if is_object(execution):
-        places += [((*at, "execution", name), execution.get(name)) for name in ("assertions", "assert", "evaluators")]
+        places += [((*at, "execution", name), execution.get(name)) for name in LISTS]
     places.append(((*at, "evaluators"), value.get("evaluators")))
     for where, entries in places:
         if entries is not None:

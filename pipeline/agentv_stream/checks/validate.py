@@ -4,6 +4,7 @@ from pathlib import Path
 
 from agentv_stages.trajectory.case import Skipped
 from agentv_stages.trajectory.json_values import is_list, is_object
+from agentv_stages.visible import counted
 from agentv_stream.checks.spec import load_spec
 from agentv_stream.checks.targets import load_targets
 from agentv_stream.checks.yaml_lines import read_yaml
@@ -14,16 +15,12 @@ def validate_file(path: Path) -> tuple[str, list[str]]:
     if path.suffix != ".jsonl" and is_targets(path):
         found = load_targets(path)
         runnable = sum(target.why_not is None for target in found.targets.values())
-        return f"targets file, {_count(len(found.targets), 'target')}, {runnable} of them agents", found.warnings
+        return f"targets file, {counted(len(found.targets), 'target')}, {runnable} of them agents", found.warnings
     spec = load_spec(path)
     members = [member for case in spec.cases for member in case.build().members]
     skipped = sum(isinstance(member, Skipped) for member in members)
-    said = f"spec, {_count(len(spec.cases), 'case')}, {_count(len(members), 'evaluator')}"
+    said = f"spec, {counted(len(spec.cases), 'case')}, {counted(len(members), 'evaluator')}"
     return said + (f", {skipped} of them skipped" if skipped else ""), spec.warnings
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def is_targets(path: Path) -> bool:

@@ -62,10 +62,11 @@ def build(config: Config, context: Context | None = None) -> Member:
         raise ConfigError(f"no evaluator has the type {kind!r}", ("type",), tuple(MAKERS))
     known_fields(config, (), fields_of(kind))
     everywhere = streams == "all" if streams is not None else context.all_streams
-    scope = makers.Scope(everywhere, is_compat, terms.threshold if terms.threshold is not None else PASS, context)
     explicit = terms.threshold is not None
+    goal = PASS if terms.threshold is None else terms.threshold
+    scope = makers.Scope(everywhere, is_compat, goal, explicit, context)
     try:
-        rule = maker(config, scope, explicit)
+        rule = maker(config, scope)
     except ConfigError:
         raise
     except ValueError as error:
@@ -107,7 +108,7 @@ def _terms(config: Config, kind: str, own: bool, context: Context) -> Terms:
     )
 
 
-def _composite(config: Config, scope: makers.Scope, explicit: bool) -> Rule | Skipped:
+def _composite(config: Config, scope: makers.Scope) -> Rule | Skipped:
     items: Any = config.get("assertions", config.get("evaluators"))
     key = "assertions" if "assertions" in config else "evaluators"
     if not is_list(items) or not items:

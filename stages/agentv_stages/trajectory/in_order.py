@@ -60,7 +60,6 @@ class InOrderState(Struct):
     calls: int = 0
     seen: bool = False
     done: bool = False
-    unknown: set[int] = field(default_factory=set[int])
 
 
 class InOrder:

@@ -22,7 +22,7 @@ from agentv_stages.trajectory.verdict import MAX_ASSERTIONS, MAX_EVIDENCE, Bound
 
 FORM = re.compile(r"\s*([^()\s]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 SHELL_TOOLS = frozenset(("Bash", "Shell", "bash", "shell"))
-UNQUOTED = re.compile(r"[\"'\\\\]")
+QUOTES = re.compile(r"[\"'\\]")
 FIND_RUNS = re.compile(r"\s-(?:exec|execdir|ok|okdir)\s+")
 FILE_TOOLS = frozenset(("Read", "Edit", "Write", "MultiEdit", "NotebookEdit", "NotebookRead", "Delete", "LS"))
 
@@ -85,7 +85,7 @@ class CallForm:
         self.inner = inner.strip() if inner is not None and inner.strip() not in ("", "*") else None
         # A word that every fitting command must hold, once quotes are gone: most commands need no closer look.
         words = [word for word in re.split(r"[*\s]+", (self.inner or "").removesuffix(":*")) if word]
-        self._word = UNQUOTED.sub("", max(words, key=len)) if words else ""
+        self._word = QUOTES.sub("", max(words, key=len)) if words else ""
 
     def fits(self, call: ToolCall) -> bool:
         """Whether the call is of this form."""
@@ -96,7 +96,7 @@ class CallForm:
                 return False
             if inner is None:
                 return True
-            if self._word not in UNQUOTED.sub("", call.command or ""):
+            if self._word not in QUOTES.sub("", call.command or ""):
                 return False
             test = text_test(inner)
             return any(test(text) for text in command_texts(call.command or ""))

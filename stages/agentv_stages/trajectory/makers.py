@@ -49,11 +49,13 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What holds for one evaluator: its streams (None: not said), `compat`, the score to reach, and what is around."""
+    """What holds for one evaluator: its streams (None: not said), `compat`, the score to reach (`goal`), whether the
+    spec sets that (`explicit`), and what is around."""
 
     everywhere: bool | None
     compat: bool
     goal: float
+    explicit: bool
     context: Context
 
     @property
@@ -65,11 +67,11 @@ class Scope:
         return self.everywhere is not False
 
 
-Maker: TypeAlias = Callable[[Config, Scope, bool], Rule | Skipped]
-"""Configuration, scope, and whether the spec sets a threshold, in; the rule out. Raises: ConfigError, ValueError."""
+Maker: TypeAlias = Callable[[Config, Scope], Rule | Skipped]
+"""Raises: ConfigError, ValueError."""
 
 
-def tool_trajectory(config: Config, scope: Scope, explicit: bool) -> Rule:
+def tool_trajectory(config: Config, scope: Scope) -> Rule:
     mode = config.get("mode")
     if mode is None:
         raise ConfigError(f"tool-trajectory needs a mode: {', '.join(TRAJECTORY_MODES)}")
@@ -79,7 +81,7 @@ def tool_trajectory(config: Config, scope: Scope, explicit: bool) -> Rule:
     if mode == "any_order":
         return Minimums(_minimums(config, steps, scope.compat), scope.all, scope.compat)
     if mode == "exact":
-        return Exact(steps, scope.all, not (explicit or scope.compat), scope.compat)
+        return Exact(steps, scope.all, not (scope.explicit or scope.compat), scope.compat)
     if mode == "in_order":
         return InOrderCompat(steps, scope.all) if scope.compat else InOrder(steps, scope.all)
     if mode == "superset":
@@ -106,7 +108,7 @@ def _minimums(config: Config, steps: Sequence[Step], compat: bool) -> dict[str, 
     return {str(name): float(least) for name, least in minimums.items()}
 
 
-def expected_messages(config: Config, scope: Scope, explicit: bool) -> Rule:
+def expected_messages(config: Config, scope: Scope) -> Rule:
     steps: list[Step] = []
     for call in scope.context.expected_calls:
         given = call["input"] if "input" in call else call.get("args", MISSING)
@@ -118,7 +120,7 @@ def expected_messages(config: Config, scope: Scope, explicit: bool) -> Rule:
     return Exact(steps, scope.all, False, scope.compat, True)
 
 
-def skill_trigger(config: Config, scope: Scope, explicit: bool) -> Rule:
+def skill_trigger(config: Config, scope: Scope) -> Rule:
     skill = config.get("skill", config.get("value"))
     if not isinstance(skill, str) or not skill:
         raise ConfigError("skill-trigger needs the name of a skill", ("skill",) if "skill" in config else ())
@@ -126,7 +128,7 @@ def skill_trigger(config: Config, scope: Scope, explicit: bool) -> Rule:
     return SkillTrigger(skill, flag(config, "should_trigger", True), scope.all, scope.compat, outputs)
 
 
-def skill_used(config: Config, scope: Scope, explicit: bool) -> Rule:
+def skill_used(config: Config, scope: Scope) -> Rule:
     inverse = (str(config["type"]) == "not-skill-used") != flag(config, "inverse", False)
     value: Any = config.get("value", config.get("skill"))
     if is_object(value):
@@ -138,7 +140,7 @@ def skill_used(config: Config, scope: Scope, explicit: bool) -> Rule:
     return SkillUsed(wanted, inverse, scope.all, scope.compat)
 
 
-def tool_used(config: Config, scope: Scope, explicit: bool) -> Rule:
+def tool_used(config: Config, scope: Scope) -> Rule:
     value: Any = config.get("value")
     items: list[Any] = value if is_list(value) else [value]
     matchers: list[Matcher] = []
@@ -152,7 +154,7 @@ def tool_used(config: Config, scope: Scope, explicit: bool) -> Rule:
     return StepCount(matchers, flag(config, "inverse", False), scope.all, scope.compat)
 
 
-def args_match(config: Config, scope: Scope, explicit: bool) -> Rule:
+def args_match(config: Config, scope: Scope) -> Rule:
     value: Any = config.get("value")
     if not is_object(value):
         raise ConfigError("tool-args-match needs {name | pattern, args}", ("value",))
@@ -173,7 +175,7 @@ def args_match(config: Config, scope: Scope, explicit: bool) -> Rule:
     return ArgsCheck(Matcher(found.pattern, found.type), spec, flag(config, "inverse", False), scope.all, scope.compat)
 
 
-def tool_sequence(config: Config, scope: Scope, explicit: bool) -> Rule:
+def tool_sequence(config: Config, scope: Scope) -> Rule:
     value: Any = config.get("value")
     mode = "in_order"
     path: tuple[str | int, ...] = ("value",)
@@ -190,7 +192,7 @@ def tool_sequence(config: Config, scope: Scope, explicit: bool) -> Rule:
     return ToolSequence(steps, mode == "exact", flag(config, "inverse", False), scope.all, scope.compat)
 
 
-def step_count(config: Config, scope: Scope, explicit: bool) -> Rule:
+def step_count(config: Config, scope: Scope) -> Rule:
     value: Any = config.get("value")
     if not is_object(value) or ("min" not in value and "max" not in value):
         raise ConfigError("step-count needs min or max", ("value",), ("min", "max"))
@@ -211,7 +213,7 @@ METRICS = (
 )
 
 
-def metrics(config: Config, scope: Scope, explicit: bool) -> Rule:
+def metrics(config: Config, scope: Scope) -> Rule:
     numbers = ((name, number(config, name, 0.0)) for name in METRICS)
     limits = {name: most for name, most in numbers if most is not None}
     if not limits:
@@ -221,7 +223,7 @@ def metrics(config: Config, scope: Scope, explicit: bool) -> Rule:
 
 
 def budget(limit: str, *keys: str) -> Maker:
-    def make(config: Config, scope: Scope, explicit: bool) -> Rule:
+    def make(config: Config, scope: Scope) -> Rule:
         for key in keys:
             most = number(config, key, 0.0)
             if most is not None:
@@ -231,7 +233,7 @@ def budget(limit: str, *keys: str) -> Maker:
     return make
 
 
-def token_usage(config: Config, scope: Scope, explicit: bool) -> Rule:
+def token_usage(config: Config, scope: Scope) -> Rule:
     names = ("max_total", "max_input", "max_output")
     numbers = ((name, number(config, name, 0.0)) for name in names)
     limits = {name: most for name, most in numbers if most is not None}
@@ -240,7 +242,7 @@ def token_usage(config: Config, scope: Scope, explicit: bool) -> Rule:
     return Budgets(limits, False, all_streams=scope.all, compat=scope.compat)
 
 
-def forbid(config: Config, scope: Scope, explicit: bool) -> Rule:
+def forbid(config: Config, scope: Scope) -> Rule:
     forms = texts(config, "calls", "value", "tools")
     if not forms:
         raise ConfigError("forbid needs a list of calls, such as Bash(rm *)", (), ("calls",))
@@ -252,14 +254,14 @@ def forbid(config: Config, scope: Scope, explicit: bool) -> Rule:
     return Forbid(forms, scope.all_unless_told)
 
 
-def watched(config: Config, scope: Scope, explicit: bool) -> Rule:
+def watched(config: Config, scope: Scope) -> Rule:
     used, unused = texts(config, "used", "value"), texts(config, "not_used", "unused")
     if not used and not unused:
         raise ConfigError("watched-commands needs used or not_used", (), ("used", "not_used"))
     return WatchedCommands(used, unused, scope.all_unless_told)
 
 
-def repeats(config: Config, scope: Scope, explicit: bool) -> Rule:
+def repeats(config: Config, scope: Scope) -> Rule:
     most = integer(config, "max", 1)
     most = integer(config, "value", 1) if most is None else most
     if most is None:
@@ -273,7 +275,7 @@ def repeats(config: Config, scope: Scope, explicit: bool) -> Rule:
 JAVASCRIPT_FLAGS = "dgimsuvy"
 
 
-def answer(config: Config, scope: Scope, explicit: bool) -> Rule:
+def answer(config: Config, scope: Scope) -> Rule:
     kind = str(config["type"])
     values = texts(config, "value") if kind != "is-json" else []
     if not values and kind != "is-json":

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import UNSET, Raw, Struct, UnsetType, json, to_builtins
 
 from agentv_stages.batch import Batch
-from agentv_stages.event import AnyEvent, AssistantText, Notification, Reasoning, ToolCall, ToolResult, UserText
+from agentv_stages.event import MAIN, AnyEvent, AssistantText, Notification, Reasoning, ToolCall, ToolResult, UserText
 from agentv_stages.payload import decode_json
 from agentv_stages.times import iso
 
@@ -33,7 +33,7 @@ def trace_event(event: AnyEvent) -> TraceEvent | None:
     """The trace event of an event; None for what a trace does not hold."""
     source = event.source
     when = iso(source.time_ms) if source.time_ms is not None else UNSET
-    extra: dict[str, Any] = {} if source.stream == "main" else {"stream": source.stream}
+    extra: dict[str, Any] = {} if source.stream == MAIN else {"stream": source.stream}
     if isinstance(event, ToolCall):
         extra |= {"kind": event.kind} | ({"native": event.name} if event.name != event.tool else {})
         name = event.tool or event.name
