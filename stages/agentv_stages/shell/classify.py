@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from agentv_stages.event import Kind
-from agentv_stages.shell.arguments import EXECUTE, NOTHING, WRITES, Part, ShellTool, is_file
+from agentv_stages.shell.arguments import EXECUTE, NOTHING, WRITES, Part, ShellTool, bundles, is_file
 from agentv_stages.shell.programs import judge_program
 from agentv_stages.shell.reader import Command, Pipeline
 from agentv_stages.shell.scripts import (
@@ -281,8 +281,5 @@ def takes_pipe(part: Part, command: Command) -> bool:
     if part.path is not None or part.tool not in ("Read", "Grep") or part.inner:
         return False
     # the words behind `xargs` are files; `grep -r` looks through the folder
-    return not any(word == "xargs" or word == "--recursive" or _is_recursive(word) for word in command.words)
-
-
-def _is_recursive(word: str) -> bool:
-    return word.startswith("-") and word[1:].isalpha() and ("r" in word or "R" in word)
+    recursive = ("xargs", "--recursive")
+    return not any(word in recursive or bundles(word, "r") or bundles(word, "R") for word in command.words)

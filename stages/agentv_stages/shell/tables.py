@@ -69,7 +69,7 @@ VALUES = {
     "nl": words("-b -d -f -h -i -l -n -s -v -w"),
     "cut": words("-b -c -d -f --delimiter --fields --characters --bytes --output-delimiter"),
     "sort": words("-k -t -o -S -T --key --field-separator --output"),
-    "column": words("-t -s -c -o") - {"-t"},
+    "column": words("-s -c -o"),
     "fold": frozenset(("-w",)),
     "xxd": words("-l -s -c -g"),
     "od": words("-A -j -N -t -w"),
@@ -95,10 +95,9 @@ VALUES = {
     "ag": words("-A -B -C -G -m -p --ignore --ignore-dir --depth --max-count --context"),
     "ack": words("-A -B -C -m -g -G --type --ignore-dir --ignore-file --max-count"),
     "fd": words(
-        "-e -t -d -E -c -j -g -s -S -x -X --extension --type --max-depth --min-depth --exclude --color "
+        "-e -t -d -E -c -j -S -x -X --extension --type --max-depth --min-depth --exclude --color "
         "--base-directory --search-path --owner --size --changed-within --changed-before --threads"
-    )
-    - {"-g", "-s"},
+    ),
     "wc": frozenset(("--files0-from",)),
     "get-content": words(
         "-path -literalpath -totalcount -head -first -tail -last -encoding -delimiter -readcount -filter -include "
