@@ -199,7 +199,7 @@ class StreamSession:
             return
         if not held:
             held.append(Batch(self.source.name))
-        source = Source(self.source.name, -1, 0, 0, None, "main", "prompt")
+        source = Source(self.source.name, -1, 0, 0, base_id="prompt")
         held[0].events.insert(0, UserText(source, "", to_raw(prompt), "prompt"))
 
     async def _observe(self, receive: MemoryObjectReceiveStream[Batch], send: MemoryObjectSendStream[Batch]) -> None:
@@ -225,7 +225,7 @@ class StreamSession:
         if self.observer is None:
             return None
         outputs = Outputs() if self._outputs is None else self._outputs.told()
-        unpaired = [call.call_id for call in self.pair.open_calls.values()] or self.unpaired
+        unpaired = list(self.pair.open_calls) or self.pair.left
         result = self.observer.result(unpaired, outputs, self._lists)
         settings = self.settings
         if settings.target is not None:
@@ -235,11 +235,6 @@ class StreamSession:
         if settings.attempt is not None:
             result.attempt = settings.attempt
         return result
-
-    @property
-    def unpaired(self) -> list[str]:
-        """Ids of the calls that the end of the input left without a result."""
-        return list(self.pair.left)
 
 
 async def _pump_from(

@@ -27,13 +27,16 @@ def bytes_of(text: str) -> int:
 
 def is_duration(text: str) -> bool:
     """Whether a text is a duration that names its unit: a bare number may be anything."""
-    match = _DURATION.fullmatch(text)
-    return match is not None and match[2] != ""
+    return _names_unit(_DURATION, text)
 
 
 def is_size(text: str) -> bool:
     """Whether a text is a size with K, M, G or T."""
-    match = _SIZE.fullmatch(text)
+    return _names_unit(_SIZE, text)
+
+
+def _names_unit(form: re.Pattern[str], text: str) -> bool:
+    match = form.fullmatch(text)
     return match is not None and match[2] != ""
 
 

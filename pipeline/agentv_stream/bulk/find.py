@@ -19,7 +19,7 @@ from agentv_stream.bulk.copies import without_copies
 from agentv_stream.bulk.unit import Unit, told
 from agentv_stream.errors import SourceError
 from agentv_stream.files import first_unpacked, is_file, is_folder, is_store_folder, is_there
-from agentv_stream.packed_folder import PACKED, unpacked_name
+from agentv_stream.packed_folder import unpacked_name
 
 Trouble = list[tuple[str, SourceError]]  # what cannot be read, and why
 SUFFIXES = (".jsonl", ".json", ".ndjson")
@@ -43,8 +43,7 @@ _SESSION_OF = re.compile(rb'"sessionId":"([^"\\]{1,200})"')
 
 def looks_like_session(name: str) -> bool:
     """Whether a file found in a folder is worth opening, by its name."""
-    for packed in PACKED:
-        name = name.removesuffix(packed)
+    name = unpacked_name(name)
     return name.endswith(SUFFIXES) and not name.endswith(_NOT_SESSIONS) and not name.startswith(".")
 
 

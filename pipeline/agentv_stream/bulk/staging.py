@@ -110,7 +110,7 @@ class _Table:
                 self._schema = arrow_schema(self.name)
                 options = pa.IpcWriteOptions(compression="lz4", use_threads=False)  # each core has its worker
                 self._writer = pa.new_file(str(folder / self.name), self._schema, options=options)
-            self._writer.write_batch(to_batch(self.name, self.rows, self._schema))
+            self._writer.write_batch(to_batch(self.rows, self._schema))
         except OSError as error:
             raise SinkError(str(folder), error) from error
         self.rows, self.size = [], 0

@@ -130,7 +130,7 @@ def arrow_schema(table: str) -> Any:
     return pa.schema(fields, metadata={"schema_version": SCHEMA, "table": table})
 
 
-def to_batch(table: str, rows: list[tuple[Any, ...]], schema: Any) -> Any:
+def to_batch(rows: list[tuple[Any, ...]], schema: Any) -> Any:
     """Rows as an Arrow record batch. A number that 64 bits do not hold is null: a log can claim any."""
     pa = arrow()
     columns = zip(*rows, strict=True)

@@ -27,7 +27,7 @@ LINES_OF_LINE = 4
 
 def show_session(name: str, provider: str | None, roots: Sequence[Root], width: int, full: bool) -> Iterator[str]:
     """The lines. Raises: UsageError, SourceError, NotALog, EmptyInput."""
-    columns = width or shutil.get_terminal_size((100, 40)).columns
+    width = width or shutil.get_terminal_size((100, 40)).columns
     path, pieces = _log(name, roots)
     reader = SessionReader(pieces, path, provider)
     consolidate = Consolidate()
@@ -38,11 +38,11 @@ def show_session(name: str, provider: str | None, roots: Sequence[Root], width: 
     for batch in consolidate.flush():
         messages += batch.messages
     result = reader.result()
-    yield from _head(result, path, columns)
+    yield from _head(result, path, width)
     window = reader.observer.totals.state.context_window
     for message in sorted(messages, key=lambda m: m.index):
-        yield from _message(message, columns, full, window)
-    yield from _foot(result, columns)
+        yield from _message(message, width, full, window)
+    yield from _foot(result, width)
 
 
 def _log(name: str, roots: Sequence[Root]) -> tuple[str, Iterable[bytes]]:

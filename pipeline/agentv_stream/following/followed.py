@@ -205,7 +205,7 @@ class Followed:
         """The rows of a store that are final and new."""
         before = log.position
         for batch in log.take(self.seen.row_taken(one.repeated, look=False), now_ms, limit):
-            self._hand_on(one, batch)
+            self._hand_on(batch)
         if one.mute_until == MUTE_ALL and not log.backlog:
             one.mute_until = log.position
         if log.position == before:
@@ -220,9 +220,9 @@ class Followed:
         batch.file = one.told
         others = [other.repeated for other in self.inputs if other is not one]
         self.seen.keep_new(batch, one.repeated, others)
-        self._hand_on(one, batch)
+        self._hand_on(batch)
 
-    def _hand_on(self, one: Input, batch: Batch) -> None:
+    def _hand_on(self, batch: Batch) -> None:
         if self.chain is None:
             self._detect(batch)
             return

@@ -65,7 +65,7 @@ class Child:
         self._read_end = -1
 
     async def start(self, environment: Mapping[str, str] | None = None) -> None:
-        """Starts the command. Raises: UsageError when that fails, SinkError when standard error has no file."""
+        """Starts the command. Raises: UsageError when that fails, or when standard error gets no file."""
         self._read_end, write_end = os.pipe()
         try:
             error_file = os.open(self._stderr, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
