@@ -49,7 +49,7 @@ def test_calls_that_get_no_result_do_not_stay_with_the_ids_of_events() -> None:
     for n in range(MOST_OPEN + 5):
         lines.value(ToolCall(Source("f", n, n, 1), "", "m", f"c{n}", "Bash", Raw(b"{}")))
     assert len(lines.snapshot().calls) == MOST_OPEN
-    late = lines.value(ToolResult(Source("f", n, n, 1), "", f"c{n}"))
+    late = lines.value(ToolResult(Source("f", MOST_OPEN + 5, 0, 1), "", f"c{MOST_OPEN + 4}"))
     assert late["content"]["tool_call_id"] == late["parent_id"]
 
 
