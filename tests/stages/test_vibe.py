@@ -204,6 +204,20 @@ def test_a_call_is_of_the_answer_that_spoke_or_of_a_silent_one() -> None:
     assert len({call.message_id for call in calls(told("stream"))}) == 12
 
 
+def test_calls_that_a_journal_tells_as_they_begin_are_of_one_answer() -> None:
+    """It tells of the second before the first has ended."""
+
+    def begun(name: str, begun: int) -> dict[str, Any]:
+        return changes({"op": "append_entry", "entry": effect(name, begun, begun, status="running")})
+
+    def done(name: str, begun: int, done: int) -> dict[str, Any]:
+        return changes({"op": "replace_entry", "entry": effect(name, begun, done)})
+
+    given = [begun("1", 1000), begun("2", 1010), done("2", 1010, 1100), done("1", 1000, 1200), begun("3", 1300)]
+    found = calls(events_of(SESSION, lines(*within(*given))))
+    assert [call.message_id for call in found] == ["answer-effect-1", "answer-effect-1", "answer-effect-3"]
+
+
 def test_durations_are_those_of_the_entries() -> None:
     call, result = calls(told("stream"))[0], results(told("stream"))[0]
     assert (result.source.time_ms or 0) - (call.source.time_ms or 0) == 28

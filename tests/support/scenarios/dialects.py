@@ -1,4 +1,4 @@
-"""All writers of scenarios."""
+"""All writers of scenarios, by their names."""
 
 from support.scenarios import (
     acp,
@@ -22,6 +22,8 @@ from support.scenarios import (
     openhands,
     pi,
     qwen,
+    vibe,
+    vibe_old,
 )
 
 FAMILIES = (
@@ -41,6 +43,6 @@ FAMILIES = (
         grok,
         kimi,
     ),
-    *(mini_swe_agent, oh_my_pi, openclaw, opencode, openhands, pi, qwen),
+    *(mini_swe_agent, oh_my_pi, openclaw, opencode, openhands, pi, qwen, vibe, vibe_old),
 )
 WRITERS = {writer.name or writer.dialect: writer for family in FAMILIES for writer in family.WRITERS}

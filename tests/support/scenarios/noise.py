@@ -46,7 +46,7 @@ def disturbed(written: Written, writer: Writer, noise: Noise) -> Written:
         found = json.dumps(_widened(json.loads(written.data)), ensure_ascii=False).encode() if noise.members else None
         return Written(written.name, found or written.data, written.beside)
     lines = written.data.splitlines()
-    if noise.members:
+    if noise.members and not writer.ended:
         lines = [_widened_line(line) if line[:1] == b"{" != line else line for line in lines]
     record = json.dumps(writer.later or LATER)
     for number, (place, kind) in enumerate(sorted(noise.between)):

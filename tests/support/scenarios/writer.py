@@ -54,7 +54,8 @@ class Writer:
     tells what happens at the same time as it happens. `append_only`: a session that is cut is a part of the whole one,
     byte for byte. `lines`: a record is a line, else the log is one document. `later` is a record of a type
     that no version has yet; `#` in it stands for a number of its own. `took` gives the milliseconds that the log tells
-    of a call that ended, None of one of which it tells none; without it they are not looked at."""
+    of a call that ended, None of one of which it tells none; without it they are not looked at. `ended`: no version is
+    to come that could add members to its records."""
 
     dialect: str
     write: Callable[[Scenario], Written]
@@ -74,6 +75,7 @@ class Writer:
     later: dict[str, Any] | None = None
     took: Callable[[Call], int | None] | None = None
     name: str = ""
+    ended: bool = False
 
     @property
     def sessions(self) -> st.SearchStrategy[Scenario]:

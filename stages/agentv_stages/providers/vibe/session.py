@@ -127,9 +127,9 @@ class SessionDecoder:
 
         where, settled = where_of(self.context, record), True
         if kind == "effect":
-            message_id = state.answer.of_call(entry)
             result = ended(entry, where, part)
             settled = result is not None
+            message_id = state.answer.of_call(entry, settled)
             batch.events.append(called(entry, message_id, self.context.parent_call, where, part))
             if result is not None:
                 batch.events.append(result)

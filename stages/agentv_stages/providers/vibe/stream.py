@@ -70,9 +70,10 @@ class StreamDecoder:
         """Nothing is held back."""
 
     def _effect(self, entry: Entry, record: Record, batch: Batch) -> None:
-        answer, where = self.state.answer.of_call(entry), where_of(self.context, record)
-        batch.events.append(called(entry, answer, self.context.parent_call, where, ""))
+        where = where_of(self.context, record)
         result = ended(entry, where, "")
+        answer = self.state.answer.of_call(entry, result is not None)
+        batch.events.append(called(entry, answer, self.context.parent_call, where, ""))
         if result is not None:
             batch.events.append(result)
 
