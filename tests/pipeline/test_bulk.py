@@ -165,12 +165,21 @@ def test_rollouts_of_sub_agents_count_once_though_only_reading_tells(tmp_path: P
     assert len(list((tmp_path / "t").glob("*.transcript.jsonl"))) == 1
     assert (tmp_path / "s.jsonl").read_bytes().count(b"\n") == 1
     assert outcome.summary.total().sessions == 1
-    (tmp_path / "notes.jsonl").write_text("no log\n")
+
+
+@pytest.mark.parametrize("output", ["jsonl", "transcripts"])
+def test_unchanged_are_sessions_and_not_the_files_that_belong_to_them(tmp_path: Path, output: str) -> None:
+    """With results alone the sub-agent's rollout was counted, too; with transcripts it is read anew each time."""
+    parent, child = "0197aaaa-0000-7000-8000-000000000001", "0197aaaa-0000-7000-8000-000000000002"
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    _rollout(logs, parent, None)
+    _rollout(logs, child, parent)
+    (logs / "notes.jsonl").write_text("no log\n")
+    places: dict[str, Any] = {output: tmp_path / "out" / "x"}
+    assert import_sessions([logs], engine="serial", **places).done == 1
     for dry_run in (False, True):
-        again = import_sessions(
-            [tmp_path], transcripts=tmp_path / "t", jsonl=tmp_path / "s.jsonl", engine="serial", resume=True,
-            dry_run=dry_run,
-        )  # fmt: skip
+        again = import_sessions([logs], engine="serial", resume=True, dry_run=dry_run, **places)
         assert (again.found, again.done, again.skipped) == (3, 0, 1)
 
 
