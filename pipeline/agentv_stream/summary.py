@@ -124,7 +124,9 @@ class SessionReader:
     def _batches_of(self, companion: Companion, row: int = 0) -> Iterator[Batch]:
         try:
             yield from read_batches(self._read(companion.path), companion.path, row=row)
-        except SourceError:
+        except SourceError as error:
+            if not isinstance(error.__cause__, FileNotFoundError):
+                raise
             return  # it has gone since it was listed
 
     def _others(self) -> Iterator[Batch]:

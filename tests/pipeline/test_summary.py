@@ -1,6 +1,7 @@
 """`summarize` and the reader behind it: a finished session in one synchronous chain."""
 
 import gc
+import gzip
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,8 +10,10 @@ import pytest
 from agentv_stages import detect as detection
 from agentv_stages.lines import DEFAULT_CAP
 from agentv_stream import EmptyInput, NotALog, SourceError, UsageError, summarize
+from agentv_stream.errors import DamagedArchive
 from agentv_stream.summary import SessionReader, detect, read_batches, without_collector
 from support.consuming import SESSION, STREAM
+from support.made_sessions import make_folder
 
 
 def test_summarize_is_what_the_stream_gives() -> None:
@@ -62,12 +65,21 @@ def test_companions_are_read_behind_their_session_unless_told_not_to() -> None:
 
 def test_a_companion_that_has_gone_is_left_out() -> None:
     def read(path: str) -> list[bytes]:
-        raise SourceError(path)
+        raise SourceError(path) from FileNotFoundError(path)
 
     reader = SessionReader([SESSION.read_bytes()], str(SESSION), read=read)
     for _ in reader.batches():
         pass
     assert reader.result().tool_use_summary["total_tool_calls"] == 4
+
+
+def test_a_companion_that_is_damaged_is_an_error_as_a_log_is(tmp_path: Path) -> None:
+    main = make_folder(tmp_path, 1)[0]
+    (agent,) = main.with_suffix("").rglob("agent-*.jsonl")
+    agent.write_bytes(gzip.compress(agent.read_bytes() * 200)[:-200])
+    with pytest.raises(DamagedArchive, match=agent.name):
+        summarize(main)
+    assert summarize(main, subagents=False).status == "complete"
 
 
 def test_detection_gives_back_every_batch_that_it_read() -> None:
