@@ -72,6 +72,16 @@ async def test_a_stream_that_cannot_be_saved_is_given_up_and_still_read(tmp_path
     assert len(child.warnings) == 1
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+async def test_the_file_of_a_stream_that_is_given_up_is_closed(tmp_path: Path) -> None:
+    child = await started(tmp_path, "say(DATA)", DATA, Path("/dev/full"))
+    assert await read(child) == DATA
+    await child.wait()
+    child.close()
+    assert len(child.warnings) == 1
+    assert "/dev/full" not in [str(one.readlink()) for one in Path("/proc/self/fd").iterdir() if one.is_symlink()]
+
+
 async def test_the_whole_group_is_ended_also_who_does_not_heed_the_request(tmp_path: Path) -> None:
     code = (
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"

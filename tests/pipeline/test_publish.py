@@ -3,6 +3,7 @@
 import os
 import stat
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,16 @@ def test_a_failed_publication_leaves_the_old_file_and_nothing_beside_it(tmp_path
     with pytest.raises(SinkError, match="cannot write"):
         publish_now(folder, b"x")
     assert [one.name for one in tmp_path.iterdir()] == ["f"]
+
+
+def test_pieces_that_cannot_be_made_leave_nothing(tmp_path: Path) -> None:
+    def pieces() -> Iterator[bytes]:
+        yield b"x"
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        publish_now(tmp_path / "f", pieces())
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_pipe_is_written_and_not_replaced(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def publish_now(path: Path, data: bytes | Iterable[bytes]) -> None:
             with os.fdopen(descriptor, "wb") as file:
                 file.writelines(pieces)
             temporary.replace(path)
-        except OSError:
+        except BaseException:  # of pieces that are made while they are written, any
             temporary.unlink(missing_ok=True)
             raise
     except OSError as error:

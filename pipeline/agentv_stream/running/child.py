@@ -183,6 +183,7 @@ class Child:
         except Exception as error:
             # Best effort: whatever goes wrong here must not reach the agent.
             self.warnings.append(f"the raw stream is not saved any more: {error}")
+            await self._close_save()
             self._save = None
 
     async def _close_save(self) -> None:
