@@ -16,6 +16,7 @@ from agentv_stages.payload import decode_json, text_of
 Kind: TypeAlias = Literal["read", "write", "execute", "search", "plan", "ask", "other"]
 Origin: TypeAlias = Literal["system", "mcp"]
 Outcome: TypeAlias = Literal["ok", "error", "denied", "cancelled", "unpaired"]
+FAILED_OUTCOMES: tuple[Outcome, ...] = ("error", "denied", "cancelled")
 Status: TypeAlias = Literal["complete", "error", "incomplete", "interrupted", "stalled", "killed", "unknown", "running"]
 Level: TypeAlias = Literal["debug", "info", "warning", "error"]
 

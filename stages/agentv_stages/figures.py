@@ -1,9 +1,11 @@
 """The running figures of tool use: what `Stats` counts into, and takes out as a snapshot."""
 
+from typing import Any
+
 from msgspec import Struct, field
 
 from agentv_stages.call_sequence import SequenceState
-from agentv_stages.event import MAIN
+from agentv_stages.event import FAILED_OUTCOMES, MAIN
 from agentv_stages.histogram import Histogram
 from agentv_stages.turns import TurnState
 
@@ -24,6 +26,45 @@ class Cell(Struct):
     bytes_out: int = 0
     outcomes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(OUTCOMES, 0))
     durations: Histogram = field(default_factory=Histogram)
+
+
+class ToolSums(Struct):
+    """One tool's calls; `errors` did not end well; bytes of the raw arguments and outputs."""
+
+    calls: int = 0
+    errors: int = 0
+    bytes_in: int = 0
+    bytes_out: int = 0
+    durations: Histogram = field(default_factory=Histogram)
+
+    def add(self, cell: Cell) -> None:
+        """Adds a part of the tool's calls."""
+        self.calls += cell.calls
+        self.errors += sum(cell.outcomes.get(outcome, 0) for outcome in FAILED_OUTCOMES)
+        self.bytes_in += cell.bytes_in
+        self.bytes_out += cell.bytes_out
+        self.durations.merge(cell.durations)
+
+    def merge(self, other: "ToolSums") -> None:
+        """Takes the other's sums in."""
+        self.calls += other.calls
+        self.errors += other.errors
+        self.bytes_in += other.bytes_in
+        self.bytes_out += other.bytes_out
+        self.durations.merge(other.durations)
+
+    def as_json(self) -> dict[str, Any]:
+        """As a row of a result's `tools`: durations in milliseconds, None where no call has one."""
+        durations = self.durations
+        return {
+            "calls": self.calls,
+            "errors": self.errors,
+            "p50_ms": durations.quantile(0.5),
+            "p95_ms": durations.quantile(0.95),
+            "total_ms": durations.total if durations.count else None,
+            "bytes_in": self.bytes_in,
+            "bytes_out": self.bytes_out,
+        }
 
 
 class StreamSums(Struct, gc=False):
@@ -74,3 +115,10 @@ class Statistics(Struct):
         for cell in self.cells:
             counts[cell.tool] = counts.get(cell.tool, 0) + cell.calls
         return counts
+
+    def tools(self) -> dict[str, ToolSums]:
+        """Sums per tool, in the order of first use."""
+        sums: dict[str, ToolSums] = {}
+        for cell in self.cells:
+            sums.setdefault(cell.tool, ToolSums()).add(cell)
+        return sums

@@ -9,8 +9,8 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from msgspec import Struct, field
 
-from agentv_stages.figures import OUTCOMES
-from agentv_stages.histogram import Histogram
+from agentv_stages.event import FAILED_OUTCOMES
+from agentv_stages.figures import OUTCOMES, ToolSums
 from agentv_stages.result import Observer
 from agentv_stages.times import iso
 from agentv_stages.tokens import FIELDS, Tokens
@@ -49,37 +49,6 @@ class TokenSums(Struct):
             out["output_at_least"] = out["output"]
             out["output"] = None
         return out
-
-
-class ToolSums(Struct):
-    """One tool's calls; `errors` did not end well; bytes of the raw arguments and outputs."""
-
-    calls: int = 0
-    errors: int = 0
-    bytes_in: int = 0
-    bytes_out: int = 0
-    durations: Histogram = field(default_factory=Histogram)
-
-    def merge(self, other: "ToolSums") -> None:
-        """Takes the other's sums in."""
-        self.calls += other.calls
-        self.errors += other.errors
-        self.bytes_in += other.bytes_in
-        self.bytes_out += other.bytes_out
-        self.durations.merge(other.durations)
-
-    def as_json(self) -> dict[str, Any]:
-        """As a row of a result's `tools`: durations in milliseconds, None where no call has one."""
-        durations = self.durations
-        return {
-            "calls": self.calls,
-            "errors": self.errors,
-            "p50_ms": durations.quantile(0.5),
-            "p95_ms": durations.quantile(0.95),
-            "total_ms": durations.total if durations.count else None,
-            "bytes_in": self.bytes_in,
-            "bytes_out": self.bytes_out,
-        }
 
 
 class Figures(Struct):
@@ -142,6 +111,11 @@ class Figures(Struct):
             "sessions_not_telling": self._silent(),
             "tools": {name: self.tools[name].as_json() for name in sorted(self.tools)},
         }
+
+    @property
+    def failed_calls(self) -> int:
+        """Calls that did not end well."""
+        return sum(self.by_outcome.get(outcome, 0) for outcome in FAILED_OUTCOMES)
 
     def whole(self, name: str) -> bool:
         """Whether every session with an answer told the figure, so that the sum is all of it and no lower bound."""
@@ -251,25 +225,17 @@ def figures_of(observer: Observer, open_calls: int, estimated_usd: float | None 
         told = {name: getattr(tokens, name) for name in FIELDS}
         told |= {"duration_ms": duration, "cost_usd": cost, ESTIMATE: estimated_usd}
         out.silent = {name: 1 for name, value in told.items() if value is None}
+    out.tools = statistics.tools()
     answered = 0
     for cell in statistics.cells:
         out.tool_calls += cell.calls
         out.edits += cell.edits
         out.by_kind[cell.kind] = out.by_kind.get(cell.kind, 0) + cell.calls
-        row = out.tools.get(cell.tool)
-        if row is None:
-            row = out.tools[cell.tool] = ToolSums()
-        row.calls += cell.calls
-        row.bytes_in += cell.bytes_in
-        row.bytes_out += cell.bytes_out
-        row.durations.merge(cell.durations)
         for outcome in OUTCOMES[:-1]:
             count = cell.outcomes.get(outcome, 0)
             if count:
                 out.by_outcome[outcome] = out.by_outcome.get(outcome, 0) + count
                 answered += count
-                if outcome != "ok":
-                    row.errors += count
     if out.tool_calls > answered:
         out.by_outcome["unpaired"] = out.tool_calls - answered
     out.edited = 1 if out.edits else 0

@@ -5,8 +5,7 @@ from typing import Any
 
 from agentv_stages.call_sequence import CallSequence
 from agentv_stages.event import MAIN
-from agentv_stages.figures import OUTCOMES, Cell, Statistics, StreamSums
-from agentv_stages.histogram import Histogram
+from agentv_stages.figures import OUTCOMES, Statistics, StreamSums
 
 SCHEMA = "agentv_stream.tool_use_summary.v1"
 KINDS = ("read", "write", "execute", "search", "plan", "ask", "other")
@@ -21,7 +20,6 @@ def members(figures: Statistics, sequence: CallSequence, turns: int, lists: bool
     by_origin = {"system": 0, "mcp": 0}
     by_server: dict[str, int] = {}
     by_outcome: dict[str, int] = dict.fromkeys(OUTCOMES, 0)
-    tools: dict[str, list[Cell]] = {}
     for cell in figures.cells:
         by_kind[cell.kind] += cell.calls
         by_origin[cell.origin] += cell.calls
@@ -29,7 +27,6 @@ def members(figures: Statistics, sequence: CallSequence, turns: int, lists: bool
             by_server[cell.server] = by_server.get(cell.server, 0) + cell.calls
         for outcome in OUTCOMES[:-1]:
             by_outcome[outcome] += cell.outcomes.get(outcome, 0)
-        tools.setdefault(cell.tool, []).append(cell)
     total = figures.calls
     by_outcome["unpaired"] = total - sum(by_outcome.values())
     seconds = None
@@ -53,7 +50,7 @@ def members(figures: Statistics, sequence: CallSequence, turns: int, lists: bool
     yield "by_origin", by_origin
     yield "by_mcp_server", by_server
     yield "by_outcome", by_outcome
-    yield "tools", {name: _tool(cells) for name, cells in tools.items()}
+    yield "tools", {name: sums.as_json() for name, sums in figures.tools().items()}
     if lists:
         main = figures.streams[MAIN]
         yield "by_stream", {**figures.streams, MAIN: StreamSums(turns, main.tool_calls, main.edits)}
@@ -61,18 +58,3 @@ def members(figures: Statistics, sequence: CallSequence, turns: int, lists: bool
     yield "first_edit_turn_lines", figures.first_edit_turn_lines
     for name in sorted(figures.truncated):
         yield f"{name}_truncated", True
-
-
-def _tool(cells: list[Cell]) -> dict[str, Any]:
-    durations = Histogram()
-    for cell in cells:
-        durations.merge(cell.durations)
-    return {
-        "calls": sum(cell.calls for cell in cells),
-        "errors": sum(cell.outcomes.get(name, 0) for cell in cells for name in ("error", "denied", "cancelled")),
-        "p50_ms": durations.quantile(0.5),
-        "p95_ms": durations.quantile(0.95),
-        "total_ms": durations.total if durations.count else None,
-        "bytes_in": sum(cell.bytes_in for cell in cells),
-        "bytes_out": sum(cell.bytes_out for cell in cells),
-    }

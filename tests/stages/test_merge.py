@@ -12,8 +12,9 @@ from pytest import MonkeyPatch
 from agentv_stages import merge
 from agentv_stages.event import SessionInfo
 from agentv_stages.fault import Fault
+from agentv_stages.figures import ToolSums
 from agentv_stages.histogram import Histogram
-from agentv_stages.merge import By, Figures, Sequence, Summary, TokenSums, ToolSums, figures_of, summary_of
+from agentv_stages.merge import By, Figures, Sequence, Summary, TokenSums, figures_of, summary_of
 from agentv_stages.pair import Pair
 from agentv_stages.providers import get_provider
 from agentv_stages.result import Observer

@@ -4,7 +4,7 @@ import io
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from agentv_stages.merge import By, Figures, Summary
+from agentv_stages.merge import By, Summary
 from agentv_stages.visible import visible
 from agentv_stream.errors import SinkError, UsageError
 from agentv_stream.extras import extra
@@ -94,7 +94,7 @@ def _bars(summary: Summary, by: By) -> tuple[list[str], list[int], list[int], li
         groups = sorted(summary.groups.items())[-MOST_BARS:]  # a day without sessions has no bar
     else:
         groups = sorted(summary.groups.items(), key=lambda item: (-item[1].tool_calls, item[0]))[:MOST_BARS]
-    bad = [_failed(figures) for _, figures in groups]
+    bad = [figures.failed_calls for _, figures in groups]
     return (
         [visible(name, 40) for name, _ in groups],
         [figures.tool_calls - failed for (_, figures), failed in zip(groups, bad, strict=True)],
@@ -102,7 +102,3 @@ def _bars(summary: Summary, by: By) -> tuple[list[str], list[int], list[int], li
         [(what, [figures.tokens_told(what) for _, figures in groups]) for what in ("input", "output")],
         len(summary.groups),
     )
-
-
-def _failed(figures: Figures) -> int:
-    return sum(figures.by_outcome.get(name, 0) for name in ("error", "denied", "cancelled"))

@@ -7,7 +7,7 @@ size. What a log does not say is null.
 from collections.abc import Iterator
 from typing import Any
 
-from agentv_stages.event import MAIN, Outcome
+from agentv_stages.event import FAILED_OUTCOMES, MAIN, Outcome
 from agentv_stages.fault import Fault
 from agentv_stages.message import Message
 from agentv_stages.payload import decode_json
@@ -45,7 +45,7 @@ def session_row(key: str, source: str, result: Result, started_ms: int | None) -
         cut(result.evidence.reason, 1000),
         summary["turns"],
         summary["total_tool_calls"],
-        outcomes["error"] + outcomes["denied"] + outcomes["cancelled"],
+        sum(outcomes[name] for name in FAILED_OUTCOMES),
         outcomes["unpaired"],
         sum(stream["edits"] for stream in streams),
         summary["shell_edits"],
@@ -106,7 +106,7 @@ def call_rows(key: str, message: Message, most: int) -> Iterator[tuple[Any, ...]
         call, result = paired.call, paired.result
         outcome: Outcome = "unpaired" if result is None else result.outcome or "ok"
         output = result.output_json if result is not None else None
-        failed = outcome in ("error", "denied", "cancelled")
+        failed = outcome in FAILED_OUTCOMES
         yield (
             key,
             message.index,

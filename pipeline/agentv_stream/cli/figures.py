@@ -131,14 +131,12 @@ def _table(outcome: Outcome, by: By) -> None:
 
 
 def _row(name: str, figures: Figures) -> list[str]:
-    outcomes = figures.by_outcome
-    failed = sum(outcomes.get(key, 0) for key in ("error", "denied", "cancelled"))
     shown = "?"
     if figures.costed:
         shown = _money(figures, "cost_usd", figures.cost_pico)
     if figures.estimated:
         shown += f" (est. {_money(figures, ESTIMATE, figures.estimated_pico)})"
-    counts = (figures.sessions, figures.turns, figures.tool_calls, failed, figures.edits)
+    counts = (figures.sessions, figures.turns, figures.tool_calls, figures.failed_calls, figures.edits)
     return [
         visible(name, 60),
         *(number(count) for count in counts),

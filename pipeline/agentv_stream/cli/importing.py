@@ -179,13 +179,11 @@ def tell(outcome: Outcome) -> None:
     rows: list[list[str]] = []
     groups = [(name, outcome.summary.groups[name]) for name in sorted(outcome.summary.groups)]
     for name, figures in (*groups, ("total", outcome.summary.total())):
-        outcomes = figures.by_outcome
-        failed = sum(outcomes.get(key, 0) for key in ("error", "denied", "cancelled"))
         cells = (
             figures.sessions,
             figures.turns,
             figures.tool_calls,
-            failed,
+            figures.failed_calls,
             figures.edits,
             tokens_cell(figures, "input"),
             tokens_cell(figures, "output"),

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from agentv_stages.event import FAILED_OUTCOMES
 from agentv_stages.payload import decode_json
 from agentv_stages.trajectory.json_values import is_list, is_object
 from agentv_stream.errors import AgentvStreamError, SourceError
@@ -118,7 +119,7 @@ def _summary(run: Run, summary: Any) -> None:
     run.tool_calls = total if total is not None else _sum_of(summary)
     outcomes: Any = summary.get("by_outcome")
     if is_object(outcomes):
-        run.tool_errors = sum(_number(outcomes.get(name)) or 0 for name in ("error", "denied", "cancelled"))
+        run.tool_errors = sum(_number(outcomes.get(name)) or 0 for name in FAILED_OUTCOMES)
     run.first_edit_turn = _number(summary.get("first_edit_turn"))
     run.turns = _number(summary.get("turns"))
     watched: Any = summary.get("watched_commands")

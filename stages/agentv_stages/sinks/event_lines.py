@@ -10,7 +10,7 @@ from uuid import NAMESPACE_OID, UUID, uuid5
 import msgspec
 from msgspec import Struct, convert, field, to_builtins
 
-from agentv_stages.event import MAIN, PAYLOADS, SUFFIXES, AnyEvent, ToolCall, ToolResult
+from agentv_stages.event import FAILED_OUTCOMES, MAIN, PAYLOADS, SUFFIXES, AnyEvent, ToolCall, ToolResult
 from agentv_stages.pair import MOST_OPEN
 from agentv_stages.recent import remember
 from agentv_stages.times import iso
@@ -109,7 +109,7 @@ def _content(event: AnyEvent) -> dict[str, Any]:
         content[_NAMES.get(name, name)] = value if isinstance(value, msgspec.Raw) else to_builtins(value)
     if isinstance(event, ToolResult):
         content["provider_call_id"] = content.pop("call_id", "")
-        content["is_error"] = event.outcome in ("error", "denied", "cancelled")
+        content["is_error"] = event.outcome in FAILED_OUTCOMES
         content.setdefault("output", None)
     elif isinstance(event, ToolCall):
         content["provider_call_id"] = content.pop("call_id", "")
