@@ -9,16 +9,17 @@ from html import escape as html_escape
 
 from agentv_stages.visible import visible
 from agentv_stream.reports.report import Comparison, Difference, Metric, mean
-from agentv_stream.reports.report_runs import Run
-from agentv_stream.reports.report_text import (
+from agentv_stream.reports.report_rows import (
     ABOUT_DIFFERENCES,
     HISTORICAL,
     WORDS,
     clear,
-    interval,
+    difference_rows,
+    historical_rows,
     shown,
     sizes,
-    tools_used,
+    summary_rows,
+    task_rows,
 )
 
 STYLE = """
@@ -68,9 +69,11 @@ def html(comparison: Comparison, generated: str | None = None) -> str:
         "<h1>Agent comparison</h1>",
     ]
     about = sizes(comparison)
+    # a column of blanks says nothing
+    told = [m for m in comparison.metrics if any(m.value(run) is not None for run in comparison.runs)]
     parts.append(f"<p>{about}{f', generated {esc(generated)}' if generated else ''}.</p>")
     parts.append("<h2>Approaches</h2>")
-    parts.append(_table(_summary(comparison), "Approaches"))
+    parts.append(_table(summary_rows(comparison, told), "Approaches"))
     parts.append(f'<h2>Runs</h2><p>{ABOUT_RUNS}</p><div class="plots">')
     parts += [plot for metric in comparison.metrics if (plot := strip_plot(comparison, metric))]
     parts.append("</div>")
@@ -83,10 +86,10 @@ def html(comparison: Comparison, generated: str | None = None) -> str:
                 parts.append(difference_plot(metric, found, comparison.approaches))
         parts.append("</div>")
         bold = [(5, 6) if clear(one) else () for one in comparison.differences]
-        parts.append(_table(_differences(comparison), "Differences", bold))
+        parts.append(_table(difference_rows(comparison), "Differences", bold))
     parts.append("<h2>Tasks</h2>")
-    parts.append(_table(_tasks(comparison), "Tasks"))
-    old = _historical(comparison.runs)
+    parts.append(_table(task_rows(comparison, told), "Tasks"))
+    old = historical_rows(comparison.runs)
     if len(old) > 1:
         parts += ["<h2>Historical figures</h2>", f"<p>{esc(HISTORICAL, 2000)}</p>", _table(old, "Historical figures")]
     for title, lines in (
@@ -134,58 +137,6 @@ def _label(approach: str) -> str:
     """A name beside a plot; of a long one the middle goes, because approaches differ at their ends."""
     whole = visible(approach, 300)
     return esc(whole if len(whole) <= LABEL else f"{whole[:8]}…{whole[9 - LABEL :]}", LABEL)
-
-
-def _told(comparison: Comparison) -> list[Metric]:
-    """The figures that a run tells; a column of blanks says nothing."""
-    return [m for m in comparison.metrics if any(m.value(run) is not None for run in comparison.runs)]
-
-
-def _summary(comparison: Comparison) -> list[list[str]]:
-    rows = [["", *comparison.approaches]]
-    rows.append(["Runs", *(str(len(comparison.of(a))) for a in comparison.approaches)])
-    for metric in _told(comparison):
-        values = (mean(map(metric.value, comparison.of(a))) for a in comparison.approaches)
-        rows.append([metric.title, *(shown(metric, value) for value in values)])
-    return rows
-
-
-def _differences(comparison: Comparison) -> list[list[str]]:
-    rows = [["Figure", "Approach", "Pairs", "Baseline", "Approach's", "Difference", "95 % interval", "Over"]]
-    for one in comparison.differences:
-        metric = next(m for m in comparison.metrics if m.key == one.metric)
-        figures = [shown(metric, one.baseline), shown(metric, one.candidate), shown(metric, one.mean, True)]
-        rows.append([metric.title, one.approach, str(one.pairs), *figures, interval(metric, one), one.over or ""])
-    return rows
-
-
-def _tasks(comparison: Comparison) -> list[list[str]]:
-    metrics = [m for m in _told(comparison) if m.key != "tool_calls"]
-    rows = [["Task", "Approach", "Runs", *(m.title.removeprefix("Avg ") for m in metrics), "Tools"]]
-    for task in comparison.tasks:
-        for approach in comparison.approaches:
-            runs = comparison.of(approach, task)
-            if runs:
-                figures = [shown(m, mean(map(m.value, runs))) for m in metrics]
-                rows.append([task, approach, str(len(runs)), *figures, tools_used(runs)])
-    return rows
-
-
-def _historical(runs: Sequence[Run]) -> list[list[str]]:
-    rows = [["Run", "Tool calls, old", "new", "First edit, old (lines)", "new (turn)", "Bobbin commands, old", "new"]]
-    for run in runs:
-        if "tool_calls" in run.historical:
-            old = run.historical
-            figures = (
-                old.get("tool_calls"),
-                run.tool_calls,
-                old.get("first_edit_turn_lines"),
-                run.first_edit_turn,
-                old.get("bobbin_commands"),
-                run.watched.get("bobbin"),
-            )
-            rows.append([f"{run.path.parent.name}/{run.path.name}", *("" if f is None else f"{f:g}" for f in figures)])
-    return rows
 
 
 def strip_plot(comparison: Comparison, metric: Metric) -> str:

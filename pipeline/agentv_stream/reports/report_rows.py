@@ -1,0 +1,114 @@
+"""The tables of a report: a comparison in, rows of plain texts out, the first one the head; for every form of it."""
+
+from collections.abc import Sequence
+
+from agentv_stages.visible import counted, visible
+from agentv_stream.reports.report import Comparison, Difference, Metric, mean
+from agentv_stream.reports.report_runs import Run
+
+WORDS = frozenset(("Approach", "Over", "Tools"))
+"""Columns of words; all others but the first hold figures, and stand to the right."""
+HISTORICAL = (
+    "Figures as old results hold them, beside those of the same streams counted anew. The old first edit turn "
+    "counts lines of `type: assistant` from 0, sub-agents included; the old bobbin commands are shell calls whose "
+    "text holds the word, in a path too; the old tool calls include those of sub-agents, as the new ones do."
+)
+ABOUT_DIFFERENCES = (
+    "Mean differences over pairs of one task and one model, with 95 % percentile bootstrap intervals over the "
+    "pairs; where there is one pair only, over its attempts, which says nothing about other tasks. There is no "
+    "interval where neither is there twice. In bold: the interval leaves out 0."
+)
+
+
+def sizes(comparison: Comparison) -> str:
+    """How much is compared, in words."""
+    counts = ((comparison.runs, "run"), (comparison.approaches, "approach"), (comparison.tasks, "task"))
+    return ", ".join(counted(len(what), noun) for what, noun in counts)
+
+
+def summary_rows(comparison: Comparison, metrics: Sequence[Metric]) -> list[list[str]]:
+    """A row for each figure, a column for each approach."""
+    rows = [["", *comparison.approaches]]
+    rows.append(["Runs", *(str(len(comparison.of(a))) for a in comparison.approaches)])
+    for metric in metrics:
+        values = (mean(map(metric.value, comparison.of(a))) for a in comparison.approaches)
+        rows.append([metric.title, *(shown(metric, value) for value in values)])
+    return rows
+
+
+def difference_rows(comparison: Comparison) -> list[list[str]]:
+    """A row for each difference, in the order of `differences`."""
+    rows = [["Figure", "Approach", "Pairs", "Baseline", "Approach's", "Difference", "95 % interval", "Over"]]
+    for one in comparison.differences:
+        metric = next(m for m in comparison.metrics if m.key == one.metric)
+        figures = [shown(metric, one.baseline), shown(metric, one.candidate), shown(metric, one.mean, True)]
+        rows.append([metric.title, one.approach, str(one.pairs), *figures, interval(metric, one), one.over or ""])
+    return rows
+
+
+def task_rows(comparison: Comparison, metrics: Sequence[Metric]) -> list[list[str]]:
+    """A row for each task and approach that has runs."""
+    metrics = [m for m in metrics if m.key != "tool_calls"]
+    rows = [["Task", "Approach", "Runs", *(m.title.removeprefix("Avg ") for m in metrics), "Tools"]]
+    for task in comparison.tasks:
+        for approach in comparison.approaches:
+            runs = comparison.of(approach, task)
+            if runs:
+                figures = [shown(m, mean(map(m.value, runs))) for m in metrics]
+                rows.append([task, approach, str(len(runs)), *figures, tools_used(runs)])
+    return rows
+
+
+def historical_rows(runs: Sequence[Run]) -> list[list[str]]:
+    """A row for each run of which an old result holds figures; the head alone where there is none."""
+    rows = [["Run", "Tool calls, old", "new", "First edit, old (lines)", "new (turn)", "Bobbin commands, old", "new"]]
+    for run in runs:
+        if "tool_calls" in run.historical:
+            old = run.historical
+            figures = (
+                old.get("tool_calls"),
+                run.tool_calls,
+                old.get("first_edit_turn_lines"),
+                run.first_edit_turn,
+                old.get("bobbin_commands"),
+                run.watched.get("bobbin"),
+            )
+            rows.append([f"{run.path.parent.name}/{run.path.name}", *("" if f is None else f"{f:g}" for f in figures)])
+    return rows
+
+
+def shown(metric: Metric, value: float | None, signed: bool = False) -> str:
+    """A figure as text; what is not known is blank."""
+    if value is None:
+        return ""
+    sign = "+" if signed else ""
+    if metric.percent:
+        points = " pp" if signed else " %"
+        return f"{value * 100:{sign}.{metric.digits}f}{points}"
+    return f"{value:{sign},.{metric.digits}f}"
+
+
+def interval(metric: Metric, one: Difference) -> str:
+    if one.low is None or one.high is None:
+        return ""
+    return f"{shown(metric, one.low, True)} … {shown(metric, one.high, True)}"
+
+
+def clear(one: Difference) -> bool:
+    """Whether the interval leaves out 0: by these runs the approaches differ."""
+    return one.low is not None and one.high is not None and (one.low > 0 or one.high < 0)
+
+
+def tools_used(runs: Sequence[Run]) -> str:
+    """The mean number of tool calls and the three most used tools, as plain text."""
+    calls = mean(run.tool_calls for run in runs)
+    if calls is None:
+        return ""
+    sums: dict[str, int] = {}
+    for run in runs:
+        for name, number in run.by_tool.items():
+            sums[name] = sums.get(name, 0) + number
+    first = sorted(sums.items(), key=lambda item: (-item[1], item[0]))[:3]
+    known = sum(run.tool_calls is not None for run in runs)
+    most = ", ".join(f"{visible(name, 30)} {number / known:.1f}" for name, number in first)
+    return f"{calls:.1f}" + (f" ({most})" if most else "")
