@@ -9,11 +9,13 @@ import pytest
 
 from agentv_stream.cli.tailing import TailOptions, run_tail
 from agentv_stream.discovery.places import find_roots
+from agentv_stream.following import resting
 from agentv_stream.following.cursor_database import FILE
 from agentv_stream.following.follow import Follower
 from agentv_stream.following.follow_plan import Plan
 from agentv_stream.following.forgetting import LOOK_SECONDS
 from agentv_stream.following.keep import keep_rule
+from agentv_stream.outputs.naming import TRANSCRIPT
 from agentv_stream.settings import Settings
 from support.following import Desk, catch_up
 from support.growing_logs import claude_records
@@ -104,6 +106,24 @@ def test_a_log_gone_for_a_month_leaves_the_cursors_and_the_memory_and_its_output
     assert str(days.log) not in follower.entries
     assert number not in follower.hot
     assert {path: path.read_bytes() for path in days.transcripts()} == transcripts
+
+
+def test_a_session_that_had_left_the_memory_when_its_log_went_is_forgotten_too(
+    days: Days, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Brought back to note that its log has gone, it was committed with outputs of length 0: never finished."""
+    monkeypatch.setattr(resting, "MOST_HOT", 0)
+    follower = days.follow()
+    assert not follower.hot
+    days.log.unlink()
+    days.after(0)
+    assert follower.store is not None
+    for row in follower.store.sessions():
+        assert row.outputs is not None
+        assert row.outputs.settled == row.outputs.path(TRANSCRIPT).stat().st_size
+    days.after(31)
+    assert days.rows("session") == 1
+    assert len(days.transcripts()) == 2
 
 
 def test_the_time_runs_over_restarts_and_while_nobody_looks(days: Days) -> None:

@@ -98,6 +98,7 @@ class FollowOutputs:
         self._use(state)
         self.provisional = state.provisional
         self.settled = True  # there may be something to cut
+        self.settled_length = state.settled  # what is committed without being settled anew is as it was
 
     def restart(self) -> None:
         """The session is read again from its beginning, into the same files. Raises: SinkError."""
