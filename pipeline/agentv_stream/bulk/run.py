@@ -13,20 +13,15 @@ import msgspec
 from agentv_stages.merge import By
 from agentv_stages.result import Result
 from agentv_stream.bulk import object_store
-from agentv_stream.bulk.dataset import commit, sweep
 from agentv_stream.bulk.dispatch import Watch, do_all, enough, in_order
-from agentv_stream.bulk.engine import Crew, open_engine
+from agentv_stream.bulk.engine import open_engine
 from agentv_stream.bulk.find import Trouble, find_units, listed
-from agentv_stream.bulk.manifest import DataFile, Manifest, first_manifest
+from agentv_stream.bulk.import_run import ImportRun
 from agentv_stream.bulk.outcome import Outcome, error_of, failures_of
-from agentv_stream.bulk.places import absolute, check_places, is_output, state_place, sweep_left
-from agentv_stream.bulk.shards import make_shards, write_shard
-from agentv_stream.bulk.state import Entry, State, unchanged
-from agentv_stream.bulk.transcripts import remove_outputs
+from agentv_stream.bulk.places import absolute, check_places, is_output, state_place
+from agentv_stream.bulk.state import State
 from agentv_stream.bulk.unit import Unit, Work, told
-from agentv_stream.bulk.worker import key_of
 from agentv_stream.errors import SourceError, UsageError
-from agentv_stream.files import is_gone
 
 
 def import_sessions(
@@ -68,7 +63,7 @@ def import_sessions(
 
     Raises: UsageError, SourceError (none of the sources is there), SinkError.
     """
-    begun_at = time.monotonic()
+    begun = time.monotonic()
     outputs = (("transcripts", transcripts), ("trajectories", trajectories), ("jsonl", jsonl), ("parquet", parquet))
     places = {name: absolute(str(place)) for name, place in outputs if place is not None}
     if not places:
@@ -104,45 +99,18 @@ def import_sessions(
         outcome.outputs = {}
         return outcome
     with nullcontext() if dry_run else state.held():
-        manifest = first_manifest(work.dataset, resume) if work.dataset is not None else None
-        if not dry_run:
-            sweep_left(state.last_run(), state.place, places)
-        begun = state.before(work, resume) if dry_run else state.begin(work, resume)
-        if resume and begun == "anew":
-            outcome.notes.append("--resume: the options are others than before, so everything is read anew")
-            manifest = Manifest(generation=manifest.generation) if manifest is not None else None
-        known = state.entries() if begun == "on" else {}
-        staged = state.staged() if known else frozenset[str]()
-        waiting = [unit for unit in units if not _is_done(unit, known.get(unit.name), manifest, staged)]
-        left = {unit.name for unit in units}.difference(unit.name for unit in waiting)
+        run = ImportRun(work, units, places, state, outcome)
+        waiting = run.begin(resume, dry_run)
         if dry_run:
-            outcome.skipped = len(left.intersection(_sessions(known, _parts(known, units))))
             outcome.waiting = waiting
             return outcome
         if on_found is not None:
             on_found(len(waiting), sum(unit.size for unit in waiting))
-        had = {name: entry for name, entry in known.items() if entry.error is entry.damage is None}
-        waiting = [msgspec.structs.replace(unit, had=unit.name in had) for unit in waiting]
         with open_engine(enough(engine, waiting, work), workers) as crew:
             do_all(crew, work, waiting, outcome, on_report)
-            entries = state.entries()
-            entries |= {name: entry for name, entry in had.items() if entries.get(name, entry).error is not None}
-            moved = _moved(entries, units)
-            parts = _parts(entries, units) | moved
-            outcome.parts = sorted(parts.intersection(unit.name for unit in units))
-            whole = _sessions(entries, parts)
-            outcome.skipped = len(left.intersection(whole))
-            state.check(work.run)
-            _remove_stale(known, entries, parts)
-            if work.dataset is not None and manifest is not None:
-                _publish(crew, work.dataset, manifest, whole, parts, state.staged())
-        outcome.done -= len([name for name in outcome.parts if name in {unit.name for unit in waiting}])
-        if "jsonl" in places:
-            results = state.results(whole[name] for name in sorted(whole))
-            object_store.put_lines(places["jsonl"], results, work.run)
-        state.finish({name: entry for name, entry in entries.items() if name not in moved}, work.run, bool(moved))
-        sweep_left(work.run, state.place, places)  # of workers that were killed
-    outcome.seconds = time.monotonic() - begun_at
+            run.settle(waiting, crew)
+        run.finish()
+    outcome.seconds = time.monotonic() - begun
     return outcome
 
 
@@ -182,7 +150,7 @@ def summarize_many(
     decode = msgspec.json.Decoder(Result).decode
     with open_engine(executor or enough(engine, units, work), workers) as crew:
         for done in in_order(crew, work, units):
-            if done.error is done.damage is None:
+            if done.whole:
                 yield decode(bytes(done.result))
             elif errors == "raise":
                 raise error_of(done)
@@ -225,99 +193,8 @@ def summarize_groups(
     return outcome
 
 
-def _is_done(unit: Unit, entry: Entry | None, manifest: Manifest | None, staged: frozenset[str]) -> bool:
-    if entry is None or not unchanged(unit, entry):
-        return False
-    for place in (entry.transcript, entry.trajectory):
-        if place is not None:
-            try:
-                object_store.stat(place)
-            except SourceError:
-                return False
-    return manifest is None or _counts(entry, manifest) or _is_staged(entry, staged)
-
-
-def _counts(entry: Entry, manifest: Manifest) -> bool:
-    """Whether the data set has the rows of a unit as it was read."""
-    return manifest.signatures.get(key_of(entry.unit.name)) == entry.signature
-
-
-def _is_staged(entry: Entry, staged: frozenset[str]) -> bool:
-    """Whether the rows of a unit wait to go into the data set."""
-    return bool(entry.rows) and all(rows.path in staged for rows in entry.rows.values())
-
-
-def _remove_stale(known: dict[str, Entry], entries: dict[str, Entry], parts: set[str]) -> None:
-    """Outputs of files that are parts, and those that have another name now: the session's id or time changed."""
-    for name in parts:
-        _remove_outputs(entries[name].transcript, entries[name].trajectory)
-    for name, before in known.items():
-        now = entries.get(name)
-        if now is not None:
-            _remove_outputs(
-                before.transcript if now.transcript not in (None, before.transcript) else None,
-                before.trajectory if now.trajectory not in (None, before.trajectory) else None,
-            )
-
-
-def _remove_outputs(transcript: str | None, trajectory: str | None) -> None:
-    if transcript is not None:
-        remove_outputs(transcript)
-    if trajectory is not None:
-        object_store.remove(trajectory)
-
-
-def _sessions(entries: dict[str, Entry], parts: set[str]) -> dict[str, Entry]:
-    """Of what was read those files that are a session each."""
-    return {name: entry for name, entry in entries.items() if entry.error is None and name not in parts}
-
-
-def _parts(entries: dict[str, Entry], units: list[Unit]) -> set[str]:
-    """Units that turned out to be a part of another unit's session, or a copy."""
-    taken = {seen.path for entry in entries.values() if entry.error is None for seen in entry.companions}
-    copies = {copy for unit in units for copy in unit.copies}
-    of_copies = {unit.name for unit in units if not taken.isdisjoint(unit.copies)}
-    return (taken | copies | of_copies).intersection(entries)
-
-
-def _moved(entries: dict[str, Entry], units: list[Unit]) -> set[str]:
-    """Files of earlier runs that are gone, and lie elsewhere now: as long, with the same last bytes."""
-    here = {unit.name for unit in units}
-    now = {(entry.unit.size, entry.tail) for name, entry in entries.items() if name in here and entry.tail}
-    return {
-        name
-        for name, entry in entries.items()
-        if name not in here and (entry.unit.size, entry.tail) in now and not object_store.is_url(name)
-        if is_gone(entry.unit.place)
-    }
-
-
 def _note_copies(units: list[Unit], outcome: Outcome) -> None:
     count = sum(len(unit.copies) for unit in units)
     if count:
         many = "files are copies of others" if count > 1 else "file is a copy of another"
         outcome.notes.append(f"{count:,} {many}; what they hold counts once")
-
-
-def _publish(
-    crew: Crew, root: str, manifest: Manifest, whole: dict[str, Entry], parts: set[str], staged: frozenset[str]
-) -> None:
-    """What the data set lacks goes in: new rows by table and partition, on all workers, then the manifest."""
-    signatures: dict[str, str] = {}
-    new: list[Entry] = []
-    for name, entry in whole.items():
-        key = key_of(name)
-        if not _counts(entry, manifest) and _is_staged(entry, staged):
-            signatures[key] = entry.signature
-            new.append(entry)
-    gone = frozenset(key for key in (*signatures, *map(key_of, parts)) if key in manifest.signatures)
-    if not new and not gone and manifest.generation:
-        sweep(root, manifest)
-        return
-    shards = make_shards(root, manifest, new, gone)
-    files: list[DataFile] = []
-    for _, data in crew.run(write_shard, shards, lambda shard: [shard]):
-        if data is None:
-            raise SourceError(f"{root}: the worker that wrote a file of the data set died")
-        files += msgspec.json.decode(data, type=list[DataFile])
-    commit(root, manifest, shards, files, signatures, gone)

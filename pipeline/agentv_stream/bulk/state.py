@@ -44,6 +44,11 @@ class Entry(Struct, kw_only=True):
     length: int = 0
 
     @property
+    def whole(self) -> bool:
+        """Whether it was read to its end."""
+        return self.error is None and self.damage is None
+
+    @property
     def signature(self) -> str:
         """What the unit's files were like when they were read."""
         unit = self.unit
@@ -208,7 +213,7 @@ def _lock(place: Path) -> int | None:
 
 def unchanged(unit: Unit, entry: Entry) -> bool:
     """Whether a unit is still what it was when it was finished: size, time, last bytes, sub-agents' files."""
-    if entry.error is not None or entry.damage is not None:
+    if not entry.whole:
         return False
     if (unit.size, unit.mtime_ns) != (entry.unit.size, entry.unit.mtime_ns):
         return False

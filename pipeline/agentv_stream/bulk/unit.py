@@ -131,6 +131,11 @@ class Done(Struct, kw_only=True):
     trajectory: str | None = None
     rows: dict[str, Rows] = field(default_factory=dict[str, Rows])
 
+    @property
+    def whole(self) -> bool:
+        """Whether it was read to its end."""
+        return self.error is None and self.damage is None
+
 
 class Separate(Struct):
     """The summary of one session, kept apart: it may turn out to be a part of another session."""

@@ -1,0 +1,183 @@
+"""One import behind its sources: what earlier runs have done, what there is to read, what goes into the outputs.
+
+In: units, and the state that earlier runs left. Out: the units that wait to be read; when they were read, the outputs.
+"""
+
+import msgspec
+
+from agentv_stream.bulk import object_store
+from agentv_stream.bulk.dataset import commit, sweep
+from agentv_stream.bulk.engine import Crew
+from agentv_stream.bulk.manifest import DataFile, Manifest, first_manifest
+from agentv_stream.bulk.outcome import Outcome
+from agentv_stream.bulk.places import sweep_left
+from agentv_stream.bulk.shards import make_shards, write_shard
+from agentv_stream.bulk.state import Entry, State, unchanged
+from agentv_stream.bulk.transcripts import remove_outputs
+from agentv_stream.bulk.unit import Unit, Work
+from agentv_stream.bulk.worker import key_of
+from agentv_stream.errors import SourceError
+from agentv_stream.files import is_gone
+
+
+class ImportRun:
+    """`begin`, then all that waits is read by workers, then `settle` and `finish`; the caller holds the state.
+
+    What a person should know goes into `outcome`.
+    """
+
+    def __init__(self, work: Work, units: list[Unit], places: dict[str, str], state: State, outcome: Outcome) -> None:
+        self._work = work
+        self._units = units
+        self._places = places
+        self._state = state
+        self._outcome = outcome
+        self._manifest: Manifest | None = None
+        self._known: dict[str, Entry] = {}  # what earlier runs have read
+        self._left: set[str] = set()  # units that need not be read again
+        self._entries: dict[str, Entry] = {}  # what was read, by this run or an earlier one
+        self._moved: set[str] = set()
+        self._whole: dict[str, Entry] = {}
+
+    def begin(self, resume: bool, dry_run: bool) -> list[Unit]:
+        """Goes on behind an earlier run, or begins anew; gives the units that are to be read.
+
+        Raises: SourceError, SinkError, UsageError for a data set of another version that is to be added to.
+        """
+        work, state, outcome = self._work, self._state, self._outcome
+        manifest = first_manifest(work.dataset, resume) if work.dataset is not None else None
+        if not dry_run:
+            sweep_left(state.last_run(), state.place, self._places)
+        begun = state.before(work, resume) if dry_run else state.begin(work, resume)
+        if resume and begun == "anew":
+            outcome.notes.append("--resume: the options are others than before, so everything is read anew")
+            manifest = Manifest(generation=manifest.generation) if manifest is not None else None
+        self._manifest = manifest
+        known = self._known = state.entries() if begun == "on" else {}
+        staged = state.staged() if known else frozenset[str]()
+        waiting = [unit for unit in self._units if not _is_done(unit, known.get(unit.name), manifest, staged)]
+        self._left = {unit.name for unit in self._units}.difference(unit.name for unit in waiting)
+        outcome.skipped = len(self._left.intersection(_sessions(known, _parts(known, self._units))))
+        had = {name for name, entry in known.items() if entry.whole}
+        return [msgspec.structs.replace(unit, had=unit.name in had) for unit in waiting]
+
+    def settle(self, waiting: list[Unit], crew: Crew) -> None:
+        """All was read: what turned out to be a part of another session, or has gone, leaves the outputs.
+
+        Raises: SourceError, SinkError.
+        """
+        work, outcome, units = self._work, self._outcome, self._units
+        entries = self._entries = self._state.entries()
+        for name, entry in self._known.items():
+            if entry.whole and entries.get(name, entry).error is not None:
+                entries[name] = entry  # what it was read as before stands
+        moved = self._moved = _moved(entries, units)
+        parts = _parts(entries, units) | moved
+        whole = self._whole = _sessions(entries, parts)
+        outcome.parts = sorted(parts.intersection(unit.name for unit in units))
+        outcome.skipped = len(self._left.intersection(whole))
+        outcome.done -= len(parts.intersection(unit.name for unit in waiting))
+        self._state.check(work.run)
+        _remove_stale(self._known, entries, parts)
+        if work.dataset is not None and self._manifest is not None:
+            _publish(crew, work.dataset, self._manifest, whole, parts, self._state.staged())
+
+    def finish(self) -> None:
+        """The results, and what the next run goes on from. Raises: SourceError, SinkError."""
+        whole, state, run = self._whole, self._state, self._work.run
+        if "jsonl" in self._places:
+            object_store.put_lines(self._places["jsonl"], state.results(whole[name] for name in sorted(whole)), run)
+        kept = {name: entry for name, entry in self._entries.items() if name not in self._moved}
+        state.finish(kept, run, bool(self._moved))
+        sweep_left(run, state.place, self._places)  # of workers that were killed
+
+
+def _is_done(unit: Unit, entry: Entry | None, manifest: Manifest | None, staged: frozenset[str]) -> bool:
+    if entry is None or not unchanged(unit, entry):
+        return False
+    for place in (entry.transcript, entry.trajectory):
+        if place is not None:
+            try:
+                object_store.stat(place)
+            except SourceError:
+                return False
+    return manifest is None or _counts(entry, manifest) or _is_staged(entry, staged)
+
+
+def _counts(entry: Entry, manifest: Manifest) -> bool:
+    """Whether the data set has the rows of a unit as it was read."""
+    return manifest.signatures.get(key_of(entry.unit.name)) == entry.signature
+
+
+def _is_staged(entry: Entry, staged: frozenset[str]) -> bool:
+    """Whether the rows of a unit wait to go into the data set."""
+    return bool(entry.rows) and all(rows.path in staged for rows in entry.rows.values())
+
+
+def _remove_stale(known: dict[str, Entry], entries: dict[str, Entry], parts: set[str]) -> None:
+    """Outputs of files that are parts, and those that have another name now: the session's id or time changed."""
+    for name in parts:
+        _remove_outputs(entries[name].transcript, entries[name].trajectory)
+    for name, before in known.items():
+        now = entries.get(name)
+        if now is not None:
+            _remove_outputs(
+                before.transcript if now.transcript not in (None, before.transcript) else None,
+                before.trajectory if now.trajectory not in (None, before.trajectory) else None,
+            )
+
+
+def _remove_outputs(transcript: str | None, trajectory: str | None) -> None:
+    if transcript is not None:
+        remove_outputs(transcript)
+    if trajectory is not None:
+        object_store.remove(trajectory)
+
+
+def _sessions(entries: dict[str, Entry], parts: set[str]) -> dict[str, Entry]:
+    """Of what was read those files that are a session each."""
+    return {name: entry for name, entry in entries.items() if entry.error is None and name not in parts}
+
+
+def _parts(entries: dict[str, Entry], units: list[Unit]) -> set[str]:
+    """Units that turned out to be a part of another unit's session, or a copy."""
+    taken = {seen.path for entry in entries.values() if entry.error is None for seen in entry.companions}
+    copies = {copy for unit in units for copy in unit.copies}
+    of_copies = {unit.name for unit in units if not taken.isdisjoint(unit.copies)}
+    return (taken | copies | of_copies).intersection(entries)
+
+
+def _moved(entries: dict[str, Entry], units: list[Unit]) -> set[str]:
+    """Files of earlier runs that are gone, and lie elsewhere now: as long, with the same last bytes."""
+    here = {unit.name for unit in units}
+    now = {(entry.unit.size, entry.tail) for name, entry in entries.items() if name in here and entry.tail}
+    return {
+        name
+        for name, entry in entries.items()
+        if name not in here and (entry.unit.size, entry.tail) in now and not object_store.is_url(name)
+        if is_gone(entry.unit.place)
+    }
+
+
+def _publish(
+    crew: Crew, root: str, manifest: Manifest, whole: dict[str, Entry], parts: set[str], staged: frozenset[str]
+) -> None:
+    """What the data set lacks goes in: new rows by table and partition, on all workers, then the manifest."""
+    signatures: dict[str, str] = {}
+    new: list[Entry] = []
+    for name, entry in whole.items():
+        key = key_of(name)
+        if not _counts(entry, manifest) and _is_staged(entry, staged):
+            signatures[key] = entry.signature
+            new.append(entry)
+    gone = frozenset(key for key in (*signatures, *map(key_of, parts)) if key in manifest.signatures)
+    if not new and not gone and manifest.generation:
+        sweep(root, manifest)
+        return
+    shards = make_shards(root, manifest, new, gone)
+    files: list[DataFile] = []
+    for _, data in crew.run(write_shard, shards, lambda shard: [shard]):
+        if data is None:
+            raise SourceError(f"{root}: the worker that wrote a file of the data set died")
+        files += msgspec.json.decode(data, type=list[DataFile])
+    commit(root, manifest, shards, files, signatures, gone)
