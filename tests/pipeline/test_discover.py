@@ -166,6 +166,19 @@ def test_an_unchanged_log_is_not_read_again(tmp_path: Path) -> None:
     assert HeaderCache(cache).get(str(path), path.stat(), never) is not None
 
 
+def test_a_look_at_other_roots_forgets_only_logs_that_are_gone(tmp_path: Path) -> None:
+    path = write(tmp_path / "a" / "a.jsonl", claude_records(SESSION, 1))
+    gone = write(tmp_path / "a" / "b.jsonl", claude_records("gone", 1))
+    write(tmp_path / "b" / "c.jsonl", claude_records("other", 1))
+    cache = tmp_path / "cache.json"
+    for folder in ("a", "b"):
+        if folder == "b":
+            gone.unlink()
+        find_sessions(find_roots([str(tmp_path / folder)]), HeaderCache(cache))
+    kept = json.loads(cache.read_bytes())
+    assert str(path) in kept and str(gone) not in kept
+
+
 def test_sub_agents_files_belong_to_their_session_at_any_depth(tmp_path: Path) -> None:
     main = write(tmp_path / "p" / f"{SESSION}.jsonl", claude_records(SESSION, 1))
     below = main.with_suffix("") / "subagents"

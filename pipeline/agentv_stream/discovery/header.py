@@ -23,7 +23,7 @@ from agentv_stages.payload import told_path
 from agentv_stages.provider import Provider
 from agentv_stages.times import iso
 from agentv_stream.errors import AgentvStreamError
-from agentv_stream.files import open_plain
+from agentv_stream.files import is_gone, open_plain
 from agentv_stream.folder import context_of
 
 MOST_BYTES = 512 * 1024
@@ -197,12 +197,16 @@ class HeaderCache:
         return header
 
     def save(self, paths: set[str]) -> None:
-        """Writes the cache, without files that are no more. A cache that cannot be written is done without."""
+        """Writes the cache, without files that are no more; `paths` are there, others may be, below other roots.
+
+        A cache that cannot be written is done without.
+        """
         from agentv_stream.outputs.publish import publish_now
 
         if self._file is None or not self._changed:
             return
-        entries = {p: e for p, e in self._entries.items() if p in paths and told_path(p) == p}  # JSON holds UTF-8
+        there = (p for p in self._entries if p in paths or not is_gone(p))
+        entries = {p: self._entries[p] for p in there if told_path(p) == p}  # JSON holds UTF-8
         try:
             publish_now(self._file, msgspec.json.encode(entries))
         except AgentvStreamError:
