@@ -9,7 +9,7 @@ _RECENT = 256
 
 
 class TurnState(Struct):
-    """`current` is the running message id of each stream, `recent` the ids that were counted lately."""
+    """`current` holds the running message id of the main stream, `recent` the ids that were counted lately."""
 
     count: int = 0
     current: dict[str, str] = field(default_factory=dict[str, str])

@@ -218,9 +218,9 @@ def remove(place: str) -> None:
 
 
 def remove_tree(place: str) -> None:
-    """Removes all files below a place, and its folders.
+    """Removes all files below a place, and its folders; of a local one what can be removed.
 
-    Raises: SinkError.
+    Raises: SinkError, for a store.
     """
     if is_url(place):
         for name in names_below(place):

@@ -12,7 +12,7 @@ import anyio
 
 from agentv_stream.errors import SinkError
 
-OPEN_SECONDS = 0.05  # how often a named pipe without a reader is tried again
+OPEN_SECONDS = 0.05  # after which a named pipe without a reader is tried again
 STANDARD_OUTPUT = "-"
 
 

@@ -263,7 +263,7 @@ def valid_utf8(row: bytes) -> bytes:
 def closing_members(observer: Observer) -> bytes:
     """What a session's end adds to a row: its totals (`"transcript_…":…`) and how it ended; with a comma behind.
 
-    Calls without a result say so in their rows: whoever reads the status counts them as METRICS.md has it.
+    Calls without a result say so in their rows: whoever reads the status counts them as docs/metrics.md has it.
     """
     totals = observer.totals
     members = totals_members(totals.tokens(), totals.cost_usd, totals.duration_ms)
