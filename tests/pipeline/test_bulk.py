@@ -1,5 +1,6 @@
 """Bulk work: the same outputs on every engine, in order; a bad file is a row; sub-agents go with their session."""
 
+import json
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from multiprocessing import current_process
@@ -18,6 +19,7 @@ from agentv_stream.bulk.unit import Task, Unit
 from agentv_stream.checks.check import expand
 from agentv_stream.errors import NotALog, SourceError, UsageError
 from support.consuming import consume
+from support.decoding import FIXTURES
 from support.dying import die_on_three
 from support.made_sessions import claude_session, make_folder, tree
 
@@ -283,6 +285,17 @@ def test_hostile_names_make_harmless_paths(tmp_path: Path) -> None:
     assert len(names) == 1
     assert ".." not in names[0]
     assert not (tmp_path / "etc").exists()
+
+
+def test_a_session_whose_log_tells_its_id_at_the_end_is_named_by_it(tmp_path: Path) -> None:
+    *records, end = (FIXTURES / "copilot" / "stream.jsonl").read_bytes().splitlines()
+    long = records[-2].replace(b"All done.", b"All done. " * 200)  # more of them than one read takes
+    answers = [long.replace(b'"m5"', b'"n%d"' % n).replace(b'"e35"', b'"f%d"' % n) for n in range(200)]
+    log = tmp_path / "run.jsonl"
+    log.write_bytes(b"\n".join([*records, *answers, end]) + b"\n")
+    import_sessions([log], transcripts=tmp_path / "t", engine="serial")
+    (transcript,) = (tmp_path / "t").glob("*.transcript.jsonl")
+    assert {json.loads(row)["source"]["session_id"] for row in transcript.read_bytes().splitlines()} == {"s-1"}
 
 
 def test_a_transcript_is_the_one_that_consume_writes(tmp_path: Path) -> None:

@@ -8,9 +8,7 @@ from agentv_stream.bulk import object_store
 from agentv_stream.bulk.gathered import Gathered
 from agentv_stream.bulk.letters import Letters, remove_letters
 from agentv_stream.bulk.session_name import SessionName, key_in
-from agentv_stream.outputs.naming import TRANSCRIPT
-
-PATIENCE = 64  # records after which the first row no longer waits for the model's name
+from agentv_stream.outputs.naming import FINISHED_PATIENCE, TRANSCRIPT
 
 
 class Transcript:
@@ -35,7 +33,7 @@ class Transcript:
             self._letters.write(batch.faults)
         if self._rows is None:
             facts = self._observer.facts
-            if not self._held or not ((facts.session_id and facts.model) or facts.records >= PATIENCE):
+            if not self._held or not ((facts.session_id and facts.model) or facts.records >= FINISHED_PATIENCE):
                 return
         if self._held:
             self._render()

@@ -22,10 +22,9 @@ from agentv_stages.trajectory import CaseResult
 from agentv_stream.discovery.places import logical_name
 from agentv_stream.errors import SinkError
 from agentv_stream.following.growing_output import GrowingOutput
-from agentv_stream.outputs.naming import LETTERS, RAW_LOG, RESULT, SUMMARY_LOG, TRANSCRIPT
+from agentv_stream.outputs.naming import FINISHED_PATIENCE, LETTERS, RAW_LOG, RESULT, SUMMARY_LOG, TRANSCRIPT
 from agentv_stream.outputs.publish import publish_now
 from agentv_stream.outputs.transcript_file import log_of
-from agentv_stream.outputs.transcript_sink import FINISHED_PATIENCE
 from agentv_stream.settings import StreamLog
 
 SUFFIXES = (TRANSCRIPT, LETTERS, RESULT, SUMMARY_LOG, RAW_LOG)

@@ -19,6 +19,9 @@ TRAJECTORY, TRACE = ".trajectory.json", ".trace.jsonl"
 RAW_LOG, SUMMARY_LOG = ".stream.jsonl", ".stream.log"
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 MOST_PART = 80
+FINISHED_PATIENCE = 4096
+"""Records of a finished log after which its outputs wait no longer for the session's id and model: Copilot's stream
+tells the id in its last one."""
 _NUMBERS = count()
 _APART = str.maketrans(":.", "--")
 

@@ -13,14 +13,13 @@ from agentv_stages.sinks.case import CaseLine
 from agentv_stages.sinks.transcript import TranscriptRows, closing_members, patch
 from agentv_stream.errors import SinkError
 from agentv_stream.files import is_folder, is_there
-from agentv_stream.outputs.naming import CASE, TRANSCRIPT, temporary_name
+from agentv_stream.outputs.naming import CASE, FINISHED_PATIENCE, TRANSCRIPT, temporary_name
 from agentv_stream.outputs.output_file import OutputFile
 from agentv_stream.outputs.output_names import OutputNames
 from agentv_stream.outputs.transcript_file import is_of_session
 
 GATHER_BYTES = 512 * 1024
 LIVE_PATIENCE = 64
-FINISHED_PATIENCE = 4096  # Copilot's stream tells its session's id in its last record
 
 
 class TranscriptSink:
