@@ -331,6 +331,8 @@ def main() -> int:
         parser.error(f"--peers needs the variable {programs.PEERS_VARIABLE}: a folder with node_modules")
     if not arguments.peers:
         os.environ.pop(programs.PEERS_VARIABLE, None)
+    # An installed program has its byte code; without it every run of ours, and of no native peer, compiles its source.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
     bench = Bench(arguments.out, arguments.rounds, arguments.seed)
     if "speed" in wanted:

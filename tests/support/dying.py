@@ -51,7 +51,7 @@ def import_and_die(source: Path, out: Path, reports: int) -> None:
 def import_and_die_at_close(source: Path, out: Path) -> None:
     """An import that kills its process when the first transcript is to be closed; a part of it is on disk."""
     gathered.WRITE_BYTES = 1
-    transcripts.Transcript.close = lambda self: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[method-assign]
+    transcripts.Transcript.close = lambda self, observer: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[method-assign]
     import_all(source, out)
 
 

@@ -63,9 +63,15 @@ class Gathered:
             self._local.unlink(missing_ok=True)
             leaving.settled(self._local)
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Another process goes on writing: it opens the file itself."""
-        return {**self.__dict__, "_file": None}
+    def hand_over(self) -> None:
+        """Another process goes on writing, and opens the file itself. Raises: SinkError."""
+        if self.empty:
+            return
+        try:
+            self._spill()
+            self._leave()
+        except OSError as error:
+            raise self._failure(error) from error
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

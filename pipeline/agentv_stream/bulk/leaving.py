@@ -99,10 +99,15 @@ def _end_after(sentinel: int) -> None:
     _end()
 
 
-def _end() -> None:
+def remove_temporary() -> None:
+    """What this process knows of that is half-written goes, whoever made it."""
     for place in list(_temporary):
         if place.is_dir():
             shutil.rmtree(place, ignore_errors=True)
         else:
             place.unlink(missing_ok=True)
+
+
+def _end() -> None:
+    remove_temporary()
     os._exit(128 + signal.SIGTERM)

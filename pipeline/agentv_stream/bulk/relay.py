@@ -1,15 +1,16 @@
 """One large log on several cores, with the outcome of one: ranges of it are decoded side by side, the rest in turn.
 
-Cutting lines, decoding and normalising are two thirds of the work and need to know little of what came before; pairing,
-counting and writing need to know all of it. So of n processes each takes every n-th range. Its decoder first reads the
-head of the log and a stretch before the range, decodes the range ahead of its turn, and then waits for the state of the
-process before it. If that one's decoder ended where this one's began, what was decoded holds; else the range is decoded
-again from there. The last one finishes the session and reports.
+Cutting lines, decoding and normalising are half of the work and need to know little of what came before; pairing,
+counting and joining messages need to know all of it, and rows where the file ends. So of n processes each takes every
+n-th range. Its decoder first reads the head of the log and a stretch before the range, decodes the range ahead of its
+turn, and then waits for the state of the process before it. If that one's decoder ended where this one began, what was
+decoded holds; else the range is decoded again from there. What is known of the session goes on before the rows of the
+range are rendered, the transcript behind them. The last process finishes the session and reports.
 """
 
 import io
 import pickle
-import threading
+import tempfile
 from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import BaseContext
@@ -25,7 +26,7 @@ from agentv_stages.lines import LinePosition, LineReader
 from agentv_stages.provider import DecodeContext, Dialect, Provider
 from agentv_stages.providers import get_provider
 from agentv_stream.bulk import object_store
-from agentv_stream.bulk.leaving import obey_parent, undisturbed
+from agentv_stream.bulk.leaving import obey_parent, remove_temporary, undisturbed
 from agentv_stream.bulk.unit import Done, Report, Task, Unit, Work
 from agentv_stream.bulk.worker import Session, Worker, read_report
 from agentv_stream.errors import AgentvStreamError, SourceError
@@ -36,7 +37,6 @@ RANGE_BYTES = 16 * 1024 * 1024
 LEAST_BYTES = 4 * RANGE_BYTES  # of a log that is worth it
 WARM_BYTES = 256 * 1024  # read before a range, for what a decoder remembers from record to record
 LONGEST_SEARCH = 64 * 1024 * 1024  # for a line end behind a range
-_ENDED = (EOFError, BrokenPipeError, ConnectionResetError)
 
 
 class NotInRanges(Exception):
@@ -68,13 +68,17 @@ def relay(
     links = [context.Pipe(duplex=False) for _ in range(processes)]
     reports, report_to = context.Pipe(duplex=False)
     runners: list[BaseProcess] = []
+    between = tempfile.TemporaryDirectory()
     try:
         for i in range(processes):
             link = (links[i][0], links[(i + 1) % processes][1])
             ranges = range(i, len(starts) - 1, processes)
             last = len(starts) - 2 in ranges
             others = [end for ends in links for end in ends if end not in link] + ([] if last else [report_to])
-            arguments = (work, task, starts, ranges, link, report_to if last else None, [reports, *others])
+            arguments = (
+                *(work, task, starts, ranges, link, Path(between.name)),
+                *(report_to if last else None, [reports, *others]),
+            )
             made: Any = context
             runner: BaseProcess = made.Process(target=_run, args=arguments, daemon=True)
             with undisturbed():
@@ -89,6 +93,7 @@ def relay(
             runner.join()
         for connection in (reports, report_to, *(end for link in links for end in link)):
             connection.close()
+        between.cleanup()
 
 
 def _report_of(reports: Connection, runners: Sequence[BaseProcess]) -> Report | None:
@@ -147,6 +152,7 @@ def _run(
     starts: list[int],
     ranges: range,
     link: tuple[Connection, Connection],
+    between: Path,
     report_to: Connection | None,
     others: Sequence[Connection],
 ) -> None:
@@ -158,25 +164,28 @@ def _run(
     for end in others:
         end.close()
     with without_collector():
-        runner = _Runner(work, task, starts, link)
+        runner = _Runner(work, task, starts, link, between)
         try:
             report = runner.run(ranges)
         except Exception:  # or another one has failed: the log is read again in the ordinary way, which tells of it
             runner.session.abandon()
+            remove_temporary()  # the transcript, too, that was handed on
             raise SystemExit(1) from None
         if report is not None and report_to is not None:
             report_to.send_bytes(report)
 
 
 class _Runner:
-    def __init__(self, work: Work, task: Task, starts: list[int], link: tuple[Connection, Connection]) -> None:
+    def __init__(
+        self, work: Work, task: Task, starts: list[int], link: tuple[Connection, Connection], between: Path
+    ) -> None:
         self.before, self.behind = link
+        self.between = between
         self.starts = starts
         self.worker = Worker(work, task)
         self.unit = task.units[0]
         self.done = Done(unit=self.unit)
         self.session = Session(self.worker, self.unit, self.done)
-        self._sending: threading.Thread | None = None
 
     def run(self, ranges: range) -> bytes | None:
         """Gives the report, where the last range was among those of this process."""
@@ -192,34 +201,51 @@ class _Runner:
             self.worker.report.done.append(self.done)
             self.worker.publish(self.worker.name)
             return msgspec.json.encode(self.worker.report)
-        if self._sending is not None:
-            self._sending.join()
         return None
 
     def _range(self, reader: SessionReader, file: BinaryIO, i: int, last: bool) -> None:
         position = msgspec.json.decode(self.before.recv_bytes(), type=LinePosition) if i else LinePosition()
         batches, behind = self._lines(file, i, position, last)
         if not last:
-            self._send(msgspec.json.encode(behind))
+            self.behind.send_bytes(msgspec.json.encode(behind))
         decode = self._warmed(reader, file, self.starts[i]) if i else Decode(reader.dialect, self._context())
         begun = decode.save()
         self._decode(reader, decode, batches)
         if i:
-            carried = self.before.recv_bytes()
-            handed = self.before.recv_bytes()
+            carried = self._take_over(reader)
             if carried != begun:
                 batches, _ = self._lines(file, i, position, last)
                 decode = Decode(reader.dialect, self._context())
                 decode.load(carried)
                 self._decode(reader, decode, batches)
-            self._take_over(reader, handed)
-        for batch in batches:
-            self.session.take(reader.join(batch))
         for batch in decode.flush() if last else ():
             reader.normalize.push(batch)
-            self.session.take(reader.join(batch))
+            batches.append(batch)
+        self._join(reader, batches)
+        session = self.session
         if not last:
-            self._send(decode.save(), _dumps(reader, self.session))
+            self._hand_on(f"{i}-known", _dumps(decode.save(), reader, session))
+        if session.transcript is None and session.consolidate is not None:
+            session.transcript = self._handed()
+            batches.reverse()
+            while batches:
+                session.write(batches.pop())
+        if not last and session.transcript is not None:
+            if session.transcript.begun:
+                session.transcript.hand_over()
+                self._hand_on(f"{i}-transcript", pickle.dumps(session.transcript, pickle.HIGHEST_PROTOCOL))
+            session.transcript = None
+
+    def _join(self, reader: SessionReader, batches: list[Batch]) -> None:
+        """What needs to know all that came before. Rows are written at once as long as they do not know whose they are:
+        then nothing of the transcript stands in the file, and it came with the rest."""
+        session = self.session
+        for batch in batches:
+            reader.join(batch)
+            if session.transcript is not None:
+                session.take(batch)
+            elif session.consolidate is not None:
+                session.consolidate.push(batch)
 
     def _context(self) -> DecodeContext:
         return DecodeContext(self.unit.place)
@@ -254,25 +280,23 @@ class _Runner:
             decode.push(batch)
             reader.normalize.push(batch)
 
-    def _send(self, *parts: bytes) -> None:
-        """Hands something on, in the background: who gets it may still be decoding."""
-        before = self._sending
-        if before is not None:
-            before.join()
+    def _hand_on(self, name: str, data: bytes) -> None:
+        """Into a file, of which the next process is told: it may still be decoding, and a pipe holds little."""
+        (self.between / name).write_bytes(data)
+        self.behind.send_bytes(name.encode())
 
-        def send() -> None:
-            try:
-                for part in parts:
-                    self.behind.send_bytes(part)
-            except _ENDED:
-                return  # it has failed, and will be noticed
+    def _handed(self) -> Any:
+        """What the process before handed on."""
+        place = self.between / self.before.recv_bytes().decode()
+        known = pickle.loads(place.read_bytes())  # from a process of this relay, in a folder of its own
+        place.unlink()
+        return known
 
-        self._sending = threading.Thread(target=send, daemon=True)
-        self._sending.start()
-
-    def _take_over(self, reader: SessionReader, handed: bytes) -> None:
-        known = pickle.loads(handed)  # from a process of this relay, over a pipe of its own
-        reader.observer, reader.pair, self.session.consolidate, self.session.transcript = known
+    def _take_over(self, reader: SessionReader) -> bytes:
+        """Goes on with what is known of the session; gives the state of the decoder before the range."""
+        carried: bytes
+        carried, reader.observer, reader.pair, self.session.consolidate, self.session.transcript = self._handed()
+        return carried
 
 
 def _read(file: BinaryIO, start: int, end: int) -> Iterator[bytes]:
@@ -285,8 +309,12 @@ def _read(file: BinaryIO, start: int, end: int) -> Iterator[bytes]:
         yield data
 
 
-def _dumps(reader: SessionReader, session: Session) -> bytes:
-    """What is known of the session, for the next process; the provider and the dialect go by their names."""
+def _dumps(carried: bytes, reader: SessionReader, session: Session) -> bytes:
+    """What is known of the session, for the next process: `carried` by the decoder, and by all behind it. The provider
+    and the dialect go by their names.
+
+    A transcript that has not begun goes along: its name will be settled by what the observer it bears gets to know.
+    """
     out = io.BytesIO()
     pickler = pickle.Pickler(out, protocol=pickle.HIGHEST_PROTOCOL)
     name = reader.provider.name
@@ -294,7 +322,9 @@ def _dumps(reader: SessionReader, session: Session) -> bytes:
         Provider: lambda _: (get_provider, (name,)),
         Dialect: lambda dialect: (_dialect, (name, dialect.name)),
     }
-    pickler.dump((reader.observer, reader.pair, session.consolidate, session.transcript))
+    transcript = session.transcript
+    unbegun = transcript if transcript is not None and not transcript.begun else None
+    pickler.dump((carried, reader.observer, reader.pair, session.consolidate, unbegun))
     return out.getvalue()
 
 

@@ -5,10 +5,11 @@ whoever works on them and when.
 """
 
 from functools import cached_property
+from typing import Any
 
 from agentv_stages.result import Observer
 from agentv_stages.sinks.transcript import Identity
-from agentv_stream.outputs.naming import safe_part, stem
+from agentv_stream.outputs.naming import FINISHED_PATIENCE, safe_part, stem
 
 
 class SessionName:
@@ -24,6 +25,12 @@ class SessionName:
         self._changed_ms = changed_ms
         self._target = target
 
+    @property
+    def told(self) -> bool:
+        """Whether the log has told whose it is, or has had its time to."""
+        facts = self._observer.facts
+        return bool(facts.session_id and facts.model) or facts.records >= FINISHED_PATIENCE
+
     @cached_property
     def identity(self) -> Identity:
         """What every row of the session's transcript says of it."""
@@ -37,6 +44,10 @@ class SessionName:
             path=self._source,
             started_ms=facts.started_ms if facts.started_ms is not None else self._changed_ms,
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Once it is settled it travels alone."""
+        return {**self.__dict__, "_observer": None} if "identity" in self.__dict__ else self.__dict__
 
     @property
     def stem(self) -> str:

@@ -8,16 +8,15 @@ from agentv_stream.bulk import object_store
 from agentv_stream.bulk.gathered import Gathered
 from agentv_stream.bulk.letters import Letters, remove_letters
 from agentv_stream.bulk.session_name import SessionName, key_in
-from agentv_stream.outputs.naming import FINISHED_PATIENCE, TRANSCRIPT
+from agentv_stream.outputs.naming import TRANSCRIPT
 
 
 class Transcript:
     """Takes batches after `Consolidate`. `folder` is a folder or a URL; `run` names what writes."""
 
-    def __init__(self, folder: str, name: SessionName, observer: Observer, run: str) -> None:
+    def __init__(self, folder: str, name: SessionName, run: str) -> None:
         self._folder = folder
         self._name = name
-        self._observer = observer
         self._held: list[Message] = []
         self._rows: TranscriptRows | None = None
         self._file = Gathered(folder, run)
@@ -31,17 +30,23 @@ class Transcript:
             self._held += batch.messages
         if batch.faults:
             self._letters.write(batch.faults)
-        if self._rows is None:
-            facts = self._observer.facts
-            if not self._held or not ((facts.session_id and facts.model) or facts.records >= FINISHED_PATIENCE):
-                return
-        if self._held:
+        if self._held and (self.begun or self._name.told):
             self._render()
 
-    def close(self) -> None:
+    @property
+    def begun(self) -> bool:
+        """Whether the rows know whose they are; from then on nothing but `close` needs to be told of the session."""
+        return self._rows is not None
+
+    def hand_over(self) -> None:
+        """Another process goes on, with what this object is pickled into. Raises: SinkError."""
+        self._file.hand_over()
+        self._letters.hand_over()
+
+    def close(self, observer: Observer) -> None:
         """Writes what waits, puts the totals into the first row, and publishes. Raises: SinkError."""
         rows = self._render()
-        patched = patch(closing_members(self._observer)) if rows.rows else None
+        patched = patch(closing_members(observer)) if rows.rows else None
         place = object_store.join(self._folder, f"{self._name.stem}{TRANSCRIPT}")
         self._file.publish(place, patched)
         self.path = place

@@ -150,7 +150,7 @@ class Session:
         name = SessionName(observer, self.key, unit.name, unit.mtime_ns // 1_000_000, work.target)
         if work.transcripts is not None:
             folder = work.transcripts.replace("{provider}", provider)
-            self.transcript = Transcript(folder, name, observer, work.run)
+            self.transcript = Transcript(folder, name, work.run)
         if work.trajectories is not None:
             folder = work.trajectories.replace("{provider}", provider)
             self.trajectory = TrajectoryFile(folder, name, work.run)
@@ -184,9 +184,10 @@ class Session:
         """A batch that was observed: its messages go to the outputs."""
         if self.consolidate is not None:
             self.consolidate.push(batch)
-            self._write(batch)
+            self.write(batch)
 
-    def _write(self, batch: Batch) -> None:
+    def write(self, batch: Batch) -> None:
+        """A batch after `Consolidate`. Raises: SinkError."""
         if self.transcript is not None:
             self.transcript.write(batch)
         if self.trajectory is not None:
@@ -201,7 +202,7 @@ class Session:
         work, observer = worker.work, reader.observer
         if self.consolidate is not None:
             for batch in self.consolidate.flush():
-                self._write(batch)
+                self.write(batch)
         if self._damage:
             done.damage = told("; ".join(str(error) for error in self._damage))[0]
         left = list(reader.pair.left)
@@ -248,7 +249,7 @@ class Session:
 
     def _close(self, result: Result, observer: Observer) -> None:
         if self.transcript is not None:
-            self.transcript.close()
+            self.transcript.close(observer)
             result.outputs.transcript = self.transcript.path
             if self.transcript.dead_letters is not None:
                 result.outputs.dead_letters = self.transcript.dead_letters
