@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from agentv_stages.event import ToolCall, ToolResult
 from agentv_stages.result import Result
@@ -17,8 +17,8 @@ class Seen(Struct):
     files: int = 0
     records: int = 0
     events: int = 0
-    unknown: dict[str, int] = field(default_factory=dict[str, int])
-    faults: dict[str, int] = field(default_factory=dict[str, int])
+    unknown: dict[str, int] = {}
+    faults: dict[str, int] = {}
 
 
 OUTCOMES = ("sleep 2", "exit 1", "exit 3", "kill -9", "missing.py", "this text is not there", "no_such_tool")

@@ -3,7 +3,7 @@
 It is the one mutable object of the pipeline; the records, events and faults in it are frozen.
 """
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from agentv_stages.event import AnyEvent
 from agentv_stages.fault import Fault, Reason
@@ -55,13 +55,13 @@ class Batch(Struct):
     end: int = 0
     unterminated: bool = False
     document: bool = False
-    records: list[Record] = field(default_factory=list[Record])
-    events: list[AnyEvent] = field(default_factory=list[AnyEvent])
-    messages: list[Message] = field(default_factory=list[Message])
-    faults: list[Fault] = field(default_factory=list[Fault])
-    ignored: dict[str, int] = field(default_factory=dict[str, int])
-    unknown: dict[str, int] = field(default_factory=dict[str, int])
-    strangers: list[Record] = field(default_factory=list[Record])
+    records: list[Record] = []
+    events: list[AnyEvent] = []
+    messages: list[Message] = []
+    faults: list[Fault] = []
+    ignored: dict[str, int] = {}
+    unknown: dict[str, int] = {}
+    strangers: list[Record] = []
     again: bool = False
 
     def ignore(self, name: str) -> None:

@@ -2,7 +2,7 @@
 
 from array import array
 
-from msgspec import Struct, convert, field
+from msgspec import Struct, convert
 
 MOST_NAMES = 65_535  # what two bytes can tell apart; the tools past them go by one name
 OTHER = ("(other)", "other")
@@ -11,7 +11,7 @@ OTHER = ("(other)", "other")
 class SequenceState(Struct):
     """`codes` are numbers of two bytes each, in this machine's order: places in `names`, which are (tool, kind)."""
 
-    names: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    names: list[tuple[str, str]] = []
     codes: bytes = b""
 
 

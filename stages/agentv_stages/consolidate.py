@@ -41,10 +41,10 @@ class ConsolidateState(Struct):
 
     next_index: int = 0
     turns: TurnState = field(default_factory=TurnState)
-    current: dict[str, Message] = field(default_factory=dict[str, Message])
-    waiting: dict[int, Message] = field(default_factory=dict[int, Message])
-    last_ids: dict[str, str] = field(default_factory=dict[str, str])
-    early: dict[str, TokenUsage] = field(default_factory=dict[str, TokenUsage])
+    current: dict[str, Message] = {}
+    waiting: dict[int, Message] = {}
+    last_ids: dict[str, str] = {}
+    early: dict[str, TokenUsage] = {}
 
 
 class Consolidate:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-from msgspec import Raw, Struct, field
+from msgspec import Raw, Struct
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.detect import CERTAIN, objects, rank
@@ -41,7 +41,7 @@ class DecodeState(Struct, array_like=True):
 
     decoder: Raw
     looked_at: int = 0
-    strangers: list[Any] = field(default_factory=list[Any])
+    strangers: list[Any] = []
 
 
 class Decode:

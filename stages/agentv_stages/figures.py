@@ -86,12 +86,12 @@ class Run(Struct):
 class Statistics(Struct):
     """The running figures: what `Stats` keeps and takes out as a snapshot."""
 
-    cells: list[Cell] = field(default_factory=list[Cell])
+    cells: list[Cell] = []
     sequence: SequenceState = field(default_factory=SequenceState)
     main_calls: int = 0
     turns: TurnState = field(default_factory=TurnState)
     streams: dict[str, StreamSums] = field(default_factory=lambda: {MAIN: StreamSums()})
-    stream_messages: dict[str, str] = field(default_factory=dict[str, str])
+    stream_messages: dict[str, str] = {}
     first_time_ms: int | None = None
     first_edit_turn: int | None = None
     first_edit_tool_index: int | None = None
@@ -100,9 +100,9 @@ class Statistics(Struct):
     first_edit_turn_lines: int | None = None
     assistant_lines: int = -1
     last_row: tuple[str, int] = ("", -1)
-    edit_turns: dict[str, int] = field(default_factory=dict[str, int])
-    watched: dict[str, list[Run]] = field(default_factory=dict[str, list[Run]])
-    truncated: set[str] = field(default_factory=set[str])
+    edit_turns: dict[str, int] = {}
+    watched: dict[str, list[Run]] = {}
+    truncated: set[str] = set()
 
     @property
     def calls(self) -> int:

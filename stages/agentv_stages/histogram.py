@@ -2,7 +2,7 @@
 
 from math import ceil, exp, log
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 _STEP = log(1.02)  # a bucket spans 2 %, its middle is within 1 % of all in it
 _KEYS: dict[int, int] = {}
@@ -11,7 +11,7 @@ _KEYS: dict[int, int] = {}
 class Histogram(Struct):
     """Counts by bucket; `total` is the exact sum in ms. Values under 1 ms count as 0."""
 
-    counts: dict[int, int] = field(default_factory=dict[int, int])
+    counts: dict[int, int] = {}
     count: int = 0
     total: int = 0
 

@@ -26,7 +26,7 @@ _MOST_USD = 1e12  # what a session cannot cost is no cost
 class TokenSums(Struct):
     """Sums of tokens; a field that no session told is in none."""
 
-    sums: dict[str, int] = field(default_factory=dict[str, int])
+    sums: dict[str, int] = {}
     unsure: int = 0
 
     def add(self, tokens: Tokens) -> None:
@@ -69,12 +69,12 @@ class Figures(Struct):
     estimated_pico: int = 0
     estimated: int = 0
     tokens: TokenSums = field(default_factory=TokenSums)
-    by_status: dict[str, int] = field(default_factory=dict[str, int])
-    by_kind: dict[str, int] = field(default_factory=dict[str, int])
-    by_outcome: dict[str, int] = field(default_factory=dict[str, int])
-    faults: dict[str, int] = field(default_factory=dict[str, int])
-    silent: dict[str, int] = field(default_factory=dict[str, int])  # sessions with answers that do not tell a figure
-    tools: dict[str, ToolSums] = field(default_factory=dict[str, ToolSums])
+    by_status: dict[str, int] = {}
+    by_kind: dict[str, int] = {}
+    by_outcome: dict[str, int] = {}
+    faults: dict[str, int] = {}
+    silent: dict[str, int] = {}  # sessions with answers that do not tell a figure
+    tools: dict[str, ToolSums] = {}
 
     def merge(self, other: "Figures") -> None:
         """Takes the other's figures in."""
@@ -168,8 +168,8 @@ class Sequence(Struct, frozen=True, order=True):
 class Summary(Struct):
     """Figures by group, and sequences sorted by (source, position), at most 100,000 entries, the first ones."""
 
-    groups: dict[str, Figures] = field(default_factory=dict[str, Figures])
-    sequences: list[Sequence] = field(default_factory=list[Sequence])
+    groups: dict[str, Figures] = {}
+    sequences: list[Sequence] = []
     truncated: bool = False
 
     def merge(self, other: "Summary") -> None:

@@ -2,7 +2,7 @@
 
 from typing import Literal, TypeAlias
 
-from msgspec import Raw, Struct, field
+from msgspec import Raw, Struct
 
 from agentv_stages.event import Source, TokenUsage, ToolCall, ToolResult
 from agentv_stages.payload import join_strings, text_of
@@ -37,9 +37,9 @@ class Message(Struct):
     role: Role
     source: Source
     message_id: str
-    content: list[Raw] = field(default_factory=list[Raw])
-    thinking: list[Raw] = field(default_factory=list[Raw])
-    calls: list[PairedCall] = field(default_factory=list[PairedCall])
+    content: list[Raw] = []
+    thinking: list[Raw] = []
+    calls: list[PairedCall] = []
     usage: TokenUsage | None = None
     model: str | None = None
     turn: int | None = None
@@ -50,8 +50,8 @@ class Message(Struct):
     late: bool = False
     open: int = 0
     foretold: bool = False
-    content_pieces: list[Raw] = field(default_factory=list[Raw])
-    thinking_pieces: list[Raw] = field(default_factory=list[Raw])
+    content_pieces: list[Raw] = []
+    thinking_pieces: list[Raw] = []
 
     @property
     def text(self) -> str:

@@ -12,7 +12,7 @@ Faults: `orphan-result` for a result whose call was never seen; it goes on witho
 
 from zlib import crc32
 
-from msgspec import Struct, convert, field
+from msgspec import Struct, convert
 from msgspec.structs import replace
 
 from agentv_stages.batch import Batch
@@ -34,10 +34,10 @@ class PairState(Struct):
     result it is kept inverted (`~`): a result may still come.
     """
 
-    open: dict[str, ToolCall] = field(default_factory=dict[str, ToolCall])
-    early: dict[str, ToolResult] = field(default_factory=dict[str, ToolResult])
-    recent: dict[str, int] = field(default_factory=dict[str, int])
-    bare: dict[str, ToolResult] = field(default_factory=dict[str, ToolResult])
+    open: dict[str, ToolCall] = {}
+    early: dict[str, ToolResult] = {}
+    recent: dict[str, int] = {}
+    bare: dict[str, ToolResult] = {}
 
 
 class Pair:

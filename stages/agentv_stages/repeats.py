@@ -7,7 +7,7 @@ time and its bytes are (`check`). Records with neither have none and are told as
 
 from zlib import crc32
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from agentv_stages.batch import Record
 
@@ -22,8 +22,8 @@ class Repeats(Struct, array_like=True):
     record, which keeps apart what bears one id because somebody took the ids out.
     """
 
-    young: dict[str, int] = field(default_factory=dict[str, int])
-    old: dict[str, int] = field(default_factory=dict[str, int])
+    young: dict[str, int] = {}
+    old: dict[str, int] = {}
 
     def known(self, key: str) -> bool:
         """Whether a record of this identity came before."""

@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Any, TypeAlias
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType, field
+from msgspec import UNSET, Struct, UnsetType
 
 from agentv_stages.batch import Batch
 from agentv_stages.event import Status
@@ -46,7 +46,7 @@ class Evidence(Struct):
     last_event: str | None = None
     last_offset: int | None = None
     reason: str | None = None
-    open_calls: list[str] = field(default_factory=list[str])
+    open_calls: list[str] = []
     exit_code: int | UnsetType = UNSET
     signal: str | UnsetType = UNSET
 
@@ -89,8 +89,8 @@ class Result(Struct):
     losses: list[str]
     outputs: Outputs
     schema_version: str = SCHEMA
-    tokens_by_model: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
-    tokens_by_stream: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    tokens_by_model: dict[str, dict[str, Any]] = {}
+    tokens_by_stream: dict[str, dict[str, Any]] = {}
     model_calls: int = 0
     estimated_cost_usd: float | UnsetType | None = UNSET
     price_table_date: str | UnsetType = UNSET
@@ -177,9 +177,9 @@ def _slices(value: Any) -> Iterator[Any]:
 class Counters(Struct):
     """Counts that batches carry, summed."""
 
-    faults: dict[str, int] = field(default_factory=dict[str, int])
-    unknown: dict[str, int] = field(default_factory=dict[str, int])
-    ignored: dict[str, int] = field(default_factory=dict[str, int])
+    faults: dict[str, int] = {}
+    unknown: dict[str, int] = {}
+    ignored: dict[str, int] = {}
 
 
 def _count(counts: dict[str, int], name: str, count: int) -> None:

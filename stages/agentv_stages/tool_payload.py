@@ -7,7 +7,7 @@ reading one back gives the same one. A payload copies from the call and never ch
 from typing import Any, TypeAlias
 
 import msgspec
-from msgspec import Raw, Struct, field
+from msgspec import Raw, Struct
 
 from agentv_stages.event import ToolCall
 from agentv_stages.patch import read_patch
@@ -18,7 +18,7 @@ from agentv_stages.tools import split_mcp
 class Payload(Struct, frozen=True, kw_only=True, tag_field="type", omit_defaults=True):
     """What all payloads share: `extra` holds the arguments that have no field of their own."""
 
-    extra: dict[str, Any] = field(default_factory=dict[str, Any])
+    extra: dict[str, Any] = {}
 
 
 class FileRead(Payload, frozen=True, tag="file_read"):

@@ -6,7 +6,7 @@ placeholder. Totals of the agent replace the calls that they cover. What the log
 
 from typing import Any
 
-from msgspec import Struct, convert, field
+from msgspec import Struct, convert
 
 from agentv_stages.batch import Batch
 from agentv_stages.event import MAIN, SessionEnd, SessionInfo, Source, TokenUsage
@@ -30,16 +30,16 @@ class StreamModel(Struct):
 class TotalsState(Struct):
     """Everything that `Totals` keeps; the window of recent calls bounds its size."""
 
-    calls: dict[str, TokenUsage] = field(default_factory=dict[str, TokenUsage])
-    sums: list[StreamModel] = field(default_factory=list[StreamModel])
-    segments: dict[str, Tokens] = field(default_factory=dict[str, Tokens])
-    sessions: dict[str, Tokens] = field(default_factory=dict[str, Tokens])
+    calls: dict[str, TokenUsage] = {}
+    sums: list[StreamModel] = []
+    segments: dict[str, Tokens] = {}
+    sessions: dict[str, Tokens] = {}
     covering: Tokens | None = None
-    covered: dict[str, Tokens] = field(default_factory=dict[str, Tokens])  # a stream's calls when its last total came
-    models: dict[str, Tokens] = field(default_factory=dict[str, Tokens])  # what the agent said that each had
-    shares: dict[str, Tokens] = field(default_factory=dict[str, Tokens])  # and each stream
+    covered: dict[str, Tokens] = {}  # a stream's calls when its last total came
+    models: dict[str, Tokens] = {}  # what the agent said that each had
+    shares: dict[str, Tokens] = {}  # and each stream
     ended: Tokens | None = None  # what sessions came to that another one followed in the same input
-    ended_streams: dict[str, Tokens] = field(default_factory=dict[str, Tokens])
+    ended_streams: dict[str, Tokens] = {}
     ended_cost: float = 0.0
     model_calls: int = 0
     cost_usd: float | None = None

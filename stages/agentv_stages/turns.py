@@ -1,6 +1,6 @@
 """Counts turns: one assistant message on the main stream is one turn, however many records it took."""
 
-from msgspec import Struct, convert, field
+from msgspec import Struct, convert
 
 from agentv_stages.event import MAIN, AssistantText, Reasoning, ToolCall
 from agentv_stages.recent import Recent
@@ -12,8 +12,8 @@ class TurnState(Struct):
     """`current` holds the running message id of the main stream, `recent` the ids that were counted lately."""
 
     count: int = 0
-    current: dict[str, str] = field(default_factory=dict[str, str])
-    recent: dict[str, int] = field(default_factory=dict[str, int])
+    current: dict[str, str] = {}
+    recent: dict[str, int] = {}
 
 
 class Turns:

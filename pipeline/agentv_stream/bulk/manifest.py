@@ -1,7 +1,7 @@
 """The manifest of a data set: which files count, and what each session's source was like when it was read."""
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Struct
 
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.tables import SCHEMA
@@ -27,8 +27,8 @@ class Manifest(Struct):
 
     schema_version: str = SCHEMA
     generation: int = 0
-    files: list[DataFile] = field(default_factory=list[DataFile])
-    signatures: dict[str, str] = field(default_factory=dict[str, str])
+    files: list[DataFile] = []
+    signatures: dict[str, str] = {}
 
     def paths(self, root: str, table: str) -> list[str]:
         """The places of a table's files."""

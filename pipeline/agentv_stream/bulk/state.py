@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Struct
 
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.unit import Rows, Seen, Unit, Work
@@ -33,12 +33,12 @@ class Entry(Struct, kw_only=True):
     kind: str | None = None
     damage: str | None = None
     tail: str = ""
-    companions: list[Seen] = field(default_factory=list[Seen])
+    companions: list[Seen] = []
     provider: str = "unknown"
     day: str = "unknown"
     transcript: str | None = None
     trajectory: str | None = None
-    rows: dict[str, Rows] = field(default_factory=dict[str, Rows])
+    rows: dict[str, Rows] = {}
     place: str = ""
     offset: int = 0
     length: int = 0

@@ -5,7 +5,7 @@ All of it can be pickled and written as JSON: a task travels to another process 
 
 import os
 
-from msgspec import Raw, Struct, field
+from msgspec import Raw, Struct
 
 from agentv_stages.merge import By, Summary
 from agentv_stages.payload import NULL
@@ -122,14 +122,14 @@ class Done(Struct, kw_only=True):
     damage: str | None = None
     tail: str = ""
     result: Raw = NULL
-    companions: list[Seen] = field(default_factory=list[Seen])
+    companions: list[Seen] = []
     provider: str = "unknown"
     day: str = "unknown"
     records: int = 0
-    faults: dict[str, int] = field(default_factory=dict[str, int])
+    faults: dict[str, int] = {}
     transcript: str | None = None
     trajectory: str | None = None
-    rows: dict[str, Rows] = field(default_factory=dict[str, Rows])
+    rows: dict[str, Rows] = {}
 
     @property
     def whole(self) -> bool:
@@ -148,6 +148,6 @@ class Report(Struct, kw_only=True):
     """What a worker gives back of one task: its units' outcomes in order, and their merged summary."""
 
     task: int
-    done: list[Done] = field(default_factory=list[Done])
+    done: list[Done] = []
     summary: Summary | None = None
-    separate: list[Separate] = field(default_factory=list[Separate])
+    separate: list[Separate] = []

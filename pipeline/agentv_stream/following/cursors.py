@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 import zstandard
-from msgspec import Struct, field
+from msgspec import Struct
 
 from agentv_stages.payload import told_path
 from agentv_stages.provider import DecodeContext
@@ -58,7 +58,7 @@ class SessionRow(Struct):
     state: bytes | None = None
     outputs: OutputState | None = None
     merged: MergedState | None = None
-    inputs: list[InputRow] = field(default_factory=list[InputRow])
+    inputs: list[InputRow] = []
 
 
 _compress = zstandard.ZstdCompressor(level=1)

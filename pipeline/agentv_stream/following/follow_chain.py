@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 import msgspec
-from msgspec import Raw, Struct, field
+from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from agentv_stages.batch import Batch
@@ -61,8 +61,8 @@ class ChainState(Struct):
     statistics: Statistics
     totals: TotalsState
     counters: Counters
-    decoders: dict[str, Raw] = field(default_factory=dict[str, Raw])
-    cases: list[CaseState] = field(default_factory=list[CaseState])
+    decoders: dict[str, Raw] = {}
+    cases: list[CaseState] = []
     specs: str = ""
 
 

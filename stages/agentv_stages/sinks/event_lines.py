@@ -8,7 +8,7 @@ from typing import Any
 from uuid import NAMESPACE_OID, UUID, uuid5
 
 import msgspec
-from msgspec import Struct, convert, field, to_builtins
+from msgspec import Struct, convert, to_builtins
 
 from agentv_stages.event import FAILED_OUTCOMES, MAIN, PAYLOADS, SUFFIXES, AnyEvent, ToolCall, ToolResult
 from agentv_stages.pair import MOST_OPEN
@@ -22,8 +22,8 @@ _encode = msgspec.json.Encoder().encode
 class Tips(Struct):
     """The last event id of each stream, and those of the calls that wait for a result, as many as `Pair` keeps."""
 
-    parents: dict[str, str] = field(default_factory=dict[str, str])
-    calls: dict[str, str] = field(default_factory=dict[str, str])
+    parents: dict[str, str] = {}
+    calls: dict[str, str] = {}
 
 
 def session_uuid(session_id: str) -> UUID:

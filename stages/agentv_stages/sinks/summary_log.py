@@ -3,7 +3,7 @@
 Text is consolidated: a message is told when it is complete. Control characters are made visible; lines are cut.
 """
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from agentv_stages.batch import Batch
 from agentv_stages.call_summary import target_of
@@ -33,7 +33,7 @@ class SummaryState(Struct):
 
     first_ms: int | None = None
     last_ms: int | None = None
-    pieces: dict[str, tuple[Source, str]] = field(default_factory=dict[str, tuple[Source, str]])
+    pieces: dict[str, tuple[Source, str]] = {}
     totals: str = ""
 
 

@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Sequence
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from agentv_stages.event import MAIN, AnyEvent, AssistantText
 from agentv_stages.trajectory.verdict import Bounds, Evidence, Proof, evidence_of
@@ -40,7 +40,7 @@ class AnswerState(Struct):
 
     message_id: str = ""
     text: str = ""
-    pieces: list[str] = field(default_factory=list[str])
+    pieces: list[str] = []
     length: int = 0
     evidence: Evidence | None = None
     passed: bool = False

@@ -30,12 +30,12 @@ class BudgetState(Struct):
     calls: int = 0
     exploring: int = 0
     answers: int = 0
-    current: dict[str, str] = field(default_factory=dict[str, str])
+    current: dict[str, str] = {}
     turns: TurnState = field(default_factory=TurnState)
     first_edit_turn: int | None = None
     edit: Evidence | None = None
     totals: TotalsState = field(default_factory=TotalsState)
-    broken: dict[str, Evidence] = field(default_factory=dict[str, Evidence])
+    broken: dict[str, Evidence] = {}
 
 
 class Budgets:

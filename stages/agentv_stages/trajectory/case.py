@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from msgspec import Struct, convert, field
+from msgspec import Struct, convert
 
 from agentv_stages.batch import Batch
 from agentv_stages.event import AnyEvent
@@ -65,7 +65,7 @@ class CaseState(Struct):
 
     events: int = 0
     decided: Decision | None = None
-    evaluators: list[EvaluatorState] = field(default_factory=list[EvaluatorState])
+    evaluators: list[EvaluatorState] = []
 
 
 class Case:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from agentv_stages.event import AnyEvent
 from agentv_stages.trajectory.case import Member, mean
@@ -13,7 +13,7 @@ AGGREGATORS = ("weighted_average", "threshold", "all_or_nothing", "minimum", "ma
 
 
 class CompositeState(Struct):
-    evaluators: list[EvaluatorState] = field(default_factory=list[EvaluatorState])
+    evaluators: list[EvaluatorState] = []
 
 
 class Composite:

@@ -7,7 +7,7 @@ violated by the first call after which that cannot be reached. It is satisfied o
 
 from collections.abc import Sequence
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from agentv_stages.event import AnyEvent, ToolCall, ToolResult
 from agentv_stages.trajectory.calls import Arguments, Step, counts
@@ -32,10 +32,10 @@ class Place(Struct):
 
 
 class ExactState(Struct):
-    places: list[Place] = field(default_factory=list[Place])
-    waiting: dict[str, int] = field(default_factory=dict[str, int])
+    places: list[Place] = []
+    waiting: dict[str, int] = {}
     calls: int = 0
-    extra: list[Evidence] = field(default_factory=list[Evidence])
+    extra: list[Evidence] = []
     seen: bool = False
     done: bool = False
 

@@ -56,7 +56,7 @@ class Waiting(Struct):
 class InOrderState(Struct):
     row: list[Cell]
     best: Cell = field(default_factory=Cell)
-    waiting: list[Waiting] = field(default_factory=list[Waiting])
+    waiting: list[Waiting] = []
     calls: int = 0
     seen: bool = False
     done: bool = False
@@ -195,8 +195,8 @@ class Scanned(Struct):
 
 
 class InOrderCompatState(Struct):
-    scanned: list[Scanned] = field(default_factory=list[Scanned])
-    waiting: dict[str, int] = field(default_factory=dict[str, int])
+    scanned: list[Scanned] = []
+    waiting: dict[str, int] = {}
     calls: int = 0
     seen: bool = False
     done: bool = False

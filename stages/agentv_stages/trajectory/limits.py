@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from msgspec import Struct, field, json
+from msgspec import Struct, json
 
 from agentv_stages.event import AnyEvent, ToolCall
 from agentv_stages.shell import classify_shell, split_shell
@@ -125,7 +125,7 @@ class CallForm:
 
 
 class ForbidState(Struct):
-    found: list[tuple[int, Evidence]] = field(default_factory=list[tuple[int, Evidence]])
+    found: list[tuple[int, Evidence]] = []
     number: int = 0
     seen: bool = False
     done: bool = False
@@ -175,8 +175,8 @@ class Forbid:
 
 
 class WatchedState(Struct):
-    counts: list[int] = field(default_factory=list[int])
-    evidence: list[list[Evidence]] = field(default_factory=list[list[Evidence]])
+    counts: list[int] = []
+    evidence: list[list[Evidence]] = []
     seen: bool = False
     done: bool = False
 
@@ -247,9 +247,9 @@ def _sorted(call: ToolCall) -> bytes:
 
 
 class RepeatsState(Struct):
-    window: list[str] = field(default_factory=list[str])
+    window: list[str] = []
     at: int = 0
-    counts: dict[str, int] = field(default_factory=dict[str, int])
+    counts: dict[str, int] = {}
     most: int = 0
     text: str = ""
     evidence: Evidence | None = None

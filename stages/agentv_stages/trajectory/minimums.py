@@ -5,7 +5,7 @@ Score: tools that meet their minimum ÷ tools with minimums; 1 where none is set
 
 from collections.abc import Mapping
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from agentv_stages.event import AnyEvent, ToolCall
 from agentv_stages.trajectory.calls import counts, named
@@ -17,8 +17,8 @@ KIND = "kind:"
 class MinimumsState(Struct):
     seen: bool = False
     calls: int = 0
-    counts: dict[str, int] = field(default_factory=dict[str, int])
-    evidence: dict[str, list[Evidence]] = field(default_factory=dict[str, list[Evidence]])
+    counts: dict[str, int] = {}
+    evidence: dict[str, list[Evidence]] = {}
     done: bool = False
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from dataclasses import field as member
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from agentv_stages.event import AnyEvent, AssistantText, Reasoning, ToolCall, ToolResult
 from agentv_stages.trajectory.arguments import MISSING, contains, deep_equal, without
@@ -66,8 +66,8 @@ def fits(matcher: Matcher, types: Sequence[str], names: Sequence[str]) -> bool:
 
 
 class StepState(Struct):
-    counts: list[int] = field(default_factory=list[int])
-    evidence: list[list[Evidence]] = field(default_factory=list[list[Evidence]])
+    counts: list[int] = []
+    evidence: list[list[Evidence]] = []
     last_message: str = ""
     position: int = 0
     failed: bool = False

@@ -10,7 +10,7 @@ A step with `max_duration_ms` takes only calls that were short enough; a call wh
 
 from collections.abc import Sequence
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from agentv_stages.event import AnyEvent, ToolCall, ToolResult
 from agentv_stages.trajectory.calls import Arguments, Step, counts
@@ -31,7 +31,7 @@ class Holder(Struct, frozen=True):
 
 class SupersetState(Struct):
     held: list[Holder | None]
-    waiting: dict[str, Holder] = field(default_factory=dict[str, Holder])
+    waiting: dict[str, Holder] = {}
     calls: int = 0
     seen: bool = False
     done: bool = False
@@ -148,10 +148,10 @@ class Superset(_Sets):
 
 
 class SubsetState(Struct):
-    waiting: dict[str, Holder] = field(default_factory=dict[str, Holder])
+    waiting: dict[str, Holder] = {}
     calls: int = 0
     allowed: int = 0
-    refused: list[Holder] = field(default_factory=list[Holder])
+    refused: list[Holder] = []
     refusals: int = 0
     seen: bool = False
     done: bool = False

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from agentv_stages.event import AnyEvent, ToolCall, ToolResult
 from agentv_stages.payload import text_of
@@ -184,10 +184,10 @@ class SkillCount:
 
 
 class UsedState(Struct):
-    waiting: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    counts: list[int] = field(default_factory=list[int])
-    evidence: list[list[Evidence]] = field(default_factory=list[list[Evidence]])
-    names: list[str] = field(default_factory=list[str])
+    waiting: dict[str, list[str]] = {}
+    counts: list[int] = []
+    evidence: list[list[Evidence]] = []
+    names: list[str] = []
     done: bool = False
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from agentv_stages.event import AnyEvent, ToolCall, ToolResult
 
@@ -88,7 +88,7 @@ class Result(Struct, frozen=True):
 class Proof(Struct):
     """A bounded list of assertions, with a count of those that found no room."""
 
-    listed: list[Assertion] = field(default_factory=list[Assertion])
+    listed: list[Assertion] = []
     dropped: int = 0
 
     def add(self, text: str, passed: bool, evidence: Sequence[Evidence] = ()) -> None:

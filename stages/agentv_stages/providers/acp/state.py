@@ -22,10 +22,10 @@ class Call(Struct):
     input: Raw = EMPTY_OBJECT
     output: Raw = NULL
     content: Raw = NULL
-    pieces: list[Raw] = field(default_factory=list[Raw])
+    pieces: list[Raw] = []
     exit_code: int | None = None
     signal: str | None = None
-    printed: list[str] = field(default_factory=list[str])
+    printed: list[str] = []
     path: str | None = None
     parent: str | None = None
     emitted: bool = False
@@ -58,7 +58,7 @@ class Held(Struct):
 class Terminal(Struct):
     """A terminal that a command runs in: what it printed, how it ended."""
 
-    printed: list[bytes] = field(default_factory=list[bytes])
+    printed: list[bytes] = []
     exit_code: int | None = None
     signal: str | None = None
 
@@ -67,7 +67,7 @@ class Asked(Struct):
     """A permission request that waits for its answer: `refusals` are the options that say no."""
 
     call_id: str
-    refusals: list[str] = field(default_factory=list[str])
+    refusals: list[str] = []
 
 
 class AcpState(Struct):
@@ -85,20 +85,20 @@ class AcpState(Struct):
     usage_marks: bool = False
     spent: tuple[int | None, int | None] = (None, None)
     """Input and output so far, of an agent that tells them beside its updates (OpenHands)."""
-    calls: dict[str, Call] = field(default_factory=dict[str, Call])
-    closed: dict[str, bool] = field(default_factory=dict[str, bool])
-    answers: dict[str, Answer] = field(default_factory=dict[str, Answer])
-    requests: dict[str, str] = field(default_factory=dict[str, str])
+    calls: dict[str, Call] = {}
+    closed: dict[str, bool] = {}
+    answers: dict[str, Answer] = {}
+    requests: dict[str, str] = {}
     told: Repeats = field(default_factory=Repeats)
     """The answers to prompts."""
-    asked: dict[str, Asked] = field(default_factory=dict[str, Asked])
+    asked: dict[str, Asked] = {}
     replay: str | None = None
     """The id of the open request to load a session: what is updated meanwhile was said before."""
-    waits: dict[str, str] = field(default_factory=dict[str, str])
+    waits: dict[str, str] = {}
     """The agent's requests about terminals: request id to terminal id."""
-    terminals: dict[str, Terminal] = field(default_factory=dict[str, Terminal])
-    children: dict[str, bool] = field(default_factory=dict[str, bool])
+    terminals: dict[str, Terminal] = {}
+    children: dict[str, bool] = {}
     """Sessions of sub-agents."""
-    held: list[Held] = field(default_factory=list[Held])
-    tasks: dict[str, str] = field(default_factory=dict[str, str])
+    held: list[Held] = []
+    tasks: dict[str, str] = {}
     """Calls that started sub-agents and are not over: call id to agent id, "" while it is not known."""

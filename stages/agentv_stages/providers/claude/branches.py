@@ -6,7 +6,7 @@ the first word of an answer): nothing else in the log says so. A prompt that fol
 further than those; of 3,100 prompts of other recordings none does.
 """
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from agentv_stages.providers.claude.wire import SessionHead
 
@@ -22,7 +22,7 @@ class Branches(Struct):
     follow; in one that does not, each prompt looks like the first.
     """
 
-    recent: list[str] = field(default_factory=list[str])
+    recent: list[str] = []
     root: str | None = None
     linked: bool = False
 

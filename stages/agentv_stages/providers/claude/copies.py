@@ -21,7 +21,7 @@ import re
 from typing import Literal
 from zlib import crc32
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from agentv_stages.batch import Record
 from agentv_stages.payload import given, text_of
@@ -48,7 +48,7 @@ class Copies(Struct):
     found: bool = False
     last_ms: int | None = None
     parent: str | None = None
-    waiting: list[Record] = field(default_factory=list[Record])
+    waiting: list[Record] = []
     queued: int | None = None
     alike: bool | None = None
 

@@ -7,7 +7,7 @@ the user's own, `popAll` put the text back into the input.
 Source: Claude Code 2.0.30, 2.1.90 and 2.1.330 in the terminal.
 """
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from agentv_stages.providers.claude.versions import before
 
@@ -19,7 +19,7 @@ _NO_PROMPT = ("<", "/")  # notices of background tasks, commands
 class Queue(Struct):
     """The texts that wait, oldest first; none of versions that log attachments."""
 
-    waiting: list[str] = field(default_factory=list[str])
+    waiting: list[str] = []
 
     def delivered(self, operation: str, text: str | None, version: str | None) -> str | None:
         """The prompt that an operation handed to the model within a turn; None for any other operation."""

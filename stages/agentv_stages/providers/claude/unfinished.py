@@ -4,7 +4,7 @@ A text or a thought is told only where its block never came whole: the run was k
 A call whose arguments are still written is none. Source: Claude Code 2.1, standard output.
 """
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import AssistantText, Reasoning, Source
@@ -22,9 +22,9 @@ class Unfinished(Struct):
     """
 
     model: str | None = None
-    lines: list[bytes] = field(default_factory=list[bytes])
-    text: list[str] = field(default_factory=list[str])
-    thinking: list[str] = field(default_factory=list[str])
+    lines: list[bytes] = []
+    text: list[str] = []
+    thinking: list[str] = []
     row: int = -1
     offset: int = 0
 

@@ -36,8 +36,8 @@ class Agent(Struct):
     row: int = 0
     offset: int = 0
     ts: str | None = None
-    text: list[Raw] = field(default_factory=list[Raw])
-    reasoning: list[Raw] = field(default_factory=list[Raw])
+    text: list[Raw] = []
+    reasoning: list[Raw] = []
 
     @property
     def said_something(self) -> bool:
@@ -65,13 +65,13 @@ class Agents(Struct):
     """
 
     running: list[Agent] = field(default_factory=lambda: [Agent()])
-    open: dict[str, str] = field(default_factory=dict[str, str])
-    waiting: list[str] = field(default_factory=list[str])
-    spawned: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    open: dict[str, str] = {}
+    waiting: list[str] = []
+    spawned: dict[str, list[str]] = {}
     last: str = ""
-    mates: dict[str, Agent] = field(default_factory=dict[str, Agent])
-    tasks: dict[str, str] = field(default_factory=dict[str, str])
-    foreign: list[str] = field(default_factory=list[str])
+    mates: dict[str, Agent] = {}
+    tasks: dict[str, str] = {}
+    foreign: list[str] = []
 
     def at_work(self) -> list[Agent]:
         """Who waits for nobody; never empty."""

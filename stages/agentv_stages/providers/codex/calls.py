@@ -53,20 +53,20 @@ class State(Struct):
     model: str | None = None
     window: int | None = None
     answer: str = ""
-    open: dict[str, str] = field(default_factory=dict[str, str])
-    left: list[str] = field(default_factory=list[str])
-    early: dict[str, bool] = field(default_factory=dict[str, bool])
-    answered: dict[str, bool] = field(default_factory=dict[str, bool])
-    running: dict[str, Running] = field(default_factory=dict[str, Running])
-    scripts: list[Script] = field(default_factory=list[Script])
-    ended: list[Script] = field(default_factory=list[Script])
-    silent: list[Script] = field(default_factory=list[Script])
-    pending: list[Copy] = field(default_factory=list[Copy])
-    said: list[int] = field(default_factory=list[int])
+    open: dict[str, str] = {}
+    left: list[str] = []
+    early: dict[str, bool] = {}
+    answered: dict[str, bool] = {}
+    running: dict[str, Running] = {}
+    scripts: list[Script] = []
+    ended: list[Script] = []
+    silent: list[Script] = []
+    pending: list[Copy] = []
+    said: list[int] = []
     said_id: str = ""
     user_seen: bool = False
-    turns: list[list[str]] = field(default_factory=list[list[str]])
-    begins: list[int] = field(default_factory=list[int])
+    turns: list[list[str]] = []
+    begins: list[int] = []
     ordinal: int | None = None
     outputs_end: bool = True
     final: bool = False

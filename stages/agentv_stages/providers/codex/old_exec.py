@@ -5,7 +5,7 @@ event id. End rule: `task_complete`, `turn_aborted`; exec mode prints neither, s
 Usage: `token_count` is of one model call: itself (flat form), or its `last_token_usage`, repeated totals dropped.
 """
 
-from msgspec import Raw, Struct, field
+from msgspec import Raw, Struct
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import (
@@ -79,7 +79,7 @@ class State(Struct):
     session_id: str | None = None
     model: str | None = None
     answer: str = ""
-    open: dict[str, bool] = field(default_factory=dict[str, bool])
+    open: dict[str, bool] = {}
     used: int | None = None
 
 

@@ -55,9 +55,9 @@ class State(Struct):
     answer: str = ""
     after_result: bool = True
     runs: int = 0
-    open: dict[str, int] = field(default_factory=dict[str, int])
+    open: dict[str, int] = {}
     over: Repeats = field(default_factory=Repeats)
-    silent: dict[str, str] = field(default_factory=dict[str, str])
+    silent: dict[str, str] = {}
 
 
 class ItemStream:

@@ -14,9 +14,9 @@ class Pending(Struct):
     answer_id: str = ""
     answer_thought: int = 0
     text_id: str = ""
-    text: list[str] = field(default_factory=list[str])
+    text: list[str] = []
     thought_id: str = ""
-    thought: list[str] = field(default_factory=list[str])
+    thought: list[str] = []
     record: Record | None = None
 
     def clear(self) -> None:
@@ -37,18 +37,18 @@ class EventsState(Struct):
     forked: bool = False
     rewound: bool = False
     """A rewind took model calls out of the log and of the totals, which a follower had read before."""
-    open: dict[str, int | None] = field(default_factory=dict[str, int | None])
-    parent_of: dict[str, str | None] = field(default_factory=dict[str, str | None])
+    open: dict[str, int | None] = {}
+    parent_of: dict[str, str | None] = {}
     """Of the open calls of sub-agents the call that started the agent."""
-    by_user: dict[str, bool] = field(default_factory=dict[str, bool])
+    by_user: dict[str, bool] = {}
     noticed: str | None = None
     """Id of the last notification of the system, until the next answer."""
-    pending: dict[str, Pending] = field(default_factory=dict[str, Pending])
-    parents: dict[str, str] = field(default_factory=dict[str, str])
-    agents: dict[str, str] = field(default_factory=dict[str, str])
+    pending: dict[str, Pending] = {}
+    parents: dict[str, str] = {}
+    agents: dict[str, str] = {}
     compactions: Usage | None = None
     """Tokens of all compactions, which the totals of a run leave out."""
-    usage_keys: list[str] = field(default_factory=list[str])
+    usage_keys: list[str] = []
     usage: TokenUsage | None = None
     """Of a model call whose answer is about to come."""
     told: Repeats = field(default_factory=Repeats)

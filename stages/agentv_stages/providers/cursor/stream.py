@@ -6,7 +6,7 @@ call, with neither the last segment. Where deltas were printed the other two rep
 
 from contextlib import suppress
 
-from msgspec import MsgspecError, Raw, Struct, field
+from msgspec import MsgspecError, Raw, Struct
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import (
@@ -54,15 +54,15 @@ class StreamState(Struct):
 
     session_id: str | None = None
     model: str | None = None
-    open: dict[str, str] = field(default_factory=dict[str, str])
-    closed: dict[str, bool] = field(default_factory=dict[str, bool])
+    open: dict[str, str] = {}
+    closed: dict[str, bool] = {}
     answer_id: str = ""
     model_call: str = ""
     ended: bool = False
-    segment: list[str] = field(default_factory=list[str])
+    segment: list[str] = []
     before: str = ""
     thinking: bool = False
-    results: list[str] = field(default_factory=list[str])
+    results: list[str] = []
 
 
 class StreamDecoder:

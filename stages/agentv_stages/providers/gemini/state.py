@@ -1,6 +1,6 @@
 """What the decoder of Gemini's chat recordings remembers between lines."""
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from agentv_stages.event import SessionEnd
 
@@ -36,5 +36,5 @@ class ChatState(Struct):
     asking: str = ""
     asking_ms: int | None = None
     cancelled: SessionEnd | None = None
-    messages: dict[str, Told] = field(default_factory=dict[str, Told])
-    calls: dict[str, bool] = field(default_factory=dict[str, bool])
+    messages: dict[str, Told] = {}
+    calls: dict[str, bool] = {}

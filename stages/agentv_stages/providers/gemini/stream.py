@@ -54,7 +54,7 @@ class StreamState(Struct):
     session_id: str | None = None
     model: str | None = None
     message_id: str = ""
-    shells: list[str] = field(default_factory=list[str])
+    shells: list[str] = []
     told: Repeats = field(default_factory=Repeats)
     ended_ms: int = -1
 

@@ -131,7 +131,7 @@ class Call(CallHead, gc=False):
 class PlainCall(CallHead, gc=False):
     """A call whose result is made of responses, so that a record with it is gone through once."""
 
-    result: list[PlainResult] = field(default_factory=list[PlainResult])
+    result: list[PlainResult] = []
 
 
 class Tokens(Struct, gc=False):

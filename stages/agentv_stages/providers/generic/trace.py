@@ -8,7 +8,7 @@ Source: AgentV 0.25 (`trace` of a result), 4.x (`TraceEvent`).
 
 import hashlib
 
-from msgspec import Raw, Struct, field
+from msgspec import Raw, Struct
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import (
@@ -58,7 +58,7 @@ class State(Struct):
     model: str | None = None
     last_text: str = ""
     made_ids: int = 0
-    open: dict[str, Open] = field(default_factory=dict[str, Open])
+    open: dict[str, Open] = {}
 
 
 class TraceDecoder:

@@ -50,7 +50,7 @@ class State(Struct):
     group: str = ""
     groups: int = 0
     next_index: int = 0
-    held: dict[int, Held] = field(default_factory=dict[int, Held])
+    held: dict[int, Held] = {}
     total: str = ""
     last_role: str = ""
     unanswered: int = 0

@@ -7,7 +7,7 @@ Source: AgentV 0.25 to 5.3, harbor 0.25 (ATIF 1.0 to 1.8).
 from collections.abc import Callable
 from typing import Literal, TypeVar
 
-from msgspec import MsgspecError, Raw, Struct, field
+from msgspec import MsgspecError, Raw, Struct
 from msgspec.json import Decoder
 
 from agentv_stages.event import Kind
@@ -263,7 +263,7 @@ class AtifResult(Struct, gc=False):
 
 
 class AtifObservation(Struct, gc=False):
-    results: list[AtifResult] = field(default_factory=list[AtifResult])
+    results: list[AtifResult] = []
 
 
 class AtifStep(Struct, gc=False):

@@ -45,7 +45,7 @@ class State(Struct):
     session_id: str | None = None
     going: bool = False
     main: session.State = field(default_factory=session.State)
-    children: dict[str, Child] = field(default_factory=dict[str, Child])
+    children: dict[str, Child] = {}
 
 
 class AcpDecoder:

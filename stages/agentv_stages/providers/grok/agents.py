@@ -9,7 +9,7 @@ stream. Source: Grok Build 1.0.41, recorded runs with one and two sub-agents, wa
 
 from zlib import crc32
 
-from msgspec import Raw, Struct, field
+from msgspec import Raw, Struct
 
 from agentv_stages.event import MAIN
 from agentv_stages.providers.grok.results import Given
@@ -28,11 +28,11 @@ class Agents(Struct):
     `marks` those that were printed since the last answer ended. `prompt` is the size of its last prompt in tokens.
     """
 
-    spawned: dict[str, str] = field(default_factory=dict[str, str])
-    open: dict[str, str] = field(default_factory=dict[str, str])
+    spawned: dict[str, str] = {}
+    open: dict[str, str] = {}
     last: str = MAIN
     tools: int = 0
-    marks: list[int] = field(default_factory=list[int])
+    marks: list[int] = []
     prompt: int = 0
 
     def listed(self, tools: Raw) -> None:

@@ -1,6 +1,6 @@
 """The last messages of a session of Grok's, for its rewinds: ids in, what a rewind takes back out."""
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 _MOST = 1_024
 
@@ -8,8 +8,8 @@ _MOST = 1_024
 class Heard(Struct):
     """Ids of the last messages, oldest first, and at which of them prompts began, for a rewind."""
 
-    ids: list[str] = field(default_factory=list[str])
-    prompts: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+    ids: list[str] = []
+    prompts: list[tuple[int, str]] = []
 
     def add(self, message_id: str, prompt: int | None = None) -> None:
         """Remembers a message; one that goes on is known already."""

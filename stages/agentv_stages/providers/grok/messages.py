@@ -58,7 +58,7 @@ class State(Struct):
     runs: int = 0
     cost_usd: float = 0.0
     agents: Agents = field(default_factory=Agents)
-    answers: dict[str, str] = field(default_factory=dict[str, str])
+    answers: dict[str, str] = {}
     spending: Spending = field(default_factory=Spending)
     partial: Partial = field(default_factory=Partial)
     told: Repeats = field(default_factory=Repeats)

@@ -1,6 +1,6 @@
 """An answer that Grok prints in pieces (`--include-partial-messages`), as far as it has come."""
 
-from msgspec import Raw, Struct, field
+from msgspec import Raw, Struct
 
 from agentv_stages.batch import Record
 from agentv_stages.event import EMPTY_OBJECT
@@ -12,7 +12,7 @@ _MOST_CALLS = 1_000
 class PartialCall(Struct):
     id: str
     name: str
-    input: list[str] = field(default_factory=list[str])
+    input: list[str] = []
 
     def arguments(self) -> Raw:
         """Grok prints them whole, in one piece."""
@@ -25,9 +25,9 @@ class Partial(Struct):
 
     begun: bool = False
     message_id: str | None = None
-    text: list[str] = field(default_factory=list[str])
-    thinking: list[str] = field(default_factory=list[str])
-    calls: list[PartialCall] = field(default_factory=list[PartialCall])
+    text: list[str] = []
+    thinking: list[str] = []
+    calls: list[PartialCall] = []
     row: int = 0
     offset: int = 0
 

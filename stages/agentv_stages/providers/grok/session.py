@@ -79,7 +79,7 @@ class State(Struct):
     counted: bool = False
     ran: bool = False
     heard: Heard = field(default_factory=Heard)
-    open: dict[str, str] = field(default_factory=dict[str, str])
+    open: dict[str, str] = {}
     bill: Bill = field(default_factory=Bill)
     told: Repeats = field(default_factory=Repeats)
 

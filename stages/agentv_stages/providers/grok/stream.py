@@ -61,9 +61,9 @@ class State(Struct):
     max_turns: bool = False
     cost_usd: float = 0.0
     agents: Agents = field(default_factory=Agents)
-    answers: dict[str, str] = field(default_factory=dict[str, str])
-    spoken: list[str] = field(default_factory=list[str])
-    held: list[Held] = field(default_factory=list[Held])
+    answers: dict[str, str] = {}
+    spoken: list[str] = []
+    held: list[Held] = []
     spending: Spending = field(default_factory=Spending)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from agentv_stages.event import MAIN, Source, TokenUsage
 from agentv_stages.providers.grok.wire import Ledger, Spent
@@ -55,7 +55,7 @@ class Bill(Struct):
     """Cost so far in ticks, and what each model had; nothing more is said of the cost once a turn told none."""
 
     ticks: int | None = 0
-    models: dict[str, Ledger] = field(default_factory=dict[str, Ledger])
+    models: dict[str, Ledger] = {}
 
     def turn(self, ledger: Ledger) -> None:
         """A turn of the main agent has ended."""

@@ -3,7 +3,7 @@
 Source: Kimi Code 2.1.0, `context.append_message`, `context.undo`, `promptOriginSchema`.
 """
 
-from msgspec import Raw, Struct, field
+from msgspec import Raw, Struct
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import (
@@ -32,7 +32,7 @@ _ARRAY = b"["
 class Heard(Struct):
     """Ids of the last messages, oldest first, for an undo; a prompt's bears `user:` in front."""
 
-    ids: list[str] = field(default_factory=list[str])
+    ids: list[str] = []
 
     def add(self, message_id: str) -> None:
         """Remembers a message; one that goes on is known already."""

@@ -76,8 +76,8 @@ class State(Struct):
     step: str = ""
     cancelled: bool = False
     goal: str | None = None
-    refused: dict[str, Outcome] = field(default_factory=dict[str, Outcome])
-    agents: dict[str, str] = field(default_factory=dict[str, str])
+    refused: dict[str, Outcome] = {}
+    agents: dict[str, str] = {}
     heard: Heard = field(default_factory=Heard)
     told: Repeats = field(default_factory=Repeats)
     begun_ms: int | None = None

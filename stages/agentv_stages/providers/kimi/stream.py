@@ -8,7 +8,7 @@ End rule: `session.resume_hint` is the last line of a run that came to its end; 
 Source: Kimi Code 2.1.0, stdout.
 """
 
-from msgspec import Raw, Struct, field
+from msgspec import Raw, Struct
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import (
@@ -45,7 +45,7 @@ class State(Struct):
     """`open`: tools of open calls whose results tell a failure. `goal`: `blocked` or `paused`."""
 
     session_id: str | None = None
-    open: dict[str, str] = field(default_factory=dict[str, str])
+    open: dict[str, str] = {}
     goal: str | None = None
 
 

@@ -42,7 +42,7 @@ class State(Struct):
     finishes: int = 0
     finished: str | None = None
     told: Repeats = field(default_factory=Repeats)
-    held: list[Held] = field(default_factory=list[Held])
+    held: list[Held] = []
 
 
 class StreamDecoder:

@@ -3,7 +3,7 @@
 Source: OpenHands CLI 1.16.0, openhands-sdk 1.16.1, 1.21.0, 1.58.2.
 """
 
-from msgspec import Raw, Struct, field
+from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
 from agentv_stages.event import EMPTY_OBJECT
@@ -108,11 +108,11 @@ class Metrics(Struct, gc=False):
 
     accumulated_cost: float | None = None
     accumulated_token_usage: Counts | None = None
-    token_usages: list[Counts] = field(default_factory=list[Counts])
+    token_usages: list[Counts] = []
 
 
 class Stats(Struct, gc=False):
-    usage_to_metrics: dict[str, Metrics] = field(default_factory=dict[str, Metrics])
+    usage_to_metrics: dict[str, Metrics] = {}
 
 
 class Llm(Struct, gc=False):

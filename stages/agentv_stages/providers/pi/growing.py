@@ -4,7 +4,7 @@ Used only where the answer never came to its end: a whole one stands in `message
 Source: pi 0.84 to 1.5.2, whose updates carry no snapshots any more.
 """
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from agentv_stages.batch import Batch
 from agentv_stages.event import AssistantText, Reasoning, Source
@@ -19,7 +19,7 @@ class GrownBlock(Struct):
     """A block of text or thought, in the pieces that came."""
 
     kind: str
-    pieces: list[str] = field(default_factory=list[str])
+    pieces: list[str] = []
 
 
 def grow(blocks: dict[int, GrownBlock], event: DeltaEvent) -> None:

@@ -7,7 +7,7 @@ End rule: there is no end record; each final answer (`stop`, `length`, `error`, 
 Source: pi sessions v1 (2025-11) to v3 (0.73.1, 1.5.2).
 """
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from agentv_stages.batch import Batch, Record
@@ -51,7 +51,7 @@ class State(Struct):
     model: str | None = None
     leaf: str | None = None
     forked_ms: int | None = None
-    scripts: dict[str, Script] = field(default_factory=dict[str, Script])
+    scripts: dict[str, Script] = {}
 
 
 class SessionDecoder:

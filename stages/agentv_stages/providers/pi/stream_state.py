@@ -18,12 +18,12 @@ class StreamState(Struct):
     model: str | None = None
     stop: str | None = None
     error: str | None = None
-    open: dict[str, bool] = field(default_factory=dict[str, bool])
+    open: dict[str, bool] = {}
     told: Repeats = field(default_factory=Repeats)
     message_id: str = ""
     partial: Record | None = None
-    growing: dict[int, GrownBlock] = field(default_factory=dict[int, GrownBlock])
-    scripts: dict[str, Script] = field(default_factory=dict[str, Script])
+    growing: dict[int, GrownBlock] = {}
+    scripts: dict[str, Script] = {}
     held_end: bool = False
     held_row: int = 0
     held_offset: int = 0

@@ -1,6 +1,6 @@
 """What the decoder of Qwen Code's sessions remembers between lines, of a size that does not grow with the session."""
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from agentv_stages.providers.qwen.telemetry import Ended, Tokens
 from agentv_stages.scripts import Script
@@ -26,11 +26,11 @@ class SessionState(Struct):
     failed_offset: int = 0
     last_id: str = ""
     last_parts: int = 0
-    messages: list[str] = field(default_factory=list[str])
-    calls: dict[str, str] = field(default_factory=dict[str, str])
-    ended: dict[str, list[Ended]] = field(default_factory=dict[str, list[Ended]])
-    scripts: dict[str, Script] = field(default_factory=dict[str, Script])
+    messages: list[str] = []
+    calls: dict[str, str] = {}
+    ended: dict[str, list[Ended]] = {}
+    scripts: dict[str, Script] = {}
     answered: tuple[int, str | None, list[Tokens]] | None = None
     counted: str | None = None
-    prompts: dict[str, str] = field(default_factory=dict[str, str])
+    prompts: dict[str, str] = {}
     asked: str | None = None

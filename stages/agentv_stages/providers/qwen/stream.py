@@ -85,9 +85,9 @@ class StreamState(Struct):
 
     session_id: str | None = None
     model: str | None = None
-    answers: dict[str, str] = field(default_factory=dict[str, str])
-    shells: list[str] = field(default_factory=list[str])
-    partial: list[str] = field(default_factory=list[str])
+    answers: dict[str, str] = {}
+    shells: list[str] = []
+    partial: list[str] = []
     told: Repeats = field(default_factory=Repeats)
     partial_row: int = 0
     partial_offset: int = 0

@@ -3,7 +3,7 @@
 A call is of the answer that spoke last; where it began after all calls of that one had ended, of one without a word.
 """
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from agentv_stages.providers.vibe.entries import answer_of
 from agentv_stages.providers.vibe.wire import Entry
@@ -18,7 +18,7 @@ class Answer(Struct):
 
     id: str | None = None
     settled_ms: float | None = None
-    open: dict[str, None] = field(default_factory=dict[str, None])
+    open: dict[str, None] = {}
 
     def heard(self, entry: Entry) -> None:
         """Takes note of a message or a thought."""

@@ -51,7 +51,7 @@ class State(Struct):
 
     session_id: str | None = None
     answer: Answer = field(default_factory=Answer)
-    known: dict[str, bool] = field(default_factory=dict[str, bool])
+    known: dict[str, bool] = {}
     turn: str | None = None
     tokens: tuple[int | None, int | None, int | None] | None = None
 

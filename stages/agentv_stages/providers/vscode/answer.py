@@ -7,7 +7,7 @@ the closing text. A text or a thought after a call begins another answer, as doe
 from collections.abc import Sequence
 from zlib import crc32
 
-from msgspec import Raw, Struct, field
+from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from agentv_stages.batch import Batch, Record
@@ -40,9 +40,9 @@ class Told(Struct):
     how it ended."""
 
     prompt: bool = False
-    texts: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
-    calls: dict[str, bool] = field(default_factory=dict[str, bool])
-    notices: list[str] = field(default_factory=list[str])
+    texts: dict[str, tuple[int, int]] = {}
+    calls: dict[str, bool] = {}
+    notices: list[str] = []
     tokens: tuple[int | None, int | None] | None = None
     end: str | None = None
 

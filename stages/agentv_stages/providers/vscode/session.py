@@ -55,7 +55,7 @@ class SessionState(Struct):
     row: int = 0
     offset: int = 0
     first: int = 0
-    requests: dict[str, int] = field(default_factory=dict[str, int])
+    requests: dict[str, int] = {}
     request: dict[str, Any] | None = None
     due: bool = False
     told: Told = field(default_factory=Told)
