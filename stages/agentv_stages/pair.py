@@ -116,7 +116,7 @@ class Pair:
             if known.name == call.name and bytes(known.input_json) == bytes(call.input_json):
                 batch.ignore("repeated-call")
                 return False
-        elif self._recent.get(key) in (own := _checksum(call), ~own):
+        elif (seen := self._recent.get(key)) is not None and _checksum(call) in (seen, ~seen):
             batch.ignore("repeated-call")
             return False
         if len(state.open) >= MOST_OPEN:
