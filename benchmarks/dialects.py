@@ -1,4 +1,4 @@
-"""Measures the decoders of all dialects on recorded sessions, with Claude's two as the yardstick.
+"""Measures all dialects on recorded sessions, with Claude's two as the yardstick: decoders, and the way to statistics.
 
     AGENTV_STREAM_CORPUS=… python benchmarks/dialects.py   # a table and benchmarks/out/dialects.json
     python benchmarks/dialects.py CORPUS --only codex-rollout,acp   # some dialects, the yardstick always with them
@@ -8,8 +8,9 @@ One round reads every file of every dialect once. Of each file the best round co
 added up, because the machine is not ours alone: a small piece of work meets a quiet moment sooner than a large one.
 What is measured is CPU time, of records that stand in memory; the collector is off, as it is in bulk workers. Files
 where more than a twentieth of the lines is noise are left out: noise costs the same in all dialects. `decode` is the
-dialect's decoder alone, `calls` the decoder, `Normalize` and `Pair`; `skip` is what msgspec takes to go through the
-same records without making anything of them (`Decoder(Raw)`): the floor of every decoder that reads whole records.
+dialect's decoder alone, `calls` the decoder, `Normalize` and `Pair`, `statistics` the whole way of a session's bytes
+to its figures, as `stats` goes it; `skip` is what msgspec takes to go through the same records without making anything
+of them (`Decoder(Raw)`): the floor of every decoder that reads whole records.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -35,6 +37,7 @@ from agentv_stages.lines import LineReader
 from agentv_stages.normalize import Normalize
 from agentv_stages.pair import Pair
 from agentv_stages.provider import DecodeContext, Dialect, Provider
+from agentv_stages.result import Observer
 from harness.table import markdown
 
 OUT = Path(__file__).parent / "out"
@@ -52,6 +55,7 @@ class Input:
     """One recorded session, cut into records; they are read again in every round."""
 
     path: str
+    data: bytes
     batches: list[Batch]
     size: int
     records: int
@@ -90,12 +94,18 @@ class Case:
         return {"files": len(self.inputs), **counts, "seconds": seconds}
 
 
-def read(path: Path) -> tuple[Provider, Dialect, list[Batch]] | None:
+def cut(data: bytes) -> Iterator[Batch]:
+    """The records of a file, as one that is read in chunks gives them."""
+    reader = LineReader()
+    for i in range(0, len(data), CHUNK):
+        yield from reader.push(Chunk(data[i : i + CHUNK]))
+    yield from reader.flush()
+
+
+def read(data: bytes) -> tuple[Provider, Dialect, list[Batch]] | None:
     """The file's dialect and records; None for what is no agent's log."""
-    data = path.read_bytes()
-    reader, detector = LineReader(), Detector()
-    batches = [b for i in range(0, len(data), CHUNK) for b in reader.push(Chunk(data[i : i + CHUNK]))]
-    batches += reader.flush()
+    detector = Detector()
+    batches = list(cut(data))
     for batch in batches:
         if detector.dialect is None:
             detector.push(batch)
@@ -113,12 +123,13 @@ def cases(corpus: Path, below: str, only: set[str]) -> list[Case]:
         name = str(path.relative_to(corpus))
         if path.suffix not in SUFFIXES or below not in name or not path.is_file() or path.stat().st_size > MOST_BYTES:
             continue
-        made = read(path)
+        data = path.read_bytes()
+        made = read(data)
         if made is None or (only and made[1].name not in only and made[1].name not in YARDSTICK):
             continue
         case = found.setdefault(made[1].name, Case(made[0], made[1]))
         size = sum(len(r.data) + 1 for b in made[2] for r in b.records)
-        one = Input(name, made[2], size, sum(len(b.records) for b in made[2]))
+        one = Input(name, data, made[2], size, sum(len(b.records) for b in made[2]))
         if not noisy(case, one):
             case.inputs.append(one)
     return [case for case in found.values() if case.inputs]
@@ -165,6 +176,22 @@ def calls(case: Case, one: Input) -> int:
     return events
 
 
+def statistics(case: Case, one: Input) -> int:
+    """From bytes to figures: lines, decoder, names, pairs, and all that is counted."""
+    stage, normalize, pair = Decode(case.dialect, DecodeContext("f")), Normalize(case.provider.tools), Pair()
+    observer = Observer(case.provider, case.dialect)
+    events = 0
+    for batch in chain(map(stage.push, cut(one.data)), (stage.flush(),)):
+        for out in batch:
+            events += len(out.events)
+            normalize.push(out)
+            pair.push(out)
+            observer.observe(out)
+    for out in pair.flush():
+        observer.observe(out)
+    return events
+
+
 def skip(case: Case, one: Input) -> int:
     """The parser alone: each record is checked and gone through, nothing is made of it."""
     read = _skip.decode
@@ -177,7 +204,12 @@ def skip(case: Case, one: Input) -> int:
     return one.events
 
 
-WAYS: dict[str, Callable[[Case, Input], int]] = {"decode": decode, "calls": calls, "skip": skip}
+WAYS: dict[str, Callable[[Case, Input], int]] = {
+    "decode": decode,
+    "calls": calls,
+    "statistics": statistics,
+    "skip": skip,
+}
 
 
 def measure(case: Case, one: Input, way: str) -> None:
@@ -236,7 +268,7 @@ def main() -> int:
     parser.add_argument("corpus", nargs="?", default=os.environ.get("AGENTV_STREAM_CORPUS"))
     parser.add_argument("--only", default="", help="names of dialects, with commas between")
     parser.add_argument("--below", default="", help="only files whose path holds this text")
-    parser.add_argument("--ways", default="decode,calls")
+    parser.add_argument("--ways", default="decode,calls,statistics")
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--out", type=Path, default=OUT / "dialects.json")
     parser.add_argument("--sums", type=Path, help="writes one row a dialect here, as docs/performance-dialects.json is")
