@@ -14,7 +14,7 @@ from agentv_stages.decode import Decode
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers import get_provider
 from agentv_stream import import_sessions, summarize_groups
-from agentv_stream.bulk import dispatch, gathered
+from agentv_stream.bulk import dispatch, gathered, relay_runner
 from agentv_stream.bulk import relay as relays
 from agentv_stream.bulk.relay import relay
 from agentv_stream.bulk.unit import Report, Task, Unit, Work
@@ -71,7 +71,7 @@ def log(tmp_path: Path) -> Path:
 def test_ranges_give_what_one_process_gives(
     log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int, warm: int
 ) -> None:
-    monkeypatch.setattr(relays, "WARM_BYTES", warm)
+    monkeypatch.setattr(relay_runner, "WARM_BYTES", warm)
     _assert_same(log, tmp_path, step)
 
 
@@ -83,7 +83,7 @@ def test_a_range_whose_decoder_was_told_too_little_is_decoded_again(
     later = [line.replace(b"2.1.197", b"2.1.329").replace(b"/repo/p1", b"/elsewhere") for line in lines[middle:]]
     strange = b'{"type":"brand-new","uuid":"u","sessionId":"s","timestamp":"2026-03-01T10:00:00.000Z"}\n'
     log.write_bytes(b"".join([*lines[:middle], strange * 3, *later]))
-    monkeypatch.setattr(relays, "WARM_BYTES", 0)
+    monkeypatch.setattr(relay_runner, "WARM_BYTES", 0)
     _assert_same(log, tmp_path, 3_000)
 
 
@@ -126,7 +126,7 @@ def test_a_process_that_fails_leaves_the_log_to_the_ordinary_way(
     def fail(*_: object) -> NoReturn:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr(relays._Runner, "_take_over", fail)  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(relay_runner.Runner, "_take_over", fail)
     _, many = _both(log, tmp_path, 3_000)
     assert many is None
     assert not list((tmp_path / "many").glob("*"))
@@ -136,16 +136,16 @@ def test_a_process_that_is_killed_while_it_reports_is_not_waited_for(
     log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its message breaks off; others, and the parent itself, held the end that it was written to."""
-    ordinary = relays._Runner.run  # pyright: ignore[reportPrivateUsage]
+    ordinary = relay_runner.Runner.run
 
-    def run(self: Any, ranges: range) -> bytes | None:
-        report = ordinary(self, ranges)
+    def run(self: Any) -> bytes | None:
+        report = ordinary(self)
         if report is not None:
             halve_messages(100_000, die)
             return bytes(200_000)
         return None
 
-    monkeypatch.setattr(relays._Runner, "run", run)  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(relay_runner.Runner, "run", run)
     assert _both(log, tmp_path, 3_000)[1] is None
 
 
@@ -158,7 +158,7 @@ def test_what_killed_processes_left_goes_with_the_import(
     def killed(*_: object) -> None:
         die()
 
-    monkeypatch.setattr(relays._Runner, "_take_over", killed)  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(relay_runner.Runner, "_take_over", killed)
 
     def watched(work: Work, task: Task, context: Any, processes: int) -> Report | None:
         report = relay(work, task, context, processes, 4_000)

@@ -1,0 +1,232 @@
+"""One process of a relay (`relay`): every n-th range of a large log, and what the process before knows of the session.
+
+Its decoder first reads the head of the log and a stretch before the range, decodes the range ahead of its turn, and
+then waits for the state of the process before. If that one's decoder ended where this one began, all holds;
+else the range is decoded again from there. What is known of the session goes on before the rows of the range are
+rendered, the transcript behind them. The last process finishes the session and reports.
+"""
+
+import io
+import pickle
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+
+from agentv_stages.batch import Batch, Chunk
+from agentv_stages.decode import Decode
+from agentv_stages.lines import LinePosition, LineReader
+from agentv_stages.provider import DecodeContext, Dialect, Provider
+from agentv_stages.providers import get_provider
+from agentv_stream.bulk import object_store
+from agentv_stream.bulk.leaving import obey_parent, remove_temporary
+from agentv_stream.bulk.unit import Done, Task, Work
+from agentv_stream.bulk.worker import Session, Worker
+from agentv_stream.errors import SourceError
+from agentv_stream.files import CHUNK_BYTES
+from agentv_stream.summary import SessionReader, without_collector
+
+WARM_BYTES = 256 * 1024  # read before a range, for what a decoder remembers from record to record
+
+
+@dataclass(frozen=True)
+class Legs:
+    """What one process is told. Range `i` is from `starts[i]` to `starts[i + 1]`, in bytes; `ranges` are its own.
+
+    `before` and `behind` lead from and to the processes beside it, `between` is a folder for what is handed on;
+    `report_to` is for the report, and that of the process alone which does the last range.
+    """
+
+    work: Work
+    task: Task
+    starts: list[int]
+    ranges: range
+    before: Connection
+    behind: Connection
+    between: Path
+    report_to: Connection | None
+
+
+def run(legs: Legs, others: Sequence[Connection]) -> None:
+    """The process. Its exit code says whether it did its part. `others`: ends that are not its own.
+
+    Who dies in the middle of a message is waited for by its reader until nobody holds the other end any more.
+    """
+    obey_parent()
+    for end in others:
+        end.close()
+    with without_collector():
+        runner = Runner(legs)
+        try:
+            report = runner.run()
+        except Exception:  # or another one has failed: the log is read again in the ordinary way, which tells of it
+            runner.session.abandon()
+            remove_temporary()  # the transcript, too, that was handed on
+            raise SystemExit(1) from None
+        if report is not None and legs.report_to is not None:
+            legs.report_to.send_bytes(report)
+
+
+class Runner:
+    """Does its ranges in turn with the others."""
+
+    def __init__(self, legs: Legs) -> None:
+        self.legs = legs
+        self.worker = Worker(legs.work, legs.task)
+        unit = legs.task.units[0]
+        self.place = unit.place
+        self.done = Done(unit=unit)
+        self.session = Session(self.worker, unit, self.done)
+
+    def run(self) -> bytes | None:
+        """Gives the report, where the last range was among those of this process."""
+        reader = self.session.open()
+        last = len(self.legs.starts) - 2
+        with object_store.open_input(self.place) as file:
+            for i in self.legs.ranges:
+                self._range(reader, file, i, i == last)
+        if last not in self.legs.ranges:
+            return None
+        for batch in reader.ending(self.session.takes_companions):
+            self.session.take(batch)
+        self.session.finish(reader)
+        self.worker.report.done.append(self.done)
+        self.worker.publish(self.worker.name)
+        return msgspec.json.encode(self.worker.report)
+
+    def _range(self, reader: SessionReader, file: BinaryIO, i: int, last: bool) -> None:
+        decode, batches = self._decoded(reader, file, i, last)
+        self._join(reader, batches)
+        session = self.session
+        if not last:
+            self._hand_on(f"{i}-known", _dumps(decode.save(), reader, session))
+        if session.transcript is None and session.consolidate is not None:
+            session.transcript = self._handed()
+            batches.reverse()
+            while batches:  # what is written goes at once: the next batch then finds its memory warm
+                session.write(batches.pop())
+        if not last and session.transcript is not None:
+            if session.transcript.begun:
+                session.transcript.hand_over()
+                self._hand_on(f"{i}-transcript", pickle.dumps(session.transcript, pickle.HIGHEST_PROTOCOL))
+            session.transcript = None
+
+    def _decoded(self, reader: SessionReader, file: BinaryIO, i: int, last: bool) -> tuple[Decode, list[Batch]]:
+        """The range, normalised, and the decoder behind it; what is known of the session has been taken over."""
+        legs = self.legs
+        position = msgspec.json.decode(legs.before.recv_bytes(), type=LinePosition) if i else LinePosition()
+        batches, behind = self._lines(file, i, position, last)
+        if not last:
+            legs.behind.send_bytes(msgspec.json.encode(behind))
+        decode = self._warmed(reader, file, legs.starts[i]) if i else Decode(reader.dialect, self._context())
+        begun = decode.save()
+        self._decode(reader, decode, batches)
+        if i:
+            carried = self._take_over(reader)
+            if carried != begun:
+                batches, _ = self._lines(file, i, position, last)
+                decode = Decode(reader.dialect, self._context())
+                decode.load(carried)
+                self._decode(reader, decode, batches)
+        for batch in decode.flush() if last else ():
+            reader.normalize.push(batch)
+            batches.append(batch)
+        return decode, batches
+
+    def _join(self, reader: SessionReader, batches: list[Batch]) -> None:
+        """What needs to know all that came before. Rows are written at once as long as they do not know whose they are:
+        then nothing of the transcript stands in the file, and it came with the rest."""
+        session = self.session
+        for batch in batches:
+            reader.join(batch)
+            if session.transcript is not None:
+                session.take(batch)
+            elif session.consolidate is not None:
+                session.consolidate.push(batch)
+
+    def _context(self) -> DecodeContext:
+        return DecodeContext(self.place)
+
+    def _lines(self, file: BinaryIO, i: int, position: LinePosition, last: bool) -> tuple[list[Batch], LinePosition]:
+        """The records of a range."""
+        lines = LineReader(self.place)
+        lines.restore(position)
+        batches: list[Batch] = []
+        for data in _read(file, self.legs.starts[i], self.legs.starts[i + 1]):
+            batches += lines.push(Chunk(data))
+        if last:
+            batches += lines.flush()
+        return batches, lines.snapshot()
+
+    def _warmed(self, reader: SessionReader, file: BinaryIO, start: int) -> Decode:
+        """A decoder that has read the head of the log and what stands before `start`."""
+        decode = Decode(reader.dialect, self._context())
+        for held in reader.held:
+            decode.push(Batch(held.file, records=list(held.records)))
+        lines = LineReader(self.place)
+        lines.restore(LinePosition(1, 1))  # not the beginning of the input
+        begin = max(0, start - WARM_BYTES)
+        data = b"".join(_read(file, begin, start))
+        for batch in lines.push(Chunk(data[data.find(b"\n") + 1 :] if begin else data)):
+            decode.push(batch)
+        return decode
+
+    @staticmethod
+    def _decode(reader: SessionReader, decode: Decode, batches: list[Batch]) -> None:
+        for batch in batches:
+            decode.push(batch)
+            reader.normalize.push(batch)
+
+    def _hand_on(self, name: str, data: bytes) -> None:
+        """Into a file, of which the next process is told: it may still be decoding, and a pipe holds little."""
+        (self.legs.between / name).write_bytes(data)
+        self.legs.behind.send_bytes(name.encode())
+
+    def _handed(self) -> Any:
+        """What the process before handed on."""
+        place = self.legs.between / self.legs.before.recv_bytes().decode()
+        known = pickle.loads(place.read_bytes())  # from a process of this relay, in a folder of its own
+        place.unlink()
+        return known
+
+    def _take_over(self, reader: SessionReader) -> bytes:
+        """Goes on with what is known of the session; gives the state of the decoder before the range."""
+        carried: bytes
+        carried, reader.observer, reader.pair, self.session.consolidate, self.session.transcript = self._handed()
+        return carried
+
+
+def _read(file: BinaryIO, start: int, end: int) -> Iterator[bytes]:
+    file.seek(start)
+    while start < end:
+        data = file.read(min(CHUNK_BYTES, end - start))
+        if not data:
+            raise SourceError("the file became shorter while it was read")
+        start += len(data)
+        yield data
+
+
+def _dumps(carried: bytes, reader: SessionReader, session: Session) -> bytes:
+    """What is known of the session, for the next process: `carried` by the decoder, and by all behind it. The provider
+    and the dialect go by their names.
+
+    A transcript that has not begun goes along: its name will be settled by what the observer it bears gets to know.
+    """
+    out = io.BytesIO()
+    pickler = pickle.Pickler(out, protocol=pickle.HIGHEST_PROTOCOL)
+    name = reader.provider.name
+    pickler.dispatch_table = {
+        Provider: lambda _: (get_provider, (name,)),
+        Dialect: lambda dialect: (_dialect, (name, dialect.name)),
+    }
+    transcript = session.transcript
+    unbegun = transcript if transcript is not None and not transcript.begun else None
+    pickler.dump((carried, reader.observer, reader.pair, session.consolidate, unbegun))
+    return out.getvalue()
+
+
+def _dialect(provider: str, name: str) -> Dialect:
+    return next(dialect for dialect in get_provider(provider).dialects if dialect.name == name)
