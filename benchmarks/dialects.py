@@ -11,6 +11,9 @@ where more than a twentieth of the lines is noise are left out: noise costs the 
 dialect's decoder alone, `calls` the decoder, `Normalize` and `Pair`, `statistics` the whole way of a session's bytes
 to its figures, as `stats` goes it; `skip` is what msgspec takes to go through the same records without making anything
 of them (`Decoder(Raw)`): the floor of every decoder that reads whole records.
+
+Claude's streams that print answers in pieces (`--include-partial-messages`) are a row of their own: a line for each
+piece tells nothing new, so that dialects which always print such lines are also compared with them.
 """
 
 from __future__ import annotations
@@ -42,6 +45,8 @@ from harness.table import markdown
 
 OUT = Path(__file__).parent / "out"
 YARDSTICK = ("claude-stream", "claude-session")
+IN_PIECES = "claude-stream, in pieces"
+PIECE = b'"type":"stream_event"'
 SUFFIXES = frozenset((".jsonl", ".json", ".log", ".ndjson", ".txt"))
 CHUNK = 256 * 1024
 _skip = msgspec.json.Decoder(msgspec.Raw)
@@ -67,6 +72,7 @@ class Input:
 class Case:
     """One dialect with its files, and what its rounds took."""
 
+    name: str
     provider: Provider
     dialect: Dialect
     inputs: list[Input] = field(default_factory=list[Input])
@@ -127,7 +133,9 @@ def cases(corpus: Path, below: str, only: set[str]) -> list[Case]:
         made = read(data)
         if made is None or (only and made[1].name not in only and made[1].name not in YARDSTICK):
             continue
-        case = found.setdefault(made[1].name, Case(made[0], made[1]))
+        in_pieces = made[1].name == "claude-stream" and data.count(PIECE) > data.count(b"\n") / 4
+        row = IN_PIECES if in_pieces else made[1].name
+        case = found.setdefault(row, Case(row, made[0], made[1]))
         size = sum(len(r.data) + 1 for b in made[2] for r in b.records)
         one = Input(name, data, made[2], size, sum(len(b.records) for b in made[2]))
         if not noisy(case, one):
@@ -223,18 +231,19 @@ def measure(case: Case, one: Input, way: str) -> None:
 
 def rows(measured: list[Case], way: str) -> list[list[str]]:
     """One row per dialect: live dialects against claude-stream, logs on disk against claude-session."""
-    marks = [case for case in measured if case.dialect.name in YARDSTICK]
+    marks = [case for case in measured if case.name in YARDSTICK]
     rate: dict[str, Callable[[Case], float]] = {
         "events": lambda case: case.events / case.seconds(way),
         "records": lambda case: case.records / case.seconds(way),
         "bytes": lambda case: case.size / case.seconds(way),
     }
-    of = {unit: {c.dialect.name: f(c) for c in measured} for unit, f in rate.items()}
+    of = {unit: {c.name: f(c) for c in measured} for unit, f in rate.items()}
     made: list[list[str]] = []
     for case in measured:
-        name = case.dialect.name
+        name = case.name
         mark = "claude-stream" if case.dialect.live else "claude-session"
-        mark = mark if any(c.dialect.name == mark for c in marks) else marks[0].dialect.name
+        mark = mark if any(c.name == mark for c in marks) else marks[0].name
+        pieces = of["events"].get(IN_PIECES) if case.dialect.live else None
         events, records, size = (of[unit][name] for unit in ("events", "records", "bytes"))
         made.append(
             [
@@ -244,6 +253,7 @@ def rows(measured: list[Case], way: str) -> list[list[str]]:
                 f"{case.events / case.records:.2f}",
                 f"{events / 1000:,.0f}",
                 f"{events / of['events'][mark]:.2f}",
+                f"{events / pieces:.2f}" if pieces else "",
                 f"{records / 1000:,.0f}",
                 f"{records / of['records'][mark]:.2f}",
                 f"{size / 1e6:,.0f}",
@@ -258,8 +268,9 @@ def rows(measured: list[Case], way: str) -> list[list[str]]:
 
 
 HEAD = (
-    *("dialect", "MB", "bytes a record", "events a record", "1,000 events/s", "to Claude's", "1,000 records/s"),
-    *("to Claude's", "MB/s", "to Claude's", "bytes an event", "µs a record", "µs to skip it", "times"),
+    *("dialect", "MB", "bytes a record", "events a record", "1,000 events/s", "to Claude's", "to those in pieces"),
+    *("1,000 records/s", "to Claude's", "MB/s", "to Claude's", "bytes an event"),
+    *("µs a record", "µs to skip it", "times"),
 )
 
 
@@ -277,7 +288,7 @@ def main() -> int:
         parser.error("no corpus: name its folder, or set AGENTV_STREAM_CORPUS")
     ways: list[str] = options.ways.split(",")
     measured = cases(Path(options.corpus), options.below, set(filter(None, options.only.split(","))))
-    if not any(case.dialect.name in YARDSTICK for case in measured):
+    if not any(case.name in YARDSTICK for case in measured):
         parser.error("no session of Claude's among the files, so there is nothing to compare with")
     gc.collect()
     gc.disable()
@@ -290,7 +301,7 @@ def main() -> int:
         print(f"\n## {way}\n\n{markdown(HEAD, rows(measured, way))}")
     raw = [
         {
-            "dialect": case.dialect.name,
+            "dialect": case.name,
             "files": [
                 {
                     "path": one.path,
@@ -305,7 +316,7 @@ def main() -> int:
         for case in measured
     ]
     if options.sums:
-        sums = {case.dialect.name: case.sums((*ways, "skip")) for case in measured}
+        sums = {case.name: case.sums((*ways, "skip")) for case in measured}
         rounds = f"{options.rounds} rounds; of each file the best"
         options.sums.write_text(
             json.dumps({"python": sys.version, "rounds": rounds, "dialects": sums}, indent=1) + "\n"

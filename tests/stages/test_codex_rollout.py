@@ -283,6 +283,24 @@ def test_a_patch_is_found_in_arguments_that_a_strict_reader_refuses(arguments: A
     assert [(c.name, c.input) for c in calls(batch.events)] == [("apply_patch", "*** Begin Patch\n*** End Patch")]
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        {"apply_patch <<EOF": "*** Begin Patch"},
+        ["apply_patch", {"patch": "*** Begin Patch"}],
+        ["bash", ["*** Begin Patch"]],
+        [],
+        7,
+        "cat <<EOF > notes\n*** Begin Patch\nEOF",
+    ],
+)
+def test_arguments_without_a_patch_that_is_applied_stay_what_they_are(command: Any) -> None:
+    arguments = {"command": command, "note": "*** Begin Patch"}
+    raw = json.dumps(response("function_call", call_id="a", name="shell", arguments=json.dumps(arguments)))
+    (batch,) = Decode(ROLLOUT).push(Batch("log", records=[*run(), Record(raw.encode(), 9999, 99)]))
+    assert [(c.name, c.input) for c in calls(batch.events)] == [("shell", arguments)]
+
+
 def test_an_item_ends_its_call_and_the_output_is_no_second_result() -> None:
     ran = item(
         "CommandExecution",

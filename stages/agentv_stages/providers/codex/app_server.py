@@ -34,9 +34,9 @@ from agentv_stages.providers.codex.app_server_wire import (
     QuietLine,
     decode_delta,
     decode_line,
+    decode_often,
     decode_params,
     decode_parts,
-    frequent,
 )
 from agentv_stages.providers.codex.wire import Item, first, member, plain, word
 from agentv_stages.times import whole_ms
@@ -49,8 +49,12 @@ class AppServerDecoder(Threads):
 
     def decode(self, record: Record, batch: Batch) -> None:
         data = record.data
-        line = frequent(data) if data[2:3] == b"m" else None  # a reply has an `id` there
-        if line is None:
+        if data[2:3] != b"m":  # a reply has an `id` there
+            self._any(record, batch)
+            return
+        try:
+            line = decode_often(data)
+        except ValidationError:  # a rarer method, or another shape
             self._any(record, batch)
             return
         method = METHODS[line.__class__]

@@ -6,7 +6,7 @@ serve here. Source: Codex 0.142 recordings by AgentV; openai/codex, app-server R
 
 from typing import Union
 
-from msgspec import Raw, Struct, ValidationError, defstruct
+from msgspec import Raw, Struct, defstruct
 from msgspec.json import Decoder
 
 from agentv_stages.payload import ABSENT
@@ -131,16 +131,8 @@ METHODS: dict[type, str] = {
 METHODS[PieceLine] = PIECE
 """The method of each Struct of a line."""
 _often: Decoder[ToldLine | PieceLine | QuietLine] = Decoder(Union[tuple(METHODS)])  # noqa: UP007 - made of a tuple
-_decode_often = _often.decode
+decode_often = _often.decode  # notifications of frequent methods
 decode_line = Decoder(AppLine).decode
 decode_params = Decoder(Params).decode
 decode_delta = Decoder(Delta).decode
 decode_parts = Decoder(list[Raw]).decode
-
-
-def frequent(data: bytes) -> ToldLine | PieceLine | QuietLine | None:
-    """A notification of a frequent method and of the usual shape; None for all others."""
-    try:
-        return _decode_often(data)
-    except ValidationError:
-        return None

@@ -6,13 +6,13 @@ import msgspec
 from msgspec import Raw, Struct
 
 from agentv_stages.event import EMPTY_OBJECT
-from agentv_stages.payload import decode_json, given, text_of, to_raw
-from agentv_stages.providers.codex.wire import first
+from agentv_stages.payload import ABSENT, decode_json, given, text_of, to_raw
+from agentv_stages.providers.codex.wire import first, word
 
 SHELLS = frozenset(("shell", "shell_command", "exec_command", "container.exec", "local_shell"))
 BEGIN_PATCH = b"*** Begin Patch"
 _HEREDOC = re.compile(r"\s*(?:cd\s+\S+\s*&&\s*)?(?:apply_patch|applypatch)\b\s*(?:<<|['\"]?\*\*\* Begin Patch)")
-_BEGIN, _END = "*** Begin Patch", "*** End Patch"
+_BEGIN, _END = BEGIN_PATCH.decode(), b"*** End Patch"
 _as_raw = msgspec.json.Decoder(Raw).decode
 _decode_str = msgspec.json.Decoder(str).decode
 
@@ -43,38 +43,45 @@ def unwrap(value: Raw) -> Raw:
 
 
 class Shell(Struct, gc=False):
-    """The arguments of a shell call, as far as a patch can stand in them."""
+    """The arguments of a shell call, as far as a patch can stand in them: a text, or its words."""
 
-    cmd: str | list[str] | None = None
-    command: str | list[str] | None = None
+    cmd: Raw = ABSENT
+    command: Raw = ABSENT
+
+
+_shell = msgspec.json.Decoder(Shell).decode
+_words = msgspec.json.Decoder(list[Raw]).decode
 
 
 def heredoc(arguments: Raw) -> Raw | None:
     """The patch that a shell call carries as a heredoc: Codex runs it as `apply_patch`, not in a shell.
 
-    `arguments` may be an object or, as in the log, a string that holds one.
+    `arguments` may be an object or, as in the log, a string that holds one. The patch stays as it stands in there.
     """
     try:
         value = _shell(_decode_str(arguments) if first(arguments) == b'"' else arguments)
-    except (msgspec.MsgspecError, UnicodeError):  # lone surrogates, or a member of another shape
+    except (msgspec.MsgspecError, UnicodeError):  # lone surrogates
         try:
             inner = decode_json(arguments)
-            value = msgspec.convert(decode_json(inner.encode()) if isinstance(inner, str) else inner, Shell)
+            value = _shell(to_raw(decode_json(inner.encode()) if isinstance(inner, str) else inner))
         except (msgspec.MsgspecError, ValueError):
             return None
-    command = value.cmd or value.command
-    if isinstance(command, list):
-        command = " ".join(command) if command[0].endswith("apply_patch") else command[-1]
-    if command is None or not _HEREDOC.match(command):
+    command = value.cmd if given(value.cmd) and len(value.cmd) > 2 else value.command
+    program = ""
+    if first(command) == b"[":
+        words = _words(command)
+        if not words:
+            return None
+        command = words[-1]
+        if word(words[0]).endswith("apply_patch"):  # no shell: the patch is one of its arguments
+            program = "apply_patch "
+            command = next((one for one in words if BEGIN_PATCH in bytes(one)), command)
+    data = bytes(command)
+    begin = data.find(BEGIN_PATCH)
+    if begin < 0 or data[:1] != b'"' or not _HEREDOC.match(program + text_of(data[:begin] + b'"') + _BEGIN):
         return None
-    begin = command.find(_BEGIN)
-    if begin < 0:
-        return None
-    end = command.find(_END, begin + len(_BEGIN))
-    return to_raw(command[begin:] if end < 0 else command[begin : end + len(_END)])
-
-
-_shell = msgspec.json.Decoder(Shell).decode
+    end = data.find(_END, begin)
+    return Raw(b'"%b"' % (data[begin:-1] if end < 0 else data[begin : end + len(_END)]))
 
 
 def agent_of(output: Raw) -> str:
