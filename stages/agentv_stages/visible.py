@@ -1,10 +1,26 @@
-"""Makes hostile text safe for a terminal: control and format characters become visible, long text is cut."""
+"""Makes hostile text safe for a terminal: control and format characters become visible, long text is cut.
+
+JSON keeps what it means: what could act in it is escaped as JSON does it.
+"""
 
 import re
 import unicodedata
 
 _PLAIN = re.compile(r"[ -~]*")
 _NARROW = re.compile("[ -~\u00a1-\u02ff\u2010-\u2027\u2030-\u205e\u2190-\u22ff\u2500-\u25fc\u2713-\u2718]*")
+
+_ACTING = re.compile(
+    rb"\x7f|\xc2[\x80-\x9f]"  # DEL, and the controls of U+0080 to U+009F: U+009B begins a sequence, as ESC [ does
+    rb"|\xd8\x9c|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]"  # what turns the direction, or ends a line
+)
+"""In UTF-8, what JSON may hold as it is and a terminal acts on."""
+
+
+def escaped(data: bytes) -> bytes:
+    """JSON of the same meaning, in which nothing acts on a terminal; `data` itself where nothing could."""
+    if data.isascii() and b"\x7f" not in data:
+        return data
+    return _ACTING.sub(lambda found: b"\\u%04x" % ord(found[0].decode()), data)
 
 
 def visible(text: str, width: int | None = None) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from agentv_stream.cli import ABOUT, COMMANDS
-from support.consuming import SESSION
+from support.consuming import SESSION, STREAM, run
 from support.decoding import FIXTURES
 
 if sys.platform == "win32":
@@ -45,10 +45,11 @@ def test_what_subcommands_do_is_told_in_whole_sentences(tmp_path: Path, command:
     assert not [line for line in in_terminal(tmp_path, 80, command, "--help") if "..." in line.replace("[ARGS]...", "")]
 
 
-def test_a_narrow_list_of_sessions_shows_the_prompt(tmp_path: Path) -> None:
-    lines = in_terminal(tmp_path, 80, "sessions", "--root", f"claude={SESSION.parent}")
+@pytest.mark.parametrize("columns", [60, 80])
+def test_a_narrow_list_of_sessions_shows_the_prompt(tmp_path: Path, columns: int) -> None:
+    lines = in_terminal(tmp_path, columns, "sessions", "--root", f"claude={SESSION.parent}")
     assert [line for line in lines if "+1 " in line and not line.rstrip().endswith("+1")]
-    assert max(map(len, lines)) <= 80
+    assert max(map(len, lines)) <= columns  # the titles, too
 
 
 def test_a_narrow_table_of_tools_leaves_out_where_they_were_seen(tmp_path: Path) -> None:
@@ -103,3 +104,27 @@ def test_the_last_line_of_consume_names_as_many_tools_as_fit(tmp_path: Path, col
     assert line.endswith("first edit turn 5, tokens in 200,080 out 1,312, $0.0930")
     assert len(line) <= columns
     assert line.partition("(")[2].partition(")")[0].count(" 2") == named
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("stats", "log.jsonl", "--by", "tool", "--json"),
+        ("consume", "log.jsonl", "-q", "--stats", "-"),
+        ("consume", "log.jsonl", "-q", "--transcript", "-"),
+        ("tail", "log.jsonl", "--once", "--events", "--no-cursors", "-q"),
+        ("sessions", "--root", ".", "--json"),
+    ],
+    ids=lambda arguments: " ".join(arguments),
+)
+def test_json_in_a_terminal_cannot_act_either(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    """U+009B begins a sequence as ESC [ does, and JSON may hold it as it is."""
+    acting = "\x9b31m\u202e"
+    log = STREAM.read_text(encoding="utf-8").replace('"name":"Read"', f'"name":"Read{acting}"')
+    log = log.replace('"model":"', f'"model":"{acting}').replace('"cwd":"', f'"cwd":"{acting}')
+    (tmp_path / "log.jsonl").write_text(log, encoding="utf-8")
+    shown = "\n".join(in_terminal(tmp_path, 200, *arguments))
+    assert "\\u009b31m\\u202e" in shown
+    assert "\x9b" not in shown
+    assert "\u202e" not in shown
+    assert "\x9b31m" in run(tmp_path, *arguments).out.decode()  # a program gets what there is

@@ -2,14 +2,25 @@
 
 import unicodedata
 
-from hypothesis import given
+import msgspec
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agentv_stages.visible import _NARROW, columns, counted, fitting, padded, visible  # pyright: ignore[reportPrivateUsage]
+from agentv_stages.visible import _NARROW, columns, counted, escaped, fitting, padded, visible  # pyright: ignore[reportPrivateUsage]
 
 
 def test_controls_are_shown_and_not_sent() -> None:
     assert visible("a\x1b[2J\x07\x00\x9b\u202e\u200b\n\tz") == "a\\x1b[2J\\x07\\x00\\x9b\\u202e\\u200b⏎ z"
+
+
+@given(st.text(alphabet=st.characters(codec="utf-8"), max_size=60))
+@example("\x9b31m \x7f \u202e \u2066 \u2028 \u061c \x1b[0m ü 漢 👍")
+def test_json_says_the_same_where_nothing_in_it_acts(text: str) -> None:
+    data = msgspec.json.encode({"text": text})
+    shown = escaped(data)
+    assert msgspec.json.decode(shown) == {"text": text}
+    assert not any(unicodedata.category(c) in ("Cc", "Zl", "Zp") or c in "\u202e\u2066" for c in shown.decode())
+    assert shown is data or any(unicodedata.category(c) in ("Cc", "Zl", "Zp", "Cf") for c in text)
 
 
 def test_cuts_are_marked() -> None:

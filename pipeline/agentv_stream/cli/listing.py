@@ -17,6 +17,7 @@ from agentv_stream.files import is_there
 from agentv_stream.units import age_text
 
 WIDE = 110  # columns of a terminal from which on more is shown of projects and models
+NARROW = 72  # below which less is
 
 MOST_NAMED = 3
 """Files in which a session goes on: OpenHands writes one for each event."""
@@ -47,7 +48,8 @@ def list_sessions(
         return _none(len(every), places)
     width = max(60, shutil.get_terminal_size((120, 40)).columns)
     room = _room(width)
-    lines = [f"{'session':13} {'agent':8} {'age':>4} {'size':>6} {'project':{room}} {'model':{room}}     prompt"]
+    titles = f"{'session':13} {'agent':8} {'age':>4} {'size':>6} {'project':{room}} {'model':{room}}     prompt"
+    lines = [visible(titles, width)]
     lines += [line for session in shown for line in _lines(session, 0, tree, width)]
     if len(shown) < len(tops):
         lines.append(f"… {len(tops) - len(shown)} more; --limit 0 shows all")
@@ -93,7 +95,7 @@ def _lines(session: Session, depth: int, tree: bool, width: int) -> list[str]:
 
 def _room(width: int) -> int:
     """Columns for a project and for a model, so that there are some for the prompt, too."""
-    return 22 if width >= WIDE else 12
+    return 22 if width >= WIDE else 12 if width >= NARROW else 8
 
 
 def age(then_ms: int) -> str:

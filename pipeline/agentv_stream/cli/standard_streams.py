@@ -6,21 +6,35 @@ import select
 import sys
 from contextlib import suppress
 
+from agentv_stages.visible import escaped
 from agentv_stream.cli.telling import quiet_stdout, say
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_USAGE, SinkError
 
 
 class _StandardOutput(io.FileIO):
-    """Descriptor 1. Its failure is an error of ours, so that it is told from bugs; it is told once."""
+    """Descriptor 1. Its failure is an error of ours, so that it is told from bugs; it is told once.
+
+    What goes to a terminal is lines for people, in which nothing acts any more, or JSON, where this sees to it.
+    """
 
     def __init__(self) -> None:
         super().__init__(1, "w", closefd=False)
         self.failed = False
+        self._seen = os.isatty(1)
 
     def write(self, data: object, /) -> int:
         """Raises: BrokenPipeError without a number, which typer would make exit code 1 of; SinkError."""
         try:
-            return super().write(data)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] - a buffer
+            if not self._seen:
+                return super().write(data)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] - a buffer
+            plain = bytes(data)  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType, reportCallIssue] - as above
+            rest = memoryview(escaped(plain))
+            while rest:
+                written: int | None = super().write(rest)
+                if written is None:  # an agent left it so that it does not wait
+                    select.select((), (1,), ())
+                rest = rest[written or 0 :]
+            return len(plain)
         except BrokenPipeError:
             raise BrokenPipeError("the reader of standard output left") from None
         except OSError as error:

@@ -8,7 +8,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from agentv_stages.visible import visible
+from agentv_stages.visible import escaped, visible
 from agentv_stream.following.register import Say
 
 LOOK_SECONDS = 0.2  # between two looks, while nothing is taken, at whether we are to stop
@@ -16,6 +16,7 @@ LOOK_SECONDS = 0.2  # between two looks, while nothing is taken, at whether we a
 
 class StandardOutput:
     """Takes lines of events; they are with the kernel when the call returns. Whoever reads slowly is waited for.
+    On a terminal nothing in them acts.
 
     `given_up`: we were to stop, and nothing was taken any more.
     """
@@ -24,6 +25,7 @@ class StandardOutput:
         self._descriptor = descriptor
         # A pipe that is ready takes PIPE_BUF without waiting; a file takes anything.
         self._piece = 1 << 30 if stat.S_ISREG(os.fstat(descriptor).st_mode) else select.PIPE_BUF
+        self._seen = os.isatty(descriptor)
         self._ready = select.poll()
         self._ready.register(descriptor, select.POLLOUT)
         self._deadline: float | None = None
@@ -31,7 +33,7 @@ class StandardOutput:
 
     def __call__(self, data: bytes) -> None:
         """Raises: BrokenPipeError when nobody reads, or nothing was taken until the end that was set."""
-        view = memoryview(data)
+        view = memoryview(escaped(data) if self._seen else data)
         while view:
             while not self._ready.poll(LOOK_SECONDS * 1000):
                 self._wait()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import anyio
 
+from agentv_stages.visible import escaped
 from agentv_stream.errors import SinkError
 
 OPEN_SECONDS = 0.05  # after which a named pipe without a reader is tried again
@@ -31,7 +32,7 @@ class PipeOutput:
     """Writes to standard output (`-`) or to a named pipe or device.
 
     Waiting blocks no thread: it is written when there is room, in pieces that fit, because the mode of a descriptor
-    that we share with others is not ours to change.
+    that we share with others is not ours to change. On a terminal nothing of the JSON acts.
     `left` says that the reader has gone, `gave_up` that nobody read until the patience of `hurry` was over.
     """
 
@@ -39,6 +40,7 @@ class PipeOutput:
         self.name = "standard output" if target == STANDARD_OUTPUT else target
         self.left = self.gave_up = False
         self._target = target
+        self._seen = target == STANDARD_OUTPUT and os.isatty(1)
         self._descriptor: int | None = None
         self._deadline = math.inf
         self._scope: anyio.CancelScope | None = None
@@ -53,7 +55,7 @@ class PipeOutput:
             try:
                 if self._descriptor is None:
                     self._descriptor = await self._open()
-                await write_all(self._descriptor, data)
+                await write_all(self._descriptor, escaped(data) if self._seen else data)
             except BrokenPipeError as error:
                 self.left = True
                 raise SinkError(self.name, error) from error
