@@ -73,6 +73,29 @@ def test_a_mistake_names_the_option_and_what_is_expected(tmp_path: Path, argumen
     assert ran.err.startswith(f"agentv-stream: {told}")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["consume", STREAM, "--stats", "--quiet"], "Option '--stats' needs a value, and '--quiet' is another option."),
+        (["consume", STREAM, "--out", "-q"], "Option '--out' needs a value, and '-q' is another option."),
+        (["run", "--task", "--approach", "x", "--", "true"], "Option '--task' needs a value, and '--approach' is"),
+    ],
+)
+def test_a_forgotten_value_is_not_the_next_option(tmp_path: Path, arguments: list[str], told: str) -> None:
+    """A file called `--quiet` was written."""
+    ran = run(tmp_path, *arguments)
+    assert ran.code == 2
+    assert told in ran.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_options_of_the_agent_are_its_own(tmp_path: Path) -> None:
+    for separator in ((), ("--",)):
+        ran = run(tmp_path, "run", "--task", "t", "-q", *separator, "echo", "--prompt", "--quiet")
+        assert ran.code == 0, ran.err
+    assert run(tmp_path, "run", "--task=--quiet", "-q", "--", "echo").code == 0
+
+
 @pytest.mark.parametrize("command", ["list", "retry"])
 def test_a_file_without_dead_letters_is_told_as_such(tmp_path: Path, command: str) -> None:
     ran = run(tmp_path, "faults", command, STREAM)

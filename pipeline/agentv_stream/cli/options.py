@@ -10,7 +10,26 @@ from agentv_stream.units import bytes_of, seconds_of
 
 
 class PlainCommand(TyperCommand):
-    """A command whose usage names its arguments as they are: `SPEC SOURCES...`, where typer puts braces around them."""
+    """A command whose usage names its arguments as they are: `SPEC SOURCES...`, where typer puts braces around them.
+
+    An option whose value was forgotten does not take the next option for it: `--stats --quiet` wrote a file `--quiet`.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        options = {
+            name: param
+            for param in self.get_params(ctx)
+            if param.param_type_name == "option"
+            for name in (*param.opts, *param.secondary_opts)
+        }
+        words = iter(args)
+        for word in words:
+            if word == "--" or not (word.startswith("-") or ctx.allow_interspersed_args):
+                break  # what follows is the agent's
+            param: Any = options.get(word)
+            if param is not None and not (param.is_flag or param.count) and (value := next(words, "")) in options:
+                ctx.fail(f"Option {word!r} needs a value, and {value!r} is another option.")
+        return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         return [re.sub(r"^\{(.*)\}$", r"\1", piece) for piece in super().collect_usage_pieces(ctx)]
