@@ -163,3 +163,14 @@ def test_a_reading_that_is_given_up_leaves_the_bytes_of_the_better_one(tmp_path:
     log.write_bytes(gzip.compress(LARGE + b"\n" + LARGE + b"y\n" + LOG)[:-500])
     assert transcripts_of(log, out) == [whole]
     assert [path.read_bytes() for path in out.glob("*.dead/*")] == [LARGE]
+
+
+def test_a_command_that_read_nothing_names_no_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It said `transcripts  .agentv/logs/{}`."""
+    (tmp_path / "empty.jsonl").touch()
+    place = str(tmp_path / "{provider}")
+    wanted = Wanted(place, None, None, None, None, None, "serial", None, False, True, (), False, 2000)
+    assert import_all([str(tmp_path / "empty.jsonl")], wanted, dry_run=False, json=None, quiet=False) == 3
+    said = capsys.readouterr().err
+    assert "empty.jsonl: the input is empty" in said
+    assert "transcripts" not in said

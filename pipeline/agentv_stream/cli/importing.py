@@ -210,8 +210,10 @@ def tell(outcome: Outcome) -> None:
         sys.stderr.write(f"  {visible(failure.error, 300)}\n")
     if len(outcome.failures) > MOST_SHOWN:
         sys.stderr.write(f"  … and {len(outcome.failures) - MOST_SHOWN:,} more; --json FILE lists all\n")
+    names = [name for name, _ in groups]
     for name, place in outcome.outputs.items():
-        names = [name for name, _ in groups]
+        if "{provider}" in place and not names:
+            continue  # nothing was written
         told = place.replace("{provider}", names[0] if len(names) == 1 else f"{{{','.join(names)}}}")
         sys.stderr.write(f"{name:<13}{visible(told, 300)}\n")
 
