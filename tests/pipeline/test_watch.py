@@ -119,9 +119,11 @@ async def test_the_application_lists_sessions_and_enters_one(tmp_path: Path) -> 
     feed.close()
 
 
-@pytest.mark.parametrize("terminal", [64, 80, 120, 200])
+@pytest.mark.parametrize("terminal", [60, 64, 80, 120, 200])
 async def test_the_columns_take_what_the_terminal_has(tmp_path: Path, terminal: int) -> None:
     pytest.importorskip("textual")
+    from textual.widgets import Static
+
     from agentv_stream.watch.app import WatchApp
 
     write(tmp_path, "aaaa-1", 2)
@@ -132,8 +134,12 @@ async def test_the_columns_take_what_the_terminal_has(tmp_path: Path, terminal: 
         app.refresh_rows()
         columns = list(app.table.columns.values())
         assert [str(column.label) for column in columns][-1] == "age"
-        assert terminal - 8 <= sum(column.width + 2 for column in columns) <= terminal
+        assert terminal - 8 <= sum(column.width + 2 for column in columns) <= terminal - 2  # and a scroll bar
         assert app.table.row_count == 1
+        told = str(app.query_one("#details", Static).render()).split("\n")
+        assert len(told) == 3
+        assert told[0].startswith("stalled  aaaa-1")
+        assert max(map(len, told)) <= terminal - 2
     app.feed.close()
 
 

@@ -20,17 +20,19 @@ from agentv_stream.watch.model import Look, SessionView, count_text
 REFRESH_SECONDS = 0.5
 NARROW = 76  # columns of a terminal in which the table stands as COLUMNS says
 COLUMNS = (("", 1), ("agent", 8), ("project", 12), ("turn", 4), ("calls", 5), ("err", 3), ("last tool", 21), ("age", 4))
-MOST_PROJECT, LEAST_TOOL = 30, 8
+MOST_PROJECT, LEAST_PROJECT, LEAST_TOOL = 30, 8, 8
 
 
 def widths(terminal: int) -> dict[str, int]:
     """The columns' widths: what a wide terminal has more goes to the project and, most of it, to the last tool; what a
-    narrow one has less is taken from the last tool."""
+    narrow one has less is taken from the last tool, then from the project: the age is seen in 60 columns, too."""
     made = dict(COLUMNS)
     spare = terminal - NARROW
     project = max(0, min(MOST_PROJECT - made["project"], spare // 3))
     made["project"] += project
-    made["last tool"] = max(LEAST_TOOL, made["last tool"] + spare - project)
+    tool = made["last tool"] + spare - project
+    made["last tool"] = max(LEAST_TOOL, tool)
+    made["project"] = max(LEAST_PROJECT, made["project"] + min(0, tool - LEAST_TOOL))
     return made
 
 
@@ -58,15 +60,15 @@ def row(look: Look, room: dict[str, int]) -> list[Text]:
     ]
 
 
-def details(look: Look) -> Text:
-    """The lines below the table, of the session under the cursor."""
+def details(look: Look, width: int) -> Text:
+    """The lines below the table, of the session under the cursor: three of at most `width` columns."""
     cost = f"${look.cost:.4f}" if look.cost is not None else "?"
     context = f"{look.context:.0%}" if look.context is not None else "?"
     edit = f"turn {look.first_edit}" if look.first_edit is not None else "none"
-    text = Text(visible(f"{look.session}  {look.model}  {look.status}", 160) + "\n")
-    text.append(f"tokens in {count_text(look.tokens_in)} out {count_text(look.tokens_out)}  cost {cost}  ")
-    text.append(f"context {context}  open calls {look.open_calls}  first edit {edit}\n")
-    text.append(visible(look.stalled or look.last_tool, 160), style="bold yellow" if look.stalled else "")
+    tokens = f"tokens in {count_text(look.tokens_in)} out {count_text(look.tokens_out)}"
+    figures = f"{tokens}  cost {cost}  context {context}  first edit {edit}  open calls {look.open_calls}"
+    text = Text(visible(f"{look.status}  {look.session}  {look.model}", width) + "\n" + visible(figures, width) + "\n")
+    text.append(visible(look.stalled or look.last_tool, width), style="bold yellow" if look.stalled else "")
     return text
 
 
@@ -93,7 +95,7 @@ class Events(Screen[None]):
         """Shows what is new."""
         look = self.view.look(time.time_ns() // 1_000_000)
         if look is not None:
-            self.query_one("#title", Static).update(details(look))
+            self.query_one("#title", Static).update(details(look, self.size.width - 2))
         if self.view.version == self._version:
             return
         self._version = self.view.version
@@ -175,7 +177,7 @@ class WatchApp(App[None]):
         at = next((n for n, look in enumerate(self._looks) if selected is not None and look.key == selected), 0)
         if self._looks:
             table.move_cursor(row=at)
-            self.query_one("#details", Static).update(details(self._looks[at]))
+            self.query_one("#details", Static).update(details(self._looks[at], self.size.width - 2))
         live = sum(look.live for look in self._looks)
         stalled = sum(bool(look.stalled) for look in self._looks)
         told = f"{counted(len(self._looks), 'session')}, {live} running, {stalled} stalled  {self.feed.troubles}"
@@ -184,7 +186,7 @@ class WatchApp(App[None]):
     def on_data_table_row_highlighted(self) -> None:
         look = next((look for look in self._looks if look.key == self._selected()), None)
         if look is not None:
-            self.query_one("#details", Static).update(details(look))
+            self.query_one("#details", Static).update(details(look, self.size.width - 2))
 
     def on_data_table_row_selected(self) -> None:
         """Shows the events of the session under the cursor."""
