@@ -9,7 +9,7 @@ from agentv_stages.visible import columns
 from agentv_stream.discovery.places import find_roots
 from agentv_stream.discovery.show import LINES_OF_TEXT, show_session, wrapped
 from agentv_stream.errors import NotALog, SourceError, UsageError
-from support.consuming import SESSION, STREAM
+from support.consuming import SESSION, STREAM, run
 from support.growing_logs import claude_records
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -37,7 +37,7 @@ def test_a_session_without_a_call_ends_plainly(tmp_path: Path) -> None:
 
 def test_figures_are_whole_in_a_narrow_terminal() -> None:
     lines = shown(EXAMPLES / "claude.jsonl", 50)
-    assert max(map(len, lines)) <= 50
+    assert max(len(line) for line in lines if not line.startswith("log ")) <= 50
     foot = " ".join(" ".join(lines[len(lines) - 1 - lines[::-1].index("") :]).split())
     assert foot.endswith("mcp__docs__lookup 1) tokens in 200,080 out 1,312, cost $0.0930, 21.5 s, first edit turn 5")
     assert not [line for line in lines if "context" in line and "…" in line]
@@ -54,8 +54,10 @@ def test_a_call_that_failed_shows_its_output_a_good_one_does_not() -> None:
 
 @pytest.mark.parametrize("width", [40, 80])
 @pytest.mark.parametrize("path", [EXAMPLES / "codex.jsonl", STREAM, SESSION], ids=["codex", "stream", "session"])
-def test_no_line_is_wider_than_the_terminal(path: Path, width: int) -> None:
-    assert max(map(len, shown(path, width))) <= width
+def test_no_line_is_wider_than_the_terminal_but_the_path_to_copy(path: Path, width: int) -> None:
+    lines = shown(path, width)
+    lines.remove(f"log {path}")
+    assert max(map(len, lines)) <= width
 
 
 def test_long_texts_are_cut_and_say_by_how_much(tmp_path: Path) -> None:
@@ -89,8 +91,16 @@ def test_what_is_no_log_is_told(tmp_path: Path) -> None:
     (tmp_path / "notes").write_text("buy apples\n")
     with pytest.raises(NotALog):
         shown(tmp_path / "notes")
-    with pytest.raises(SourceError):
+    with pytest.raises(SourceError, match=f"it is a directory; `agentv-stream sessions --root {tmp_path}` lists"):
         shown(tmp_path)
+
+
+def test_a_pipe_is_shown(tmp_path: Path) -> None:
+    log = EXAMPLES / "claude.jsonl"
+    piped = run(tmp_path, "show", "-", given=log.read_bytes())
+    assert piped.code == 0
+    assert piped.out == run(tmp_path, "show", log).out.replace(str(log).encode(), b"<stdin>")
+    assert run(tmp_path, "show", "-", given=b"").code == 3
 
 
 @pytest.mark.parametrize("width", [20, 21, 33])

@@ -5,12 +5,14 @@ from typing import Annotated
 
 import typer
 
-from agentv_stream.cli.options import ProviderOfLog, Roots, SessionName
+from agentv_stream.cli.options import ProviderOfLog, Roots
 from agentv_stream.cli.telling import say
 
 
 def show(
-    session: SessionName,
+    session: Annotated[
+        str, typer.Argument(metavar="SESSION", help="Session id, its beginning, a path, or - for standard input.")
+    ],
     provider: ProviderOfLog = None,
     root: Roots = None,
     width: Annotated[int, typer.Option(metavar="N", help="Columns; 0 for those of the terminal.", min=0)] = 0,

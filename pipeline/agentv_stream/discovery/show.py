@@ -1,6 +1,7 @@
 """A session for people to read: its log in, lines of printable text out. Nothing in it acts on the terminal."""
 
 import shutil
+import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -16,7 +17,8 @@ from agentv_stages.visible import columns, fitting, visible
 from agentv_stream.discovery.discover import cache_file, find_sessions, pick
 from agentv_stream.discovery.header import HeaderCache
 from agentv_stream.discovery.places import Root
-from agentv_stream.files import check_readable, is_there, read_pieces
+from agentv_stream.errors import SourceError, UsageError
+from agentv_stream.files import check_readable, is_folder, is_there, read_pieces, unpacked
 from agentv_stream.opencode.store import STORE_SIGN
 from agentv_stream.summary import SessionReader
 
@@ -46,6 +48,10 @@ def show_session(name: str, provider: str | None, roots: Sequence[Root], width: 
 
 
 def _log(name: str, roots: Sequence[Root]) -> tuple[str, Iterable[bytes]]:
+    if name == "-":
+        if sys.stdin is None or sys.stdin.isatty():
+            raise UsageError("no input: standard input is a terminal")
+        return "<stdin>", unpacked(sys.stdin.buffer, "standard input")
     path = name
     if STORE_SIGN not in name and not is_there(name):
         path = pick(find_sessions(roots, HeaderCache(cache_file())), name).path
@@ -54,6 +60,10 @@ def _log(name: str, roots: Sequence[Root]) -> tuple[str, Iterable[bytes]]:
         from agentv_stream.opencode.rows import read_session
 
         return path, (row + b"\n" for row in read_session(store, session))
+    if is_folder(path):
+        raise SourceError(
+            f"cannot read {path}: it is a directory; `agentv-stream sessions --root {path}` lists the sessions in it"
+        )
     check_readable(Path(path))
     return path, read_pieces(Path(path))
 
@@ -62,7 +72,8 @@ def _head(result: Result, path: str, width: int) -> Iterator[str]:
     session = result.session
     facts = (session.provider, session.model, session.version, session.cwd)
     yield from _whole(f"session {session.id or '?'}  {'  '.join(f for f in facts if f)}", width)
-    yield from _whole(f"started {session.started_at or '?'}  status {result.status}  log {path}", width)
+    yield from _whole(f"started {session.started_at or '?'}  status {result.status}", width)
+    yield f"log {visible(path)}"  # in one piece, to be copied
     yield ""
 
 
