@@ -95,6 +95,15 @@ def test_records_of_unknown_types_are_told_at_the_end(tmp_path: Path) -> None:
     assert "unknown types" not in consume(tmp_path, given=LOG).err
 
 
+def test_two_agents_in_one_pipe_are_told_as_such(tmp_path: Path) -> None:
+    """Not as records that a newer version of the first one writes."""
+    other = (Path(__file__).parents[2] / "examples" / "codex.jsonl").read_bytes()
+    status = consume(tmp_path, given=LOG + other).err.splitlines()[0]
+    assert "1 fault in " in status
+    assert "(more than one log in the input)" in status
+    assert "more than one log" not in consume(tmp_path, given=LOG + b"noise\n").err
+
+
 def test_reading_a_finished_session_again_replaces_its_own_file(tmp_path: Path) -> None:
     first = consume(tmp_path, SESSION)
     before = {p: p.read_bytes() for p in first.transcripts()}

@@ -31,6 +31,7 @@ def closing_lines(result: Result, failures: Iterable[Exception] = (), width: int
     letters = result.outputs.dead_letters
     where = f" in {visible(letters)}" if isinstance(letters, str) else ""
     trouble = f", {faults} fault{'s' if faults > 1 else ''}{where}" if faults else ""
+    trouble += " (more than one log in the input)" if "foreign-record" in result.faults else ""
     unknown = sum(result.unknown.values())
     trouble += f", {unknown} record{'s' if unknown > 1 else ''} of unknown types" if unknown else ""
     out = tokens["output"]
