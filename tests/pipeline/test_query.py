@@ -185,3 +185,18 @@ def test_rows_of_more_columns_than_can_be_read_are_a_line_for_each_value(dataset
     assert "…" not in told.stdout
     none = CliRunner().invoke(app, ["query", "SELECT * FROM sessions WHERE false", str(dataset)])
     assert (none.exit_code, none.stdout, none.stderr) == (0, "", "no rows\n")
+
+
+def test_mistakes_are_told(dataset: Path) -> None:
+    app = build(["query"])
+    both = CliRunner().invoke(app, ["query", "SELECT 1", str(dataset), "--json", "--csv"])
+    assert (both.exit_code, both.stdout, both.stderr) == (2, "", "agentv-stream: --json or --csv, not both\n")
+    none = CliRunner().invoke(app, ["query", "SELECT * FROM session", str(dataset)])
+    assert none.exit_code == 2
+    assert none.stderr.endswith("\nthere are sessions, messages, tool_calls, faults\n")
+
+
+def test_a_whole_number_has_no_decimals_whatever_its_type(dataset: Path) -> None:
+    sql = "SELECT 1234.0::DOUBLE AS a, 1234.56::DOUBLE AS b, 12.0::DOUBLE AS c"
+    told = CliRunner().invoke(build(["query"]), ["query", sql, str(dataset)])
+    assert told.stdout.splitlines()[1].split() == ["1,234", "1,234.6", "12"]

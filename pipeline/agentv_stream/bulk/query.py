@@ -82,6 +82,11 @@ def run_query(sql: str, dataset: str | Path) -> tuple[list[str], list[tuple[Any,
             return names, found.fetchall() if names else []
     except duckdb.IOException as error:
         raise SourceError(f"{dataset}: {error}") from error
+    except duckdb.CatalogException as error:
+        if "Table with name" not in str(error):
+            raise UsageError(str(error)) from error
+        told = str(error).partition("\n")[0]  # the nearest name may be one of DuckDB's own
+        raise UsageError(f"{told}\nthere are {', '.join(TABLES)}") from error
     except duckdb.Error as error:
         raise UsageError(str(error)) from error
 

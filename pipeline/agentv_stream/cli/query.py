@@ -24,6 +24,9 @@ def query(
     from agentv_stream.cli.telling import say, to_stdout
     from agentv_stream.errors import AgentvStreamError
 
+    if json and csv:
+        say("--json or --csv, not both")
+        raise typer.Exit(2)
     if os.path.isdir(sql):  # noqa: PTH112 - not to raise for a long query
         say(f"{sql} is a folder; the SQL stands first: query SQL DATASET")
         raise typer.Exit(2)

@@ -112,5 +112,5 @@ def _shown(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
-        return f"{value:,.4g}" if abs(value) < 100 else f"{value:,.1f}"
+        return f"{value:,.4g}" if abs(value) < 100 else f"{value:,.1f}".removesuffix(".0")
     return str(_plain(value))

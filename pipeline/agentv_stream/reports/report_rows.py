@@ -14,9 +14,9 @@ HISTORICAL = (
     "text holds the word, in a path too; the old tool calls include those of sub-agents, as the new ones do."
 )
 ABOUT_DIFFERENCES = (
-    "Mean differences over pairs of one task and one model, with 95 % percentile bootstrap intervals over the "
-    "pairs; where there is one pair only, over its attempts, which says nothing about other tasks. There is no "
-    "interval where neither is there twice. In bold: the interval leaves out 0."
+    "Mean differences over pairs (one task with one model), with 95 % percentile bootstrap intervals. The interval is "
+    "over the pairs; where there is only one, over its attempts, which says nothing about other tasks. One pair with "
+    "one attempt on each side has no interval. Bold: the interval leaves out 0."
 )
 
 
