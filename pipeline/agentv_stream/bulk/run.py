@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from agentv_stages.merge import By
+from agentv_stages.merge import DIMENSIONS, By
 from agentv_stages.result import Result
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.dispatch import Watch, do_all, enough, in_order
@@ -180,6 +180,8 @@ def summarize_groups(
     Raises: UsageError, SourceError (none of the sources is there).
     """
     begun = time.monotonic()
+    if by not in DIMENSIONS:
+        raise UsageError(f"by={by!r}: expected one of {', '.join(DIMENSIONS)}")
     trouble: Trouble = []
     units = find_units(listed(sources), provider, roots, trouble)
     work = Work(results=False, by=by, sequences=sequences, provider=provider, subagents=subagents, prices=prices)
