@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from agentv_stream import import_sessions
+from agentv_stream.errors import UsageError
 from support.consuming import LIMIT_SECONDS, STREAM, command, consume, environment, run, start
 from support.decoding import FIXTURES
 
@@ -34,6 +36,69 @@ def test_no_input_is_written_over(tmp_path: Path, arguments: tuple[str, ...]) ->
     assert (ran.code, ran.err) == (2, f"agentv-stream: {' '.join(arguments[-2:])} is the input itself\n")
     assert (tmp_path / "log.jsonl").read_bytes() == LOG
     assert (tmp_path / "spec.yaml").read_bytes() == SPEC.read_bytes()
+
+
+OVER_A_LOG: list[tuple[str, ...]] = [
+    ("import", "logs", "--jsonl", "logs/log.jsonl"),
+    ("import", "logs/*.jsonl", "--jsonl", "logs/log.jsonl"),
+    ("import", "logs", "--json", "logs/log.jsonl"),
+    ("stats", "logs", "--json", "logs/log.jsonl"),
+    ("check", "spec.yaml", "logs", "--jsonl", "logs/log.jsonl"),
+    ("check", "spec.yaml", "logs", "--junit", "logs/log.jsonl"),
+    ("report", "logs", "--format", "md", "--output", "logs/log.jsonl"),
+    ("consume", "logs/other.jsonl", "--stats", "logs/log.jsonl"),
+    ("consume", "logs/other.jsonl", "--transcript", "logs/log.jsonl"),
+]
+
+
+@pytest.mark.parametrize("arguments", OVER_A_LOG, ids=" ".join)
+def test_no_log_is_written_over(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    """Who names a folder has named what lies in it; `import logs --jsonl logs/log.jsonl` wrote over the log."""
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    for name in ("log.jsonl", "other.jsonl"):
+        (logs / name).write_bytes(LOG)
+    (tmp_path / "spec.yaml").write_bytes(SPEC.read_bytes())
+    ran = run(tmp_path, *arguments)
+    told = (
+        f"agentv-stream: {' '.join(arguments[-2:])} is a log (claude-stream), which would be lost; give another file\n"
+    )
+    assert (ran.code, ran.err) == (2, told)
+    assert (logs / "log.jsonl").read_bytes() == LOG
+
+
+def test_nor_by_the_library(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_bytes(LOG)
+    with pytest.raises(UsageError, match="is a log"):
+        import_sessions([tmp_path], jsonl=log, engine="serial")
+    assert log.read_bytes() == LOG
+
+
+def test_no_result_becomes_a_report(tmp_path: Path) -> None:
+    assert consume(tmp_path, STREAM, "--quiet", "--stats", "result.json").code == 0
+    before = (tmp_path / "result.json").read_bytes()
+    ran = run(tmp_path, "report", ".", "--output", "result.json")
+    assert (ran.code, ran.err) == (
+        2,
+        "agentv-stream: --output result.json is a result, which would be lost; give another file\n",
+    )
+    assert (tmp_path / "result.json").read_bytes() == before
+
+
+def test_what_was_written_is_written_again(tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").write_bytes(LOG)
+    (tmp_path / "spec.yaml").write_bytes(SPEC.read_bytes())
+    for _ in range(2):
+        for arguments in (
+            ("consume", "log.jsonl", "-q", "--stats", "result.json", "--transcript", "transcript.jsonl"),
+            ("import", ".", "-q", "--jsonl", "results.jsonl", "--json", "import.json"),
+            ("stats", ".", "-q", "--json", "figures.json"),
+            ("check", "spec.yaml", ".", "-q", "--jsonl", "verdicts.jsonl", "--junit", "verdicts.xml"),
+            ("report", ".", "--output", "report.json"),
+        ):
+            ran = run(tmp_path, *arguments)
+            assert ran.code in (0, 1), ran.err
 
 
 def test_a_file_on_standard_input_is_one(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from agentv_stages.payload import told_path
 from agentv_stream.bulk import leaving, object_store
 from agentv_stream.bulk.unit import Unit
+from agentv_stream.discovery.header import dialect_of
 from agentv_stream.errors import SinkError, UsageError
 from agentv_stream.files import is_file, is_folder, is_there
 from agentv_stream.outputs.naming import TRAJECTORY, TRANSCRIPT, prepare_folder
@@ -35,6 +36,8 @@ def check_places(places: dict[str, str]) -> None:
         folder = path.parent if name == "jsonl" else Path(place.partition("{provider}")[0])
         if name == "jsonl" and is_there(path) and not is_file(path):
             raise UsageError(f"--jsonl: {place} is no file; the results need one, beside which the state is kept")
+        if name == "jsonl" and is_file(path) and (log := dialect_of(path)) is not None:
+            raise UsageError(f"--jsonl: {place} is a log ({log}), which would be lost; give another file")
         if name != "jsonl" and is_there(folder) and not is_folder(folder):
             raise UsageError(f"--{_OPTIONS.get(name, name)}: {place} is no folder")
         try:

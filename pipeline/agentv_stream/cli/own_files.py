@@ -14,6 +14,9 @@ Places = Iterable[tuple[str, str | Path | None]]
 def check_own_files(outputs: Places, inputs: Iterable[str | Path]) -> None:
     """No file is an output and an input, under whatever name, and none two outputs. `-` is a standard stream.
 
+    Nor is any agent's log an output: it may lie in a folder that is read, and nobody has it twice. A transcript, which
+    is made anew, may be where an earlier one is.
+
     Raises: UsageError.
     """
     read: set[tuple[int, int]] | None = None
@@ -26,6 +29,11 @@ def check_own_files(outputs: Places, inputs: Iterable[str | Path]) -> None:
             read = {found for one in inputs if (found := _regular(one))} if read is None else read
             if known in read:
                 raise UsageError(f"{option} {place} is the input itself")
+            from agentv_stream.discovery.header import dialect_of  # start-up time counts, and mostly nothing is there
+
+            log = dialect_of(Path(place))
+            if log is not None and (option, log) != ("--transcript", "agentv-transcript"):
+                raise UsageError(f"{option} {place} is a log ({log}), which would be lost; give another file")
         elif os.path.exists(place):  # noqa: PTH110 - a name may be no path at all
             continue  # a pipe or a device takes what several write
         other = written.setdefault(os.path.realpath(place), option)

@@ -9,6 +9,7 @@ from agentv_stream.cli.telling import print_bytes, say
 from agentv_stream.errors import EXIT_FINE, AgentvStreamError, UsageError
 from agentv_stream.outputs.publish import publish_now
 from agentv_stream.reports.report import compare, report_json
+from agentv_stream.reports.report_runs import is_result
 
 FORMATS = {"md": "md", "markdown": "md", "html": "html", "htm": "html", "json": "json"}
 
@@ -32,6 +33,8 @@ def write_report(
         if chosen is None:
             raise UsageError(f"--format: expected md, html or json, not {wanted!r}")
         check_own_files((("--output", place),), results)
+        if place is not None and is_result(place):
+            raise UsageError(f"--output {place} is a result, which would be lost; give another file")
         comparison = compare(results, baseline, candidate, streams)
         for warning in comparison.warnings:
             say(f"warning: {warning}")

@@ -64,6 +64,14 @@ def result_files(sources: Sequence[Path]) -> list[Path]:
     return files
 
 
+def is_result(path: Path) -> bool:
+    """Whether there is a file, and it is a result."""
+    try:
+        return is_file(path) and read_run(path, streams=False) is not None
+    except SourceError:
+        return False
+
+
 def read_run(path: Path, streams: bool = True) -> Run | None:
     """Reads one result, ours or bobbin's; None for JSON that is no result. Raises: SourceError."""
     try:
