@@ -224,10 +224,11 @@ def text_table(rows: Iterable[DialectRow], width: int | None = None) -> str:
 
 
 def facts_of(row: DialectRow) -> list[tuple[str, str]]:
-    facts = [("made by", row.produced_by or "its agent")]
+    facts = [("made by", row.produced_by)] if row.produced_by else []
     if row.lies_in:
         facts.append(("lies in", ", ".join(row.lies_in)))
-    facts.append(("seen", row.versions or "versions that the log does not name"))
+    if row.produced_by or row.versions:  # else it is a plug-in's, of which neither is known here
+        facts.append(("seen", row.versions or "versions that the log does not name"))
     facts.append(("end", row.end or ("an end record" if row.has_end else "none; its status is unknown")))
     if not row.has_prompt:
         facts.append(("prompt", "not in the log; --prompt puts it in"))

@@ -77,7 +77,7 @@ def test_consume_detects_decodes_and_counts(plugin: Path, tmp_path: Path) -> Non
     assert summary["first_edit_turn"] == 2
     assert summary["by_outcome"]["error"] == 1
     assert (result["tokens"]["input"], result["tokens"]["cached"], result["tokens"]["output"]) == (1500, 600, 120)
-    assert result["losses"] == ["no times of answers"]
+    assert result["losses"] == ["no cost"]
     (transcript,) = (tmp_path / "out").glob("*.transcript.jsonl")
     rows = [json.loads(line) for line in transcript.read_bytes().splitlines()]
     assert [row["role"] for row in rows] == ["user", "assistant", "assistant", "assistant"]
@@ -103,6 +103,14 @@ def test_without_the_plugin_the_recording_is_nobodys(plugin: Path, tmp_path: Pat
     done = run(tmp_path, *PROGRAM, "consume", "--out", "out", stdin=recording, cwd=tmp_path)
     assert done.returncode == 4
     assert b"not a log of a known agent" in done.stderr
+
+
+def test_the_page_names_all_that_an_installer_needs(plugin: Path, tmp_path: Path) -> None:
+    assert {"name", "version"} <= tomllib.loads(blocks()["pyproject.toml"])["project"].keys()
+    told = run(plugin, *PROGRAM, "providers", "--provider", "abacus", cwd=tmp_path).stdout.decode()
+    assert told.splitlines()[0] == "Abacus (abacus, also abacus-cli)"
+    assert "made by" not in told  # of a plug-in nobody knows it here
+    assert "seen" not in told
 
 
 @pytest.mark.parametrize(
