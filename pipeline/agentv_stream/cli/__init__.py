@@ -35,7 +35,7 @@ COMMANDS: dict[str, str] = {
 ABOUT: dict[str, str] = {
     "consume": "Read a stream from a pipe, or a finished session.",
     "run": "Run an agent and store what it did.",
-    "check": "Hold finished runs against a spec.",
+    "check": "Check finished runs against a spec.",
     "validate": "Check specs and targets files.",
     "report": "Compare approaches, with intervals.",
     "sessions": "List the sessions of this machine.",
@@ -45,7 +45,7 @@ ABOUT: dict[str, str] = {
     "cursors": "How far followers have read.",
     "faults": "Records that could not be used.",
     "import": "Read many sessions; write transcripts, Parquet.",
-    "stats": "Read many sessions; show what they come to.",
+    "stats": "Read many sessions; add up their figures.",
     "query": "SQL over what import --parquet wrote.",
     "providers": "Which logs are read, and what they cannot say.",
     "tools": "Which native tool is which canonical one.",

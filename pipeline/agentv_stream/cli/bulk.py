@@ -37,7 +37,9 @@ def import_(
     target: TargetName = None,
     engine: EngineName = "process",
     workers: Workers = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Leave out what is done and unchanged; add to it.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Leave out what is done and unchanged, and add to the outputs.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="List what would be read, and read nothing.")] = False,
     subagents: Subagents = True,
     watch: WatchedPrograms = None,
@@ -49,7 +51,7 @@ def import_(
     ] = None,
     quiet: QuietBulk = False,
 ) -> None:
-    """Read many sessions on all cores, or on a cluster, and write what is worth having."""
+    """Read many sessions on all cores, or on a cluster; write transcripts, results, a data set."""
     from agentv_stream.cli.importing import Wanted, import_all
 
     wanted = Wanted(

@@ -34,7 +34,7 @@ def check(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No table.")] = False,
     subagents: Subagents = True,
 ) -> None:
-    """Hold finished runs against a spec; exit 1 when a verdict fails."""
+    """Check finished runs against a spec; exit 1 when a verdict fails."""
     from agentv_stream.cli.checking import check_sources
 
     code = check_sources(

@@ -42,7 +42,7 @@ def consume(
         str | None,
         typer.Option(
             metavar="message|case|atif",
-            help="Beside the rows case: a line per case, as AgentV 4.15; or atif: a trajectory, as Harbor.",
+            help="Besides the rows: case, a line per case as in AgentV 4.15; or atif, a trajectory as Harbor reads it.",
         ),
     ] = None,
     stats: Annotated[
@@ -52,18 +52,18 @@ def consume(
     live: Live = None,
     quiet: Annotated[bool | None, typer.Option("--quiet", "-q", help="No live line, no closing lines.")] = None,
     subagents: Annotated[
-        bool | None, typer.Option("--subagents/--no-subagents", help="Take sub-agents' files along; the default.")
+        bool | None, typer.Option("--subagents/--no-subagents", help="Include the files of sub-agents; the default.")
     ] = None,
     watch: WatchedPrograms = None,
     check: Annotated[
-        list[Path] | None, typer.Option(metavar="SPEC", help="A spec whose verdicts are told; repeatable.")
+        list[Path] | None, typer.Option(metavar="SPEC", help="A spec to check the run against; repeatable.")
     ] = None,
     case: CaseId = None,
     fail_fast: Annotated[
         str | None,
         typer.Option(
             metavar="[report|close]",
-            help="On the first violation for good: tell it and read on (report, the default), or close the pipe.",
+            help="On the first final violation: report it and read on (report, the default), or close the pipe.",
         ),
     ] = None,
     session: Annotated[
@@ -77,7 +77,7 @@ def consume(
     ] = None,
     prices: Prices = False,
 ) -> None:
-    """Read an agent's stream from a pipe, or a finished session, and write what is worth having."""
+    """Read an agent's stream from a pipe, or a finished session; write its transcript and statistics."""
     from agentv_stream.cli.consuming import consume_source
     from agentv_stream.cli.telling import say
 

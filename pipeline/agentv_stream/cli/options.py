@@ -80,7 +80,9 @@ EngineName: TypeAlias = Annotated[
 
 Workers: TypeAlias = Annotated[int | None, typer.Option(min=1, metavar="N", help="How many; all cores if not given.")]
 
-Subagents: TypeAlias = Annotated[bool, typer.Option("--subagents/--no-subagents", help="Take sub-agents' files along.")]
+Subagents: TypeAlias = Annotated[
+    bool, typer.Option("--subagents/--no-subagents", help="Include the files of sub-agents.")
+]
 
 WatchedPrograms: TypeAlias = Annotated[
     list[str] | None,
@@ -94,7 +96,7 @@ QuietBulk: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="No pr
 CaseId: TypeAlias = Annotated[str | None, typer.Option(metavar="ID", help="Only this case of the spec.")]
 
 Threshold: TypeAlias = Annotated[
-    float | None, typer.Option(min=0, max=1, metavar="SCORE", help="Score to pass; before the spec's own.")
+    float | None, typer.Option(min=0, max=1, metavar="SCORE", help="Score to pass; takes precedence over the spec's.")
 ]
 
 ProviderOfLog: TypeAlias = Annotated[
@@ -121,5 +123,5 @@ OnlyProvider: TypeAlias = Annotated[str | None, typer.Option(metavar="NAME", hel
 
 Roots: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(metavar="[NAME=]PATH", help="Look here instead: PATH or PROVIDER=PATH; repeatable."),
+    typer.Option(metavar="[NAME=]PATH", help="Look here instead, as PATH or PROVIDER=PATH; repeatable."),
 ]

@@ -37,10 +37,13 @@ def run(
     save_stream: Annotated[bool, typer.Option("--save-stream/--no-save-stream", help="Keep the raw stream.")] = True,
     timeout: Annotated[
         float | None,
-        typer.Option(parser=duration, metavar="TIME", help="The run is ended after so long, like 90s or 10m."),
+        typer.Option(
+            parser=duration, metavar="TIME", help="End the run when it takes longer than this, like 90s or 10m."
+        ),
     ] = None,
     stall: Annotated[
-        float | None, typer.Option(parser=duration, metavar="TIME", help="It is ended after so long a silence.")
+        float | None,
+        typer.Option(parser=duration, metavar="TIME", help="End it when it is silent for longer than this."),
     ] = None,
     grace: Annotated[
         float,
@@ -48,7 +51,7 @@ def run(
             parser=pause,
             metavar="TIME",
             show_default=False,
-            help="Between the request to end and the kill; 5s if not given.",
+            help="Time between the request to end and the kill; 5s if not given.",
         ),
     ] = 5.0,
     cwd: Annotated[Path | None, typer.Option(metavar="DIR", help="The agent's working folder.")] = None,
@@ -58,14 +61,14 @@ def run(
     stream_log: StreamLogChoice = None,
     watch: WatchedPrograms = None,
     check: Annotated[
-        list[Path] | None, typer.Option(metavar="SPEC", help="A spec to hold the run against; repeatable.")
+        list[Path] | None, typer.Option(metavar="SPEC", help="A spec to check the run against; repeatable.")
     ] = None,
     case: CaseId = None,
     threshold: Threshold = None,
     fail_fast: Annotated[
-        str | None, typer.Option(metavar="[report]", help="End the agent on the first violation for good.")
+        str | None, typer.Option(metavar="[report]", help="End the agent on the first final violation.")
     ] = None,
-    dump_traces: Annotated[bool, typer.Option("--dump-traces", help="Write generic trace events, too.")] = False,
+    dump_traces: Annotated[bool, typer.Option("--dump-traces", help="Also write generic trace events.")] = False,
     include_trace: Annotated[bool, typer.Option("--include-trace", help="Put trace events into the result.")] = False,
     live: Live = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No live line, no closing lines.")] = False,

@@ -37,7 +37,7 @@ def sessions(
     since: Annotated[
         str | None, typer.Option(metavar="AGE|DATE", help="Updated since: a duration (2h, 7d) or a date.")
     ] = None,
-    limit: Annotated[int, typer.Option(metavar="N", help="At most so many; 0 for all.", min=0)] = 50,
+    limit: Annotated[int, typer.Option(metavar="N", help="At most this many; 0 for all.", min=0)] = 50,
     json: JsonLines = False,
     tree: Annotated[
         bool, typer.Option("--tree", help="Forks, resumes and child sessions below their parents.")

@@ -23,7 +23,7 @@ def stats(
     prices: Prices = False,
     quiet: QuietBulk = False,
 ) -> None:
-    """Read sessions and show what they come to; nothing but the figures is written."""
+    """Read sessions and add up their figures; nothing else is written."""
     from agentv_stream.cli.figures import show_figures
 
     raise typer.Exit(

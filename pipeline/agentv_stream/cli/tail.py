@@ -26,7 +26,7 @@ def tail(
         typer.Option(
             "--from",
             metavar="start|end|cursor",
-            help="Where logs without a cursor begin: start or end; cursor is start.",
+            help="Where logs without a cursor begin: start or end (cursor is the same as start).",
         ),
     ] = "cursor",
     events: Annotated[bool, typer.Option("--events", help="One merged stream of events on standard output.")] = False,
@@ -36,13 +36,14 @@ def tail(
     stream_log: StreamLogChoice = None,
     watch: WatchedPrograms = None,
     check: Annotated[
-        list[Path] | None, typer.Option(metavar="SPEC", help="A spec whose verdicts go into results; repeatable.")
+        list[Path] | None,
+        typer.Option(metavar="SPEC", help="A spec to check the sessions against, for the results; repeatable."),
     ] = None,
     case: CaseId = None,
     once: Annotated[bool, typer.Option("--once", help="Catch up and exit.")] = False,
     until_idle: Annotated[
         float | None,
-        typer.Option(parser=duration, metavar="TIME", help="Exit when nothing grew for so long, as 10m."),
+        typer.Option(parser=duration, metavar="TIME", help="Exit when nothing has grown for this long, like 10m."),
     ] = None,
     keep: Annotated[
         str | None,
@@ -51,7 +52,7 @@ def tail(
     forget: Annotated[
         str,
         typer.Option(
-            metavar="AGE|never", help="Forget sessions whose logs have been gone for so long; outputs stay. Or never."
+            metavar="AGE|never", help="Forget sessions whose logs have been gone for this long, or never; outputs stay."
         ),
     ] = "30d",
     metrics: Annotated[
@@ -64,11 +65,11 @@ def tail(
         str | None, typer.Option(metavar="NAME", help="Name of this follower, for cursors of its own.")
     ] = None,
     no_cursors: Annotated[bool, typer.Option("--no-cursors", help="Remember nothing between runs.")] = False,
-    log_json: Annotated[bool, typer.Option("--log-json", help="Tell what happens as JSON lines.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not tell what happens.")] = False,
+    log_json: Annotated[bool, typer.Option("--log-json", help="Report what happens as JSON lines.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not report what happens.")] = False,
     poll_settle: Annotated[float, typer.Option("--settle", hidden=True)] = 1.0,
 ) -> None:
-    """Follow sessions: outputs as `consume` writes them, kept current; exactly once over restarts."""
+    """Follow sessions: outputs as `consume` writes them, kept current, exactly once across restarts."""
     from agentv_stream.cli.tailing import TailOptions, run_tail
 
     options = TailOptions(

@@ -19,7 +19,10 @@ def watch(
     since: Annotated[
         float,
         typer.Option(
-            parser=duration, metavar="AGE", show_default=False, help="Sessions updated so lately; 1h if not given."
+            parser=duration,
+            metavar="AGE",
+            show_default=False,
+            help="Only sessions updated within this time; 1h if not given.",
         ),
     ] = 3600.0,
 ) -> None:
