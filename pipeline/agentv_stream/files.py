@@ -63,7 +63,7 @@ def check_readable(path: Path) -> None:
         mode = path.stat().st_mode
     except OSError as error:
         if str(path).lstrip().startswith("{"):
-            raise SourceError("an agent's output as text is no path; as bytes it is taken") from error
+            raise SourceError("an agent's output as text is not a path; give it as bytes") from error
         raise SourceError(f"cannot read {path}: {error.strerror or error}") from error
     except ValueError as error:  # a NUL in the name
         raise SourceError(f"cannot read {str(path)!r}: {error}") from error

@@ -128,7 +128,7 @@ def _project(folder: Path) -> tuple[Path, dict[str, Any]]:
                 return path, {}  # somebody else's file; its own tools will complain
             table: Any = tools.get("agentv-stream", {}) if isinstance(tools, dict) else {}  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - TOML
             if not isinstance(table, dict):
-                raise UsageError(f"{path}: tool.agentv-stream is no table of settings")
+                raise UsageError(f"{path}: tool.agentv-stream is not a table of settings")
             known = {f.name for f in fields(Settings)}
             values: dict[str, Any] = {
                 str(key).replace("-", "_"): value for key, value in cast(dict[str, Any], table).items()

@@ -124,7 +124,7 @@ async def test_what_cannot_be_started_is_an_error_of_the_call(tmp_path: Path) ->
     with pytest.raises(UsageError, match="cannot start 'no-such-agent-program'"):
         await child.start()
     child = Child(["true"], save=None, stderr=tmp_path / "err", cwd=tmp_path / "nowhere")
-    with pytest.raises(UsageError, match=r"cannot start 'true' in .*nowhere, which is no folder"):
+    with pytest.raises(UsageError, match=r"cannot start 'true' in .*nowhere, which is not a folder"):
         await child.start()
     child = Child(["true"], save=None, stderr=tmp_path / "nowhere" / "err")
     with pytest.raises(UsageError, match="cannot write"):

@@ -73,7 +73,7 @@ def test_no_worker_outlives_the_command_and_resuming_gives_the_whole(tmp_path: P
     code, said = _end(["import", str(source), *outputs, "--workers", "2"], number)
     assert code == (128 + number if number != signal.SIGKILL else -number)
     assert said == (
-        "agentv-stream: interrupted; the same command with --resume goes on from here\n"
+        "agentv-stream: interrupted; the same command with --resume continues from here\n"
         if number != signal.SIGKILL
         else ""
     )

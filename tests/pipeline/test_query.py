@@ -131,7 +131,7 @@ def test_a_manifest_that_says_nothing_is_no_empty_data_set(tmp_path: Path) -> No
 
 
 def test_a_folder_that_is_no_data_set_is_told(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="no data set"):
+    with pytest.raises(SourceError, match="not a data set"):
         run_query("SELECT 1", tmp_path)
 
 

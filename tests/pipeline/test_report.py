@@ -306,7 +306,7 @@ def test_recounted_figures_are_those_of_the_stream(tmp_path: Path) -> None:
 
 def test_a_log_in_the_place_of_a_result_is_told_with_what_makes_one() -> None:
     log = Path(__file__).parents[2] / "examples" / "claude.jsonl"
-    with pytest.raises(SourceError, match=r"is a log, no result; `agentv-stream consume .* --stats FILE` makes one"):
+    with pytest.raises(SourceError, match=r"is a log, not a result; `agentv-stream consume .* --stats FILE` makes one"):
         compare([log])
 
 

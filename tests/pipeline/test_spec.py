@@ -174,13 +174,13 @@ HEAD = "tests:\n  - id: a\n    assertions:\n"
 UNKNOWN: list[tuple[str, str]] = [
     (
         HEAD + "      - type: tool-trajectori\n",
-        "s.yaml:4: no version has an evaluator 'tool-trajectori'; did you mean 'tool-trajectory'?",
+        "s.yaml:4: no version knows an evaluator 'tool-trajectori'; did you mean 'tool-trajectory'?",
     ),
     (
         "tests:\n  - id: a\n    asertions: []\n",
-        "s.yaml:3: no version has a field of a case 'asertions'; did you mean 'assertions'?",
+        "s.yaml:3: no version knows a field of a case 'asertions'; did you mean 'assertions'?",
     ),
-    ("tets: []\n", "s.yaml:1: no version has a field of a spec 'tets'; did you mean 'tests'?"),
+    ("tets: []\n", "s.yaml:1: no version knows a field of a spec 'tets'; did you mean 'tests'?"),
     (
         HEAD + "      - type: tool-trajectory\n        mode: in-ordr\n        expected: []\n",
         "s.yaml:5: tool-trajectory knows no mode 'in-ordr'; did you mean 'in_order'?",
@@ -191,15 +191,15 @@ UNKNOWN: list[tuple[str, str]] = [
     ),
     (
         HEAD + "      - type: tool-trajectory\n        mode: exact\n        expected:\n          - tol: b\n",
-        "s.yaml:7: no version has a field of a step 'tol'; did you mean 'tool'?",
+        "s.yaml:7: no version knows a field of a step 'tol'; did you mean 'tool'?",
     ),
     (
         "tests:\n  - id: a\n    execution:\n      thresold: 1\n",
-        "s.yaml:4: no version has a field of execution 'thresold'; did you mean 'threshold'?",
+        "s.yaml:4: no version knows a field of execution 'thresold'; did you mean 'threshold'?",
     ),
     (
         HEAD + "      - type: forbid\n        calls: ['Bash(']\n",
-        "s.yaml:4: 'Bash(' is no form of a call, such as Bash(rm *)",
+        "s.yaml:4: 'Bash(' is not the form of a call, such as Bash(rm *)",
     ),
 ]
 
@@ -220,11 +220,11 @@ def test_names_that_no_version_has_are_errors_with_line_and_nearest_name(
         ("tests: [3]\n", "s.yaml:1: a case is a mapping"),
         ("tests:\n  - input: x\n", "s.yaml:2: a case needs an id"),
         ("tests:\n  - id: a\n  - id: a\n", "two cases are called 'a'"),
-        ("tests:\n  - id: a\n    id: b\n", "s.yaml:3: the key 'id' stands here twice"),
-        ("tests:\n  - {id: a\n", "is no YAML"),
+        ("tests:\n  - id: a\n    id: b\n", "s.yaml:3: the key 'id' is here twice"),
+        ("tests:\n  - {id: a\n", "is not YAML"),
         ("a: &x [*x]\n", "too many or too deeply"),
         ("tests: " + "[" * 5000 + "]" * 5000 + "\n", "too many or too deeply"),
-        ("? [a, b]\n: c\n", "s.yaml:1: a key is a text"),
+        ("? [a, b]\n: c\n", "s.yaml:1: a key must be a text"),
         ("tests:\n  - id: a\n    weight: " + "9" * 5000 + "\n", "s.yaml:3: cannot read '9999"),
         ('tests:\n  - id: "\\ud83d"\n', "s.yaml:2: cannot read"),
         ("tests:\n  - id: !!int x\n", "s.yaml:2: cannot read 'x'"),
@@ -236,7 +236,7 @@ def test_names_that_no_version_has_are_errors_with_line_and_nearest_name(
         ("tests:\n  - id: a\n    assertions: [{name: x}]\n", "an evaluator needs a type"),
         ("tests:\n  - id: a\n    threshold: 3\n", "s.yaml:3: threshold is a number from 0 to 1"),
         ("tests: missing.yaml\n", "missing.yaml does not exist"),
-        ("tests: cases.txt\n", "cases stand in"),
+        ("tests: cases.txt\n", "cases are in"),
         ("tests:\n  - id: a\n    assertions:\n      - include: nope\n", "s.yaml:4: the template 'nope' was not found"),
     ],
 )
@@ -248,7 +248,7 @@ def test_a_missing_file_and_one_that_is_no_text_are_errors(tmp_path: Path) -> No
     with pytest.raises(SpecError, match="cannot be read"):
         load_spec(tmp_path / "none.yaml")
     (tmp_path / "b.yaml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(SpecError, match="no UTF-8"):
+    with pytest.raises(SpecError, match="not UTF-8"):
         load_spec(tmp_path / "b.yaml")
 
 
@@ -286,9 +286,9 @@ def test_cases_may_stand_in_a_file_of_json_lines(tmp_path: Path) -> None:
 
 
 def test_errors_in_json_lines_name_the_line(tmp_path: Path) -> None:
-    assert refused(tmp_path, '{"id":"a"}\n{"id":\n', "c.jsonl").startswith("c.jsonl:2: is no JSON")
+    assert refused(tmp_path, '{"id":"a"}\n{"id":\n', "c.jsonl").startswith("c.jsonl:2: is not JSON")
     text = '{"id":"a"}\n{"id":"b","assertions":[{"type":"nope-nope"}]}\n'
-    assert refused(tmp_path, text, "c.jsonl").startswith("c.jsonl:2: no version has an evaluator")
+    assert refused(tmp_path, text, "c.jsonl").startswith("c.jsonl:2: no version knows an evaluator")
 
 
 def test_cases_may_stand_in_other_files(tmp_path: Path) -> None:
@@ -405,7 +405,7 @@ def test_each_row_of_cases_is_told_and_not_without_end(tmp_path: Path) -> None:
     with pytest.raises(SpecError) as caught:
         load_spec(tmp_path / "s.jsonl")
     told = [error.message.partition("/s.jsonl:")[2] for error in (caught.value, *caught.value.further)]
-    assert [line[:12] for line in told] == ["1: no versio", "2: is no JSO", "3: no versio"]
+    assert [line[:12] for line in told] == ["1: no versio", "2: is not JS", "3: no versio"]
     (tmp_path / "s.jsonl").write_text(f"{rows[0]}\n" * 5_000, encoding="utf-8")
     done = CliRunner().invoke(build(["validate"]), ["validate", str(tmp_path / "s.jsonl")])
     assert len(done.stderr.splitlines()) == MOST_TOLD + 1
@@ -425,7 +425,7 @@ def test_all_targets_that_are_wrong_are_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["claude.jsonl", "codex.jsonl", "gemini.jsonl"])
 def test_a_log_in_the_place_of_the_spec_is_told_as_one(name: str) -> None:
     """`check LOG SPEC` complained about the fields of a case in the log's first line."""
-    with pytest.raises(SpecError, match=rf"{name} is a log \({name.split('.')[0]}-.*no spec; .check. takes"):
+    with pytest.raises(SpecError, match=rf"{name} is a log \({name.split('.')[0]}-.*not a spec; .check. takes"):
         load_spec(EXAMPLES / name)
 
 
@@ -448,4 +448,4 @@ def test_a_trajectory_that_expects_nothing_is_a_warning(tmp_path: Path, rule: st
 def test_an_output_of_ours_in_the_place_of_a_spec_is_told_by_its_name(tmp_path: Path) -> None:
     for name in ("r.json", "l.jsonl"):
         text = '{"schema_version": "agentv_stream.result.v1", "session": {}}\n'
-        assert refused(tmp_path, text, name) == f"{name} is an output of ours (agentv_stream.result.v1), no spec"
+        assert refused(tmp_path, text, name) == f"{name} is an output of ours (agentv_stream.result.v1), not a spec"

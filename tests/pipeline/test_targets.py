@@ -133,11 +133,11 @@ def test_the_removal_lies_ahead_of_this_release() -> None:
     [
         (
             "targets:\n  - {name: t, provider: codx}\n",
-            "targets.yaml:2: no version has a provider 'codx'; did you mean 'codex'?",
+            "targets.yaml:2: no version knows a provider 'codx'; did you mean 'codex'?",
         ),
         (
             "targets:\n  - name: t\n    provider: codex\n    stream_logs: raw\n",
-            "targets.yaml:4: no version has a setting of targets 'stream_logs'; did you mean 'stream_log'?",
+            "targets.yaml:4: no version knows a setting of targets 'stream_logs'; did you mean 'stream_log'?",
         ),
         (
             "targets:\n  - name: t\n    provider: codex\n    stream_log: json\n",
@@ -151,7 +151,7 @@ def test_the_removal_lies_ahead_of_this_release() -> None:
         ("targets:\n  - {name: t}\n", "targets.yaml:2: the target 't' needs a provider"),
         (
             "targets:\n  - name: t\n    provider: cli\n    comand: x\n",
-            "targets.yaml:4: no version has a setting of targets 'comand'; did you mean 'command'?",
+            "targets.yaml:4: no version knows a setting of targets 'comand'; did you mean 'command'?",
         ),
         ("targets:\n  - {name: t, provider: cli, its_own: x}\n", "targets.yaml:2: the target 't' needs a command"),
         ("targets: 3\n", "targets.yaml:1: a targets file holds a list of targets"),
@@ -185,7 +185,7 @@ def test_use_target_leads_to_another_one(tmp_path: Path) -> None:
     loaded = load(tmp_path, text)
     assert loaded.targets["a"] is loaded.targets["b"] is loaded.targets["c"]
     loop = "targets:\n  - {name: a, use_target: b}\n  - {name: b, use_target: a}\n"
-    assert "leads round in a circle" in refused(tmp_path, loop)
+    assert "leads back to itself" in refused(tmp_path, loop)
 
 
 def test_the_list_may_stand_alone_or_under_its_older_name(tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ def test_the_targets_file_is_found_here_or_above(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ("{name: a, use_target: a}", "targets.yaml:2: use_target: 'a' leads round in a circle, by 'a'"),
+        ("{name: a, use_target: a}", "targets.yaml:2: use_target: 'a' leads back to itself, by 'a'"),
         ("{name: a, provider: pi, model: 5}", "targets.yaml:2: a: model is a text"),
         ("{name: a, provider: pi, cwd: [x]}", "targets.yaml:2: a: cwd is a text"),
         ("{name: a, provider: pi, log_dir: 7}", "targets.yaml:2: a: log_dir is a text"),
@@ -244,7 +244,7 @@ def test_what_is_wrong_with_a_target_stops_nobody_who_wants_another_one(tmp_path
         assert "good" in found.targets
         (warning,) = found.warnings
         assert "; other targets can be run, `agentv-stream validate` tells all" in warning
-        assert count or "targets.yaml:3: no version has a provider 'codx'; did you mean 'codex'? (3 more)" in warning
+        assert count or "targets.yaml:3: no version knows a provider 'codx'; did you mean 'codex'? (3 more)" in warning
     for name, text in {
         "bad": "a provider 'codx'", "worse": "timeout_seconds is", "way": "a provider 'codx'", "twice": "two targets",
     }.items():  # fmt: skip

@@ -131,7 +131,7 @@ def _dask(address: str, workers: int | None) -> Generator["Crew"]:
             executor = client.get_executor(pure=False, retries=RETRIES)
             yield Crew(executor, workers or known, passing=ValueError, killed=distributed.KilledWorker)
         except CancelledError as error:
-            raise SourceError(f"the Dask scheduler at {address} has gone; --resume goes on from here") from error
+            raise SourceError(f"the Dask scheduler at {address} has gone; --resume continues from here") from error
 
 
 class Crew:

@@ -121,7 +121,7 @@ def _of_file(path: str) -> Iterator[Unit]:
         yield from _of_store(path)
         return
     if not is_file(path):
-        raise SourceError(f"cannot read {path}: it is no file (`consume` reads a pipe)")
+        raise SourceError(f"cannot read {path}: it is not a file (`consume` reads a pipe)")
     yield Unit(path, 0, size, mtime_ns)
 
 

@@ -24,7 +24,7 @@ def manifest_of(root: str) -> "Manifest":
 
     manifest = read_manifest(root)
     if manifest is None:
-        raise SourceError(f"{root} is no data set: it has no {MANIFEST}; `import … --parquet {root}` makes one")
+        raise SourceError(f"{root} is not a data set: it has no {MANIFEST}; `import … --parquet {root}` makes one")
     return manifest
 
 

@@ -35,11 +35,11 @@ def check_places(places: dict[str, str]) -> None:
         path = Path(place)
         folder = path.parent if name == "jsonl" else Path(place.partition("{provider}")[0])
         if name == "jsonl" and is_there(path) and not is_file(path):
-            raise UsageError(f"--jsonl: {place} is no file; the results need one, beside which the state is kept")
+            raise UsageError(f"--jsonl: {place} is not a file; the results need one, beside which the state is kept")
         if name == "jsonl" and is_file(path) and (log := dialect_of(path)) is not None:
             raise UsageError(f"--jsonl: {place} is a log ({log}), which would be lost; give another file")
         if name != "jsonl" and is_there(folder) and not is_folder(folder):
-            raise UsageError(f"--{_OPTIONS.get(name, name)}: {place} is no folder")
+            raise UsageError(f"--{_OPTIONS.get(name, name)}: {place} is not a folder")
         try:
             prepare_folder(folder)
             with tempfile.NamedTemporaryFile(prefix=".", suffix=".tmp", dir=folder):

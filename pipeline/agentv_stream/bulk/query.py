@@ -103,7 +103,7 @@ def _check_reading(connection: Any, sql: str) -> None:
         if kind == "EXPLAIN":
             inner = _EXPLAIN.sub("", statement.query, count=1)
             if inner == statement.query:
-                raise UsageError("EXPLAIN stands first, then maybe ANALYZE, then the query")
+                raise UsageError("EXPLAIN comes first, then ANALYZE if wanted, then the query")
             _check_reading(connection, inner)
 
 

@@ -76,12 +76,12 @@ def load_spec(path: str | Path, threshold: float | None = None) -> Spec:
     except SpecError as error:
         own = _own_schema(path)
         if own is not None:
-            raise SpecError(f"{path} is an output of ours ({own}), no spec") from error
+            raise SpecError(f"{path} is an output of ours ({own}), not a spec") from error
         log = dialect_of(path)
         if log is None:
             raise
         raise SpecError(
-            f"{path} is a log ({log}), no spec; `check` takes the spec first: check SPEC.yaml LOG…"
+            f"{path} is a log ({log}), not a spec; `check` takes the spec first: check SPEC.yaml LOG…"
         ) from error
 
 
@@ -201,7 +201,7 @@ class _Loader:
 
     def _file_entries(self, document: Document, at: At, path: Path) -> list[tuple[Document, At]]:
         if path.suffix not in (".yaml", ".yml", ".jsonl", ".json"):
-            raise document.error(at, f"cases stand in .yaml, .yml or .jsonl files, not in {path.name}")
+            raise document.error(at, f"cases are in .yaml, .yml or .jsonl files, not in {path.name}")
         if not is_file(path):
             raise document.error(at, f"the file of cases {path} does not exist")
         if path.suffix == ".jsonl":

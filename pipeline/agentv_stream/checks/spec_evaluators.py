@@ -105,7 +105,7 @@ def _config(document: Document, at: At, entry: Mapping[str, Any], chain: tuple[P
         raise document.error((*at, "type"), "an evaluator needs a type")
     kind = type_name(written)
     if kind not in TYPES and _script_of(written, document.path) is None:
-        raise document.error((*at, "type"), f"no version has an evaluator {written!r}", TYPES, written)
+        raise document.error((*at, "type"), f"no version knows an evaluator {written!r}", TYPES, written)
     known = keys_of(kind)
     errors = Errors()  # with any of its own an evaluator is not built
     config: dict[str, Any] = {}
@@ -162,7 +162,7 @@ def known_keys(
     for key, member in value.items():
         name = snake(key)
         if name not in known and not key.startswith("x-"):
-            errors.note(document.error((*at, key), f"no version has a {what} {key!r}", known, key))
+            errors.note(document.error((*at, key), f"no version knows a {what} {key!r}", known, key))
         else:
             out[name] = member
     return out

@@ -143,7 +143,7 @@ class _Reader:
             # A program of the user's own may have settings of its own: there only what is nearly one of ours is a slip.
             own = entry.get("provider") == "cli" and nearly(key, SETTINGS, SLIP) is None
             if setting not in SETTINGS and not key.startswith("x-") and not own:
-                text = f"no version has a setting of targets {key!r}"
+                text = f"no version knows a setting of targets {key!r}"
                 self.errors.note(self.document.error((*at, key), text, SETTINGS, key))
             target[setting] = value
         name = _name_of(target)
@@ -161,7 +161,7 @@ class _Reader:
         low = kind.lower().replace("_", "-")
         if low not in AGENT_KINDS and kind.lower() not in OTHER_KINDS and low not in OTHER_KINDS:
             known = (*AGENT_KINDS, *OTHER_KINDS)
-            raise self.document.error((*at, "provider"), f"no version has a provider {kind!r}", known, kind)
+            raise self.document.error((*at, "provider"), f"no version knows a provider {kind!r}", known, kind)
         self.found.targets[name] = self.make(at, name, low, target)
 
     def make(self, at: At, name: str, kind: str, target: dict[str, Any]) -> Target:
@@ -280,7 +280,7 @@ class _Reader:
                 other = self.uses[other][0]
             target = self.found.targets.get(other)
             if other in self.uses:
-                self.errors.note(self.document.error(at, f"use_target: {name!r} leads round in a circle, by {other!r}"))
+                self.errors.note(self.document.error(at, f"use_target: {name!r} leads back to itself, by {other!r}"))
                 continue
             if target is None:
                 if VARIABLE.search(other) or other in self.names:

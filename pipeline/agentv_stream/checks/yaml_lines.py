@@ -148,7 +148,7 @@ def read_text(path: Path) -> str:
     except OSError as error:
         raise SpecError(f"{path}: cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise SpecError(f"{path}: is no UTF-8 text ({error.reason} at byte {error.start})") from error
+        raise SpecError(f"{path}: is not UTF-8 text ({error.reason} at byte {error.start})") from error
 
 
 def parse_yaml(path: Path, text: str) -> Document:
@@ -158,7 +158,7 @@ def parse_yaml(path: Path, text: str) -> Document:
     try:
         loader = _CoreLoader(text)
     except yaml.YAMLError as error:
-        raise SpecError(f"{path}:1: is no YAML: {error}") from error
+        raise SpecError(f"{path}:1: is not YAML: {error}") from error
     try:
         node: Any = loader.get_single_node()
         document = Document(path, None)
@@ -168,11 +168,11 @@ def parse_yaml(path: Path, text: str) -> Document:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         line = mark.line + 1 if mark is not None else 1
-        raise SpecError(f"{path}:{line}: is no YAML: {error.problem or error.context}") from error
+        raise SpecError(f"{path}:{line}: is not YAML: {error.problem or error.context}") from error
     except RecursionError as error:
         raise SpecError(f"{path}:1: {TOO_DEEP}") from error
     except (yaml.YAMLError, ValueError) as error:
-        raise SpecError(f"{path}:1: is no YAML: {error}") from error
+        raise SpecError(f"{path}:1: is not YAML: {error}") from error
     finally:
         loader.dispose()
 
@@ -190,7 +190,7 @@ def read_jsonl(path: Path, errors: Errors) -> list[Document]:
         try:
             value = json.decode(text)
         except MsgspecError as error:
-            errors.note(SpecError(f"{path}:{number}: is no JSON: {error}"))
+            errors.note(SpecError(f"{path}:{number}: is not JSON: {error}"))
             continue
         documents.append(Document(path, value, {(): number}))
     return documents
@@ -236,7 +236,7 @@ class _Reader:
         for key_node, value_node in node.value:
             if not isinstance(key_node, yaml.ScalarNode):
                 line = int(key_node.start_mark.line) + 1
-                raise SpecError(f"{self.document.path}:{line}: a key is a text, no list and no mapping")
+                raise SpecError(f"{self.document.path}:{line}: a key must be a text, not a list or a mapping")
             key: Any = self.plain(key_node)
             name = key if isinstance(key, str) else str(key_node.value)
             self.document.lines[(*at, name)] = int(key_node.start_mark.line) + 1
@@ -250,5 +250,5 @@ class _Reader:
                 name: Any = key.value
                 if name in seen and name != "<<":
                     line = int(key.start_mark.line) + 1
-                    raise SpecError(f"{self.document.path}:{line}: the key {name!r} stands here twice")
+                    raise SpecError(f"{self.document.path}:{line}: the key {name!r} is here twice")
                 seen.add(name)

@@ -72,7 +72,7 @@ def import_all(sources: Sequence[str], wanted: Wanted, *, dry_run: bool, json: P
         say(str(error))
         return error.exit_code
     except KeyboardInterrupt as error:
-        say("interrupted; the same command with --resume goes on from here")
+        say("interrupted; the same command with --resume continues from here")
         return ended_by(error)
     try:
         if json is not None:

@@ -28,7 +28,7 @@ def query(
         say("--json or --csv, not both")
         raise typer.Exit(2)
     if os.path.isdir(sql):  # noqa: PTH112 - not to raise for a long query
-        say(f"{sql} is a folder; the SQL stands first: query SQL DATASET")
+        say(f"{sql} is a folder; the SQL comes first: query SQL DATASET")
         raise typer.Exit(2)
     try:
         if sql.startswith("@"):

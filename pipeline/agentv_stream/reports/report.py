@@ -96,7 +96,7 @@ def compare(
     if not runs:
         log = next((source for source in sources if is_file(source) and dialect_of(source)), None)
         if log is not None:
-            raise SourceError(f"{log} is a log, no result; `agentv-stream consume {log} --stats FILE` makes one")
+            raise SourceError(f"{log} is a log, not a result; `agentv-stream consume {log} --stats FILE` makes one")
         reason = f": {warnings[0]}" if warnings else ""
         makers = "; results are what `agentv-stream run` and `consume --stats FILE` write" if not reason else ""
         raise SourceError(f"no result was found in {', '.join(map(str, sources))}{reason}{makers}")

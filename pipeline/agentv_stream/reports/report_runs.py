@@ -81,7 +81,7 @@ def read_run(path: Path, streams: bool = True) -> Run | None:
     except OSError as error:
         raise SourceError(f"cannot read {path}: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:
-        raise SourceError(f"{path}: is no JSON: {error}") from error
+        raise SourceError(f"{path}: is not JSON: {error}") from error
     if not is_object(value):
         return None
     schema = value.get("schema_version")

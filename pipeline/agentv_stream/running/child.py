@@ -88,7 +88,7 @@ class Child:
         except (OSError, ValueError) as error:
             os.close(self._read_end)
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            where = "" if self._cwd is None or is_folder(self._cwd) else f" in {self._cwd}, which is no folder"
+            where = "" if self._cwd is None or is_folder(self._cwd) else f" in {self._cwd}, which is not a folder"
             if isinstance(error, FileNotFoundError) and not where and "/" not in self.command[0]:
                 reason = "no such program on the PATH"
             raise UsageError(f"cannot start {self.command[0]!r}{where}: {reason}") from error

@@ -78,7 +78,7 @@ class CallForm:
     def __init__(self, form: str) -> None:
         found = FORM.fullmatch(form)
         if found is None:
-            raise ValueError(f"{form!r} is no form of a call, such as Bash(rm *)")
+            raise ValueError(f"{form!r} is not the form of a call, such as Bash(rm *)")
         self.form = form
         self.tool: str = found.group(1)
         inner: str | None = found.group(2)
