@@ -47,9 +47,9 @@ SETTINGS = """\
 
 Made from the program by `make docs`; do not edit.
 
-Nothing has to be configured. What you would say again and again can stand outside the command line. Of one setting the
-option holds, else the variable `AGENTV_STREAM_*`, else `[tool.agentv-stream]` in the nearest `pyproject.toml`, here or
-above:
+Nothing has to be configured. What you would otherwise repeat on every command line can be set elsewhere. An option
+takes precedence, then the variable `AGENTV_STREAM_*`, then `[tool.agentv-stream]` in the nearest `pyproject.toml`, in
+this folder or above:
 
 ```toml
 [tool.agentv-stream]
@@ -63,18 +63,18 @@ roots = ["claude=/data/claude/projects"]
 AGENTV_STREAM_OUT=logs AGENTV_STREAM_WATCH=pytest,rg agentv-stream consume examples/claude.jsonl
 ```
 
-A list is a TOML list there, and has commas in a variable. Switches are `true` or `false`. An empty variable says
-nothing. Relative paths count from the current folder. A name or a value that does not fit is an error (exit code 2)
-with its place.
+A list is a TOML list there; in a variable it is separated by commas. Switches are `true` or `false`. An empty variable
+counts as not set. Relative paths are relative to the current folder. A wrong name or value is an error (exit code 2)
+that names its place.
 
 ## Settings
 
-They hold for [`consume`](cli.md#consume), which has an option for each but `roots` and `bound`, and as far as they
-apply for `run` and `tail`; `roots` for every command that finds sessions.
+They apply to [`consume`](cli.md#consume), which has an option for each of them except `roots` and `bound`, and to `run`
+and `tail` where they make sense there; `roots` applies to every command that finds sessions.
 
-- `roots` says where sessions lie, `PROVIDER=PATH` or `PATH` as after `--root`: a provider that is named there has these
-  roots and no others, a PATH alone is looked at besides ([finding sessions](discovery.md#where-it-looks)).
-- `bound` is how many batches may wait between two stages: more take more memory, and no less time.
+- `roots` says where sessions are kept, as `PROVIDER=PATH` or `PATH`, like `--root`: a provider that is named is looked
+  for in these places only, a PATH alone is searched in addition ([finding sessions](discovery.md#where-it-looks)).
+- `bound` is how many batches may wait between two stages: more of them take more memory, but no less time.
 
 """
 
@@ -87,7 +87,7 @@ VARIABLES = """\
 | `AGENTV_STREAM_STATE` | the folder of the [cursors](cursors.md), where `--state` is not given |
 | `XDG_STATE_HOME`, `XDG_CACHE_HOME` | for cursors (`~/.local/state`) and the list of sessions (`~/.cache`) |
 | `CLAUDE_CONFIG_DIR`, `CODEX_HOME`… | [where each agent keeps its sessions](discovery.md#where-it-looks) |
-| `TERM` | `dumb`: no live line by itself |
+| `TERM` | `dumb`: no live line unless `--live` asks for it |
 | any | `${{ NAME }}` in a [targets file](targets.md#targets) |
 
 Those that only tests read are in [CONTRIBUTING](../CONTRIBUTING.md).

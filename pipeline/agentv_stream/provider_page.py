@@ -28,9 +28,9 @@ def markdown(corpus: Path | None = None) -> str:
         "",
         "Made by `python -m agentv_stream.provider_page CORPUS > docs/providers.md`; do not edit.",
         "",
-        "A dialect is told by the content of its first records. `--provider NAME` limits the search to one provider.",
-        "What a format cannot say is null in results, never 0; the losses below stand in each result as `losses`.",
-        "How each agent's log is read stands on a page of its own, named under its title.",
+        "A dialect is recognised by the content of its first records. `--provider NAME` limits the search to one.",
+        "What a format cannot say is null in results, never 0; each result lists the losses below as `losses`.",
+        "Each agent has a page of its own on how its logs are read, linked under its title.",
     ]
     provider = None
     for row in dialect_rows(all_providers()):

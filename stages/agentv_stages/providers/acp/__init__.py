@@ -15,7 +15,7 @@ LOSSES = (
     "Gemini: no sub-agents, thoughts are not in the output tokens, the cached part is not told",
     "OpenCode, Kilo: tokens of the last step only, so none of a prompt with calls; no sub-agents",
     "Qwen from 0.24: what sub-agents in the background do, and their tokens",
-    "Copilot: text of sub-agents is not marked and told apart by the calls around it; an error ends as a good prompt",
+    "Copilot: text of sub-agents is not marked; the calls around it tell it apart; an error ends as a good prompt",
 )
 
 PROVIDER = Provider(

@@ -39,7 +39,7 @@ PROVIDER = Provider(
                 "the order of calls that ran in parallel",
                 "which calls belong to one answer (turns are counted by what follows a result)",
                 "what sub-agents do and cost",
-                "the own share of a resumed thread's tokens (the total of the thread is shown)",
+                "a resumed run's own share of the thread's tokens (the total of the thread is shown)",
                 "whether an update of a plan, or a whole run, is repeated",
             ),
             has_prompt=False,
@@ -65,7 +65,7 @@ PROVIDER = Provider(
             losses=(
                 "the text of an answer that broke off",
                 "retries",
-                "whether a call was refused or its turn interrupted: in the terminal the one is the other",
+                "whether a call was refused or its turn interrupted: in the terminal these are the same",
                 "arguments of calls inside scripts, as far as their items do not repeat them",
                 "the order of calls that one script ran in parallel (it is that of their ends)",
             ),

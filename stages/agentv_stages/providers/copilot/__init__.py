@@ -16,7 +16,7 @@ _DISK_ONLY = frozenset(
 
 _COMMON_LOSSES = (
     "what a rewind took back is only told, not removed",
-    "costs are premium requests, no money",
+    "costs are told in premium requests, not in money",
 )
 STREAM_LOSSES = (
     "standard output has no token counts of prompts, and with own models none at all",
@@ -29,7 +29,7 @@ ACP_LOSSES = (
     "whether a text is repeated",
     "the prompt is known only where the client's messages were recorded",
     "tokens of a prompt that was not answered to its end",
-    "text of sub-agents is not marked and told apart by the calls around it",
+    "text of sub-agents is not marked; it is recognised by the calls around it",
 )
 SESSION_LOSSES = (
     "an answer that was broken off is not in the log, nor are its tokens",

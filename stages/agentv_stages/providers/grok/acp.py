@@ -23,9 +23,9 @@ from agentv_stages.providers.grok.wire import SessionLine, decode_session
 
 LOSSES = (
     "the agent's version, the title; the prompt is known only where the client's messages were recorded",
-    "arguments that are no JSON; calls behind one whose refusal ended the turn",
-    "costs, once a turn told none",
-    "that an answer broke off and was tried again: both its texts are one, a notice stands before it",
+    "arguments that are not JSON; calls after one whose refusal ended the turn",
+    "costs, as soon as one turn tells none",
+    "that an answer broke off and was tried again: its two texts become one, with a notice before it",
     "of two sub-agents that were begun at once, which call began which",
 )
 _UPDATES = frozenset(("session/update", "_x.ai/session_notification", "_x.ai/session/update"))

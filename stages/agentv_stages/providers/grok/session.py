@@ -54,9 +54,9 @@ LOSSES = (
     "tokens of single answers, of turns that never ended, and of sub-agents that outlived the turn that began them",
     "the main agent's own share of its tokens, where it had sub-agents",
     "the text of an answer that was killed while it was written",
-    "arguments that are no JSON; calls behind one whose refusal ended the turn",
-    "costs, once a turn told none",
-    "that an answer broke off and was tried again: both its texts are one, a notice stands before it",
+    "arguments that are not JSON; calls after one whose refusal ended the turn",
+    "costs, as soon as one turn tells none",
+    "that an answer broke off and was tried again: its two texts become one, with a notice before it",
 )
 _MOST_OPEN = 10_000
 _BANG = "bash-mode-"

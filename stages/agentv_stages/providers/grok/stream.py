@@ -36,9 +36,9 @@ LOSSES = (
     "the prompt, the working directory, the agent's version; the session's id and the model until the run ends",
     "times and durations",
     "which of several sub-agents at work at once did what; what they and the main agent say at the same time may mix",
-    "arguments that are no JSON; calls behind one whose refusal ended the turn",
+    "arguments that are not JSON; calls after one whose refusal ended the turn",
     "costs of a run in which a call told none, and of what notices of the background woke the agent for",
-    "that an answer broke off and was tried again: both its texts are one",
+    "that an answer broke off and was tried again: its two texts become one",
     "whether a line is repeated",
 )
 _QUIET = frozenset(("plan",))

@@ -43,7 +43,7 @@ from agentv_stages.times import epoch_ms, whole_ms
 
 LOSSES = (
     "the agent's version; costs; reasoning tokens",
-    "the session's id, where the log does not lie in its own folders",
+    "the session's id, if the log is not in the agent's own folders",
     "the text and the tokens of an answer that was killed while it was written",
     "tokens of answers that broke off",
     "outputs that Kimi Code cut (the whole is in a file of the session)",

@@ -35,7 +35,7 @@ LOSSES = (
     "whether a call failed, except shell commands, files, unknown tools, bad arguments and refusals",
     "what sub-agents do; only their calls are printed",
     "answers that broke off and were tried again; why a run failed",
-    "the call that a hook refused with words of its own counts as ok",
+    "a call that a hook refused with words of its own counts as ok",
 )
 _HOOK = (b'"UserPromptSubmit hook\\n\\n', b'"UserPromptSubmit hook blocked\\n\\n')
 _MOST_OPEN = 10_000

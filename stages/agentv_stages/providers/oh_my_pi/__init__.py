@@ -12,7 +12,7 @@ _SHARED = (
     "tokens of answers that broke off, of retries inside the provider and of compactions",
     "whether the last call of an answer that broke off was still being written (it counts, cancelled)",
     "that an extension refused a call with a reason of its own (it counts as an error)",
-    "that a prompt was made of a template or by an extension",
+    "that a prompt was made from a template or by an extension",
     "which server an MCP tool is of, where the server's name holds an underscore (the part before it is taken)",
     "the agent's version",
 )

@@ -16,7 +16,7 @@ PROVIDER = Provider(
             live=False,
             has_end=False,
             losses=(
-                "the arguments of a call of a tool that does not exist (the log has its result alone)",
+                "the arguments of a call of a tool that does not exist (the log has only its result)",
                 "what sub-agents did (each has a session of its own)",
                 "tokens of answers that broke off and of compactions",
                 "the agent's version",

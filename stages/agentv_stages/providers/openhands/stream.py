@@ -24,7 +24,7 @@ LOSSES = (
     "tokens and costs; the working directory, the agent's version; the session's id until the run ends",
     "the zone of its times, which are taken as UTC",
     "what sub-agents did",
-    "why a run stopped that neither answered nor failed (stuck in a loop)",
+    "why a run that neither answered nor failed stopped (stuck in a loop)",
 )
 _MODEL = re.compile(r"✓ Agent initialized with model: (\S+)\s*\Z")
 _ID = re.compile(r"Conversation ID: ([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})\s*\Z")

@@ -10,7 +10,7 @@ _NO_AGENTS = "sub-agents run as processes of their own; only the tool call that 
 _NO_VERSION = "the agent's version"
 _NO_HALF_CALL = "whether the last call of an answer that broke off was still being written (it counts, cancelled)"
 _NO_REFUSAL = "that an extension refused a call with a reason of its own (it counts as an error)"
-_NO_TEMPLATE = "that a prompt was made of a template or by an extension"
+_NO_TEMPLATE = "that a prompt was made from a template or by an extension"
 _NO_SIGNAL = "before 0.87, the exit code of a shell that a signal killed (it counts as ok)"
 
 PROVIDER = Provider(
@@ -44,7 +44,7 @@ PROVIDER = Provider(
             losses=(
                 "the text of an answer that was killed while it was written; before 0.99 a session without an answer",
                 "tokens of answers that broke off and, unless told, of compactions",
-                "what each call of a codemode script gave back (the script's output is told)",
+                "what each call of a codemode script returned (the script's output is told)",
                 _NO_HALF_CALL,
                 _NO_REFUSAL,
                 _NO_TEMPLATE,

@@ -45,8 +45,8 @@ from agentv_stages.times import parse_iso, whole_ms
 
 LOSSES = (
     "where the session ran over ACP, its last records are missing, and reads and edits that failed are successes",
-    "sub-agents' thoughts, and before 0.24 what their tools gave back",
-    "what the calls of an exec script gave back is not recorded",
+    "sub-agents' thoughts, and before 0.24 what their tools returned",
+    "what the calls of an exec script returned is not recorded",
     "an answer that an API error broke off is not recorded",
     "what a person ran with `!` or asked with `/btw`, and model calls for summaries and suggestions, are not recorded",
     "the answer to `--json-schema` is written as redacted",

@@ -54,7 +54,7 @@ LOSSES = (
     "the exit code of a shell command is missing where the command printed something",
     "that a hook refused a call: it failed with the hook's own words",
     "reasoning tokens are not told apart",
-    "the own share of a resumed session's tokens (the total of the session is shown)",
+    "a resumed run's own share of the session's tokens (the total of the session is shown)",
     "costs are not told",
 )
 NOTICES: dict[str, Level] = {

@@ -32,8 +32,8 @@ from agentv_stages.times import from_epoch
 LOSSES = (
     "input tokens are recorded by newer versions alone, and only of a request's last model call: told of single calls",
     "answers have no times, tool calls that of their round; only commands in a terminal and sub-agents have durations",
-    "the session's folder stands in the workspace.json beside it, only newer versions have it in the session",
-    "which calls the model asked for together is known only where Copilot chat kept its rounds",
+    "the session's folder is in the workspace.json next to it; only newer versions have it in the session",
+    "which calls the model asked for together is known only if Copilot chat kept its rounds",
     "costs and the editor's version are not recorded; the version is that of the chat extension",
 )
 KEEP = 4096
