@@ -126,6 +126,16 @@ def test_a_plot_names_each_figure_and_says_where_it_is_a_lower_bound(tmp_path: P
     assert {"22", "≥0.2", "0.00262", "5", "0.0482", "0.000903"} <= set(texts), texts
 
 
+@pytest.mark.filterwarnings("error")
+def test_letters_that_the_font_does_not_have_are_no_warnings_of_a_library(tmp_path: Path) -> None:
+    """Each was told with the line of our code that drew it."""
+    pytest.importorskip("matplotlib", reason="the plot extra is not installed")
+    log = (EXAMPLES / "claude.jsonl").read_text(encoding="utf-8").replace("claude-sonnet-4-5-20250929", "日本語👍")
+    (tmp_path / "log.jsonl").write_text(log, encoding="utf-8")
+    told = _run("stats", tmp_path, "--by", "model", "--plot", tmp_path / "p.png", "-q", "--engine", "serial")
+    assert told.exit_code == 0, told.output
+
+
 def test_wrong_words_are_usage_errors(tmp_path: Path) -> None:
     assert _run("stats", tmp_path, "--by", "moon").exit_code == 2
     assert _run("stats", tmp_path, "--plot", "x.bmp").exit_code == 2

@@ -1,6 +1,7 @@
 """Figures of many sessions as a picture, with matplotlib (an extra): calls and failures by group, and tokens."""
 
 import io
+import warnings
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -52,7 +53,9 @@ def draw(path: Path, summary: Summary, by: By) -> None:
         kind = path.suffix.lower()[1:]
         metadata = {"Date": None} if kind == "svg" else None
         try:
-            figure.savefig(buffer, format=kind, metadata=metadata)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "Glyph .* missing from font")  # it is drawn as a box
+                figure.savefig(buffer, format=kind, metadata=metadata)
         except OSError as error:
             raise SinkError(str(path), error) from error
     publish_now(path, buffer.getvalue())
