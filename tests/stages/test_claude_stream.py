@@ -144,7 +144,42 @@ def test_another_session_behind_a_reset_is_no_foreign_one() -> None:
     init, other = system("init"), {**system("init"), "session_id": "t"}
     assert [f.reason for f in pushed(STREAM, lines(init, other)).faults] == ["foreign-record"]
     told = only_all(tell(init, line("conversation_reset"), other), SessionInfo)
-    assert [(e.session_id, e.another) for e in told] == [("s", False), ("t", False)]
+    assert [(e.session_id, e.another) for e in told] == [("s", False), (None, True), ("t", False)]
+
+
+def spent_by(plain: int, cost: float, number: int, whole: tuple[int, float] | None = None) -> dict[str, Any]:
+    """A `result`: tokens and cost since the last one, and in all where that is more."""
+    total, dollars = whole or (plain, cost)
+    return line("result", uuid=f"u-r{number}", subtype="success", total_cost_usd=dollars, result_index=number,
+                usage={"input_tokens": plain, "output_tokens": 5},
+                modelUsage={"m": {"inputTokens": total, "costUSD": dollars}},
+                model_usage_since_last_result={"m": {"inputTokens": plain, "costUSD": cost}})  # fmt: skip
+
+
+AGAIN = system("init", uuid="u-again")
+CLEARED = line("conversation_reset", new_conversation_id="n", trigger="clear")
+NOTHING = line("result", uuid="u-n", subtype="success", total_cost_usd=0, result_index=1, usage={}, modelUsage={},
+               model_usage_since_last_result={})  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("behind", "plain", "cost"),
+    [
+        ([], 90, 0.5),
+        ([NOTHING], 90, 0.5),  # `/clear` has a result of its own
+        ([NOTHING, spent_by(30, 0.25, 2)], 120, 0.75),
+        ([NOTHING, spent_by(30, 0.25, 2), spent_by(6, 0.125, 3, (36, 0.375))], 126, 0.875),
+        ([spent_by(30, 0.25, 1, (120, 0.75))], 120, 0.75),  # had it gone on counting
+    ],
+)
+def test_what_was_spent_before_a_reset_stays_counted(behind: list[Any], plain: int, cost: float) -> None:
+    """`/clear` in 2.1.332: the totals of the `result` lines begin anew, their numbers go on."""
+    given = [system("init"), spent_by(90, 0.5, 0), CLEARED, {**AGAIN, "session_id": "t"}, *behind]
+    totals = Totals()
+    totals.observe(tell(*given))
+    assert totals.tokens().input == plain
+    assert totals.cost_usd == pytest.approx(cost)
+    check_laws(STREAM, lines(*given))
 
 
 def test_init_says_who_the_session_is_and_may_come_again() -> None:

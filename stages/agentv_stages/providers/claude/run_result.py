@@ -46,7 +46,8 @@ def _tell_spent(line: ResultLine, source: Source, state: StreamState, again: boo
     if window:
         batch.events.append(SessionInfo(source, "", context_window=window))
     spent = session_usage(source, line.modelUsage, cost)
-    if line.result_index == 0 and line.model_usage_since_last_result is not None:
+    first, state.anew = line.result_index == 0 or state.anew, False
+    if first and line.model_usage_since_last_result is not None:
         since = line.model_usage_since_last_result
         own = session_usage(source, since, _cost(since))
         state.earlier = less(spent, own) if spent.input != own.input else None

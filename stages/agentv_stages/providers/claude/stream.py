@@ -225,16 +225,7 @@ class StreamDecoder:
             return
         source = self._source(record, line.uuid, line.timestamp)
         if name == "init" and not line.qwen_code_version:
-            state = self.state
-            another = other_session(record, line.session_id, None if state.reset else state.session_id, batch)
-            if another:
-                state.earlier = state.told = state.before = None
-            state.session_id, state.reset = line.session_id, False
-            batch.events.append(
-                SessionInfo(
-                    source, "", line.session_id, line.model, line.claude_code_version, line.cwd, another=another
-                )
-            )
+            self._begin(line, source, record, batch)
             return
         told = notice_of(name, line)
         if told is None:
@@ -244,6 +235,18 @@ class StreamDecoder:
         batch.events.append(Notification(source, "", name, message, level, line.tool_use_id))
         if name == "model_refusal_fallback" and line.retracted_message_uuids:
             batch.events.append(Retract(source, "", tuple(line.retracted_message_uuids), name))
+
+    def _begin(self, line: SystemLine, source: Source, record: Record, batch: Batch) -> None:
+        """A run begins: a prompt's, or that of a notice that the program gave the model."""
+        state = self.state
+        another = other_session(record, line.session_id, None if state.reset else state.session_id, batch)
+        if another:
+            state.forget_spent()
+        state.session_id, state.reset = line.session_id, False
+        version, cwd = line.claude_code_version, line.cwd
+        batch.events.append(
+            SessionInfo(source, "", line.session_id, line.model, version, cwd, another=another)
+        )
 
     def _result(self, line: ResultLine, record: Record, batch: Batch) -> None:
         source = self._source(record, line.uuid, None)
@@ -257,9 +260,9 @@ class StreamDecoder:
         source = self._source(record, line.uuid, None)
         if kind == "conversation_reset":
             self.state.reset = True
+            self.state.forget_spent()
             batch.events.append(Notification(source, "", kind, "the conversation was reset"))
-            if line.new_conversation_id:
-                batch.events.append(SessionInfo(source, "", line.new_conversation_id))
+            batch.events.append(SessionInfo(source, "", line.new_conversation_id, another=True))
         elif kind == "rate_limit_event":
             status = line.rate_limit_info.status if line.rate_limit_info else None
             if status in (None, "allowed"):

@@ -9,11 +9,13 @@ from agentv_stages.repeats import Repeats
 
 
 class StreamState(Struct):
-    """What is remembered between lines. `reset`: the next session is this one, begun anew. `earlier`: what runs
-    before this one spent, where the totals go on counting in a resumed session. `results`: those that came."""
+    """What is remembered between lines. `reset`: the next session is this one, begun anew. `anew`: its next total is
+    the first since then. `earlier`: what runs before this one spent, where the totals go on counting in a resumed
+    session. `results`: those that came."""
 
     session_id: str | None = None
     reset: bool = False
+    anew: bool = False
     partial_id: str = ""
     unfinished: Unfinished = field(default_factory=Unfinished)
     earlier: TokenUsage | None = None
@@ -22,3 +24,8 @@ class StreamState(Struct):
     results: Repeats = field(default_factory=Repeats)
     main: Seen = field(default_factory=Seen)
     others: Seen = field(default_factory=Seen)
+
+    def forget_spent(self) -> None:
+        """The totals begin anew: with another session, or one that `/clear` emptied (2.1.332)."""
+        self.earlier = self.told = self.before = None
+        self.anew = True
