@@ -251,6 +251,7 @@ class SessionInfo(Event, frozen=True, gc=False, tag="session"):
     """Facts of the session as they become known; of several events the last value that is not None holds.
 
     `another`: the header of another session or run in the same input, with which the agent's totals begin anew.
+    `begins`: a run begins here; one that ended before was not the last.
     """
 
     session_id: str | None = None
@@ -262,6 +263,7 @@ class SessionInfo(Event, frozen=True, gc=False, tag="session"):
     title: str | None = None
     context_window: int | None = None
     another: bool = False
+    begins: bool = False
 
 
 class SessionEnd(Event, frozen=True, gc=False, omit_defaults=True, tag="session_end"):

@@ -44,7 +44,7 @@ class Facts(Struct):
     started_ms: int | None = None
     prompt_seen: bool = False
     end: SessionEnd | None = None
-    open_end: bool = False  # the main stream went on after its last end record
+    open_end: bool = False  # the main stream went on after its last end record, or another run began
     records: int = 0
     events: int = 0
     described: int = 0  # of the events: those that only say what session it is
@@ -109,6 +109,8 @@ class FactsObserver:
             facts.git_branch = facts.git_branch or event.git_branch
             facts.parent_session_id = facts.parent_session_id or event.parent_session_id
             facts.title = event.title or facts.title
+            if event.begins:
+                facts.open_end = facts.end is not None
             if facts.first is None and facts.session_id is not None and facts.model is not None:
                 facts.first = Opening(facts.model, facts.version, facts.cwd, facts.git_branch)
 

@@ -20,6 +20,7 @@ from agentv_stages.event import (
     ToolCall,
     UserText,
 )
+from agentv_stages.facts import FactsObserver
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.claude import PROVIDER
 from agentv_stages.providers.claude.stream import QUIET_SUBTYPES, QUIET_TYPES
@@ -180,6 +181,29 @@ def test_what_was_spent_before_a_reset_stays_counted(behind: list[Any], plain: i
     assert totals.tokens().input == plain
     assert totals.cost_usd == pytest.approx(cost)
     check_laws(STREAM, lines(*given))
+
+
+def status_of(*values: Any) -> str:
+    facts = FactsObserver()
+    facts.observe(tell(*values))
+    return facts.status(STREAM.has_end, 0)
+
+
+@pytest.mark.parametrize(
+    ("ahead", "behind", "status"),
+    [
+        ([], [], "complete"),
+        ([], [AGAIN], "incomplete"),
+        ([], [AGAIN, spent_by(1, 0.1, 1)], "complete"),
+        ([AGAIN], [spent_by(1, 0.1, 1)], "complete"),  # with a background agent both come at the end (2.1.329)
+        ([], [CLEARED], "complete"),
+        ([], [CLEARED, {**AGAIN, "session_id": "t"}], "incomplete"),
+        ([], [system("task_notification", task_id="a", status="completed", summary="s")], "complete"),
+    ],
+)
+def test_a_run_that_began_behind_the_last_result_is_open(ahead: list[Any], behind: list[Any], status: str) -> None:
+    """Claude Code 2.1.332, killed as its next prompt's run, or that of a background task's notice, had begun."""
+    assert status_of(system("init"), *ahead, spent_by(1, 0.1, 0), *behind) == status
 
 
 def test_init_says_who_the_session_is_and_may_come_again() -> None:

@@ -95,6 +95,11 @@ def test_a_title_comes_from_a_summary_or_the_log_itself() -> None:
         ([end(1), text(2, "more"), end(3, "interrupted")], True, 0, "interrupted"),
         ([end(1), text(2, "of a sub-agent", stream="sidechain:x")], True, 0, "complete"),
         ([end(1), text(2, "API error", synthetic=True)], True, 0, "complete"),
+        ([end(1), info(2, begins=True)], True, 0, "incomplete"),
+        ([end(1), info(2, begins=True)], False, 0, "unknown"),
+        ([end(1), info(2, begins=True, stream="sidechain:x")], True, 0, "complete"),
+        ([info(0, begins=True), info(1, begins=True), end(2), end(3)], True, 0, "complete"),  # told at the end
+        ([end(1), info(2, model="m")], True, 0, "complete"),
     ],
 )
 def test_the_status_is_what_the_last_end_says_if_nothing_came_after_it(

@@ -20,7 +20,6 @@ from support.scenarios.writer import (
     NOTHING,
     Writer,
     Written,
-    by_end_record,
     json_lines,
     no_empty_answers,
     no_inner_texts,
@@ -257,12 +256,6 @@ def spoken(call: Call, calling: set[int]) -> Call:
     return replace(call, inner=tuple(answer for answer in call.inner if answer.number in calling))
 
 
-def stream_status(written: Scenario, told: Scenario) -> str:
-    """A further prompt is not printed: what was over is so until the next answer comes."""
-    begun = any(prompt.answers for prompt in told.prompts[-1:])
-    return by_end_record(written, told) if begun or len(told.prompts) == 1 else "complete"
-
-
 WRITERS = (
     Writer(
         "claude-stream",
@@ -270,7 +263,6 @@ WRITERS = (
         losses=(half_a_block, no_prompts, no_inner_texts, no_empty_answers),
         took=takes(None),
         tokens=stream_tokens,
-        status=stream_status,
         mixes=True,
     ),
 )

@@ -237,7 +237,7 @@ class StreamDecoder:
             batch.events.append(Retract(source, "", tuple(line.retracted_message_uuids), name))
 
     def _begin(self, line: SystemLine, source: Source, record: Record, batch: Batch) -> None:
-        """A run begins: a prompt's, or that of a notice that the program gave the model."""
+        """A run begins: a prompt's, or that of a notice that the program gave the model. Each `init` has a `result`."""
         state = self.state
         another = other_session(record, line.session_id, None if state.reset else state.session_id, batch)
         if another:
@@ -245,7 +245,7 @@ class StreamDecoder:
         state.session_id, state.reset = line.session_id, False
         version, cwd = line.claude_code_version, line.cwd
         batch.events.append(
-            SessionInfo(source, "", line.session_id, line.model, version, cwd, another=another)
+            SessionInfo(source, "", line.session_id, line.model, version, cwd, another=another, begins=True)
         )
 
     def _result(self, line: ResultLine, record: Record, batch: Batch) -> None:
