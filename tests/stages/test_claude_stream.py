@@ -206,6 +206,26 @@ def test_a_run_that_began_behind_the_last_result_is_open(ahead: list[Any], behin
     assert status_of(system("init"), *ahead, spent_by(1, 0.1, 0), *behind) == status
 
 
+ASKED_TO_STOP = user({"type": "text", "text": "[Request interrupted by user]"}, parent_tool_use_id=None)
+
+
+@pytest.mark.parametrize(
+    ("behind", "status"),
+    [
+        ([ASKED_TO_STOP], "interrupted"),
+        ([{**ASKED_TO_STOP, "parent_tool_use_id": "t1"}], "incomplete"),
+        ([ASKED_TO_STOP, line("result", subtype="success")], "complete"),
+        ([ASKED_TO_STOP, AGAIN], "incomplete"),
+        ([user({"type": "text", "text": "Please go on"}, isReplay=True)], "incomplete"),
+    ],
+)
+def test_a_run_that_a_person_stopped_need_not_print_a_result(behind: list[Any], status: str) -> None:
+    """Ctrl-C in 2.1.332: mostly a `result` follows, in some runs none."""
+    said = answer({"type": "text", "text": "half"})
+    assert status_of(system("init"), said, *behind) == status
+    check_laws(STREAM, lines(system("init"), said, *behind))
+
+
 def test_init_says_who_the_session_is_and_may_come_again() -> None:
     first = system("init", cwd="/w", model="claude-x", claude_code_version="2.1.300", tools=[])
     events = tell(first, {**first, "model": "claude-y"}).events

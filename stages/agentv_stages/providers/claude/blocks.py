@@ -11,6 +11,7 @@ from msgspec import Raw, Struct
 from agentv_stages.batch import Batch
 from agentv_stages.event import (
     EMPTY_OBJECT,
+    AnyEvent,
     AssistantText,
     Outcome,
     Reasoning,
@@ -126,6 +127,11 @@ def user_blocks(
 def user_string(content: str, source: Source, batch: Batch, message_id: str, injected: bool) -> None:
     """Appends the event of a user line whose content is a string."""
     batch.events.append(_user_text(source, "-content-0", to_raw(content), message_id, injected))
+
+
+def interrupts(event: AnyEvent) -> bool:
+    """Whether an event is the program's own sentence that a person stopped the run."""
+    return isinstance(event, UserText) and event.injected and b"[Request interrupted by user" in bytes(event.body)[:64]
 
 
 def slash_command(source: Source, at: str, text: str) -> SlashCommand | None:

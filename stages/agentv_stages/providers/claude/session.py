@@ -23,7 +23,14 @@ from agentv_stages.event import (
 from agentv_stages.foreign import COPIED, other_session
 from agentv_stages.payload import text_of, to_raw
 from agentv_stages.provider import DecodeContext
-from agentv_stages.providers.claude.blocks import SYNTHETIC_MODEL, Seen, assistant_blocks, user_blocks, user_string
+from agentv_stages.providers.claude.blocks import (
+    SYNTHETIC_MODEL,
+    Seen,
+    assistant_blocks,
+    interrupts,
+    user_blocks,
+    user_string,
+)
 from agentv_stages.providers.claude.branches import MOST_RECORDS, Branches
 from agentv_stages.providers.claude.catalogue import QUIET_TYPES
 from agentv_stages.providers.claude.copies import Copies
@@ -228,7 +235,7 @@ class SessionDecoder:
             if line.toolDenialKind is not None:
                 unasked, told = unasked or was_interrupted(line), told_apart(line)
             user_blocks(content, source, line.toolUseResult, batch, message_id, injected, unasked, told)
-            if content[-1].type == "text" and source.stream == "main" and any(map(_interrupts, batch.events[before:])):
+            if content[-1].type == "text" and source.stream == "main" and any(map(interrupts, batch.events[before:])):
                 batch.events.append(SessionEnd(source, "", "interrupted", "interrupted by the user"))
         else:
             batch.ignore("user/empty")
@@ -316,7 +323,3 @@ def _speaks(message: ApiMessage) -> bool:
     """Whether the line holds the text of an answer, its last block: a stop reason stands on every block's line."""
     content = message.content
     return isinstance(content, str) or any(block.type == "text" for block in content or ())
-
-
-def _interrupts(event: AnyEvent) -> bool:
-    return isinstance(event, UserText) and event.injected and b"[Request interrupted by user" in bytes(event.body)[:64]

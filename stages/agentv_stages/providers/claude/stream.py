@@ -13,13 +13,20 @@ from agentv_stages.batch import Batch, Record
 from agentv_stages.event import (
     Notification,
     Retract,
+    SessionEnd,
     SessionInfo,
     Source,
     TokenUsage,
 )
 from agentv_stages.foreign import CLAUDE_ENVELOPE, other_session
 from agentv_stages.provider import DecodeContext
-from agentv_stages.providers.claude.blocks import SYNTHETIC_MODEL, assistant_blocks, user_blocks, user_string
+from agentv_stages.providers.claude.blocks import (
+    SYNTHETIC_MODEL,
+    assistant_blocks,
+    interrupts,
+    user_blocks,
+    user_string,
+)
 from agentv_stages.providers.claude.catalogue import INTERNAL_SUBTYPES
 from agentv_stages.providers.claude.run_result import tell_result
 from agentv_stages.providers.claude.stream_notices import notice_of, short
@@ -169,7 +176,11 @@ class StreamDecoder:
         if isinstance(content, str):
             user_string(content, source, batch, message_id, injected)
         elif content:
+            before = len(batch.events)
             user_blocks(content, source, line.tool_use_result, batch, message_id, injected, True)
+            if content[-1].type == "text" and parent is None and any(map(interrupts, batch.events[before:])):
+                # Mostly a `result` follows and says the same; some runs of 2.1.332 print none.
+                batch.events.append(SessionEnd(source, "", "interrupted", "interrupted by the user"))
         else:
             batch.ignore("user/empty")
 
