@@ -120,6 +120,8 @@ TOLD = [
     (system("model_fallback", content="Another model goes on.", originalModel="a", fallbackModel="b"), "warning"),
     (system("turn_preempted", reason="rapid_followup", preempted_by_uuid="u"), "warning"),
     (line("rate_limit_event", rate_limit_info={"status": "rejected", "resetsAt": 1}), "warning"),
+    (line("command_lifecycle", command_uuid="c", state="cancelled"), "warning"),
+    (line("command_lifecycle", command_uuid="c", state="discarded"), "warning"),
     (line("conversation_reset", new_conversation_id="s2", trigger="clear"), "info"),
     (line("tool_use_summary", summary="read files", preceding_tool_use_ids=[]), "debug"),
     (line("error", error={"type": "overloaded_error", "message": "busy"}), "error"),
@@ -224,6 +226,12 @@ def test_a_run_that_a_person_stopped_need_not_print_a_result(behind: list[Any], 
     said = answer({"type": "text", "text": "half"})
     assert status_of(system("init"), said, *behind) == status
     check_laws(STREAM, lines(system("init"), said, *behind))
+
+
+@pytest.mark.parametrize("state", ["queued", "started", "completed"])
+def test_the_steps_of_a_queued_prompt_are_counted(state: str) -> None:
+    batch = tell(line("command_lifecycle", command_uuid="c", state=state))
+    assert (batch.events, batch.ignored) == ([], {"command_lifecycle": 1})
 
 
 def test_init_says_who_the_session_is_and_may_come_again() -> None:

@@ -64,6 +64,8 @@ QUIET_SUBTYPES = frozenset(
      "worker_shutting_down", "commands_changed", "post_turn_summary", "task_summary", "session_metadata",
      *INTERNAL_SUBTYPES)
 )  # fmt: skip
+DROPPED = frozenset(("cancelled", "discarded", "refused"))
+"""How a queued prompt ends without having been worked off (`command_lifecycle`); the others are steps on the way."""
 _DELTA = b'{"type":"stream_event","event":{"type":"content_block_delta",'
 _TELLING = (b'"message_delta"', b'"message_start"', b'"content_block_delta"')
 _NOTICE = re.compile(rb'\s*\{\s*"type"\s*:\s*"system"')
@@ -101,7 +103,7 @@ class StreamDecoder:
             self._result(decode_result(record.data), record, batch)
         elif kind in QUIET_TYPES:
             batch.ignore(kind)
-        elif kind in ("rate_limit_event", "tool_use_summary", "conversation_reset", "error"):
+        elif kind in ("rate_limit_event", "tool_use_summary", "conversation_reset", "command_lifecycle", "error"):
             self._other(kind, record, batch)
         elif kind in ("assistant", "user"):
             batch.ignore(f"{kind}/empty")
@@ -280,6 +282,11 @@ class StreamDecoder:
                 batch.ignore(kind)
             else:
                 batch.events.append(Notification(source, "", kind, f"rate limit: {status}", "warning"))
+        elif kind == "command_lifecycle":
+            if line.state in DROPPED:
+                batch.events.append(Notification(source, "", kind, f"a prompt was {line.state}", "warning"))
+            else:
+                batch.ignore(kind)
         elif kind == "error":
             batch.events.append(Notification(source, "", kind, short(line.error), "error"))
         else:

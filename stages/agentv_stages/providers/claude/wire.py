@@ -181,6 +181,7 @@ class OtherLine(Struct, gc=False):
     summary: str | None = None
     rate_limit_info: RateLimit | None = None
     new_conversation_id: str | None = None
+    state: str | None = None
     error: Raw = ABSENT
 
 
