@@ -40,7 +40,9 @@ def snapshot(prompt: str, time: str) -> dict[str, Any]:
 
 
 def history(**members: Any) -> list[dict[str, Any]]:
-    return [user("old prompt", f"{EARLIER}:01.100", **members), answer("old answer", f"{EARLIER}:03.250", **members)]
+    asked = {name: members.pop(name) for name in ("requestSessionId",) if name in members}  # of answers alone
+    said = answer("old answer", f"{EARLIER}:03.250", **members, **asked)
+    return [user("old prompt", f"{EARLIER}:01.100", **members), said]
 
 
 def own(**members: Any) -> list[dict[str, Any]]:
@@ -77,6 +79,12 @@ FORKS = {
     "a branch": [*history(**FORKED_FROM), *own()],
     "a fork of a branch": [snapshot("u-new prompt", f"{FORKED}:00.130"), *history(**FORKED_FROM),
                            answer("the branch's own", f"{EARLIER}:30.000"), *own()],
+    "of which the answers say who asked for them": [
+        queued(f"{FORKED}:00.100"), *history(requestSessionId="parent"), *own()],
+    "a fork of such a fork": [
+        queued(f"{FORKED}:00.100"), *history(requestSessionId="its parent"),
+        user("a prompt of the parent", f"{EARLIER}:20.000"),
+        answer("the parent's answer", f"{EARLIER}:30.000", requestSessionId="parent"), *own()],
     "stamped anew": [{"type": "summary", "summary": "a title", "leafUuid": "x"},
                      *at(f"{FORKED}:00.117", *history(), version="1.0.96"), *own(version="1.0.96")],
     "stamped anew, in two milliseconds": [*at(f"{FORKED}:00.117", *history(), version="2.0.0"),
@@ -112,7 +120,14 @@ def test_a_fork_begins_when_it_was_made(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "parent"), [("a branch", "parent"), ("headless, users of the parent", "parent"), ("headless", None)]
+    ("name", "parent"),
+    [
+        ("a branch", "parent"),
+        ("headless, users of the parent", "parent"),
+        ("headless", None),
+        ("of which the answers say who asked for them", "parent"),
+        ("a fork of such a fork", "parent"),
+    ],
 )
 def test_a_fork_names_its_parent_where_the_copies_do(name: str, parent: str | None) -> None:
     infos = [e.parent_session_id for e in decoded(DISK, lines(*FORKS[name])).events if isinstance(e, SessionInfo)]

@@ -1,9 +1,10 @@
 """History that a fork or a resumed session has copied from its parent's log: told there, and not a second time here.
 
-Source: sessions that Claude Code 1.0.60 to 2.1.330 forked, branched and resumed, headless and in its terminal.
+Source: sessions that Claude Code 1.0.60 to 2.1.332 forked, branched and resumed, headless and in its terminal.
 A copy is marked by
 
 - `forkedFrom` on each record (`/branch`);
+- `requestSessionId` on each answer: the session that asked for it (2.1.332);
 - a time before that of the record that opens the log: the queue operation of a headless run, or the last file snapshot
   of an interactive one, which names the first prompt of the session's own (2.0.30 on);
 - one millisecond for all: before 2.0.30 copies got the time of their writing, so an answer stands beside its prompt.
@@ -40,7 +41,8 @@ class Copies(Struct):
 
     `opened_ms` and `first_own` are of the record that opened it. `found`: there are copies. `last_ms` is the time of
     the last message, `parent` the session that the copies name, `waiting` the records that are neither yet. `queued` is
-    the prompt of the queue operation as a checksum; `alike` says that the log's first prompt is the same.
+    the prompt of the queue operation as a checksum; `alike` says that the log's first prompt is the same. `asked` is
+    the session that asked for the last copied answer: the parent, where the fork of a fork holds answers of both.
     """
 
     opened_ms: int | None = None
@@ -51,6 +53,7 @@ class Copies(Struct):
     waiting: list[Record] = []
     queued: int | None = None
     alike: bool | None = None
+    asked: str | None = None
 
     def look(self, line: SessionLine, record: Record) -> Found:
         """What the next record is; `besides`: no part of the history, copied or not; `begins`: the session's own, and
@@ -66,6 +69,9 @@ class Copies(Struct):
         if head.forkedFrom is not None:
             self.parent = self.parent or head.forkedFrom.sessionId
             self.found = True
+            return "copied"
+        if head.requestSessionId is not None:
+            self.asked, self.found = head.requestSessionId, True
             return "copied"
         if line.uuid == self.first_own or time_ms is None:
             return "own"

@@ -52,7 +52,7 @@ LOSSES = (
     "retries of 5xx answers that succeeded are not logged by all versions",
     "an answer that was broken off is not in the log (in newer versions where the process was killed)",
     "in older versions (2.1.197) costs, and the tokens of compactions and of side models",
-    "in a fork, its cost",
+    "in a fork, its cost and the tokens of its compactions",
     "where the context ends that a side question's file has copied (`/btw`, 2.1.90): it is told in that stream, too",
     "in some versions before 2.1.326, whether a person refused a call or interrupted it: both are `denied`",
 )
@@ -127,6 +127,8 @@ class SessionDecoder:
             self._fork(copies, line, record, batch)
             self.state.copies = None
         elif found == "own":
+            if copies.asked is not None:
+                batch.events.append(SessionInfo(self._source(line, record), "-parent", parent_session_id=copies.asked))
             self._tell_waiting(copies, batch)
         return found in ("waits", "copied")
 

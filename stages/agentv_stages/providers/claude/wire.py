@@ -217,6 +217,7 @@ class SessionHead(Struct, gc=False):
     gitBranch: str | None = None
     entrypoint: str | None = None
     forkedFrom: ForkedFrom | None = None
+    requestSessionId: str | None = None
 
 
 class Snapshot(Struct, gc=False):
