@@ -4,6 +4,7 @@ from agentv_stages.tools import ToolTable, plain, row, rows
 
 NOW = "Claude Code 2.1, recordings and documentation"
 DECLARED = "Claude Code 2.1.330, the types of its tools' inputs"
+LISTED = "Claude Code 2.1.332, the list of tools in its program"
 EARLIER = "Claude Code 1.x and 2.0, recordings and documentation"
 FIRST = "Claude Code, first names; documentation only"
 
@@ -41,5 +42,9 @@ TABLE = ToolTable(
         *plain(DECLARED, "plan", "ProposeGoal", "ProposeSkills"),
         *plain(DECLARED, "ask", "ShowOnboardingRolePicker", "OfferChromeSetup"),
         *plain(DECLARED, "other", "RefreshMcpTools", "SendFeedback", "ClaudeDesign", "Projects"),
+        row("propose_skills", "ProposeSkills", LISTED, "plan"),
+        *plain(LISTED, "plan", "SetGoal", "SubagentHandback"),
+        *plain(LISTED, "other", "SendUserMessage", "SendUserFile", "ShareOnboardingGuide"),
+        *plain(LISTED, "other", "WaitForMcpServers", "EndConversation"),
     )
 )
