@@ -66,8 +66,8 @@ PRODUCED: Mapping[str, str] = {
 """Dialect -> how an input of it is made."""
 
 VERSIONS: Mapping[str, str] = {
-    "claude-stream": "2.1.1 to 2.1.330",
-    "claude-session": "1.0.0 to 2.1.330",
+    "claude-stream": "2.1.1 to 2.1.332",
+    "claude-session": "1.0.0 to 2.1.332",
     "codex-exec": "0.50.0 to 0.169.0",
     "codex-exec-old": "0.27.0",
     "codex-rollout": "0.46.0 to 0.169.0",

@@ -1,6 +1,6 @@
 """Records of Claude Code that say nothing of the work, or little, by type and by subtype of `system` records.
 
-Source: logs of Claude Code 1.0 to 2.1.330, and the list of subtypes in its program; most are for the apps around it.
+Source: logs of Claude Code 1.0 to 2.1.332, and the list of subtypes in its program; most are for the apps around it.
 """
 
 TOLD_SUBTYPES = {

@@ -1,6 +1,6 @@
 """The `result` line of Claude Code's stream: the end of a run, and what the session has spent so far.
 
-Source: Claude Code 1.0.128 to 2.1.330. Several of them: a session that
+Source: Claude Code 1.0.128 to 2.1.332. Several of them: a session that
 was resumed, or whose runs were appended to one file.
 """
 

@@ -1,6 +1,6 @@
 """Claude Code sessions on disk: lines of `~/.claude/projects/<project>/<session>.jsonl` to events.
 
-Source: Claude Code 1.0 to 2.1.330. There is no `init` and no `result` here; a run has ended when an answer stopped by
+Source: Claude Code 1.0 to 2.1.332. There is no `init` and no `result` here; a run has ended when an answer stopped by
 itself, or an attachment says so. File order is kept: `parentUuid` is no faithful order where calls ran in parallel.
 """
 

@@ -1,6 +1,6 @@
 """Claude Code stream-json: lines of `claude -p … --output-format stream-json --verbose` to events.
 
-Also the single object of `--output-format json`. Source: Claude Code 1.0.128 to 2.1.330.
+Also the single object of `--output-format json`. Source: Claude Code 1.0.128 to 2.1.332.
 Every line of an API message carries its own blocks and repeats its usage; with partial messages the deltas come before
 the whole block, which is the one that counts. Lines of a sub-agent bear the id of the call that started it.
 """
@@ -49,6 +49,7 @@ LOSSES = (
     "the prompt is not in the stream (--prompt puts it in)",
     "texts of sub-agents that ran in the foreground are not printed",
     "what the agents of workflows and of sub-agents do is not printed",
+    "what a prompt suggestion spent that came after the last result (--prompt-suggestions)",
     "in older versions (2.1.197) most lines have no time",
     "an answer that an error broke off is not printed",
     "with --output-format json only the last answer is printed, and no call",

@@ -1,6 +1,6 @@
 """Wire shapes of Claude Code, both dialects: only the fields that are used; payloads stay raw.
 
-Source: Claude Code 1.0 to 2.1.330, stream-json and on-disk sessions.
+Source: Claude Code 1.0 to 2.1.332, stream-json and on-disk sessions.
 """
 
 from typing import TypeAlias
