@@ -46,6 +46,12 @@ def ended(content: str, **more: Any) -> tuple[str | None, int | None]:
             ("cancelled", None),
         ),
         ("stopped", {"toolDenialKind": "interrupted"}, ("cancelled", None)),
+        (
+            "because",
+            {**REFUSED_BY_USER, "permissionDecision": {"decision": "reject", "source": "config"}},
+            ("denied", None),
+        ),
+        ("fails", {"permissionDecision": {"decision": "accept", "source": "config"}}, ("error", None)),
         ("Permission for this tool use was denied.", {**REFUSED_BY_USER, "version": "2.1.330"}, ("denied", None)),
         ("new", {"toolDenialKind": "of-a-later-version"}, ("error", None)),
         ("Exit code 1\nit says [Request interrupted by user]", {}, ("error", 1)),

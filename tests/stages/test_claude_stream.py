@@ -388,6 +388,13 @@ def test_superseded_and_refused_lines_are_taken_back() -> None:
     assert only(tell(refused), Retract).message_ids == ("c",)
 
 
+RULED, REJECTED = {"non_execution_kind": "permission-rule"}, {"non_execution_kind": "user-rejected"}
+
+
+def decided(decision: str, source: str) -> dict[str, Any]:
+    return {"permission_decision": {"decision": decision, "source": source}}
+
+
 OUTCOMES: list[Any] = [
     (result_of("t", "fine"), {}, ("ok", None)),
     (result_of("t", "fine", is_error=False), {}, ("ok", None)),
@@ -401,6 +408,18 @@ OUTCOMES: list[Any] = [
     (result_of("t", "part"), {"tool_use_result": {"interrupted": True, "stdout": "part"}}, ("cancelled", None)),
     (result_of("t", "no"), {"tool_use_result": "Error: no"}, ("ok", None)),
     (result_of("t", None), {"tool_use_result": ["a"]}, ("ok", None)),
+    *(
+        (result_of("t", text, is_error=True), {"tool_result_meta": [{"id": "t", **meta}]}, (outcome, code))
+        for text, meta, outcome, code in (
+            ("Not that one.", {**RULED, **decided("reject", "user_reject")}, "denied", None),  # a host asked a person
+            ("because", {**REJECTED, **decided("reject", "config")}, "denied", None),  # a hook asked, nobody was there
+            ("stopped", {"non_execution_kind": "interrupted"}, "cancelled", None),
+            ("policy", {"non_execution_kind": "automode-blocked"}, "denied", None),
+            ("The user doesn't want to proceed with this tool use.", REJECTED, "cancelled", None),  # Ctrl-C
+            ("Exit code 1", decided("accept", "config"), "error", 1),
+            ("new", {"non_execution_kind": "of-a-later-version"}, "error", None),
+        )
+    ),
 ]  # fmt: skip
 
 
@@ -408,6 +427,14 @@ OUTCOMES: list[Any] = [
 def test_a_result_says_how_its_call_ended(block: Any, more: Any, outcome: Any) -> None:
     (told,) = results(tell(user(block, **more)).events)
     assert (told.outcome, told.exit_code) == outcome
+
+
+def test_a_decision_about_one_of_several_results_is_nobodys() -> None:
+    meta = [{"id": "t", **RULED}, {"id": "u", **RULED}]
+    told = results(
+        tell(user(result_of("t", "fine"), result_of("u", "no", is_error=True), tool_result_meta=meta)).events
+    )
+    assert [result.outcome for result in told] == ["ok", "error"]
 
 
 def test_an_agents_result_names_the_agent() -> None:

@@ -7,7 +7,7 @@ import re
 
 from agentv_stages.event import Outcome
 from agentv_stages.providers.claude.versions import since
-from agentv_stages.providers.claude.wire import SessionLine
+from agentv_stages.providers.claude.wire import PermissionDecision, SessionLine
 
 INTERRUPTED = b'"[Request interrupted by user'
 _EXIT_CODE = re.compile(rb'"(?:Error: )?Exit code (\d{1,3})\b(\\n\[Request interrupted by user)?')
@@ -50,12 +50,15 @@ def failure(output: bytes, unasked: bool) -> tuple[Outcome, int | None]:
     return "error", None
 
 
-def told_apart(line: SessionLine) -> Outcome | None:
-    """How a call ended by what its line says beside the text; None where only the text tells.
+def told_apart(kind: str, decision: PermissionDecision | None) -> Outcome | None:
+    """How a call that did not run ended, by what its line says beside the text; None where only the text tells. The
+    text is a rule's, a hook's, or the words of a host that asked a person, whatever they are.
 
-    Source: the list of kinds in the program of Claude Code 2.1.330; 2.1.212 writes them, 2.1.142 does not.
+    Source: the list of kinds in the program of Claude Code 2.1.332; on disk 2.1.212 writes them, 2.1.142 does not. A
+    call that was interrupted has no decision, one that was refused has `reject` (2.1.332, live and on disk).
     """
-    kind = line.toolDenialKind or ""
+    if decision is not None and decision.decision == "reject":
+        return "denied"
     if kind in ("interrupted", "cancelled"):
         return "cancelled"
     return "denied" if kind == "permission-rule" or kind.startswith("automode-") else None

@@ -235,7 +235,10 @@ class SessionDecoder:
             before = len(batch.events)
             unasked, told = self.state.headless, None
             if line.toolDenialKind is not None:
-                unasked, told = unasked or was_interrupted(line), told_apart(line)
+                unasked, told = (
+                    unasked or was_interrupted(line),
+                    told_apart(line.toolDenialKind, line.permissionDecision),
+                )
             user_blocks(content, source, line.toolUseResult, batch, message_id, injected, unasked, told)
             if content[-1].type == "text" and source.stream == "main" and any(map(interrupts, batch.events[before:])):
                 batch.events.append(SessionEnd(source, "", "interrupted", "interrupted by the user"))

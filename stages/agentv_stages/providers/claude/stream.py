@@ -28,6 +28,7 @@ from agentv_stages.providers.claude.blocks import (
     user_string,
 )
 from agentv_stages.providers.claude.catalogue import INTERNAL_SUBTYPES
+from agentv_stages.providers.claude.refusals import told_apart
 from agentv_stages.providers.claude.run_result import tell_result
 from agentv_stages.providers.claude.stream_notices import notice_of, short
 from agentv_stages.providers.claude.stream_state import StreamState
@@ -179,8 +180,10 @@ class StreamDecoder:
         if isinstance(content, str):
             user_string(content, source, batch, message_id, injected)
         elif content:
-            before = len(batch.events)
-            user_blocks(content, source, line.tool_use_result, batch, message_id, injected, True)
+            before, meta, told = len(batch.events), line.tool_result_meta, None
+            if meta is not None and len(meta) == 1 and meta[0].non_execution_kind is not None:
+                told = told_apart(meta[0].non_execution_kind, meta[0].permission_decision)
+            user_blocks(content, source, line.tool_use_result, batch, message_id, injected, True, told)
             if content[-1].type == "text" and parent is None and any(map(interrupts, batch.events[before:])):
                 # Mostly a `result` follows and says the same; some runs of 2.1.332 print none.
                 batch.events.append(SessionEnd(source, "", "interrupted", "interrupted by the user"))

@@ -60,6 +60,17 @@ class ToolUseResult(Struct, gc=False):
 Structured: TypeAlias = ToolUseResult | str | list[Raw] | None
 
 
+class PermissionDecision(Struct, gc=False):
+    decision: str | None = None
+
+
+class ResultMeta(Struct, gc=False):
+    """What the stream says beside a result: why the call was not run, and what was decided about it (2.1.3)."""
+
+    non_execution_kind: str | None = None
+    permission_decision: PermissionDecision | None = None
+
+
 class StreamLine(Struct, gc=False):
     """A line of stream-json that may be a message; other types are decoded again with their own shape."""
 
@@ -71,6 +82,7 @@ class StreamLine(Struct, gc=False):
     isSynthetic: bool | None = None
     isReplay: bool | None = None
     tool_use_result: Structured = None
+    tool_result_meta: list[ResultMeta] | None = None
     supersedes: list[str] | None = None
 
 
@@ -200,6 +212,7 @@ class SessionLine(Struct, gc=False):
     toolUseResult: Structured = None
     toolDenialKind: str | None = None
     toolDenialBeforeRun: bool | None = None
+    permissionDecision: PermissionDecision | None = None
     version: str | None = None
 
 
