@@ -6,7 +6,7 @@ placeholder. Totals of the agent replace the calls that they cover. What the log
 
 from typing import Any
 
-from msgspec import Struct, convert
+from msgspec import Struct, convert, field
 
 from agentv_stages.batch import Batch
 from agentv_stages.event import MAIN, SessionEnd, SessionInfo, Source, TokenUsage
@@ -15,6 +15,7 @@ from agentv_stages.tokens import FIELDS, Tokens, better, possible, tokens_json
 
 DEFAULT_WINDOW = 2_048
 MOST_SUMS = 1_000  # streams whose tokens are told apart; those of later sub-agents are summed up under one name
+MOST_PROCESSES = 64  # of one session, told apart; the first ones are summed up
 ALL = ""  # in the place of a stream's name
 OTHER_STREAMS = "(other)"
 
@@ -25,6 +26,16 @@ class StreamModel(Struct):
     stream: str
     model: str | None
     tokens: Tokens
+
+
+class Process(Struct):
+    """A process of a session that left its total as it ended: what that grew by, and the calls since the last one,
+    those of sub-agents up to `until_ms`, too. Where processes before it were killed, the calls are more.
+    """
+
+    until_ms: int | None
+    calls: Tokens
+    grown: Tokens
 
 
 class TotalsState(Struct):
@@ -49,6 +60,9 @@ class TotalsState(Struct):
     agent_num_turns: int | None = None
     last_input: int | None = None
     context_window: int | None = None
+    saved: Tokens | None = None  # the last total that a process left for the next one
+    processes: list[Process] = []  # those that left one
+    restarted: Tokens = field(default_factory=Tokens)  # totals that a later process did not go on from
     covered_ms: int | None = None  # the last time that was known when a total of all streams came
 
 
@@ -105,6 +119,8 @@ class Totals:
             return
         calls = self._calls_of(stream)
         since = calls.less(state.covered.get(stream))
+        if usage.saved:
+            self._saved(tokens, _later(state.last_ms, usage.source.time_ms))
         if not usage.covers_later:
             state.covered[stream] = calls
             if usage.covers_streams:
@@ -129,6 +145,30 @@ class Totals:
                 state.covering = state.ended.copy() if state.ended is not None else Tokens()
             state.covering.add(tokens)
 
+    def _saved(self, total: Tokens, now_ms: int | None) -> None:
+        """Notes how much a process's total grew by, and the calls since the last one."""
+        state, before = self.state, self.state.saved
+        state.saved = total.copy()
+        if before is not None and (total.input or 0) < (before.input or 0):
+            state.restarted.add(before)  # the process went on from nothing
+            before = None
+        calls = self._calls_of(ALL).less(state.covered.get(ALL))
+        state.processes.append(Process(now_ms, calls, total.less(before)))
+        if len(state.processes) > MOST_PROCESSES:
+            first = state.processes.pop(0)
+            state.processes[0].calls.add(first.calls)
+            state.processes[0].grown.add(first.grown)
+
+    def _unsaved(self) -> Tokens:
+        """What processes spent that left no total: they were killed."""
+        unsaved = self.state.restarted.copy()
+        for process in self.state.processes:
+            more = process.calls.less(process.grown)
+            if (more.input or 0) > 0:
+                unsaved.add(more)
+        unsaved.cost_usd = None
+        return unsaved
+
     def _call(self, usage: TokenUsage) -> None:
         state = self.state
         known = self._calls.get(usage.key)
@@ -139,20 +179,22 @@ class Totals:
             state.model_calls += 1
         else:
             self._sum(known).add(known, -1)
-            if covered is not None:
-                covered.add(known, -1)
+            for tokens in covered:
+                tokens.add(known, -1)
             usage = better(known, usage)
         self._calls.put(usage.key, self._kept(usage))
         self._sum(usage).add(usage)
-        if covered is not None:
-            covered.add(usage)
+        for tokens in covered:
+            tokens.add(usage)
 
-    def _covering(self, source: Source) -> Tokens | None:
+    def _covering(self, source: Source) -> list[Tokens]:
         """What the last total covers, where a sub-agent's call belongs to it: its log is read behind the total."""
         covered_ms, time_ms = self.state.covered_ms, source.time_ms
         if covered_ms is None or time_ms is None or time_ms > covered_ms or source.stream == MAIN:
-            return None
-        return self.state.covered.get(ALL)
+            return []
+        covered = self.state.covered.get(ALL)
+        process = next((p for p in self.state.processes if p.until_ms is not None and time_ms <= p.until_ms), None)
+        return [*([covered] if covered is not None else ()), *([process.calls] if process is not None else ())]
 
     def _kept(self, usage: TokenUsage) -> TokenUsage:
         """What is remembered of a call: its figures and its stream, not where each one stood in the file."""
@@ -214,7 +256,8 @@ class Totals:
         for totals in (state.segments, state.sessions):
             totals.update((stream, streams[stream].copy()) for stream in totals)
         state.covered = {stream: self._calls_of(stream) for stream in (ALL, *streams)}
-        state.covered_ms = None
+        state.covered_ms = state.saved = None
+        state.processes, state.restarted = [], Tokens()
 
     def snapshot(self) -> TotalsState:
         self.state.calls = self._calls.items()
@@ -230,7 +273,12 @@ class Totals:
         """The session's tokens, sub-agents included."""
         state = self.state
         if state.covering is not None:
-            return self._grown(state.covering, ALL)
+            total = self._grown(state.covering, ALL)
+            unsaved = self._unsaved() if state.processes else None
+            if unsaved is not None and unsaved.known():
+                total = total.copy()
+                total.add(unsaved)
+            return total
         total = Tokens()
         for tokens in self._by_stream().values():
             total.add(tokens)

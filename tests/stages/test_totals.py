@@ -10,7 +10,7 @@ from agentv_stages import totals as module
 from agentv_stages.batch import Batch
 from agentv_stages.event import AnyEvent, SessionEnd, SessionInfo
 from agentv_stages.tokens import tokens_json
-from agentv_stages.totals import Totals
+from agentv_stages.totals import MOST_PROCESSES, Totals
 from support.events import at, batch, end, text, usage
 
 
@@ -201,6 +201,64 @@ def test_calls_after_the_last_total_count_beside_it() -> None:
     parts = [usage(n, f"s{n}", scope="segment", input=50, output=5) for n in (4, 5)]
     assert tokens(*parts, *cut)["input"] == 230
     assert tokens(*first[:1], *parts, *cut, parts[0])["input"] == 100 + 50 + 130  # less than its calls: no total
+
+
+def saved(row: int, spent: int, output: int, time_ms: int = 0) -> AnyEvent:
+    total = usage(row, "t", scope="session", input=spent, output=output, covers_streams=True, saved=True)
+    return replace(total, source=at(row, time_ms or None))
+
+
+@pytest.mark.parametrize(
+    ("totals", "told_in_all"),
+    [
+        ({2: (60, 6)}, (60, 6)),
+        ({1: (30, 3), 2: (60, 6)}, (60, 6)),
+        ({1: (90, 9), 2: (150, 15)}, (150, 15)),  # with a compaction
+        ({2: (30, 3)}, (60, 6)),  # the first process was killed
+        ({1: (30, 3), 3: (60, 6)}, (90, 9)),  # the second was
+        ({3: (30, 3)}, (90, 9)),  # the first two were
+        ({1: (30, 3), 2: (20, 2)}, (60, 6)),  # the second went on from nothing, and less was logged than it says
+        ({1: (30, 3), 2: (30, 3), 3: (60, 6)}, (90, 9)),
+    ],
+)
+def test_what_a_process_spent_that_was_killed_counts_beside_the_totals_of_the_others(
+    totals: dict[int, tuple[int, int]], told_in_all: tuple[int, int]
+) -> None:
+    """Claude Code 2.1.332 on disk: a process goes on from the last `cost-state`, and leaves one only as it ends."""
+    events: list[AnyEvent] = []
+    for process in range(1, max(totals) + 1):
+        events.append(usage(len(events), f"m{process}", input=30, output=3))
+        if process in totals:
+            events.append(saved(len(events), *totals[process]))
+    seen = tokens(*events)
+    assert (seen["input"], seen["output"]) == told_in_all
+    again = Totals()
+    again.restore(msgspec.json.decode(msgspec.json.encode(told(*events[:2]).snapshot())))
+    again.observe(batch(*events[2:]))
+    assert tokens_json(again.tokens()) == seen
+
+
+def test_sub_agents_of_a_process_that_was_killed_count_though_their_logs_are_read_behind() -> None:
+    def call(row: int, key: str, time_ms: int, stream: str = "main") -> AnyEvent:
+        return replace(usage(row, key, input=10, output=1), source=at(row, time_ms, stream))
+
+    main = [call(0, "a", 1_000), call(1, "b", 5_000), saved(2, 60, 6, 6_000)]
+    main += [call(3, "c", 8_000), saved(4, 80, 8, 9_000)]
+    within = [call(5 + n, f"x{n}", 5_500, "sidechain:x") for n in range(3)]
+    assert tokens(*main, *within)["input"] == 80  # the first total knows of a call that stands in no log
+    killed = [call(9 + n, f"y{n}", 1_500, "sidechain:y") for n in range(2)]
+    assert tokens(*main, *within, *killed)["input"] == 90
+    later = call(12, "z", 8_500, "sidechain:z")
+    assert tokens(*main, *within, *killed, later)["input"] == 90
+
+
+def test_processes_over_the_cap_are_summed_up() -> None:
+    killed: list[AnyEvent] = [usage(0, "lost", input=30, output=3)]
+    for n in range(100):
+        killed += [usage(1 + 2 * n, f"m{n}", input=30, output=3), saved(2 + 2 * n, 30 * (n + 1), 3 * (n + 1))]
+    observer = told(*killed)
+    assert tokens_json(observer.tokens())["input"] == 101 * 30
+    assert len(observer.state.processes) == MOST_PROCESSES
 
 
 def test_a_total_at_the_head_of_a_log_covers_what_follows() -> None:

@@ -52,7 +52,7 @@ LOSSES = (
     "retries of 5xx answers that succeeded are not logged by all versions",
     "an answer that was broken off is not in the log (in newer versions where the process was killed)",
     "in older versions (2.1.197) costs, and the tokens of compactions and of side models",
-    "in a fork, its cost and the tokens of its compactions",
+    "in a fork, its cost and the tokens of its compactions; of a process that was killed, too",
     "where the context ends that a side question's file has copied (`/btw`, 2.1.90): it is told in that stream, too",
     "in some versions before 2.1.326, whether a person refused a call or interrupted it: both are `denied`",
 )
@@ -293,7 +293,7 @@ class SessionDecoder:
         elif kind == "cost-state":
             if line.modelUsage and not self.state.forked:  # a fork goes on counting where its parent was
                 batch.events.extend(model_shares(source, line.modelUsage))
-                event = session_usage(source, line.modelUsage, line.totalCostUSD)
+                event = replace(session_usage(source, line.modelUsage, line.totalCostUSD), saved=True)
             else:
                 batch.ignore(kind)
         elif kind in ("user", "assistant"):
