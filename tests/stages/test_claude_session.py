@@ -81,9 +81,12 @@ def test_attachments_that_stop_something_are_told(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize(("name", "status"), [("structured_output", "complete"), ("max_turns_reached", "error")])
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [("structured_output", "complete"), ("max_turns_reached", "error"), ("hook_stopped_continuation", "complete")],
+)
 def test_attachments_that_end_a_run_of_the_main_thread(name: str, status: str) -> None:
-    """Recorded in 2.1.330 with `--json-schema` and `--max-turns`: no final answer follows."""
+    """Recorded in 2.1.330 with `--json-schema` and `--max-turns`, in 2.1.332 with a hook: no final answer follows."""
     value = line("attachment", attachment={"type": name})
     end = only(tell(value), SessionEnd)
     assert (end.status, end.reason) == (status, name)

@@ -9,8 +9,13 @@ from agentv_stages.providers.claude.blocks import slash_command
 from agentv_stages.providers.claude.catalogue import QUIET_SUBTYPES, TOLD_SUBTYPES
 from agentv_stages.providers.claude.wire import MetaLine
 
-_ENDS: dict[str, Status] = {"structured_output": "complete", "max_turns_reached": "error"}
-"""Attachments that end a run: the answer to `--json-schema`, which no text follows, and `--max-turns`."""
+_ENDS: dict[str, Status] = {
+    "structured_output": "complete",
+    "max_turns_reached": "error",
+    "hook_stopped_continuation": "complete",
+}
+"""Attachments that end a run: the answer to `--json-schema`, which no text follows, `--max-turns`, and a hook that says
+`continue: false`, which the stream calls a success (2.1.332)."""
 
 
 def attached(line: MetaLine, source: Source, batch: Batch) -> UserText | Notification | None:
