@@ -80,6 +80,17 @@ async def test_in_few_columns_fewer_calls_are_named_and_every_figure_is_told(tmp
     assert re.fullmatch(pattern, text), text
 
 
+async def test_tools_that_are_not_named_are_hinted_at(tmp_path: Path) -> None:
+    """`9 calls (Bash 3)` looked as if the others were of no tool."""
+    log = (Path(__file__).parents[2] / "examples" / "codex.jsonl").read_bytes()
+    whole = (await said(log, tmp_path, 200))[-1]
+    (named,) = re.findall(r"\((.*?)\)", whole)
+    assert "…" not in named
+    (fewer,) = re.findall(r"\((.*?)\)", (await said(log, tmp_path, len(whole) - 1))[-2])
+    assert fewer.endswith(" …")
+    assert named.startswith(fewer[:-2])
+
+
 async def test_faults_are_told(tmp_path: Path) -> None:
     assert (await said(b"".join([*LINES[:3], b"noise\n", *LINES[3:]]), tmp_path))[-1].endswith(" · 1 fault")
 

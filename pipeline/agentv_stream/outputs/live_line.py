@@ -67,9 +67,11 @@ class LiveLine:
 
     def _counts(self, observer: Observer, most: int) -> list[str]:
         figures = observer.stats.figures
-        tools = sorted(figures.by_tool().items(), key=lambda item: -item[1])[:most]
+        every = sorted(figures.by_tool().items(), key=lambda item: -item[1])
+        tools = [f"{visible(name, 30)} {n}" for name, n in every[:most]]
+        more = ["…"] if len(every) > len(tools) else []
         calls = f"{figures.calls} call{'s' if figures.calls != 1 else ''}"
-        named = f" ({' '.join(f'{visible(name, 30)} {n}' for name, n in tools)})" if tools else ""
+        named = f" ({' '.join((*tools, *more))})" if tools else ""
         return [f"turn {observer.stats.turns}", calls + named]
 
     def _open_calls(self) -> list[str]:
@@ -101,8 +103,8 @@ def _spent(observer: Observer) -> list[str]:
     faults = sum(observer.counters.faults.values())
     parts: list[str] = []
     if tokens.input is not None:
-        unsure = "≥" if tokens.unsure else ""
-        parts.append(f"in {short_number(tokens.input)} out {unsure}{short_number(tokens.output or 0)}")
+        out = "?" if tokens.output is None else f"{'≥' if tokens.unsure else ''}{short_number(tokens.output)}"
+        parts.append(f"in {short_number(tokens.input)} out {out}")
     if cost is not None:
         parts.append(f"${cost:.2f}")
     if edit is not None:
