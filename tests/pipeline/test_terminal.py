@@ -106,6 +106,12 @@ def test_the_last_line_of_consume_names_as_many_tools_as_fit(tmp_path: Path, col
     assert line.partition("(")[2].partition(")")[0].count(" 2") == named
 
 
+def test_no_number_of_the_last_lines_is_broken(tmp_path: Path) -> None:
+    *_, first, second = in_terminal(tmp_path, 60, "consume", EXAMPLES[0], "--out", "o")
+    assert f"{first} {second}" == "turns 8, calls 11, first edit turn 5, tokens in 200,080 out 1,312, $0.0930"
+    assert max(len(first), len(second)) <= 60
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+import textwrap
 from collections.abc import Iterable
 
 from msgspec import UNSET, UnsetType
@@ -57,6 +58,8 @@ def closing_lines(result: Result, failures: Iterable[Exception] = (), width: int
         )
         if width is None or columns(figures) <= width:
             break
+    else:  # no terminal breaks a number then
+        figures = textwrap.fill(figures, max(width or 0, 20), break_on_hyphens=False)
     return (
         f"status      {result.status}{reason}  [{visible(who, 60)}]{trouble}\n"
         f"transcript  {transcript}\n"
