@@ -3,6 +3,8 @@
 import difflib
 from collections.abc import Iterable, Sequence
 
+FEW = 5  # names that can all be told, where none is like the wrong one
+
 
 def suggestion(wrong: str, known: Iterable[str], otherwise: Sequence[str] = ()) -> str:
     """`; did you mean 'x'?` with the known name that is nearest, or the known names where none is near.
@@ -17,6 +19,8 @@ def suggestion(wrong: str, known: Iterable[str], otherwise: Sequence[str] = ()) 
         return f"; there are: {', '.join(otherwise)}"
     if not names:
         return ""
+    if len(names) <= FEW:
+        return f"; there is only {names[0]!r}" if len(names) == 1 else f"; there are: {', '.join(names)}"
     return f"; nearest known: {_nearest(wrong, names)!r} (of {', '.join(names[:30])}{'…' if len(names) > 30 else ''})"
 
 

@@ -13,6 +13,7 @@ from agentv_stream.checks.targets import (
 )
 from agentv_stream.checks.yaml_lines import SpecError
 from agentv_stream.release import release, running_version
+from support.consuming import run
 
 
 def load(tmp_path: Path, text: str, current: str = "0.1.0", environment: dict[str, str] | None = None) -> Targets:
@@ -178,6 +179,18 @@ def test_variables_of_the_environment_are_filled_in(tmp_path: Path) -> None:
     target = load(tmp_path, text, environment={"MODEL": "gpt"}).targets["t"]
     assert target.model == "gpt"
     assert target.log_dir == tmp_path / "${{ NONE }}/x"
+
+
+def test_a_folder_above_the_file_is_named_shortly(tmp_path: Path) -> None:
+    (tmp_path / ".agentv").mkdir()
+    text = "targets:\n  - {name: t, provider: codex, log_dir: ../logs}\n"
+    assert load(tmp_path / ".agentv", text).targets["t"].log_dir == tmp_path / "logs"
+
+
+def test_few_targets_are_all_named(tmp_path: Path) -> None:
+    (tmp_path / "targets.yaml").write_text("targets:\n  - {name: base, provider: codex}\n")
+    ran = run(tmp_path, "run", "--targets", "targets.yaml", "--target", "nope", "--prompt", "p")
+    assert ran.err == "agentv-stream: targets.yaml:1: no target is called 'nope'; there is only 'base'\n"
 
 
 def test_use_target_leads_to_another_one(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from agentv_stages.trajectory.json_values import is_list, is_object
 from agentv_stream.checks.agent_kinds import AGENT_KINDS, MODEL, OTHER_KINDS, PROMPT, SETTINGS, AgentKind
 from agentv_stream.checks.yaml_lines import At, Document, Errors, SpecError, read_yaml
-from agentv_stream.files import is_file
+from agentv_stream.files import absolute, is_file
 from agentv_stream.nearest import nearly
 from agentv_stream.release import release, running_version
 from agentv_stream.settings import StreamLog, stream_log
@@ -175,7 +175,7 @@ class _Reader:
         made.stream_log = self.log(at, name, target)
         folder = target.get("log_dir", target.get("log_directory"))
         if isinstance(folder, str):
-            made.log_dir = self.document.path.parent / self.text(folder)
+            made.log_dir = absolute(self.document.path.parent / self.text(folder))
         if isinstance(target.get("cwd"), str):
             made.cwd = self.document.path.parent / self.text(target["cwd"])
         seconds = target.get("timeout_seconds")
