@@ -1,5 +1,6 @@
 """Finds out which dialect an input is, from its first records; never from its path."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ from agentv_stages.payload import decode_json
 from agentv_stages.provider import Dialect, Provider
 from agentv_stages.providers import NAMES, get_provider, plugins
 from agentv_stages.torn_document import whole_part
+from agentv_stages.visible import visible
 
 MOST_RECORDS = 64
 MOST_NOISE = 8_192  # records without any JSON object that are looked at (a wrapper's output before the agent's)
@@ -188,6 +190,7 @@ def objects(record: Record) -> list[Mapping[str, Any]]:
     return [value] if isinstance(value, dict) else []  # pyright: ignore[reportUnknownVariableType] - decoded JSON
 
 
+_SEVERAL_LINES = re.compile(rb"\s*\{\s*\n\s*\"")
 _SIGNS = (
     (b"\xff\xfe", "it is UTF-16 (as `>` of Windows PowerShell writes); convert it to UTF-8"),
     (b"\xfe\xff", "it is UTF-16; convert it to UTF-8"),
@@ -206,7 +209,9 @@ def describe(data: bytes) -> str:
         if data.startswith(sign):
             return meaning
     text = data[:80].decode("utf-8", "replace")
-    shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
-    if len(shown) > 16 and shown.count("\N{REPLACEMENT CHARACTER}") * 4 > len(shown):
+    odd = sum(c == "\N{REPLACEMENT CHARACTER}" or not (c.isprintable() or c.isspace()) for c in text)
+    if len(text) > 16 and odd * 4 > len(text):
         return "it is binary data"
-    return f"it begins with {shown!r}"
+    several = _SEVERAL_LINES.match(data) is not None
+    hint = "; if these are records, each over several lines: `jq -c .` puts each on one" if several else ""
+    return f"it begins with '{visible(text)}'{hint}"

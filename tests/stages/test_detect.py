@@ -125,6 +125,8 @@ def test_what_is_no_log_is_refused_with_what_stood_there(data: bytes) -> None:
 @pytest.mark.parametrize(
     ("data", "told"),
     [
+        (b'{\n  "type": "system",\n  "subtype": "init"\n}\n{\n  "a": 1\n}\n', "`jq -c .` puts each on one"),
+        (b"one\ttwo \x1b[m\n", r"begins with 'one two \\x1b\[m'"),
         (CLAUDE.decode().encode("utf-16"), "UTF-16"),
         (CLAUDE.decode().encode("utf-16-be").join((b"\xfe\xff", b"")), "UTF-16"),
         (b"PK\x03\x04\x14\x00session.jsonl", "ZIP"),

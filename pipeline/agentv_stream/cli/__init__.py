@@ -168,7 +168,7 @@ def tell_what_is_missing(first: str) -> None:
     if hint:
         from agentv_stream.cli.telling import say
 
-        say(f"no command was given; {hint} is what you mean, perhaps")
+        say(f"no command was given; perhaps {hint} is meant")
 
 
 def _is_option(next_word: list[str]) -> bool:
