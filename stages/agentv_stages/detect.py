@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from agentv_stages.batch import Batch, Record
-from agentv_stages.foreign import foreign_agent
+from agentv_stages.foreign import OURS, foreign_agent
 from agentv_stages.payload import decode_json
 from agentv_stages.provider import Dialect, Provider
 from agentv_stages.providers import NAMES, get_provider, plugins
@@ -19,6 +19,7 @@ MOST_GIANT = 256 * 1024 * 1024  # bytes of records over the cap that are held wh
 ENOUGH_RECORDS = 5
 MOST_NAMED = 8  # dialects that a message names; the others only by their number
 CERTAIN = 1.0
+SEVERAL_LINES = "; where records go over several lines, `jq -c .` puts each on one"
 EARLY_LOOKS = frozenset((4, 12))  # records after which a look is taken, within one batch
 
 
@@ -35,7 +36,7 @@ class UnknownFormat(ValueError):
         self.agent = agent
         self.looks = looks
         if agent is not None:
-            super().__init__(f"{agent}; not supported ({found})")
+            super().__init__(f"{agent}{'' if agent == OURS else '; not supported'} ({found})")
         elif looks is not None:
             super().__init__(f"looks like {looks}; tried only {', '.join(self.tried)}")
         elif len(self.tried) > MOST_NAMED:
@@ -158,7 +159,8 @@ class Detector:
                 tried = [d.name for p in ([self.only] if self.only else _providers()) for d in p.dialects]
                 others = rank(head) if self.only else []
                 looks = others[0][2].name if others else None
-                raise UnknownFormat(describe(self._first), tried, foreign_agent(head), looks)
+                hint = "" if head else SEVERAL_LINES
+                raise UnknownFormat(describe(self._first, hint), tried, foreign_agent(head), looks)
             self._decide(found)
         assert self.provider is not None and self.dialect is not None
         return self.provider, self.dialect
@@ -190,7 +192,7 @@ def objects(record: Record) -> list[Mapping[str, Any]]:
     return [value] if isinstance(value, dict) else []  # pyright: ignore[reportUnknownVariableType] - decoded JSON
 
 
-_SEVERAL_LINES = re.compile(rb"\s*\{\s*\n\s*\"")
+_BROKEN_JSON = re.compile(rb"\s*\{\s*\n\s*\"")
 _SIGNS = (
     (b"\xff\xfe", "it is UTF-16 (as `>` of Windows PowerShell writes); convert it to UTF-8"),
     (b"\xfe\xff", "it is UTF-16; convert it to UTF-8"),
@@ -201,8 +203,8 @@ _SIGNS = (
 )
 
 
-def describe(data: bytes) -> str:
-    """What stands at the beginning of an input, in one short printable line."""
+def describe(data: bytes, hint: str = "") -> str:
+    """What stands at the beginning of an input, in one short printable line; the `hint` behind JSON with line ends."""
     if not data:
         return "no records"
     for sign, meaning in _SIGNS:
@@ -212,6 +214,4 @@ def describe(data: bytes) -> str:
     odd = sum(c == "\N{REPLACEMENT CHARACTER}" or not (c.isprintable() or c.isspace()) for c in text)
     if len(text) > 16 and odd * 4 > len(text):
         return "it is binary data"
-    several = _SEVERAL_LINES.match(data) is not None
-    hint = "; if these are records, each over several lines: `jq -c .` puts each on one" if several else ""
-    return f"it begins with '{visible(text)}'{hint}"
+    return f"it begins with '{visible(text)}'{hint if _BROKEN_JSON.match(data) else ''}"

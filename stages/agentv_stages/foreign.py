@@ -15,6 +15,8 @@ Line: TypeAlias = Mapping[str, Any]
 COPIED = "copied from the parent session"
 """Under this name a decoder ignores what a fork took along: the log of its parent tells it."""
 
+OURS = "an output of agentv-stream, not a log of an agent"
+
 CLAUDE_ENVELOPE = b'"parentUuid":'
 """Stands at the beginning of Claude's and Qwen's records on disk, and in no stream."""
 
@@ -22,6 +24,8 @@ CLAUDE_ENVELOPE = b'"parentUuid":'
 def foreign_agent(head: Iterable[Line]) -> str | None:
     """Whose log it is, as "a Droid session"; None where nobody is known for it. The surest record decides."""
     lines = list(head)
+    if lines and _starts(lines[0].get("schema_version"), "agentv_stream."):
+        return OURS
     for name, is_theirs in AGENTS:
         if any(map(is_theirs, lines)):
             return name

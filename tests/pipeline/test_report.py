@@ -310,6 +310,14 @@ def test_a_log_in_the_place_of_a_result_is_told_with_what_makes_one() -> None:
         compare([log])
 
 
+def test_several_results_in_one_file_are_told_as_such(tmp_path: Path) -> None:
+    one = own(tmp_path, "t", "a", 1).read_bytes()
+    several = tmp_path / "results.jsonl"
+    several.write_bytes(json.dumps(json.loads(one)).encode() * 2)
+    with pytest.raises(SourceError, match="holds several results, as `import` writes them"):
+        compare([several])
+
+
 @pytest.mark.parametrize("figure", [10**400, 1e300, -5, True, "7"])
 def test_a_figure_that_no_run_can_come_to_is_none(tmp_path: Path, figure: Any) -> None:
     own(tmp_path, "t", "a", 1, cost_usd=figure, tokens={"input": figure})

@@ -65,6 +65,7 @@ PLAIN: dict[str, Any] = {"role": "user", "content": "hello"}
         (SWE_AGENT, "a SWE-agent trajectory"),
         (PLAIN, "a plain list of messages"),
         ({"type": "nobody knows"}, None),
+        ({"schema_version": "agentv_stream.stats.v1"}, "an output of agentv-stream, not a log of an agent"),
     ],
 )
 def test_first_records_name_the_agent(line: dict[str, Any], name: str | None) -> None:

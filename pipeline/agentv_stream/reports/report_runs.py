@@ -1,5 +1,6 @@
 """Reads results of runs for a report: ours, and those of bobbin's evaluation; one `Run` a file."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -81,6 +82,9 @@ def read_run(path: Path, streams: bool = True) -> Run | None:
     except OSError as error:
         raise SourceError(f"cannot read {path}: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:
+        if isinstance(error, json.JSONDecodeError) and error.msg == "Extra data":
+            several = "holds several results, as `import` writes them; a file for each is read"
+            raise SourceError(f"{path}: {several}") from error
         raise SourceError(f"{path}: is not JSON: {error}") from error
     if not is_object(value):
         return None
