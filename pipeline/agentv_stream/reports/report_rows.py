@@ -38,7 +38,7 @@ def summary_rows(comparison: Comparison, metrics: Sequence[Metric]) -> list[list
 
 def difference_rows(comparison: Comparison) -> list[list[str]]:
     """A row for each difference, in the order of `differences`."""
-    rows = [["Figure", "Approach", "Pairs", "Baseline", "Approach's", "Difference", "95 % interval", "Over"]]
+    rows = [["Figure", "Approach", "Pairs", "Baseline", "This approach", "Difference", "95 % interval", "Over"]]
     for one in comparison.differences:
         metric = next(m for m in comparison.metrics if m.key == one.metric)
         figures = [shown(metric, one.baseline), shown(metric, one.candidate), shown(metric, one.mean, True)]
