@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from agentv_stream.sink import Sink
     from agentv_stream.summary import summarize
 
+    __version__: str
+
 __all__ = [
     "AgentvStreamError",
     "Batch",
@@ -88,6 +90,8 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 if not TYPE_CHECKING:  # else a misspelt name would be of type Any
 
     def __getattr__(name: str) -> object:
+        if name == "__version__":
+            return import_module("agentv_stream.release").running_version()
         home = _HOME_OF.get(name)
         if home is None:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,7 +5,7 @@ import inspect
 import subprocess
 import sys
 from collections.abc import Iterator
-from importlib import import_module
+from importlib import import_module, metadata
 from pathlib import Path
 
 import pytest
@@ -36,6 +36,10 @@ def test_all_names_are_there_and_nothing_else() -> None:
     assert public == set(agentv_stream.__all__)
     with pytest.raises(AttributeError):
         _ = agentv_stream.no_such_name  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue] - the types say so, too
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert agentv_stream.__version__ == metadata.version("agentv-stream")
 
 
 STAGES = ("event", "batch", "message", "result", "provider", "tools", "stage", "trajectory", "times", "merge", "fault")
