@@ -1,9 +1,9 @@
 """Which messages a rewind took back. A session's log is a tree: a prompt that follows not the last message but an
 earlier one, which another prompt follows already, begins another branch there.
 
-Source: sessions that Claude Code 2.1.90 and 2.1.330 rewound in the terminal (`/rewind`, Escape twice, and Escape before
-the first word of an answer): nothing else in the log says so. A prompt that follows none of the last records goes back
-further than those; of 3,100 prompts of other recordings none does.
+Source: sessions that Claude Code 2.1.90, 2.1.330 and 2.1.332 rewound in the terminal (`/rewind`, Escape twice, and
+Escape before the first word of an answer): nothing else in the log says so. A prompt that follows none of the last
+records goes back further than those; of 3,100 prompts of other recordings none does.
 """
 
 from msgspec import Struct

@@ -4,7 +4,7 @@ Versions before 2.1.104 log them as an operation of the queue only: `enqueue` wi
 versions without one. Later versions log an attachment, too, and that one is told. `dequeue` is followed by a line of
 the user's own, `popAll` put the text back into the input.
 
-Source: Claude Code 2.0.30, 2.1.90 and 2.1.330 in the terminal.
+Source: Claude Code 2.0.30, 2.1.90, 2.1.330 and 2.1.332 in the terminal.
 """
 
 from msgspec import Struct
