@@ -60,7 +60,8 @@ class TotalsState(Struct):
     agent_num_turns: int | None = None
     last_input: int | None = None
     context_window: int | None = None
-    saved: Tokens | None = None  # the last total that a process left for the next one
+    begun: Tokens | None = None  # the calls of all streams when a run began whose total has not come
+    saved: Tokens | None = None  # the last total of all streams
     processes: list[Process] = []  # those that left one
     restarted: Tokens = field(default_factory=Tokens)  # totals that a later process did not go on from
     covered_ms: int | None = None  # the last time that was known when a total of all streams came
@@ -91,6 +92,8 @@ class Totals:
                 assert isinstance(event, SessionInfo)
                 if event.another:
                     self._another()
+                if event.begins:
+                    state.begun = self._calls_of(ALL)
                 state.context_window = event.context_window or state.context_window
             if event.source is last:  # the events of one record share it
                 continue
@@ -121,6 +124,8 @@ class Totals:
         since = calls.less(state.covered.get(stream))
         if usage.saved:
             self._saved(tokens, _later(state.last_ms, usage.source.time_ms))
+        elif usage.scope == "session" and usage.covers_streams:
+            self._ended(tokens)
         if not usage.covers_later:
             state.covered[stream] = calls
             if usage.covers_streams:
@@ -153,11 +158,29 @@ class Totals:
             state.restarted.add(before)  # the process went on from nothing
             before = None
         calls = self._calls_of(ALL).less(state.covered.get(ALL))
-        state.processes.append(Process(now_ms, calls, total.less(before)))
-        if len(state.processes) > MOST_PROCESSES:
-            first = state.processes.pop(0)
-            state.processes[0].calls.add(first.calls)
-            state.processes[0].grown.add(first.grown)
+        self._note(Process(now_ms, calls, total.less(before)))
+
+    def _ended(self, total: Tokens) -> None:
+        """Notes what runs spent that were killed before the one that this total ends: calls from before it began, as
+        far as they are more than the total grew by. Where runs of one process overlap, both totals hold both.
+        """
+        state, before, begun = self.state, self.state.saved, self.state.begun
+        state.saved, state.begun = total.copy(), None
+        if begun is None:
+            return
+        covered = state.covered.get(ALL)
+        ahead, more = begun.less(covered), self._calls_of(ALL).less(covered).less(total.less(before))
+        lost = ahead if (ahead.input or 0) <= (more.input or 0) else more
+        if (lost.input or 0) > 0:
+            self._note(Process(None, lost, Tokens()))
+
+    def _note(self, process: Process) -> None:
+        processes = self.state.processes
+        processes.append(process)
+        if len(processes) > MOST_PROCESSES:
+            first = processes.pop(0)
+            processes[0].calls.add(first.calls)
+            processes[0].grown.add(first.grown)
 
     def _unsaved(self) -> Tokens:
         """What processes spent that left no total: they were killed."""
@@ -256,7 +279,7 @@ class Totals:
         for totals in (state.segments, state.sessions):
             totals.update((stream, streams[stream].copy()) for stream in totals)
         state.covered = {stream: self._calls_of(stream) for stream in (ALL, *streams)}
-        state.covered_ms = state.saved = None
+        state.covered_ms = state.saved = state.begun = None
         state.processes, state.restarted = [], Tokens()
 
     def snapshot(self) -> TotalsState:

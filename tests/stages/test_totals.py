@@ -252,6 +252,39 @@ def test_sub_agents_of_a_process_that_was_killed_count_though_their_logs_are_rea
     assert tokens(*main, *within, *killed, later)["input"] == 90
 
 
+@pytest.mark.parametrize(
+    ("steps", "told_in_all"),
+    [
+        ("b30 t30", 30),
+        ("b30 30 t30", 30),  # an answer broke off, and the agent does not count it
+        ("b30 t30 b30 30 t60", 60),  # in the second run
+        ("b30 b30 t60 t60", 60),  # a background agent's notice: both results come at the end (2.1.329)
+        ("b30 b30 t30", 60),  # the first run was killed
+        ("b30 t30 b30 b30 t60", 90),  # the second was, as its output was appended
+        ("b30 t30 b30 b30 b30 t60", 120),  # the second and the third
+        ("b30 b30 t35", 60),
+        ("b30 b30", 60),
+    ],
+)
+def test_runs_that_were_killed_in_one_input_count_beside_the_others(steps: str, told_in_all: int) -> None:
+    """`b30`: a run begins, and a call of 30 tokens; `t60`: the agent's total so far."""
+    events: list[AnyEvent] = []
+    for step in steps.split():
+        row = len(events)
+        if step.startswith("t"):
+            events.append(usage(row, "t", scope="session", input=int(step[1:]), covers_streams=True))
+            continue
+        if step.startswith("b"):
+            events.append(SessionInfo(at(row), "", begins=True))
+        events.append(usage(row, f"m{row}", input=int(step.lstrip("b"))))
+    assert tokens(*events)["input"] == told_in_all
+    for cut in range(len(events)):
+        again = Totals()
+        again.restore(msgspec.json.decode(msgspec.json.encode(told(*events[:cut]).snapshot())))
+        again.observe(batch(*events[cut:]))
+        assert again.tokens().input == told_in_all
+
+
 def test_processes_over_the_cap_are_summed_up() -> None:
     killed: list[AnyEvent] = [usage(0, "lost", input=30, output=3)]
     for n in range(100):
