@@ -196,8 +196,9 @@ class TokenUsage(Event, frozen=True, gc=False, tag="token_usage"):
     A total of scope segment or session replaces the calls it covers: those of its own stream, or with
     `covers_streams` those of all streams; calls that come after it count beside it, unless they are sub-agents' of an
     earlier time, whose log is read behind it, or it says that it `covers_later` ones (it stands at the head of a log).
-    A total that is `saved` is what a process left for the next one of the session to go on from. Of a process that was
-    killed there is none: its calls, more than the total grew by, count beside it.
+    Where a total has no time of its own, `until_ms` is when it was made. A total that is `saved` is what a process
+    left for the next one of the session to go on from. Of a process that was killed there is none: its calls, more
+    than the total grew by, count beside it.
     A `share` stands beside a total and is a part of it: what the `model` had of the session so far, or without one
     what its stream had of this run. `output_final` is False where `output` is a placeholder. None means that the log
     does not say.
@@ -217,6 +218,7 @@ class TokenUsage(Event, frozen=True, gc=False, tag="token_usage"):
     cost_usd: float | None = None
     covers_later: bool = False
     saved: bool = False
+    until_ms: int | None = None
 
 
 class Notification(Event, frozen=True, gc=False, tag="notification"):

@@ -122,15 +122,16 @@ class Totals:
             return
         calls = self._calls_of(stream)
         since = calls.less(state.covered.get(stream))
+        made_ms = _later(state.last_ms, usage.source.time_ms, usage.until_ms)
         if usage.saved:
-            self._saved(tokens, _later(state.last_ms, usage.source.time_ms))
+            self._saved(tokens, made_ms)
         elif usage.scope == "session" and usage.covers_streams:
             self._ended(tokens)
         if not usage.covers_later:
             state.covered[stream] = calls
             if usage.covers_streams:
                 state.covered[ALL] = self._calls_of(ALL)
-                state.covered_ms = _later(state.last_ms, usage.source.time_ms)
+                state.covered_ms = made_ms
         if usage.scope == "session":
             if usage.cost_usd is not None:
                 state.cost_usd = state.ended_cost + usage.cost_usd
@@ -379,5 +380,5 @@ class Totals:
         return {name: tokens_json(tokens) for name, tokens in streams.items()}
 
 
-def _later(one: int | None, other: int | None) -> int | None:
-    return max((time for time in (one, other) if time is not None), default=None)
+def _later(*times: int | None) -> int | None:
+    return max((time for time in times if time is not None), default=None)

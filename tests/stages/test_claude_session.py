@@ -128,10 +128,17 @@ def test_other_lines_have_their_events() -> None:
         assert only(tell({"type": kind, key: "Fix", "sessionId": "s"}), SessionInfo).title == "Fix"
     link = {"type": "pr-link", "prNumber": 7, "prUrl": "http://x", "sessionId": "s"}
     assert "#7" in only(tell(link), Notification).message
-    state = {"type": "cost-state", "totalCostUSD": 0.5, "modelUsage": {"m": {"inputTokens": 5, "outputTokens": 2}}}
+    state = {
+        "type": "cost-state",
+        "totalCostUSD": 0.5,
+        "startTime": 1000,
+        "totalDuration": 50,
+        "modelUsage": {"m": {"inputTokens": 5, "outputTokens": 2}},
+    }
     share, total = (event for event in tell(state).events if isinstance(event, TokenUsage))
     assert (share.scope, share.model, share.input, share.output, share.cost_usd) == ("share", "m", 5, 2, None)
     assert (total.scope, total.input, total.output, total.cost_usd, total.saved) == ("session", 5, 2, 0.5, True)
+    assert total.until_ms == 1050
     assert only(tell(line("progress", data={"type": "hook_progress", "hookEvent": "Stop"})), Notification)
     assert tell(line("progress", data={"type": "agent_progress"})).ignored == {"progress/agent_progress": 1}
 

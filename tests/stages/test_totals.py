@@ -252,6 +252,19 @@ def test_sub_agents_of_a_process_that_was_killed_count_though_their_logs_are_rea
     assert tokens(*main, *within, *killed, later)["input"] == 90
 
 
+def test_a_total_without_a_time_may_say_when_it_was_made() -> None:
+    """Of a process that was stopped while its sub-agents worked, the main thread's last word is older than they are."""
+    total = usage(1, "t", scope="session", input=20, covers_streams=True, saved=True)
+    read = [text(0, "go on", time_ms=1_000), replace(total, until_ms=5_000)]
+    within, behind = [
+        replace(usage(row, f"m{row}", input=10), source=at(row, time_ms, "sidechain:x"))
+        for row, time_ms in ((2, 4_000), (3, 6_000))
+    ]
+    assert tokens(*read, within)["input"] == 20
+    assert tokens(*read, within, behind)["input"] == 30
+    assert tokens(read[0], total, within)["input"] == 30
+
+
 @pytest.mark.parametrize(
     ("steps", "told_in_all"),
     [

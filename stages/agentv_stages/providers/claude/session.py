@@ -293,7 +293,7 @@ class SessionDecoder:
         elif kind == "cost-state":
             if line.modelUsage and not self.state.forked:  # a fork goes on counting where its parent was
                 batch.events.extend(model_shares(source, line.modelUsage))
-                event = replace(session_usage(source, line.modelUsage, line.totalCostUSD), saved=True)
+                event = saved_usage(source, line)
             else:
                 batch.ignore(kind)
         elif kind in ("user", "assistant"):
@@ -308,6 +308,14 @@ class SessionDecoder:
         if self.state.session_id is None and line.sessionId and self.context.stream == "main":
             self.state.session_id = line.sessionId
             batch.events.append(SessionInfo(source, "", line.sessionId))
+
+
+def saved_usage(source: Source, line: MetaLine) -> TokenUsage:
+    """The total that a process left as it ended. It has no time: of the session's first process `startTime` and
+    `totalDuration` (ms) tell it; of later ones they give an earlier one, which does no harm."""
+    usage = session_usage(source, line.modelUsage or {}, line.totalCostUSD)
+    start, took = line.startTime, line.totalDuration
+    return replace(usage, saved=True, until_ms=None if start is None or took is None else start + took)
 
 
 def answer_usage(line: SessionLine, message: ApiMessage, key: str, source: Source) -> TokenUsage:
