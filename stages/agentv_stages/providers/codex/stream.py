@@ -236,7 +236,7 @@ class ExecDecoder(ItemStream):
         state.session_id = line.thread_id or line.session_id
         state.open.clear()
         state.after_result = True
-        batch.events.append(SessionInfo(source, "", state.session_id, another=another))
+        batch.events.append(SessionInfo(source, "", state.session_id, another=another, begins=True))
 
     def _end(self, source: Source, record: Record, failure: str | None, batch: Batch) -> None:
         status: Status = "complete" if failure is None else "error"

@@ -114,7 +114,8 @@ class StreamDecoder:
             return
         another = other_session(record, line.session_id, self.state.session_id, batch)
         self.state.session_id, self.state.model = line.session_id, line.model
-        batch.events.append(SessionInfo(source, "", line.session_id, line.model, cwd=line.cwd, another=another))
+        cwd, model = line.cwd, line.model
+        batch.events.append(SessionInfo(source, "", line.session_id, model, cwd=cwd, another=another, begins=True))
 
     def _user(self, line: wire.Line, source: Source, batch: Batch) -> None:
         message = wire.decode_message(line.message) if line.message not in wire.NOTHING else wire.Message()

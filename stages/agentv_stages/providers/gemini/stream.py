@@ -108,7 +108,7 @@ class StreamDecoder:
             if not self.state.told.again(check(record, source.time_ms)):
                 self.state.message_id, self.state.ended_ms = "", -1
                 another = another or resumed  # a run's totals are its own
-            batch.events.append(SessionInfo(source, "", line.session_id, line.model, another=another))
+            batch.events.append(SessionInfo(source, "", line.session_id, line.model, another=another, begins=True))
         elif kind == "result":
             self._end(line, source, record, batch)
         elif kind == "error":

@@ -196,7 +196,8 @@ class MessagesDecoder:
             another = other_session(record, line.session_id, state.session_id, batch)
             state.session_id, state.model = line.session_id or state.session_id, line.model
             state.runs += 1
-            batch.events.append(SessionInfo(source, "", line.session_id, line.model, cwd=line.cwd, another=another))
+            cwd, model = line.cwd, line.model
+            batch.events.append(SessionInfo(source, "", line.session_id, model, cwd=cwd, another=another, begins=True))
         elif line.subtype == "compact_boundary":
             batch.events.append(Notification(source, "", line.subtype, ""))
         else:

@@ -254,13 +254,19 @@ class StreamDecoder:
             batch.unknown_type(f"system/{line.subtype}", record)
             return
         another = other_session(record, line.session_id, self.state.session_id, batch)
-        self._session(line, self._source(line, record), batch, another)
+        self._session(line, self._source(line, record), batch, another, begins=True)
 
-    def _session(self, line: StreamLine, source: Source, batch: Batch, another: bool = False) -> None:
+    def _session(
+        self, line: StreamLine, source: Source, batch: Batch, another: bool = False, begins: bool = False
+    ) -> None:
         state = self.state
         state.session_id, state.model = line.session_id, line.model
         batch.events.append(
-            SessionInfo(source, "", line.session_id, line.model, line.qwen_code_version, line.cwd, another=another)
+            SessionInfo(
+                *(source, "", line.session_id, line.model, line.qwen_code_version, line.cwd),
+                another=another,
+                begins=begins,
+            )
         )
 
     def _end(self, line: StreamLine, record: Record, batch: Batch) -> None:
