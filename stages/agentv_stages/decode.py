@@ -37,15 +37,20 @@ _read = json.JSONDecoder(strict=False, parse_int=number).raw_decode
 
 
 class DecodeState(Struct, array_like=True):
-    """All that is remembered between two records: the decoder's own state as JSON, and what strangers there were."""
+    """All that is remembered between two records: the decoder's own state as JSON, what strangers there were, and how
+    many rows the records are ahead of the lines."""
 
     decoder: Raw
     looked_at: int = 0
     strangers: list[Any] = []
+    ahead: int = 0
 
 
 class Decode:
-    """A stage over batches: fills `events`, `ignored`, `unknown` from `records`."""
+    """A stage over batches: fills `events`, `ignored`, `unknown` from `records`.
+
+    Of several objects on one line each has a row of its own; the rows of the records behind them move on.
+    """
 
     def __init__(self, dialect: Dialect, context: DecodeContext | None = None) -> None:
         self.dialect = dialect
@@ -53,17 +58,26 @@ class Decode:
         self.decoder: RecordDecoder = dialect.decoder(self.context)
         self._strangers: list[Mapping[str, Any]] = []
         self._looked_at = 0
+        self._ahead = 0  # rows: objects that stood behind another one on its line
         self._flushed = Flushed()
 
     def push(self, batch: Batch, /) -> tuple[Batch]:
-        decode = self.decoder.decode
-        for record in map(_one_line, batch.records) if batch.document else batch.records:
+        decode, records = self.decoder.decode, batch.records
+        if self._ahead:
+            records[:] = [_moved(record, self._ahead) for record in records]
+        for record in map(_one_line, records) if batch.document else records:
             try:
                 decode(record, batch)
             except REFUSED:
+                ahead = self._ahead
                 self._repair(record, batch)
+                if self._ahead > ahead and not batch.document:
+                    at = next(i for i, one in enumerate(records) if one is record) + 1
+                    records[at:] = [_moved(one, self._ahead - ahead) for one in records[at:]]
         if batch.strangers:
             self._look_at_strangers(batch)
+        if len(batch.faults) > 1:  # those of the lines and of strangers stand apart; a cut must not order them
+            batch.faults.sort(key=_place)
         return (batch,)
 
     def flush(self) -> tuple[Batch, ...]:
@@ -81,14 +95,14 @@ class Decode:
 
     def save(self) -> bytes:
         """The state as JSON; equal where two decoders will do the same."""
-        return msgspec.json.encode((self.decoder.state, self._looked_at, self._strangers))
+        return msgspec.json.encode((self.decoder.state, self._looked_at, self._strangers, self._ahead))
 
     def load(self, data: bytes) -> None:
         """Goes on from what `save` gave. Raises: msgspec.MsgspecError for the state of another dialect or version."""
         state = msgspec.json.decode(data, type=DecodeState)
         running: Struct = self.decoder.state
         self.decoder.state = msgspec.json.decode(state.decoder, type=type(running))
-        self._looked_at, self._strangers = state.looked_at, state.strangers
+        self._looked_at, self._strangers, self._ahead = state.looked_at, state.strangers, state.ahead
 
     def go_on_in(self, context: DecodeContext) -> "Decode":
         """What goes on where this one stands, in another file."""
@@ -161,6 +175,7 @@ class Decode:
             elements = _array.decode(record.data)
         except REFUSED:
             return False
+        self._ahead += max(len(elements) - 1, 0)
         for i, element in enumerate(elements):
             one = Record(bytes(element), record.offset, record.row + i)
             if one.data.lstrip()[:1] == b"[":
@@ -178,8 +193,9 @@ class Decode:
             return
         found, rest = _cut(text)
         torn = batch.unterminated and record is batch.records[-1]
-        for value in found:
-            self._typed(value, record, batch)
+        self._ahead += max(len(found) - 1, 0)
+        for i, value in enumerate(found):
+            self._typed(value, _moved(record, i), batch)
         if not found:
             if _BEGUN.match(text):
                 batch.fault("torn" if torn else "torn-middle", record, str(error))
@@ -201,6 +217,7 @@ class Decode:
         reason: Reason = "torn" if _at_end(text, error) else "torn-middle"
         if reason == "torn-middle" and len(values) > 1 and len(_cut(text)[0]) >= len(values):
             return False  # records stand behind the break too
+        self._ahead += max(len(values) - 1, 0)
         for i, value in enumerate(values):
             self._typed(value, Record(bytes(to_raw(value)), record.offset, record.row + i), batch)
         whole = text[:at].encode("utf-8", "replace")
@@ -245,6 +262,14 @@ def _take_back(record: Record, batch: Batch) -> None:
     events = batch.events
     while events and events[-1].source.row == record.row and events[-1].source.offset == record.offset:
         events.pop()
+
+
+def _moved(record: Record, rows: int) -> Record:
+    return Record(record.data, record.offset, record.row + rows) if rows else record
+
+
+def _place(fault: Fault) -> int:
+    return fault.offset
 
 
 def _one_line(record: Record) -> Record:

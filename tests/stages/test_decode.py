@@ -357,3 +357,39 @@ def test_any_damage_to_a_record_leaves_its_neighbours_alone(text: str, begin: in
     got = [e for e in events if isinstance(e, AssistantText)]
     assert (got[0].text, got[-1].text) == ("before", "after")
     assert len(got) <= 3
+
+
+def rows_of(*cut: bytes) -> tuple[list[tuple[int, str]], Batch]:
+    """Row and text of each answer, of an input that comes in these pieces; and all batches as one."""
+    reader, stage, whole = LineReader("log"), Decode(STREAM, DecodeContext("log")), Batch("log")
+    for batch in (*(b for piece in cut for b in reader.push(Chunk(piece))), *reader.flush()):
+        again = Decode(STREAM, DecodeContext("log"))
+        again.restore(msgspec.json.decode(msgspec.json.encode(stage.snapshot())))
+        stage = again
+        stage.push(batch)
+        whole.records += batch.records
+        whole.events += batch.events
+        whole.faults += batch.faults
+    return [(e.source.row, e.text) for e in whole.events if isinstance(e, AssistantText)], whole
+
+
+@pytest.mark.parametrize("several", [b"[%b,%b,%b]", b"%b%b%b", b"%b noise %b%b"], ids=["array", "welded", "noise"])
+def test_each_of_several_objects_on_a_line_has_a_row_of_its_own(several: bytes) -> None:
+    """Ids of events and of messages are made of rows."""
+    one = several % (says("a", "1"), says("b", "2"), says("c", "3"))
+    lines = [says("before", "0"), one, says("d", "4"), one, says("e", "5")]
+    told, whole = rows_of(b"\n".join(lines) + b"\n")
+    assert told == list(enumerate(["before", "a", "b", "c", "d", "a", "b", "c", "e"]))
+    assert [record.row for record in whole.records] == [0, 1, 4, 5, 8]
+    assert rows_of(*(line + b"\n" for line in lines))[0] == told
+
+
+def test_faults_stand_in_the_order_of_the_input_whatever_the_cut() -> None:
+    """Another agent's record is known at the end of a batch, a line over the cap at its beginning."""
+    foreign = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"x"}}}'
+    lines = [says("a"), foreign, b'{"torn', says("b", "2"), b"noise", foreign]
+    _, whole = rows_of(b"\n".join(lines) + b"\n")
+    _, parts = rows_of(*(line + b"\n" for line in lines))
+    assert [fault.offset for fault in whole.faults] == sorted(fault.offset for fault in parts.faults)
+    assert whole.faults == parts.faults
+    assert {"foreign-record", "torn-middle", "not-json"} == {fault.reason for fault in whole.faults}
