@@ -142,16 +142,25 @@ def text_json(raw: Raw) -> Raw:
     return to_raw(text_of(raw)) if data not in (b"", b"null") else EMPTY_STRING
 
 
+def json_in(text: str) -> Raw | None:
+    """The JSON value that a text is, on one line; None for a text that is none."""
+    data = text.encode("utf-8", "surrogatepass")  # a lone surrogate is none that can be read
+    try:
+        _check(data)
+        return Raw(one_line(data))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+
+
 def inner_json(raw: Raw) -> Raw:
-    """The JSON value that stands in a JSON string, as arguments of calls do; `raw` itself where it holds none."""
+    """The JSON value that stands in a JSON string, as arguments of calls do; `raw` itself where it holds none.
+
+    Models break the lines of their arguments as they like; a payload stands on one.
+    """
     if bytes(raw)[:1] != b'"':
         return raw
-    inner = text_of(raw).encode("utf-8", "surrogatepass")  # a lone surrogate is none that can be read
-    try:
-        _check(inner)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return raw
-    return Raw(inner)
+    inner = json_in(text_of(raw))
+    return raw if inner is None else inner
 
 
 def join_strings(parts: Iterable[Raw]) -> Raw:

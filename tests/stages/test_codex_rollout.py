@@ -740,3 +740,8 @@ def test_a_notice_tells_its_message_or_its_reason() -> None:
     given = run(event("stream_error", message="again"), event("exec_approval_request", reason="may I", call_id="c"))
     told = [(e.name, e.message) for e in decoded(ROLLOUT, given).events if isinstance(e, Notification)]
     assert told == [("retry", "again"), ("permission_request", "may I")]
+
+
+def test_arguments_of_several_lines_stand_on_one() -> None:
+    events = decoded(ROLLOUT, run(call("a", '{\n  "cmd": "ls"\n}'))).events
+    assert [bytes(c.input_json) for c in calls(events)] == [b'{"cmd":"ls"}']

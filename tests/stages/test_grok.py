@@ -491,3 +491,17 @@ def test_another_session_in_the_same_input_is_noticed() -> None:
     batch = pushed(MESSAGES, lines(INIT, {**INIT, "session_id": "t"}))
     assert [f.reason for f in batch.faults] == ["foreign-record"]
     assert [e.another for e in batch.events if isinstance(e, SessionInfo)] == [False, True]
+
+
+def test_arguments_that_were_printed_in_pieces_are_json_or_none() -> None:
+    def asked(*pieces: str) -> bytes:
+        block = {"type": "content_block_start", "content_block": {"type": "tool_use", "id": "c", "name": "grep"}}
+        events = [block, *({"type": "content_block_delta", "delta": {"partial_json": piece}} for piece in pieces)]
+        given = lines(*({"type": "stream_event", "event": event} for event in events))
+        (call,) = [e for e in events_of(MESSAGES, given) if isinstance(e, ToolCall)]
+        return bytes(call.input_json)
+
+    assert asked('{"a":', "1}") == b'{"a":1}'
+    assert asked('{\n"a": 1}') == b'{"a":1}'
+    assert asked('{"a":1}', '{"b":2}') == b"{}"
+    assert asked('{"a') == b"{}"

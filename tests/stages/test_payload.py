@@ -12,7 +12,9 @@ from msgspec import Raw
 from agentv_stages.payload import (
     add_key,
     decode_json,
+    inner_json,
     join_strings,
+    json_in,
     one_line,
     plain_text,
     replace_surrogates,
@@ -111,3 +113,12 @@ def test_a_pretty_document_becomes_one_line_and_anything_else_stays_as_it_is() -
     assert one_line(b'{ "a" : 1 }') == b'{ "a" : 1 }'
     with pytest.raises(msgspec.DecodeError):
         one_line(b'{\n"a"')
+
+
+def test_json_in_a_string_comes_out_on_one_line() -> None:
+    """Models break the lines of their arguments; a payload that does would break the lines of an output."""
+    assert inner_json(to_raw('{\n  "a": [1,\r\n 2]\n}')) == Raw(b'{"a":[1,2]}')
+    assert inner_json(to_raw('{ "a" : 1 }')) == Raw(b'{ "a" : 1 }')
+    for text in ("{broken", '{"x":1}{"y":2}', "", "\n"):
+        assert json_in(text) is None
+        assert inner_json(to_raw(text)) == to_raw(text)

@@ -43,6 +43,11 @@ def test_arguments_that_are_no_json_stay_a_string() -> None:
     assert only(tool("c", "copilot_readFile"), rounds(("", [broken])))[1] == '{"a'
 
 
+def test_arguments_that_only_a_lenient_reader_takes_become_json_on_one_line() -> None:
+    odd = {"id": "c", "name": "read_file", "arguments": '{\n"a": NaN}'}
+    assert only(tool("c", "copilot_readFile"), rounds(("", [odd])))[1] == {"a": None}
+
+
 def tree(*texts: tuple[str, bool]) -> dict[str, Any]:
     """What the model read, as a tree of prompt elements: texts, and whether each begins a line."""
     leaves = [{"type": 2, "text": text, "lineBreakBefore": new} for text, new in texts]

@@ -6,14 +6,13 @@ import msgspec
 from msgspec import Raw, Struct
 
 from agentv_stages.event import EMPTY_OBJECT
-from agentv_stages.payload import ABSENT, decode_json, given, text_of, to_raw
+from agentv_stages.payload import ABSENT, decode_json, given, json_in, text_of, to_raw
 from agentv_stages.providers.codex.wire import first, word
 
 SHELLS = frozenset(("shell", "shell_command", "exec_command", "container.exec", "local_shell"))
 BEGIN_PATCH = b"*** Begin Patch"
 _HEREDOC = re.compile(r"\s*(?:cd\s+\S+\s*&&\s*)?(?:apply_patch|applypatch)\b\s*(?:<<|['\"]?\*\*\* Begin Patch)")
 _BEGIN, _END = BEGIN_PATCH.decode(), b"*** End Patch"
-_as_raw = msgspec.json.Decoder(Raw).decode
 _decode_str = msgspec.json.Decoder(str).decode
 
 
@@ -34,12 +33,8 @@ def unwrap(value: Raw) -> Raw:
         text = _decode_str(value).strip()
     except (msgspec.MsgspecError, UnicodeError):
         text = text_of(value).strip()
-    if text[:1] not in ("{", "["):
-        return value
-    try:
-        return _as_raw(text)
-    except (msgspec.MsgspecError, UnicodeError):
-        return value
+    whole = json_in(text) if text[:1] in ("{", "[") else None
+    return value if whole is None else whole
 
 
 class Shell(Struct, gc=False):

@@ -4,6 +4,7 @@ from msgspec import Raw, Struct
 
 from agentv_stages.batch import Record
 from agentv_stages.event import EMPTY_OBJECT
+from agentv_stages.payload import json_in
 from agentv_stages.providers.grok.wire import StreamEvent
 
 _MOST_CALLS = 1_000
@@ -16,8 +17,8 @@ class PartialCall(Struct):
 
     def arguments(self) -> Raw:
         """Grok prints them whole, in one piece."""
-        text = "".join(self.input).encode("utf-8", "replace")
-        return Raw(text) if text[:1] == b"{" and text[-1:] == b"}" else EMPTY_OBJECT
+        whole = json_in("".join(self.input))
+        return whole if whole is not None and bytes(whole)[:1] == b"{" else EMPTY_OBJECT
 
 
 class Partial(Struct):

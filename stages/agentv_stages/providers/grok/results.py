@@ -11,7 +11,7 @@ from typing import NamedTuple
 from msgspec import Raw
 
 from agentv_stages.event import Outcome
-from agentv_stages.payload import NULL, given, text_of, to_raw
+from agentv_stages.payload import NULL, given, json_in, text_of, to_raw
 from agentv_stages.providers.grok.wire import decode_bridge, decode_bytes, decode_members, decode_pieces
 from agentv_stages.pruning import REFUSED
 
@@ -80,7 +80,7 @@ def gave_text(content: Raw, failed: bool) -> Given:
     status = "failed" if failed else "completed"
     if not starts(content, b'"'):
         return gave(status, content if given(content) else NULL, NULL)
-    inner = Raw(text_of(content).encode("utf-8", "replace"))
+    inner = json_in(text_of(content)) or NULL
     if starts(inner, b"{") and _members(inner):
         return gave(status, inner, NULL)
     if starts(inner, b"[") and (shown := _shown(inner)) is not None:

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from msgspec import Raw, Struct
 
 from agentv_stages.event import EMPTY_OBJECT
-from agentv_stages.payload import decode_json, text_of, to_raw
+from agentv_stages.payload import decode_json, json_in, text_of, to_raw
 from agentv_stages.providers.vscode.lenient import markdown, read_details, read_output, read_source, read_tool_data
 from agentv_stages.providers.vscode.wire import CommandLine, Metadata, ModelCall, Part, ToolOutput
 
@@ -147,8 +147,10 @@ def unwrap(raw: Raw) -> Raw:
     text = text_of(raw)
     if not text.strip():
         return EMPTY_OBJECT
+    whole = json_in(text)
+    if whole is not None:
+        return whole
     try:
-        decode_json(text.encode("utf-8", "replace"))
+        return to_raw(decode_json(text.encode("utf-8", "replace")))
     except ValueError:
         return raw
-    return Raw(text.encode("utf-8", "replace"))
