@@ -28,6 +28,7 @@ from agentv_stages.message import Message, PairedCall, Role
 from agentv_stages.payload import to_raw
 from agentv_stages.recent import remember
 from agentv_stages.stage import Flushed
+from agentv_stages.tokens import possible
 from agentv_stages.turns import Turns, TurnState
 
 MOST_WAITING = 10_000
@@ -55,7 +56,7 @@ class Consolidate:
         self._turns = Turns()
         self._current: dict[str, Message] = {}
         self._waiting: dict[int, Message] = {}
-        self._open: dict[str, tuple[Message, PairedCall]] = {}
+        self._open: dict[tuple[str, str], tuple[Message, PairedCall]] = {}  # by the call's stream and id
         self._last_ids: dict[str, str] = {}  # by stream: the message whose row left last
         self._early: dict[str, TokenUsage] = {}  # by stream: tokens of a message that has said nothing yet
         self._flushed = Flushed()
@@ -72,13 +73,16 @@ class Consolidate:
                 message = current.get(source.stream)
                 if message is None or message.message_id != event.message_id or message.role != "assistant":  # type: ignore[union-attr]  # as above
                     message = self._assistant(event, out)  # type: ignore[arg-type]  # as above
-                elif source.time_ms is not None:
-                    message.end_ms = source.time_ms
+                else:
+                    if source.time_ms is not None:
+                        message.end_ms = source.time_ms
+                    if message.synthetic and message.turn is None:  # the model goes on with what the program began
+                        message.turn = self._turns.turn_of(event)  # type: ignore[arg-type]  # as above
                 if kind is ToolCall:
                     paired = PairedCall(event)  # type: ignore[arg-type]  # as above
                     message.calls.append(paired)
                     message.open += 1
-                    self._open[event.call_id] = (message, paired)  # type: ignore[union-attr, index]  # as above
+                    self._open[source.stream, event.call_id] = (message, paired)  # type: ignore[union-attr, index]  # as above
                 else:
                     self._text(message, event)  # type: ignore[arg-type]  # as above
             elif kind is TokenUsage:
@@ -135,7 +139,7 @@ class Consolidate:
             message.open = 0
             for paired in message.calls:
                 if paired.result is None:
-                    self._open[paired.call.call_id] = (message, paired)
+                    self._open[paired.call.source.stream, paired.call.call_id] = (message, paired)
                     message.open += 1
 
     def _start(self, role: Role, source: Source, message_id: str, out: list[Message]) -> Message:
@@ -188,7 +192,8 @@ class Consolidate:
     def _result(self, event: ToolResult, out: list[Message]) -> None:
         if event.partial:
             return
-        entry = self._open.pop(event.call_id, None)
+        stream = event.source.stream if event.call is None else event.call.source.stream
+        entry = self._open.pop((stream, event.call_id), None)
         if entry is None:
             if event.outcome == "unpaired":
                 return  # its message left with the call still open, and says so
@@ -218,7 +223,7 @@ class Consolidate:
             oldest = self._waiting.pop(next(iter(self._waiting)))
             for paired in oldest.calls:
                 if paired.result is None:
-                    self._open.pop(paired.call.call_id, None)
+                    self._open.pop((paired.call.source.stream, paired.call.call_id), None)
             self._leave(oldest, out)
         self._waiting[message.index] = message
 
@@ -231,6 +236,7 @@ class Consolidate:
     def _usage(self, event: TokenUsage) -> None:
         if event.scope != "call":
             return
+        event = possible(event)
         source, key = event.source, event.key
         message = self._current.get(source.stream)
         if message is None or message.role != "assistant" or (key == source.base_id and message.message_id != key):

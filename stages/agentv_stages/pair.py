@@ -5,6 +5,8 @@ and a duration (result time minus call time where both have one and the log give
 repeats is dropped and counted (`repeated-call`, `repeated-result`). A result that comes before its call waits for it.
 At `flush` the calls without a result come as results with the outcome `unpaired`. Past 10,000 open calls the oldest is
 let go; its result, if it still comes, goes on without a call.
+Another call under the id of an open one of its stream gives that one up, as `unpaired`; under that of another stream's
+both are open, and a result is of the call of its stream: some servers count each agent's calls anew, too.
 A result that says how a call ended and not what it gave (`partial`, an outcome, no output) waits for the output, which
 stands in another file; where that does not come, it is the result.
 Faults: `orphan-result` for a result whose call was never seen; it goes on without a call.
@@ -16,7 +18,7 @@ from msgspec import Struct, convert
 from msgspec.structs import replace
 
 from agentv_stages.batch import Batch
-from agentv_stages.event import AnyEvent, ToolCall, ToolResult
+from agentv_stages.event import AnyEvent, Outcome, ToolCall, ToolResult
 from agentv_stages.fault import Fault
 from agentv_stages.recent import Recent
 from agentv_stages.stage import Flushed
@@ -31,13 +33,15 @@ class PairState(Struct):
 
     Of those a checksum of name and input is kept by id, to tell a repetition from another call under a reused id:
     some servers count each answer's calls anew (`call_0`, `functions.read:0`). Of a call that was let go without a
-    result it is kept inverted (`~`): a result may still come.
+    result it is kept inverted (`~`): a result may still come. `others` are open calls whose id one of another stream
+    took; they, and results without an output (`bare`), stand by stream and id.
     """
 
     open: dict[str, ToolCall] = {}
     early: dict[str, ToolResult] = {}
     recent: dict[str, int] = {}
     bare: dict[str, ToolResult] = {}
+    others: dict[str, ToolCall] = {}
 
 
 class Pair:
@@ -66,7 +70,10 @@ class Pair:
                     out = events[:i]
                 self._result(event, batch, out)  # type: ignore[arg-type]  # narrowed by `kind`, which mypy does not follow
             elif kind is ToolCall:
-                if not self._call(event, batch):  # type: ignore[arg-type]  # as above
+                known = self.state.open.get(event.call_id)  # type: ignore[union-attr, arg-type]  # as above
+                if out is None and (known is not None or self.state.others):
+                    out = events[:i]
+                if not self._call(event, known, batch, out):  # type: ignore[arg-type]  # as above
                     if out is None:
                         out = events[:i]
                     continue
@@ -91,44 +98,80 @@ class Pair:
             self._orphan(result, batch, batch.events)
         for result in list(state.bare.values()):
             self._result(replace(result, partial=False), batch, batch.events)
-        for call in state.open.values():
-            batch.events.append(
-                ToolResult(call.source, call.part, call.call_id, None, "unpaired", None, None, None, False, call)
-            )
-        self.left = list(state.open)
-        state.early, state.open, state.bare = {}, {}, {}
+        left = [*state.others.values(), *state.open.values()]
+        batch.events += map(_unpaired, left)
+        self.left = [call.call_id for call in left]
+        state.early, state.open, state.bare, state.others = {}, {}, {}, {}
         return (batch,) if batch.events else ()
 
     def snapshot(self) -> PairState:
         state = self.state
-        return PairState(dict(state.open), dict(state.early), self._recent.items(), dict(state.bare))
+        return PairState(
+            dict(state.open), dict(state.early), self._recent.items(), dict(state.bare), dict(state.others)
+        )
 
     def restore(self, snapshot: object, /) -> None:
         self.state = convert(snapshot, PairState, from_attributes=True)
         self._recent.load(self.state.recent)
         self.state.recent = {}
 
-    def _call(self, call: ToolCall, batch: Batch) -> bool:
-        """Opens a call; False for one that the log repeats."""
+    def _call(self, call: ToolCall, known: ToolCall | None, batch: Batch, out: list[AnyEvent] | None) -> bool:
+        """Opens a call; False for one that the log repeats. `known` is the open one of that id."""
         state, key = self.state, call.call_id
-        known = state.open.get(key)
-        if known is not None:
-            if known.name == call.name and bytes(known.input_json) == bytes(call.input_json):
-                batch.ignore("repeated-call")
-                return False
-        elif (seen := self._recent.get(key)) is not None and _checksum(call) in (seen, ~seen):
+        if out is not None and (known is not None or state.others) and not self._make_way(call, known, out):
             batch.ignore("repeated-call")
             return False
-        if len(state.open) >= MOST_OPEN:
-            oldest = state.open.pop(next(iter(state.open)))
-            state.bare.pop(oldest.call_id, None)
-            self._recent.put(oldest.call_id, ~_checksum(oldest))
+        if known is None and (seen := self._recent.get(key)) is not None and _checksum(call) in (seen, ~seen):
+            batch.ignore("repeated-call")
+            return False
+        if len(state.open) + len(state.others) >= MOST_OPEN:
+            oldest = state.others or state.open
+            gone = oldest.pop(next(iter(oldest)))
+            state.bare.pop(_apart(gone.source.stream, gone.call_id), None)
+            self._recent.put(gone.call_id, ~_checksum(gone))
         state.open[key] = call
         return True
 
+    def _make_way(self, call: ToolCall, known: ToolCall | None, out: list[AnyEvent]) -> bool:
+        """An open call of this id is given up, or stands apart if it is of another stream; False for the same call."""
+        state, key, stream = self.state, call.call_id, call.source.stream
+        twin = known
+        if known is None or known.source.stream != stream:
+            twin = state.others.get(_apart(stream, key))
+        if (known is not None and _same(known, call)) or (twin is not None and _same(twin, call)):
+            return False
+        if known is not None:
+            del state.open[key]
+            if known is not twin:
+                state.others[_apart(known.source.stream, key)] = known
+        if twin is not None:
+            state.others.pop(_apart(stream, key), None)
+            told = state.bare.pop(_apart(stream, key), None)
+            if told is None:
+                out.append(_unpaired(twin))
+            else:
+                out.append(_joined(replace(told, partial=False), twin, told.outcome, told.duration_ms))
+        return True
+
+    def _open_call(self, result: ToolResult) -> ToolCall | None:
+        """The open call that a result is of: that of its stream, where several have its id."""
+        state, key, stream = self.state, result.call_id, result.source.stream
+        calls = state.open
+        call = calls.get(key)
+        if state.others and (call is None or call.source.stream != stream):
+            apart = _apart(stream, key)
+            if apart not in state.others and call is None:
+                apart = next((name for name, other in state.others.items() if other.call_id == key), apart)
+            other = state.others.get(apart)
+            if other is not None:
+                calls, key, call = state.others, apart, other
+        if call is not None and not result.partial:
+            del calls[key]
+        return call
+
     def _result(self, result: ToolResult, batch: Batch, out: list[AnyEvent]) -> None:
         state, key = self.state, result.call_id
-        call = state.open.get(key) if result.partial else state.open.pop(key, None)
+        call = self._open_call(result)
         if call is None:
             checksum = self._recent.get(key)
             if checksum is not None and checksum >= 0:
@@ -147,30 +190,13 @@ class Pair:
         if not result.partial:
             self._recent.put(key, _checksum(call))
             if state.bare:
-                bare = state.bare.pop(key, result)
+                bare = state.bare.pop(_apart(call.source.stream, key), result)
                 duration = bare.duration_ms if duration is None else duration
                 outcome = outcome or bare.outcome
         elif result.output_json is None and outcome is not None:
-            state.bare[key] = result
+            state.bare[_apart(call.source.stream, key)] = result
             return
-        if duration is None:
-            begun, ended = call.source.time_ms, result.source.time_ms
-            if begun is not None and ended is not None and ended >= begun:
-                duration = ended - begun
-        out.append(
-            ToolResult(
-                result.source,
-                result.part,
-                key,
-                result.output_json,
-                outcome or "ok",
-                result.exit_code,
-                duration,
-                result.agent_id,
-                result.partial,
-                call,
-            )
-        )
+        out.append(_joined(result, call, outcome, duration))
 
     @staticmethod
     def _orphan(result: ToolResult, batch: Batch, out: list[AnyEvent]) -> None:
@@ -181,6 +207,38 @@ class Pair:
             Fault("orphan-result", source.file, source.row, source.offset, source.length, detail, record)
         )
         out.append(result)
+
+
+def _apart(stream: str, call_id: str) -> str:
+    return f"{stream}\0{call_id}"
+
+
+def _same(one: ToolCall, other: ToolCall) -> bool:
+    return one.name == other.name and bytes(one.input_json) == bytes(other.input_json)
+
+
+def _unpaired(call: ToolCall) -> ToolResult:
+    return ToolResult(call.source, call.part, call.call_id, None, "unpaired", None, None, None, False, call)
+
+
+def _joined(result: ToolResult, call: ToolCall, outcome: Outcome | None, duration_ms: int | None) -> ToolResult:
+    """The result with its call; the duration is the time between, where nothing tells it."""
+    if duration_ms is None:
+        begun, ended = call.source.time_ms, result.source.time_ms
+        if begun is not None and ended is not None and ended >= begun:
+            duration_ms = ended - begun
+    return ToolResult(
+        result.source,
+        result.part,
+        result.call_id,
+        result.output_json,
+        outcome or "ok",
+        result.exit_code,
+        duration_ms,
+        result.agent_id,
+        result.partial,
+        call,
+    )
 
 
 def _checksum(call: ToolCall) -> int:

@@ -249,3 +249,40 @@ def test_a_result_without_a_call_is_a_row_of_its_own() -> None:
     messages = all_of(text(0, "a"), result(1, "nobody", output="lost"))
     (row,) = [m for m in messages if m.role == "tool"]
     assert said(row) == ["lost"]
+
+
+def test_a_message_that_the_program_began_is_a_turn_where_the_model_goes_on() -> None:
+    one, other, last = all_of(
+        text(0, "Error: 400", "m1", synthetic=True),
+        text(1, "a", "m2", synthetic=True),
+        call(2, "t", message="m2"),
+        text(3, "b", "m3"),
+    )
+    assert [(m.turn, m.synthetic) for m in (one, other, last)] == [(None, True), (1, True), (2, False)]
+
+
+def test_a_restored_stage_joins_a_result_with_the_call_that_it_would_have_joined() -> None:
+    """The id was used before, by a call that nobody answered."""
+    events = [call(0, "t", "Read", "m1"), text(1, "x", "m2"), call(2, "t", "Glob", "m3"), result(3, "t")]
+
+    def outcomes(restart: bool) -> list[tuple[int, str, str | None]]:
+        pairs, stage, left = Pair(), Consolidate(), list[Message]()
+        for event in events:
+            if restart:
+                again = Consolidate()
+                again.restore(
+                    msgspec.json.decode(msgspec.json.encode(stage.snapshot()), type=consolidate.ConsolidateState)
+                )
+                stage = again
+            (given,) = pairs.push(batch(event))
+            left += stage.push(given)[0].messages
+        left += [m for last in stage.flush() for m in last.messages]
+        return [(m.index, c.call.name, c.result.outcome if c.result else None) for m in left for c in m.calls]
+
+    assert outcomes(restart=False) == outcomes(restart=True) == [(0, "Read", "unpaired"), (2, "Glob", "ok")]
+
+
+def test_tokens_below_zero_are_none_of_a_message() -> None:
+    (message,) = all_of(text(0, "a"), usage(1, "m1", input=5, output=-1))
+    assert message.usage is not None
+    assert (message.usage.input, message.usage.output) == (5, None)

@@ -98,3 +98,10 @@ def test_a_restarted_writer_goes_on_with_parents_and_calls(cut: int) -> None:
 def json_round_trip(tips: Tips) -> dict[str, Any]:
     value: dict[str, Any] = json.loads(json.dumps({"parents": tips.parents, "calls": tips.calls}))
     return value
+
+
+def test_a_result_names_the_call_of_its_stream_where_two_have_one_id() -> None:
+    asked = [call(n, "t", name, stream=f"subagent:{n}") for n, name in enumerate(("Read", "Glob"))]
+    told = [result(n + 2, "t", stream=one.source.stream, call=one) for n, one in enumerate(asked)]
+    first, second, *answers = lines(*asked, *told)
+    assert [answer["content"]["tool_call_id"] for answer in answers] == [first["id"], second["id"]]

@@ -134,8 +134,51 @@ def test_a_reused_id_of_another_tool_is_another_call() -> None:
 
 def test_another_tool_under_an_open_id_is_another_call() -> None:
     out, _, whole = run(call(0, "t", "Read"), call(1, "t", "Write"), result(2, "t"))
-    assert [r.call.name for r in results(out) if r.call] == ["Write"]
+    assert [(r.call.name, r.outcome) for r in results(out) if r.call] == [("Read", "unpaired"), ("Write", "ok")]
+    assert [type(e) for e in out] == [ToolCall, ToolResult, ToolCall, ToolResult]
     assert whole.ignored == {}
+
+
+def test_calls_of_two_streams_under_one_id_each_get_their_result() -> None:
+    """Two sub-agents at once, whose server counts the calls of each answer anew."""
+    one, other = "subagent:a", "subagent:b"
+    calls = [call(0, "t", "Read", stream=one), call(1, "t", "Glob", stream=other)]
+    for first, second in ((one, other), (other, one)):
+        stage, whole = Pair(), batch(*calls)
+        stage.push(whole)
+        again = Pair()
+        again.restore(msgspec.json.decode(msgspec.json.encode(stage.snapshot()), type=pair.PairState))
+        rest = batch(call(2, "t", "Read", stream=one), result(3, "t", stream=first), result(4, "t", stream=second))
+        again.push(rest)
+        assert [(r.source.stream, r.call.source.stream) for r in results(rest.events) if r.call] == [
+            (first, first),
+            (second, second),
+        ]
+        assert rest.ignored == {"repeated-call": 1}
+        assert not again.flush()
+
+
+def test_calls_under_one_id_that_nobody_answers_are_all_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    streams = ["main", "subagent:a", "subagent:b"]
+    calls = [call(n, "t", f"Tool{n}", stream=stream) for n, stream in enumerate(streams)]
+    out, _, _ = run(*calls, call(3, "t", "Other", stream="subagent:a"))
+    assert sorted((r.call.name, r.outcome) for r in results(out) if r.call) == [
+        *(("Other", "unpaired"), ("Tool0", "unpaired"), ("Tool1", "unpaired"), ("Tool2", "unpaired"))
+    ]
+    monkeypatch.setattr(pair, "MOST_OPEN", 10)
+    stage = Pair()
+    for n in range(50):
+        stage.push(batch(call(n, "t", given={"n": n}, stream=f"subagent:{n}")))
+    assert len(stage.state.open) + len(stage.state.others) == 10
+
+
+def test_what_a_call_that_is_given_up_was_told_of_its_end_is_its_result() -> None:
+    told = result(1, "t", "error", partial=True)
+    out, _, _ = run(call(0, "t", "Task"), replace(told, output_json=None), call(2, "t", "Read"), result(3, "t"))
+    assert [(r.call.name, r.outcome, r.partial) for r in results(out) if r.call] == [
+        ("Task", "error", False),
+        ("Read", "ok", False),
+    ]
 
 
 def test_open_calls_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,11 +61,12 @@ class EventLines:
         self.tips.parents[stream] = own
         content = _content(event)
         if isinstance(event, ToolCall):
-            remember(self.tips.calls, event.call_id, own, MOST_OPEN)
+            remember(self.tips.calls, _call_key(event), own, MOST_OPEN)
         elif isinstance(event, ToolResult):
-            content["tool_call_id"] = self.tips.calls.get(event.call_id)
+            call = _call_key(event.call or event)
+            content["tool_call_id"] = self.tips.calls.get(call)
             if not event.partial:
-                self.tips.calls.pop(event.call_id, None)
+                self.tips.calls.pop(call, None)
         return {
             "schema_version": SCHEMA,
             "id": own,
@@ -84,6 +85,12 @@ class EventLines:
         if not data.isascii():
             data = data.decode("utf-8", "replace").encode()
         return data + b"\n"
+
+
+def _call_key(event: ToolCall | ToolResult) -> str:
+    """Tells calls apart where several streams use one id."""
+    stream = event.source.stream
+    return event.call_id if stream == MAIN else f"{stream}\0{event.call_id}"
 
 
 def stream_json(stream: str) -> dict[str, Any]:
