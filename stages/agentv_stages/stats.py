@@ -55,7 +55,8 @@ class Stats:
             elif kind is ToolResult:
                 self._result(event)  # type: ignore[arg-type]  # as above
             elif kind is AssistantText or kind is Reasoning:
-                if event.source is not self._source or event.message_id != self._message_id:  # type: ignore[union-attr]  # as above
+                new = event.source is not self._source or event.message_id != self._message_id  # type: ignore[union-attr]  # as above
+                if new or self._turn_now is None:
                     self._turn(event)  # type: ignore[arg-type]  # as above
 
     def _turn(self, event: AssistantText | Reasoning | ToolCall) -> int | None:
@@ -68,7 +69,8 @@ class Stats:
                 figures.assistant_lines += 1
         stream = source.stream
         if stream == MAIN:
-            if event.message_id != self._message_id:  # most events are of the message of the one before
+            # Most events are of the message of the one before. A text of the agent's program may begin the model's.
+            if event.message_id != self._message_id or self._turn_now is None:
                 self._turn_now = self._turns.turn_of(event)
                 self._message_id = event.message_id
             return self._turn_now

@@ -96,10 +96,17 @@ def better(old: TokenUsage, new: TokenUsage) -> TokenUsage:
 def possible(usage: TokenUsage) -> TokenUsage:
     """The usage without figures below 0, which no count can be: agents subtract, and a log can claim any number."""
     u = usage  # a loop over the names would take five times as long
+    if u.cost_usd is not None and possible_usd(u.cost_usd) is None:
+        u = usage = replace(usage, cost_usd=None)
     if (u.input or 0) >= 0 and (u.cached or 0) >= 0 and (u.cache_write or 0) >= 0 and (u.cache_write_1h or 0) >= 0:
         if (u.output or 0) >= 0 and (u.reasoning or 0) >= 0:
             return usage
     return replace(usage, **{name: None for name in FIELDS if (getattr(usage, name) or 0) < 0})
+
+
+def possible_usd(cost_usd: float | None) -> float | None:
+    """A cost, None for what none can be: below 0, no finite number."""
+    return cost_usd if cost_usd is not None and 0 <= cost_usd < 1e15 else None
 
 
 def known_sum(values: Iterable[int | None]) -> int | None:

@@ -11,7 +11,7 @@ from msgspec import Struct, convert, field
 from agentv_stages.batch import Batch
 from agentv_stages.event import MAIN, SessionEnd, SessionInfo, Source, TokenUsage
 from agentv_stages.recent import Recent
-from agentv_stages.tokens import FIELDS, Tokens, better, possible, tokens_json
+from agentv_stages.tokens import FIELDS, Tokens, better, possible, possible_usd, tokens_json
 
 DEFAULT_WINDOW = 2_048
 MOST_SUMS = 1_000  # streams whose tokens are told apart; those of later sub-agents are summed up under one name
@@ -261,8 +261,9 @@ class Totals:
 
     def _end(self, end: SessionEnd) -> None:
         state = self.state
-        if end.cost_usd is not None:
-            state.cost_usd = state.ended_cost + end.cost_usd
+        cost_usd = possible_usd(end.cost_usd)
+        if cost_usd is not None:
+            state.cost_usd = state.ended_cost + cost_usd
         if end.duration_ms is not None and end.source.stream == MAIN:  # sub-agents work while the main agent waits
             state.duration_ms = (state.duration_ms or 0) + end.duration_ms
         if end.agent_num_turns is not None:

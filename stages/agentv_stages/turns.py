@@ -35,7 +35,7 @@ class Turns:
             return None
         state, message_id = self.state, event.message_id
         if state.current.get(MAIN) == message_id:
-            return state.count
+            return self._recent.get(message_id)  # not the count: of an answer that goes on, others stand behind it
         if type(event) is AssistantText and event.synthetic:
             return None
         state.current[MAIN] = message_id

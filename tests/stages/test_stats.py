@@ -227,3 +227,18 @@ def test_the_historical_count_of_lines_is_kept_for_comparison() -> None:
     events = [text(0, "a", "m1"), call(1, "r", "Read", "m1"), user(2, "u"), call(3, "e", "Edit", "m2", edit=True)]
     assert summary(*events, lines=True)["first_edit_turn_lines"] == 2
     assert summary(*events)["first_edit_turn_lines"] is None
+
+
+def test_what_the_model_says_behind_a_text_of_the_program_is_a_turn() -> None:
+    """In one message; and a restart between them changes nothing."""
+    events = [text(0, "Error: 400", "m", synthetic=True), call(1, "t", message="m"), text(2, "b", "m")]
+    whole = Stats()
+    whole.observe(batch(*events))
+    parts = Stats()
+    for event in events:
+        after = Stats()
+        after.restore(msgspec.json.decode(msgspec.json.encode(parts.snapshot()), type=Statistics))
+        parts = after
+        parts.observe(batch(event))
+    assert whole.summary() == parts.summary()
+    assert (whole.summary()["turns"], whole.summary()["by_stream"]["main"]["turns"]) == (1, 1)

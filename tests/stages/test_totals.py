@@ -350,3 +350,12 @@ def test_shares_that_the_agent_told_stand_for_the_calls_of_a_model_and_a_stream(
     assert cut.by_stream()["main"]["input"] == 30
     broken = told(call, usage(1, "lost", input=5), *ended)
     assert broken.by_stream()["main"]["input"] == 15
+
+
+@pytest.mark.parametrize("cost", [-7.5, 1e300, float("inf")])
+def test_what_no_cost_can_be_is_none(cost: float) -> None:
+    totals = Totals()
+    totals.observe(batch(usage(0, "a", input=1, cost_usd=0.5), usage(1, "b", input=1, cost_usd=cost)))
+    assert (totals.cost_usd, totals.tokens().input) == (0.5, 2)
+    totals.observe(batch(end(2, cost_usd=cost)))
+    assert totals.cost_usd == 0.5

@@ -32,6 +32,11 @@ def test_a_message_that_comes_back_later_keeps_its_turn() -> None:
     assert turns_of(said(0, "m1"), said(1, "m2"), call(2, "t", message="m1"), said(3, "m3")) == [1, 2, 1, 3]
 
 
+def test_a_message_that_came_back_keeps_its_turn_in_all_that_follows() -> None:
+    again = [call(n, f"t{n}", message="m1") for n in (2, 3)]
+    assert turns_of(said(0, "m1"), said(1, "m2"), *again) == [1, 2, 1, 1]
+
+
 def test_sub_agents_have_no_turns_and_do_not_break_one() -> None:
     assert turns_of(said(0, "m1"), said(1, "s1", stream="sidechain:a"), said(2, "m1")) == [1, None, 1]
 
