@@ -1,5 +1,6 @@
 """Completed messages: one model answer or one user input, its calls answered. What `Consolidate` makes."""
 
+from collections.abc import Iterable, Iterator
 from typing import Literal, TypeAlias
 
 from msgspec import Raw, Struct
@@ -83,3 +84,11 @@ class Message(Struct):
         if self.thinking_pieces:
             self.thinking.append(join_strings(self.thinking_pieces))
             self.thinking_pieces = []
+
+
+def call_names(ids: Iterable[str]) -> Iterator[str]:
+    """The names under which a row tells its calls apart: their ids, and of a repeated one `id#2`, `id#3`…"""
+    seen: dict[str, int] = {}
+    for own in ids:
+        seen[own] = seen.get(own, 0) + 1
+        yield own if seen[own] == 1 else f"{own}#{seen[own]}"

@@ -7,6 +7,7 @@ from agentv_stages.batch import Batch, Record
 from agentv_stages.consolidate import Consolidate
 from agentv_stages.decode import Decode
 from agentv_stages.event import (
+    EMPTY_OBJECT,
     AnyEvent,
     AssistantText,
     Notification,
@@ -14,6 +15,9 @@ from agentv_stages.event import (
     Retract,
     SessionEnd,
     SessionInfo,
+    Source,
+    ToolCall,
+    ToolResult,
     UserText,
 )
 from agentv_stages.normalize import Normalize
@@ -548,3 +552,32 @@ def test_agentvs_own_files_are_read_without_faults() -> None:
     events = events_of(TRACE, [Record(static.read_bytes(), 0, 0)])
     assert [c.name for c in calls(events)] == ["webSearch", "fetchPage", "webSearch", "summarize"]
     assert msgspec.json.decode(static.read_bytes())["text"] == texts(events)[0]
+
+
+def test_calls_of_one_row_under_one_id_keep_their_own_facts() -> None:
+    source = Source("log", 0, 0, 9)
+    asked = [ToolCall(source, f"-{i}", "m", "t", name, EMPTY_OBJECT) for i, name in enumerate(("Read", "Bash"))]
+    told: list[AnyEvent] = [*asked, ToolResult(source, "", "t", None, "denied")]
+    (data,) = [record.data for record in rendered(told)]
+    assert data.count(b'"t":{') == data.count(b'"t#2":{') == 1
+    events = decoded(TRANSCRIPT, records(data)).events
+    assert [(c.name, c.kind) for c in calls(events)] == [("Read", "read"), ("Bash", "execute")]
+    out = Batch("log", events=list(events))
+    (out,) = Pair().push(out)
+    assert [(r.call.name, r.outcome) for r in results(out.events) if r.call] == [
+        ("Read", "unpaired"),
+        ("Bash", "denied"),
+    ]
+
+
+@pytest.mark.parametrize("metadata", [{"agentv_stream": {"message_id": "m1", "turn": 1}}, {}])
+def test_an_answer_that_said_nothing_is_a_turn_where_the_row_is_ours(metadata: dict[str, Any]) -> None:
+    told = transcript_events(row(0, "user", content="go"), row(1, "assistant", content="", metadata=metadata))
+    assert [e.message_id for e in told if isinstance(e, AssistantText)] == (["m1"] if metadata else [])
+
+
+@pytest.mark.parametrize(("turn", "synthetic"), [({"turn": 3}, False), ({}, True)])
+def test_what_the_program_began_and_the_model_went_on_with_is_a_turn(turn: dict[str, int], synthetic: bool) -> None:
+    facts = {"agentv_stream": {"message_id": "m", "synthetic": True, **turn}}
+    events = transcript_events(row(0, "assistant", content="a", metadata=facts))
+    assert [e.synthetic for e in events if isinstance(e, AssistantText)] == [synthetic]

@@ -27,13 +27,19 @@ def message(*content: bytes, **members: Any) -> Message:
     return Message(0, members.pop("role", "assistant"), at(0), "m1", content=[Raw(c) for c in content], **members)
 
 
-CONTENT = [
+TEXTS = [{"type": "text", "text": "a"}, {"type": "text", "text": "1"}]
+CONTENT: list[Any] = [
     ((b'"x"',), "x"),
     ((b'"a"', b'"b"'), [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]),
     ((b'[{"type":"image"}]',), [{"type": "image"}]),
     ((b'"a"', b'[{"type":"image"}]'), [{"type": "text", "text": "a"}, {"type": "image"}]),
     ((b'{"type":"image"}', b'"b"'), [{"type": "image"}, {"type": "text", "text": "b"}]),
     ((), ""),
+    ((b'{"type":"image"}',), [{"type": "image"}]),
+    ((b"null",), ""),
+    ((b"1e400",), "1e400"),
+    ((b'["a",1,{"type":"image"}]',), [*TEXTS, {"type": "image"}]),
+    ((b'"a"', b"1", b"[]"), [*TEXTS, {"type": "text", "text": ""}]),
 ]
 
 
@@ -93,3 +99,10 @@ def test_totals_that_nobody_knows_are_absent_and_an_unsure_output_is_not_told() 
     assert totals_members(Tokens(), None, None) == {"transcript_cost_usd": None}
     told = totals_members(Tokens(input=5, output=1, unsure=1), None, None)
     assert told["transcript_token_usage"] == {"input": 5}
+
+
+def test_calls_under_one_id_are_told_apart() -> None:
+    asked = [PairedCall(call(n, own)) for n, own in enumerate(("t", "u", "t", "t"))]
+    seen = row(message(calls=asked))
+    assert list(seen["metadata"]["agentv_stream"]["calls"]) == ["t", "u", "t#2", "t#3"]
+    assert [one["id"] for one in seen["tool_calls"]] == ["t", "u", "t", "t"]

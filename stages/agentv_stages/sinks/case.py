@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from agentv_stages.message import Message, PairedCall
-from agentv_stages.sinks.transcript import Identity, valid_utf8
+from agentv_stages.sinks.transcript import Identity, text_or_blocks, valid_utf8
 from agentv_stages.times import iso_bytes
 from agentv_stages.tokens import Tokens
 
@@ -52,7 +52,7 @@ def _message(message: Message, parts: list[Any]) -> None:
     parts.append(b'{"role":"%b"' % message.role.encode())
     content = message.content
     if len(content) == 1:
-        parts += (b',"content":', content[0])
+        parts += (b',"content":', text_or_blocks(content[0]))
     elif content:
         parts += (b',"content":', _encode(message.text))
     if message.calls and message.role != "tool":

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from agentv_stages.message import Message, PairedCall
-from agentv_stages.payload import told_path
+from agentv_stages.message import Message, PairedCall, call_names
+from agentv_stages.payload import EMPTY_STRING, NULL, join_array, to_raw, told_path
 from agentv_stages.result import Observer
 from agentv_stages.times import iso_bytes
 from agentv_stages.tokens import Tokens
@@ -24,6 +24,8 @@ _HEAD = b'{"schema_version":"agentv.transcript.v1",'
 _CAPTURE = b',"capture":{"content":"full","redaction_level":"none"},"source":'
 _STATUS = {"ok": b"ok", "error": b"error", "denied": b"error", "cancelled": b"error", "unpaired": b"unknown"}
 _encode = msgspec.json.Encoder().encode
+_check_blocks = msgspec.json.Decoder(list[dict[str, Raw]]).decode
+_decode_list = msgspec.json.Decoder(list[Raw]).decode
 _names: dict[str, bytes] = {}
 
 
@@ -116,7 +118,7 @@ class TranscriptRows:
         parts.append(b'%b%d,"role":"%b"' % (self._group, message.index, role.encode()))
         content = message.content
         if len(content) == 1:
-            parts += (b',"content":', content[0])
+            parts += (b',"content":', text_or_blocks(content[0]))
         elif content:
             _blocks(content, parts)
         elif role == "assistant":
@@ -124,12 +126,13 @@ class TranscriptRows:
         calls = message.calls
         facts: list[bytes] = []
         if role == "tool":  # a late result: its call stands in the row that left before
-            facts = [_call(paired, []) for paired in calls]
+            facts = [_encode(paired.call.call_id) + _call(paired, []) for paired in calls]
         elif calls:
             before = b',"tool_calls":['
-            for paired in calls:
+            names = call_names([paired.call.call_id for paired in calls])
+            for name, paired in zip(names, calls, strict=True):
                 parts.append(before)
-                facts.append(_call(paired, parts))
+                facts.append(_encode(name) + _call(paired, parts))
                 before = b","
             parts.append(b"]")
         started = message.source.time_ms
@@ -153,19 +156,38 @@ def _blocks(content: list[Raw], parts: list[Any]) -> None:
     """Several content blocks: texts as AgentV writes them, lists of blocks taken apart, others as they are."""
     parts.append(b',"content":[')
     for i, block in enumerate(content):
-        body = bytes(block)
-        first = body[:1]
+        body = bytes(text_or_blocks(block))
         comma = b"," if i else b""
-        if first == b'"':
+        if body[:1] == b'"':
             parts += (comma, b'{"type":"text","text":', body, b"}")
-        elif first == b"[":
-            if len(body) > 2:
-                parts += (comma, body[1:-1])
-            else:
-                parts += (comma, b'{"type":"text","text":""}')
+        elif len(body) > 2:
+            parts += (comma, body[1:-1])
         else:
-            parts += (comma, body)
+            parts += (comma, b'{"type":"text","text":""}')
     parts.append(b"]")
+
+
+def text_or_blocks(content: Raw) -> Raw:
+    """What may stand as `content`: a string or a list of objects as it is, of anything else what comes near to it."""
+    first = bytes(content)[:1]
+    if first == b'"':
+        return content
+    if first == b"{":
+        return join_array((content,))
+    if first != b"[":
+        return EMPTY_STRING if content == NULL else to_raw(bytes(content).decode("utf-8", "replace"))
+    try:
+        _check_blocks(content)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return join_array(map(_block, _decode_list(content)))
+    return content
+
+
+def _block(item: Raw) -> Raw:
+    if bytes(item)[:1] == b"{":
+        return item
+    text = item if bytes(item)[:1] == b'"' else to_raw(bytes(item).decode("utf-8", "replace"))
+    return Raw(b'{"type":"text","text":%b}' % bytes(text))
 
 
 def _usage(given: int | None, output: int | None, cached: int | None, reasoning: int | None) -> bytes:
@@ -184,15 +206,14 @@ def _name(text: str) -> bytes:
 
 
 def _call(paired: PairedCall, parts: list[Any]) -> bytes:
-    """Appends the call to `parts`; gives our own facts of it, as a member."""
+    """Appends the call to `parts`; gives our own facts of it, as a member behind its name."""
     call, result = paired.call, paired.result
     call_id = _encode(call.call_id)
     parts += (b'{"tool":', _name(call.tool or call.name), b',"input":', call.input_json, b',"id":', call_id)
     begun = call.source.time_ms
     if begun is not None:
         parts += (b',"start_time":"', iso_bytes(begun), b'"')
-    facts = b'%b:{"name":%b,"kind":"%b","origin":"%b","outcome":"' % (
-        call_id,
+    facts = b':{"name":%b,"kind":"%b","origin":"%b","outcome":"' % (
         _name(call.name),
         call.kind.encode(),
         call.origin.encode(),

@@ -16,7 +16,8 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.payload import decode_json, given, plain_text, to_raw
+from agentv_stages.message import call_names
+from agentv_stages.payload import EMPTY_STRING, decode_json, given, plain_text, to_raw
 from agentv_stages.providers.generic.wire import (
     Call,
     CallFacts,
@@ -77,7 +78,8 @@ def message_events(
         return _answer(message, facts, model, message_id, prefix, source, at, batch)
     calls = message.tool_calls or message.toolCalls or ()
     for i, call in enumerate(calls):  # a late result: its call stood in the message's own row
-        _result(call, _call_id(call, message_id, i, prefix), facts, source, f"{at}-{i}", batch)
+        known = (facts.calls or {}).get(call.id or "", _NO_CALL)
+        _result(call, known, _call_id(call, message_id, i, prefix), source, f"{at}-{i}", batch)
     if not calls and given(message.content):
         batch.events.append(ToolResult(source, at, prefix + (message.name or message_id), message.content))
     return 0
@@ -93,12 +95,13 @@ def _answer(
     at: str,
     batch: Batch,
 ) -> int:
-    events = batch.events
+    events, before = batch.events, len(batch.events)
     for i, thought in enumerate(facts.thinking or ()):
         events.append(Reasoning(source, f"{at}-t{i}", message_id, thought, False, model))
     _texts(message.content, facts, model, message_id, source, at, batch)
     unanswered = 0
-    for i, call in enumerate(message.tool_calls or message.toolCalls or ()):
+    calls = message.tool_calls or message.toolCalls or []
+    for i, (call, name) in enumerate(zip(calls, call_names(call.id or "" for call in calls), strict=True)):
         if not call.tool:
             batch.ignore("call without a tool")
             continue
@@ -106,11 +109,14 @@ def _answer(
         own = f"{at}-{i}"
         arguments = call.input if given(call.input) else EMPTY_OBJECT
         begun = at_time(source, call.start_time or call.startTime)
-        parent, kind = facts.parent_call, _known_of(call, facts).kind
+        known = (facts.calls or {}).get(name, _NO_CALL)
+        parent, kind = facts.parent_call, known.kind
         tool = call.tool if kind else ""
         told = ToolCall(begun, own, message_id, call_id, call.tool, arguments, parent, model, tool, kind or "other")
         events.append(told)
-        unanswered += not _result(call, call_id, facts, source, own, batch)
+        unanswered += not _result(call, known, call_id, source, own, batch)
+    if facts.message_id and len(events) == before:  # a row of our own: an answer that said nothing
+        events.append(AssistantText(source, at, message_id, EMPTY_STRING, False, _synthetic(facts), model))
     tokens = message.token_usage or message.tokenUsage
     if tokens is not None:
         events.append(usage_event(source, at, message_id, tokens, model))
@@ -123,7 +129,7 @@ def _texts(
     content: Raw, facts: Facts, model: str | None, message_id: str, source: Source, at: str, batch: Batch
 ) -> None:
     first = first_byte(content)
-    synthetic = bool(facts.synthetic)
+    synthetic = _synthetic(facts)
     if first == _STRING:
         if len(content) > 2:
             batch.events.append(AssistantText(source, at, message_id, content, False, synthetic, model))
@@ -142,17 +148,17 @@ def _texts(
                 batch.ignore(f"block/{block.type}")
 
 
+def _synthetic(facts: Facts) -> bool:
+    """Whether nothing in a row is the model's: a turn that the program began is one all the same."""
+    return bool(facts.synthetic) and facts.turn is None
+
+
 def _call_id(call: Call, message_id: str, index: int, prefix: str) -> str:
     return prefix + call.id if call.id else f"{message_id}-tool-{index + 1}"
 
 
-def _known_of(call: Call, facts: Facts) -> CallFacts:
-    return (facts.calls or {}).get(call.id or "") or _NO_CALL
-
-
-def _result(call: Call, call_id: str, facts: Facts, source: Source, at: str, batch: Batch) -> bool:
+def _result(call: Call, known: CallFacts, call_id: str, source: Source, at: str, batch: Batch) -> bool:
     """Appends a call's result; False where the row knows none."""
-    known = _known_of(call, facts)
     status = known.outcome or call.status
     outcome = OUTCOMES.get(status or "")
     output = call.output if given(call.output) else None

@@ -57,6 +57,7 @@ class Facts(Struct, gc=False):
     model: str | None = None
     injected: bool | None = None
     synthetic: bool | None = None
+    turn: int | None = None
     retracted: bool | None = None
     thinking: list[Raw] | None = None
     parent_call: str | None = None
