@@ -632,3 +632,11 @@ def test_a_command_of_openhands_that_still_runs_has_no_exit_code(given: dict[str
     begun = call(kind="execute", rawInput={"command": "make", "kind": "TerminalAction"}, status="in_progress")
     (result,) = results(decoded(ACP, lines(agent("OpenHands CLI ACP Agent"), begun, ended)).events)
     assert (result.output, result.exit_code, result.outcome) == ("so far", None, "ok")
+
+
+def test_a_first_update_that_tells_a_title_tells_two_things() -> None:
+    update = {"sessionUpdate": "session_info_update", "title": "Fix it"}
+    given = lines({"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s-1", "update": update}})
+    told = [e for e in decoded(ACP, given).events if isinstance(e, SessionInfo)]
+    assert [(e.session_id, e.title) for e in told] == [("s-1", None), (None, "Fix it")]
+    assert len({(e.source.row, e.part) for e in told}) == 2

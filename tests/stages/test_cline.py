@@ -383,3 +383,11 @@ def test_both_forms_give_the_same(tmp_path: Path) -> None:
     live, disk = figures(FIXTURES / "cline" / "stream.jsonl"), figures(FOLDER / f"{NAME}.messages.json")
     assert live["first_edit_turn"] == disk["first_edit_turn"] == 3
     assert live["turns"] == disk["turns"] == 4
+
+
+def test_answers_that_broke_off_at_once_have_ids_of_their_own() -> None:
+    begun = event("content_start", contentType="text", text="Reading.")
+    helper = {"type": "hook_event", "hookEventName": "agent_start", "agentId": "a2", "parentAgentId": "a1"}
+    given = lines(begun, helper, begun, {"type": "run_result"})
+    told = [e for e in events_of(STREAM, given) if isinstance(e, AssistantText)]
+    assert len(told) == len({(e.source.row, e.part) for e in told}) == 2

@@ -541,3 +541,8 @@ def test_a_delta_of_a_sub_agent_is_told_in_its_stream_where_the_answer_never_com
     assert text.source.stream == "subagent:a1"
     assert text.source.base_id == part["id"]
     assert text.source.time_ms is not None
+
+
+def test_a_call_without_a_name_is_one_of_an_unknown_tool() -> None:
+    given = lines(message("", request("c1", "")), event("tool.execution_start", {"toolCallId": "c2"}))
+    assert [c.name for c in calls(events_of(STREAM, given))] == ["unknown", "unknown"]

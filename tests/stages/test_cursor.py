@@ -357,3 +357,8 @@ def test_a_role_of_a_later_version_leaves_a_transcript_one() -> None:
     assert best(PROVIDER, given) == ("cursor-transcript", 0.9)
     assert best(PROVIDER, lines(asked, {"message": {"content": "no role"}}))[1] == 0.0
     assert decoded(TRANSCRIPT, given).unknown == {"later": 2}
+
+
+def test_a_call_without_a_name_is_one_of_an_unknown_tool() -> None:
+    given = lines({"role": "assistant", "message": {"content": [{"type": "tool_use"}]}})
+    assert [c.name for c in calls(events_of(TRANSCRIPT, given))] == ["unknown"]

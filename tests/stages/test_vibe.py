@@ -382,3 +382,15 @@ def test_tokens_of_a_session_that_a_compaction_began_are_unknown() -> None:
     events = events_of(OLD_SESSION, document({**meta, "parent_session_id": "p1"}))
     assert not usages(events)
     assert [e.parent_session_id for e in events if isinstance(e, SessionInfo)] == ["p1"]
+
+
+def test_entries_without_an_id_are_told_apart() -> None:
+    bare = [{**entry, "id": None} for entry in (said("a1"), effect(), said("a2", time=2000), effect("c2", 2100, 2200))]
+    events = events_of(LOGS["stream"], lines(*bare))
+    assert [event.call_id for event in calls(events)] == [event.call_id for event in results(events)]
+    assert len({event.call_id for event in calls(events)}) == 2
+    assert len({event.message_id for event in events if isinstance(event, AssistantText)}) == 2
+    assert outcomes(LOGS["stream"], *bare) == [("Bash", "ok", None)] * 2
+    assert outcomes(LOGS["session"], *within(changes({"op": "append_entry", "entry": bare[1]}))) == [
+        ("Bash", "ok", None)
+    ]

@@ -78,7 +78,7 @@ def titled(at: Connection, title: str | None, source: Source, batch: Batch) -> N
     """The session's title, told when it changes."""
     if title and title != at.state.title:
         at.state.title = title
-        facts(at, source, batch, title=title)
+        batch.events.append(SessionInfo(source, "-title", title=title))  # the record may tell the session's id, too
     else:
         batch.ignore("session_info_update")
 
@@ -103,9 +103,8 @@ def facts(
     model: str | None = None,
     version: str | None = None,
     cwd: str | None = None,
-    title: str | None = None,
 ) -> None:
     """What is known of the session from here on."""
     at.state.session_id = session_id or at.state.session_id
     at.state.model = model or at.state.model
-    batch.events.append(SessionInfo(source, "-session", session_id, model, version, cwd, title=title))
+    batch.events.append(SessionInfo(source, "-session", session_id, model, version, cwd))

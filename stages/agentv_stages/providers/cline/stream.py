@@ -154,14 +154,15 @@ class StreamDecoder:
             batch.unknown_type(f"content_end/{event.contentType}", record)
 
     def _break_off(self, agent: Agent, source: Source, batch: Batch) -> None:
-        """Tells the pieces of an answer that never came whole."""
+        """Tells the pieces of an answer that never came whole; those of several agents at once."""
         model = self.state.model
+        part = "-cut" if agent.stream == MAIN else f"-cut-{agent.stream}"
         if agent.reasoning:
             text = join_strings(map(text_json, agent.reasoning))
-            batch.events.append(Reasoning(source, "-cut", agent.message_id, text, False, model))
+            batch.events.append(Reasoning(source, part, agent.message_id, text, False, model))
         if agent.text:
             text = join_strings(map(text_json, agent.text))
-            batch.events.append(AssistantText(source, "-cut", agent.message_id, text, False, False, model))
+            batch.events.append(AssistantText(source, part, agent.message_id, text, False, False, model))
         agent.text.clear()
         agent.reasoning.clear()
 

@@ -198,7 +198,11 @@ class EventsDecoder:
                 call_id = call.toolCallId
                 if call_id in opened:
                     continue
-                name = (mcp_name(call.mcpServerName, call.mcpToolName) if call.mcpServerName else None) or call.name
+                name = (
+                    (mcp_name(call.mcpServerName, call.mcpToolName) if call.mcpServerName else None)
+                    or call.name
+                    or "unknown"
+                )
                 at = PARTS[part] if part < len(PARTS) else f"-{part}"
                 events.append(ToolCall(source, at, message_id, call_id, name, arguments(call.arguments), parent, model))
                 part += 1
@@ -253,7 +257,7 @@ class EventsDecoder:
         agent, started_by = line.agentId, data.parentToolCallId
         source, parent = self.source(line, record, started_by), self._parent(agent, started_by)
         message_id = pending_of(self.state, agent or started_by).answer_id or f"m{source.row}"
-        name = mcp_name(data.mcpServerName, data.mcpToolName) or data.toolName
+        name = mcp_name(data.mcpServerName, data.mcpToolName) or data.toolName or "unknown"
         opened[call_id] = source.time_ms
         if agent or started_by:
             self.state.parent_of[call_id] = parent

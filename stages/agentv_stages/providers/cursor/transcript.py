@@ -95,7 +95,9 @@ class TranscriptDecoder:
             elif kind == "tool_use":
                 call_id = block.id or f"{source.row}-{i}"
                 given = block.input if block.input not in wire.NOTHING else EMPTY_OBJECT
-                batch.events.append(ToolCall(source, part, message_id, call_id, block.name, given, None, model))
+                batch.events.append(
+                    ToolCall(source, part, message_id, call_id, block.name or "unknown", given, None, model)
+                )
             elif kind in ("thinking", "reasoning"):
                 text = text_json(block.thinking if block.thinking not in wire.NOTHING else block.text)
                 if text != EMPTY_STRING:

@@ -7,6 +7,7 @@ Source: Mistral Vibe 3.0.3, `app_server/models.py`, recordings.
 from collections.abc import Callable
 
 from msgspec import Raw
+from msgspec.structs import replace
 
 from agentv_stages.batch import Record
 from agentv_stages.event import (
@@ -39,6 +40,11 @@ Where = Callable[[float | None], Source]
 
 def where_of(context: DecodeContext, record: Record) -> Where:
     return lambda time: context.source(record, epoch_ms(time))
+
+
+def named(entry: Entry, record: Record, part: str) -> Entry:
+    """The entry with an id: a made one where it bears none, for a call and its end are told apart by it."""
+    return entry if entry.id else replace(entry, id=f"row-{record.row}{part}")
 
 
 def answer_of(entry: Entry) -> str:

@@ -17,7 +17,7 @@ from agentv_stages.event import Notification, SessionEnd, Source, Status, TokenU
 from agentv_stages.payload import one_line
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.vibe.answers import Answer
-from agentv_stages.providers.vibe.entries import called, ended, noticed, spoken, where_of
+from agentv_stages.providers.vibe.entries import called, ended, named, noticed, spoken, where_of
 from agentv_stages.providers.vibe.messages import session_info
 from agentv_stages.providers.vibe.stream import NOTICES
 from agentv_stages.providers.vibe.wire import (
@@ -116,6 +116,7 @@ class SessionDecoder:
 
     def _entry(self, entry: Entry, part: str, record: Record, batch: Batch) -> None:
         """An entry that joins the history; one that was told before is told no more, but its end."""
+        entry = named(entry, record, part)
         state, kind = self.state, entry.type
         known = state.known.get(entry.id or "")
         if known is not None:

@@ -15,7 +15,7 @@ from agentv_stages.foreign import other_session
 from agentv_stages.payload import one_line
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.vibe.answers import Answer
-from agentv_stages.providers.vibe.entries import called, ended, noticed, spoken, where_of
+from agentv_stages.providers.vibe.entries import called, ended, named, noticed, spoken, where_of
 from agentv_stages.providers.vibe.wire import Entry, decode_entry
 from agentv_stages.times import epoch_ms
 
@@ -45,7 +45,7 @@ class StreamDecoder:
         self.state = State()
 
     def decode(self, record: Record, batch: Batch) -> None:
-        entry = decode_entry(one_line(record.data))
+        entry = named(decode_entry(one_line(record.data)), record, "")
         kind, state = entry.type, self.state
         if entry.sessionId and entry.sessionId != state.session_id:
             other_session(record, entry.sessionId, state.session_id, batch)
