@@ -505,3 +505,9 @@ def test_arguments_that_were_printed_in_pieces_are_json_or_none() -> None:
     assert asked('{\n"a": 1}') == b'{"a":1}'
     assert asked('{"a":1}', '{"b":2}') == b"{}"
     assert asked('{"a') == b"{}"
+
+
+def test_calls_that_broke_off_under_one_id_have_ids_of_their_own() -> None:
+    block = {"type": "content_block_start", "content_block": {"type": "tool_use", "id": "c", "name": "grep"}}
+    events = events_of(MESSAGES, lines(*[{"type": "stream_event", "event": block}] * 2))
+    assert [e.part for e in events if isinstance(e, ToolCall)] == ["-cut-c", "-cut-c#2"]

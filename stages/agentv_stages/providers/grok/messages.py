@@ -25,6 +25,7 @@ from agentv_stages.event import (
     UserText,
 )
 from agentv_stages.foreign import other_session
+from agentv_stages.message import call_names
 from agentv_stages.payload import EMPTY_STRING, given, text_json, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.grok.agents import MOST, Agents
@@ -104,8 +105,8 @@ class MessagesDecoder:
         if partial.text:
             text = to_raw("".join(partial.text))
             batch.events.append(AssistantText(source, "-cut", message_id, text, model=state.model))
-        for call in partial.calls:
-            self._call(source, f"-cut-{call.id}", message_id, call.id, call.name, call.arguments(), state.model, batch)
+        for name, call in zip(call_names(call.id for call in partial.calls), partial.calls, strict=True):
+            self._call(source, f"-cut-{name}", message_id, call.id, call.name, call.arguments(), state.model, batch)
         state.partial = Partial()
 
     def _source(self, line: MessagesLine, record: Record, stream: str) -> Source:
