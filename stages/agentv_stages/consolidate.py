@@ -3,7 +3,7 @@
 In: batches after `Pair`. Out: the same batches with `messages` filled, in the order of completion; `Message.index` is
 the order of their first records. A message is closed by the next message of its stream, a user input or the end of a
 run, and leaves when all its calls have a result. Past 10,000 waiting messages the oldest leaves as it is; what comes
-for it later makes a message of role `tool`.
+for it later makes a message of role `tool`. Past 1,000 calls a message goes on in another one of the same id, `late`.
 """
 
 from itertools import islice
@@ -32,6 +32,7 @@ from agentv_stages.tokens import possible
 from agentv_stages.turns import Turns, TurnState
 
 MOST_WAITING = 10_000
+MOST_CALLS = 1_000  # of one message: where nothing tells answers apart, all of a session's are of one
 MOST_SEARCHED = 64  # of waiting messages, the latest: where no call gets a result, thousands wait
 MOST_LAST = 256
 MOST_STREAMS = 64  # with a running message; of more, the sub-agent that began its message first has ended
@@ -79,6 +80,9 @@ class Consolidate:
                     if message.synthetic and message.turn is None:  # the model goes on with what the program began
                         message.turn = self._turns.turn_of(event)  # type: ignore[arg-type]  # as above
                 if kind is ToolCall:
+                    if len(message.calls) >= MOST_CALLS:
+                        message = self._assistant(event, out)  # type: ignore[arg-type]  # as above
+                        message.late = True
                     paired = PairedCall(event)  # type: ignore[arg-type]  # as above
                     message.calls.append(paired)
                     message.open += 1
@@ -174,7 +178,7 @@ class Consolidate:
     def _reopen(self, message_id: str, stream: str, out: list[Message]) -> Message | None:
         """A message that was closed too early goes on, if its row has not left yet."""
         for index, message in islice(reversed(self._waiting.items()), MOST_SEARCHED):
-            if message.message_id == message_id and message.source.stream == stream:
+            if message.message_id == message_id and message.source.stream == stream and len(message.calls) < MOST_CALLS:
                 self._close(stream, out)
                 self._waiting.pop(index, None)
                 self._current[stream] = message

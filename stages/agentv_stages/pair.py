@@ -4,7 +4,7 @@ In: batches in file order, their calls normalised. Out: the same batches; each `
 and a duration (result time minus call time where both have one and the log gives none). A call or result that the log
 repeats is dropped and counted (`repeated-call`, `repeated-result`). A result that comes before its call waits for it.
 At `flush` the calls without a result come as results with the outcome `unpaired`. Past 10,000 open calls the oldest is
-let go; its result, if it still comes, goes on without a call.
+let go, as one without a result; if that still comes, it goes on without a call.
 Another call under the id of an open one of its stream gives that one up, as `unpaired`; under that of another stream's
 both are open, and a result is of the call of its stream: some servers count each agent's calls anew, too.
 A result that says how a call ended and not what it gave (`partial`, an outcome, no output) waits for the output, which
@@ -71,7 +71,7 @@ class Pair:
                 self._result(event, batch, out)  # type: ignore[arg-type]  # narrowed by `kind`, which mypy does not follow
             elif kind is ToolCall:
                 known = self.state.open.get(event.call_id)  # type: ignore[union-attr, arg-type]  # as above
-                if out is None and (known is not None or self.state.others):
+                if out is None and (known is not None or self.state.others or len(self.state.open) >= MOST_OPEN):
                     out = events[:i]
                 if not self._call(event, known, batch, out):  # type: ignore[arg-type]  # as above
                     if out is None:
@@ -124,11 +124,11 @@ class Pair:
         if known is None and (seen := self._recent.get(key)) is not None and _checksum(call) in (seen, ~seen):
             batch.ignore("repeated-call")
             return False
-        if len(state.open) + len(state.others) >= MOST_OPEN:
+        if out is not None and len(state.open) + len(state.others) >= MOST_OPEN:
             oldest = state.others or state.open
             gone = oldest.pop(next(iter(oldest)))
-            state.bare.pop(_apart(gone.source.stream, gone.call_id), None)
             self._recent.put(gone.call_id, ~_checksum(gone))
+            self._give_up(gone, out)
         state.open[key] = call
         return True
 
@@ -146,12 +146,16 @@ class Pair:
                 state.others[_apart(known.source.stream, key)] = known
         if twin is not None:
             state.others.pop(_apart(stream, key), None)
-            told = state.bare.pop(_apart(stream, key), None)
-            if told is None:
-                out.append(_unpaired(twin))
-            else:
-                out.append(_joined(replace(told, partial=False), twin, told.outcome, told.duration_ms))
+            self._give_up(twin, out)
         return True
+
+    def _give_up(self, call: ToolCall, out: list[AnyEvent]) -> None:
+        """A call that is open no longer has no result, or what was told of its end."""
+        told = self.state.bare.pop(_apart(call.source.stream, call.call_id), None)
+        if told is None:
+            out.append(_unpaired(call))
+        else:
+            out.append(_joined(replace(told, partial=False), call, told.outcome, told.duration_ms))
 
     def _open_call(self, result: ToolResult) -> ToolCall | None:
         """The open call that a result is of: that of its stream, where several have its id."""

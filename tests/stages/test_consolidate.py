@@ -286,3 +286,16 @@ def test_tokens_below_zero_are_none_of_a_message() -> None:
     (message,) = all_of(text(0, "a"), usage(1, "m1", input=5, output=-1))
     assert message.usage is not None
     assert (message.usage.input, message.usage.output) == (5, None)
+
+
+@pytest.mark.parametrize("answered", [True, False])
+def test_a_message_of_many_calls_goes_on_in_another_one(answered: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing tells answers apart, all calls of a session are of one: it must not wait for the end."""
+    monkeypatch.setattr(consolidate, "MOST_CALLS", 10)
+    asked = [call(n, f"t{n}") for n in range(35)]
+    events = [e for one in asked for e in ((one, result(100 + one.source.row, one.call_id)) if answered else (one,))]
+    early, late = run(*events)
+    assert [len(m.calls) for m in sorted([*early, *late], key=lambda m: m.index)] == [10, 10, 10, 5]
+    assert {(m.turn, m.message_id) for m in (*early, *late)} == {(1, "m1")}
+    assert [m.late for m in sorted([*early, *late], key=lambda m: m.index)] == [False, True, True, True]
+    assert len(early) == (3 if answered else 0)

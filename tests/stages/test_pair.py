@@ -241,3 +241,13 @@ def test_a_restored_pairing_still_waits_for_the_output() -> None:
     [last] = after.flush()
     assert [(r.call_id, r.outcome) for r in results(last.events)] == [("t", "error")]
     assert after.left == []
+
+
+def test_a_call_that_is_let_go_is_told_as_one_without_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pair, "MOST_OPEN", 2)
+    calls = [call(n, f"t{n}") for n in range(4)]
+    stage, whole = Pair(), batch(*calls, result(4, "t0"), result(5, "t3"))
+    stage.push(whole)
+    told = [(r.call_id, r.outcome, r.call is not None) for r in results(whole.events)]
+    assert told == [("t0", "unpaired", True), ("t1", "unpaired", True), ("t0", "ok", False), ("t3", "ok", True)]
+    assert [r.call_id for last in stage.flush() for r in results(last.events)] == stage.left == ["t2"]
