@@ -62,23 +62,32 @@ class Decode:
         self._flushed = Flushed()
 
     def push(self, batch: Batch, /) -> tuple[Batch]:
-        decode, records = self.decoder.decode, batch.records
-        if self._ahead:
-            records[:] = [_moved(record, self._ahead) for record in records]
-        for record in map(_one_line, records) if batch.document else records:
-            try:
-                decode(record, batch)
-            except REFUSED:
-                ahead = self._ahead
-                self._repair(record, batch)
-                if self._ahead > ahead and not batch.document:
-                    at = next(i for i, one in enumerate(records) if one is record) + 1
-                    records[at:] = [_moved(one, self._ahead - ahead) for one in records[at:]]
+        decode, rest = self.decoder.decode, iter(batch.records)
+        if not self._ahead and not batch.document:
+            for record in rest:
+                try:
+                    decode(record, batch)
+                except REFUSED:
+                    self._repair(record, batch)
+                    if self._ahead:
+                        break
+        self._moved_on(batch, list(rest))
         if batch.strangers:
             self._look_at_strangers(batch)
         if len(batch.faults) > 1:  # those of the lines and of strangers stand apart; a cut must not order them
             batch.faults.sort(key=_place)
         return (batch,)
+
+    def _moved_on(self, batch: Batch, rest: list[Record]) -> None:
+        """The last records of a batch, their rows moved on, or a document."""
+        decode, records = self.decoder.decode, batch.records
+        for i, record in enumerate(rest, len(records) - len(rest)):
+            records[i] = _moved(record, self._ahead)
+            one = _one_line(records[i]) if batch.document else records[i]
+            try:
+                decode(one, batch)
+            except REFUSED:
+                self._repair(one, batch)
 
     def flush(self) -> tuple[Batch, ...]:
         self._flushed.once()

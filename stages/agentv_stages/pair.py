@@ -204,12 +204,9 @@ class Pair:
 
     @staticmethod
     def _orphan(result: ToolResult, batch: Batch, out: list[AnyEvent]) -> None:
-        source = result.source
-        record = next((r.data for r in batch.records if r.row == source.row), b"")
-        detail = f"no call has the id {result.call_id[:80]!r}"
-        batch.faults.append(
-            Fault("orphan-result", source.file, source.row, source.offset, source.length, detail, record)
-        )
+        """Its record may have come batches before: the fault tells its place, not its bytes."""
+        source, detail = result.source, f"no call has the id {result.call_id[:80]!r}"
+        batch.faults.append(Fault("orphan-result", source.file, source.row, source.offset, source.length, detail, b""))
         out.append(result)
 
 

@@ -207,7 +207,7 @@ def test_early_results_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     whole.records = [Record(b"%d" % n, n, n) for n in range(9)]
     stage = Pair()
     stage.push(whole)
-    assert [(f.reason, f.row, f.data) for f in whole.faults] == [("orphan-result", n, b"%d" % n) for n in range(5)]
+    assert [(f.reason, f.row, f.data) for f in whole.faults] == [("orphan-result", n, b"") for n in range(5)]
     assert [r.call_id for r in results(whole.events)] == [f"t{n}" for n in range(5)]
     (last,) = stage.flush()
     assert [r.call_id for r in results(last.events)] == [f"t{n}" for n in range(5, 9)]
