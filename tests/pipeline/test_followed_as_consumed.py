@@ -102,6 +102,21 @@ def test_a_session_id_that_comes_late(tmp_path: Path) -> None:
     assert session_of(same(log, tmp_path / "both")) == "late-1"
 
 
+def test_a_session_id_that_comes_behind_a_dead_letter(tmp_path: Path) -> None:
+    """The first output of a session names all of them."""
+    said: list[dict[str, object]] = [
+        {"type": "assistant.message", "id": f"e{n}", "timestamp": "2026-01-01T00:00:01.000Z",
+         "data": {"messageId": f"m{n}", "content": "text " * 40_000, "toolRequests": []}}
+        for n in range(8)
+    ]  # fmt: skip
+    end = {"type": "result", "timestamp": "2026-01-01T00:00:02.000Z", "sessionId": "late-1", "exitCode": 0}
+    log = write_lines(tmp_path / "run.jsonl", {**said[0], "id": 7}, *said, end)  # longer than what one read brings
+    transcript = same(log, tmp_path / "both")
+    assert session_of(transcript) == "late-1"
+    (letters,) = (tmp_path / "both" / "consumed").glob("*.dead-letters.jsonl")
+    assert letters.name.partition(".")[0] == transcript.name.partition(".")[0]
+
+
 def test_of_two_models_the_first_one_names_the_session(tmp_path: Path) -> None:
     records = claude_records(SESSION, 200)
     later = [record.replace(b'"claude-x"', b'"claude-y"') for record in records[300:]]

@@ -14,7 +14,7 @@ from agentv_stream.errors import SinkError
 from agentv_stream.outputs.naming import LETTERS, temporary_name
 from agentv_stream.outputs.output_file import OutputFile, publish
 
-_MOST_HELD = 256 * 1024  # bytes of records whose lines are written at once
+_MOST_HELD = 256 * 1024  # bytes of records whose lines are written at once, or wait for the name
 
 
 def remove_letters(path: Path) -> None:
@@ -32,19 +32,27 @@ def _blobs(path: Path) -> Path:
 class DeadLetterSink:
     """Dead letters, beside the transcript; the file comes into being with the first fault.
 
-    `finished`: the place is that of an earlier reading, whose letters stand until `settle`.
+    `finished`: the place is that of an earlier reading, whose letters stand until `settle`. Faults wait until `known`
+    says that the session can be named, as far as they are few: the first file of a session names all of them.
     """
 
     name = "dead letters"
     required = True
 
     def __init__(
-        self, place: Callable[[], Path], another: Callable[[], Path] | None = None, *, finished: bool = False
+        self,
+        place: Callable[[], Path],
+        another: Callable[[], Path] | None = None,
+        *,
+        finished: bool = False,
+        known: Callable[[], bool] = lambda: True,
     ) -> None:
         """`another`: a file that stands at the place already is left alone, and this gives the path to try next."""
         self._place = place
         self._another = another
         self._finished = finished
+        self._known = known
+        self._waiting: list[Fault] = []
         self._file: OutputFile | None = None
         self._blob: OutputFile | None = None
         self._blob_fault: Fault | None = None
@@ -57,10 +65,21 @@ class DeadLetterSink:
         return self._file.place
 
     async def write(self, batch: Batch) -> None:
+        faults = batch.faults
+        if self._file is None:
+            faults = [*self._waiting, *faults]
+            if not self._known() and all(fault.part == "whole" for fault in faults):
+                if sum(fault.length for fault in faults) < _MOST_HELD:
+                    self._waiting = faults
+                    return
+            self._waiting = []
+        await self._take(faults)
+
+    async def _take(self, faults: list[Fault]) -> None:
         lines: list[bytes] = []  # noise is many short lines: a call of the kernel for each takes 40 µs
         held = 0
         try:
-            for fault in batch.faults:
+            for fault in faults:
                 await self._fault(fault, lines)
                 held += fault.length
                 if held >= _MOST_HELD:
@@ -101,6 +120,8 @@ class DeadLetterSink:
             self._blob = self._blob_fault = None
 
     async def close(self, whole: bool) -> None:
+        waiting, self._waiting = self._waiting, []
+        await self._take(waiting)
         if self._blob is not None:
             await self._blob.close()
         if self._file is not None:

@@ -13,7 +13,16 @@ from agentv_stages.sinks.summary_log import SummaryLog
 from agentv_stages.sinks.transcript import Identity
 from agentv_stream.files import is_there
 from agentv_stream.outputs.dead_letter_sink import DeadLetterSink, remove_letters
-from agentv_stream.outputs.naming import LETTERS, RAW_LOG, SUMMARY_LOG, log_folder, stand_in_id, stand_in_start, stem
+from agentv_stream.outputs.naming import (
+    FINISHED_PATIENCE,
+    LETTERS,
+    RAW_LOG,
+    SUMMARY_LOG,
+    log_folder,
+    stand_in_id,
+    stand_in_start,
+    stem,
+)
 from agentv_stream.outputs.output_names import OutputNames
 from agentv_stream.outputs.trajectory_sink import TrajectorySink
 from agentv_stream.outputs.transcript_sink import CaseSink, TranscriptSink
@@ -54,7 +63,10 @@ class LiveOutputs:
             )
             self._names.sure = isinstance(self.transcript, TranscriptStream)
             self.dead_letters = DeadLetterSink(
-                partial(self._names.file, LETTERS), self._another(LETTERS), finished=self.source.finished
+                partial(self._names.file, LETTERS),
+                self._another(LETTERS),
+                finished=self.source.finished,
+                known=self._known,
             )
             sinks += (self.transcript, self.dead_letters)
             if self.settings.transcript_shape == "case":
@@ -111,6 +123,12 @@ class LiveOutputs:
             return RenderSink("stream log", place, raw_log.render, another=another)
         summary = SummaryLog()
         return RenderSink("stream log", place, summary.render, summary.flush, another=another)
+
+    def _known(self) -> bool:
+        """Whether the session can be named; a live one is by what is known of it when its first file begins."""
+        facts = self.observer.facts
+        named = facts.session_id is not None and facts.model is not None
+        return named or not self.source.finished or facts.records >= FINISHED_PATIENCE
 
     def _another(self, suffix: str) -> Callable[[], Path] | None:
         return partial(self._names.another, suffix) if self._names.exclusive else None
