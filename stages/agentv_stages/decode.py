@@ -240,8 +240,8 @@ class Decode:
     def _look_at_strangers(self, batch: Batch) -> None:
         """A record of unknown type may be another agent's: two logs in one input are a fault worth telling.
 
-        What another dialect's decoder does not know better is none: that of ACP reads Copilot's form of it, too. But an
-        agent's log on disk behind its stream is one.
+        What another dialect's decoder does not know better is none: that of ACP reads Copilot's form of it, too, and a
+        new kind of update is new to both. But an agent's log on disk behind its stream is one.
         """
         for record in batch.strangers:
             if self._looked_at >= _MOST_STRANGERS:
@@ -252,18 +252,23 @@ class Decode:
             # one record may not be enough to be certain: Pi's header and its entries tell each other
             for head in (alone, self._strangers):
                 found = rank(head)
-                if found and found[0][0] >= CERTAIN and self._is_other(found[0][2]):
+                if found and found[0][0] >= CERTAIN and self._is_other(found[0][2], record):
                     detail = f"looks like {found[0][2].name} in a {self.dialect.name} log"
                     batch.fault("foreign-record", record, detail)
                     self._strangers.clear()
                     break
         batch.strangers.clear()
 
-    def _is_other(self, dialect: Dialect) -> bool:
-        own = self.dialect
-        if dialect.name == own.name:
+    def _is_other(self, dialect: Dialect, record: Record) -> bool:
+        own, other = self.dialect, dialect.decoder(self.context)
+        if dialect.name == own.name or (dialect.live == own.live and type(other) is type(self.decoder)):
             return False
-        return dialect.live != own.live or type(dialect.decoder(self.context)) is not type(self.decoder)
+        batch = Batch(self.context.file)
+        try:
+            other.decode(record, batch)
+        except REFUSED:
+            return True  # what does not fit it as a whole is mended when it is read
+        return not batch.unknown
 
 
 def _take_back(record: Record, batch: Batch) -> None:

@@ -205,3 +205,12 @@ def test_an_update_of_a_later_version_in_one_form_of_acp_is_not_another_forms() 
     batch = Batch("x", records=lines({"jsonrpc": "2.0", "method": "session/update", "params": params}))
     Decode(copilot, DecodeContext("x")).push(batch)
     assert (list(batch.unknown.values()), batch.faults) == ([1], [])
+
+
+def test_a_new_kind_of_update_of_the_same_protocol_is_not_foreign() -> None:
+    """Grok speaks ACP; an update that neither decoder knows was called another agent's."""
+    grok = next(d for d in get_provider("grok").dialects if d.name == "grok-acp")
+    update = {"sessionId": "s", "update": {"sessionUpdate": "brand_new"}}
+    batch = Batch("x", records=lines({"jsonrpc": "2.0", "method": "session/update", "params": update}))
+    Decode(grok, DecodeContext("x")).push(batch)
+    assert (batch.faults, batch.unknown) == ([], {"brand_new": 1})
