@@ -252,6 +252,15 @@ def test_a_message_without_step_finish_counts_its_own_tokens() -> None:
     assert total(events_of(ROWS, lines({"info": info, "parts": []})))["input"] == 140
 
 
+def test_tokens_bear_the_time_at_which_the_answer_had_ended() -> None:
+    """They stood at its beginning: a session that was killed behind its last call was too short by that call."""
+    info = {"id": "msg_1", "sessionID": "ses_1", "role": "assistant", "finish": "tool-calls", "tokens": TOKENS}
+    info["time"] = {"created": 1772359200000, "completed": 1772359209000}
+    for parts in ([{"type": "step-finish", "tokens": TOKENS}], []):
+        [used] = usages(events_of(ROWS, lines({"info": info, "parts": parts})))
+        assert used.source.time_ms == 1772359209000
+
+
 def test_an_answer_that_failed_says_so() -> None:
     info: dict[str, Any] = {
         "id": "msg_1",

@@ -183,6 +183,7 @@ class ExportDecoder:
             text = "the answer sums up what was before"
             batch.events.append(Notification(source, "-compact", "compact_boundary", text))
         finishes, refused = 0, False
+        completed = info.time.completed if info.time else None
         for i, part in enumerate(parts):
             kind = part.type
             if kind in ("text", "reasoning", "tool"):
@@ -192,7 +193,8 @@ class ExportDecoder:
             elif kind == "step-finish":
                 if part.tokens is not None:
                     key = message_id if finishes == 0 else f"{message_id}#{finishes}"
-                    batch.events.append(usage_event(_own(source, part), key, part.tokens, part.cost, model))
+                    spent = at_time(_own(source, part), completed)
+                    batch.events.append(usage_event(spent, key, part.tokens, part.cost, model))
                     finishes += 1
             elif kind == "retry":
                 text = f"attempt {part.attempt}"
@@ -205,8 +207,8 @@ class ExportDecoder:
                 batch.ignore(f"part/{kind or '?'}")
         tokens = info.tokens
         if finishes == 0 and tokens is not None and (tokens.input or tokens.output):
-            batch.events.append(usage_event(source, message_id, tokens, info.cost, model))
-        end = at_time(source, info.time.completed if info.time else None)
+            batch.events.append(usage_event(at_time(source, completed), message_id, tokens, info.cost, model))
+        end = at_time(source, completed)
         if info.error is not None:
             failed(end, info.error, batch)
         elif refused and info.finish in CONTINUES:
