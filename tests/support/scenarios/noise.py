@@ -5,6 +5,9 @@ records that only a later version has.
 """
 
 import json
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
 from typing import Any, Literal, TypeAlias, cast
 
 from hypothesis import strategies as st
@@ -43,8 +46,8 @@ def disturbed(written: Written, writer: Writer, noise: Noise) -> Written:
     """The session with noise in it; a whole document can have further members alone. The first line stays first,
     for a log without it may begin as another agent's."""
     if not writer.lines:
-        found = json.dumps(_widened(json.loads(written.data)), ensure_ascii=False).encode() if noise.members else None
-        return Written(written.name, found or written.data, written.beside)
+        widen = _widened_rows if written.session else _widened_line
+        return replace(written, data=widen(written.data) if noise.members else written.data)
     lines = written.data.splitlines()
     if noise.members and not writer.ended:
         lines = [_widened_line(line) if line[:1] == b"{" != line else line for line in lines]
@@ -53,11 +56,23 @@ def disturbed(written: Written, writer: Writer, noise: Noise) -> Written:
         added: dict[Kind, bytes] = {"blank": b"", "text": TEXT, "record": record.replace("#", str(number)).encode()}
         lines.insert(1 + place % len(lines), added[kind])
     end = b"\r\n" if noise.crlf else b"\n"
-    return Written(written.name, b"".join(line + end for line in lines), written.beside)
+    return replace(written, data=b"".join(line + end for line in lines))
 
 
 def _widened_line(line: bytes) -> bytes:
     return json.dumps(_widened(json.loads(line)), ensure_ascii=False).encode()
+
+
+def _widened_rows(database: bytes) -> bytes:
+    """What stands as JSON in its rows."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.deserialize(database)
+        for table in ("message", "part"):
+            rows = list(connection.execute(f"SELECT id, data FROM {table}"))
+            told = [(_widened_line(data).decode(), own) for own, data in rows]
+            connection.executemany(f"UPDATE {table} SET data = ? WHERE id = ?", told)
+        connection.commit()
+        return connection.serialize()
 
 
 def _widened(value: Any) -> Any:

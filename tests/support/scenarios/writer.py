@@ -36,12 +36,13 @@ Tokens: TypeAlias = Callable[[Scenario, Scenario], dict[str, int | None]]
 @dataclass
 class Written:
     """A session as an agent leaves it: the file that is read, and others beside it by their relative paths. `clock` is
-    there where each record has a time, and no other says how long a call took."""
+    there where each record has a time, and no other says how long a call took. `session` is its id in a database."""
 
     name: str
     data: bytes
     beside: dict[str, bytes] = field(default_factory=dict[str, bytes])
     clock: Clock | None = None
+    session: str | None = None
 
 
 @dataclass(frozen=True)
