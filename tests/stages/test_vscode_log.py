@@ -20,6 +20,7 @@ from support.vscode_chats import (
     answers,
     markdown,
     request,
+    rounds,
     session,
     step,
 )
@@ -135,6 +136,19 @@ def test_the_changes_of_an_end_are_read_before_it_is_told() -> None:
     assert texts(pushed(LOG, given[:4]).events) == []
     assert pushed(LOG, given[:5]).events == events_of(LOG, given)
     check_laws(LOG, given)
+
+
+def test_a_line_of_a_new_kind_stands_between_the_changes_of_an_end() -> None:
+    """The request was told without the parts that came behind it, and those as another answer."""
+    given = lines(
+        {"kind": 0, "v": session()},
+        step(2, ["requests"], [request("r1", markdown("Lo"))]),
+        step(1, ["requests", 0, "result"], rounds(("Looking.", []))),
+        step(9, ["later"]),
+        step(2, ["requests", 0, "response"], [markdown("oking.")]),
+    )
+    events = events_of(LOG, given)
+    assert (texts(events), answers(events)) == (["Looking."], [("AssistantText", "r1-a0")])
 
 
 def ended(given: list[Any]) -> list[tuple[str, int | None, int | None]]:

@@ -26,13 +26,14 @@ class LogDecoder(SessionDecoder):
         state = self.state
         state.row, state.offset = record.row, record.offset
         path = line.k or []
+        if line.kind not in (0, SET, APPEND, DELETE):
+            batch.unknown_type(f"kind/{line.kind}", record)
+            return  # whatever it is, the changes of a request's end may go on behind it
         if path[:2] != ["requests", state.first + len(state.requests) - 1] and line.kind != 0:
             self._tell(record, batch, True)
         if line.kind == 0:
             session = decode_session(line.v)
             self._whole(session, session.requests or [], False, record, batch)
-        elif line.kind not in (SET, APPEND, DELETE):
-            batch.unknown_type(f"kind/{line.kind}", record)
         elif path[:1] != ["requests"]:
             if path == ["customTitle"] and line.kind == SET:
                 self._facts(
