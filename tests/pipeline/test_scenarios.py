@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from agentv_stages.consolidate import Consolidate
 from agentv_stages.merge import summary_of
 from agentv_stages.message import Message
+from agentv_stages.providers import NAMES, get_provider
 from agentv_stages.result import Result
 from agentv_stages.sinks.atif import Trajectory
 from agentv_stages.sinks.transcript import Identity, TranscriptRows, closing_members
@@ -34,6 +35,12 @@ from support.scenarios.writer import Writer, Written
 SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example)
 EXAMPLES = settings(max_examples=18, deadline=None, derandomize=True, suppress_health_check=SLOW)
 READ_BACK = ("claude-session", "codex-rollout", "copilot-stream", "gemini-chat", "pi-stream")
+NOT_WRITTEN = {
+    "agentv-transcript": "what others' sessions are written as is read back below",
+    "atif": "likewise",
+    "agentv-trace": "AgentV's own events, which no agent writes and newer versions do not either",
+}
+"""Dialects that no writer has, and why."""
 SUMS = ("turns", "tool_calls", "edits")
 TOKENS = ("input", "cached", "cache_write", "output", "reasoning")
 writers = pytest.mark.parametrize("writer", WRITERS.values(), ids=list(WRITERS))
@@ -227,6 +234,13 @@ def check_merged(told: Told, heard: Scenario, finer: bool) -> None:
         assert {key: count for key, count in counts.items() if count} == {k: 2 * n for k, n in figures[name].items()}
     assert {name: row.calls for name, row in merged.tools.items()} == {k: 2 * n for k, n in figures["by_tool"].items()}
     assert [tool for sequence in two[0].sequences for tool in sequence.tools] == 2 * figures["tool_sequence"]
+
+
+def test_every_dialect_has_a_writer_or_a_reason() -> None:
+    known = {dialect.name for name in NAMES for dialect in get_provider(name).dialects}
+    written = {writer.dialect for writer in WRITERS.values()}
+    assert not known & written & NOT_WRITTEN.keys()
+    assert known == written | NOT_WRITTEN.keys()
 
 
 @writers

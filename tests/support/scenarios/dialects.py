@@ -26,6 +26,7 @@ from support.scenarios import (
     qwen,
     vibe,
     vibe_old,
+    vscode,
 )
 
 FAMILIES = (
@@ -46,6 +47,6 @@ FAMILIES = (
         grok_acp,
         kimi,
     ),
-    *(mini_swe_agent, oh_my_pi, openclaw, opencode, opencode_rows, openhands, pi, qwen, vibe, vibe_old),
+    *(mini_swe_agent, oh_my_pi, openclaw, opencode, opencode_rows, openhands, pi, qwen, vibe, vibe_old, vscode),
 )
 WRITERS = {writer.name or writer.dialect: writer for family in FAMILIES for writer in family.WRITERS}
