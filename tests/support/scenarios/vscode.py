@@ -169,13 +169,14 @@ class Chat:
             part: dict[str, Any] = {"kind": "toolInvocationSerialized", "toolId": names(call)[1], **of}
             part |= {"toolCallId": own(call), "invocationMessage": message(call), "source": source(call)}
             part |= {"presentation": "hidden" if call.verb == "plan" else None, "isComplete": True, **shown(call)}
-            if call.outcome == "unpaired" and call.inner:
-                part |= {"isComplete": False, "isConfirmed": {"type": 1}}
             made[call.number] = part
             parts.append(part)
             yield call.number
 
     def work(self, parts: list[Any], call: Call, made: dict[int, dict[str, Any]]) -> Iterator[None]:
+        if call.inner:
+            made[call.number] |= {"isComplete": False, "isConfirmed": {"type": 1}}
+            yield
         for inner in call.inner:
             found: dict[int, dict[str, Any]] = {}
             works = {one.number: self.work(parts, one, found) for one in inner.working}
@@ -188,6 +189,7 @@ class Chat:
 
 def ended(part: dict[str, Any], call: Call) -> None:
     """What the part shows of the end of a call."""
+    part["isComplete"] = True
     part["isConfirmed"] = {"type": 0} if call.outcome == "denied" else {"type": 1}
     if call.outcome == "denied":
         return
@@ -254,13 +256,13 @@ def write_log(scenario: Scenario) -> Written:
 def changes(path: list[Any], before: dict[str, Any], after: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """What is appended to the log: plain members first, then those that are lists."""
     for name in sorted(after, key=lambda name: name in ("requests", "response")):
-        was, now = before.get(name), after[name]
-        if was == now:
+        if before.get(name) == after[name]:
             continue
         if name not in ("requests", "response"):
-            yield {"kind": 1, "k": [*path, name], "v": now}
+            yield {"kind": 1, "k": [*path, name], "v": after[name]}
             continue
-        was = was or []
+        was: list[Any] = before.get(name, [])
+        now: list[Any] = after[name]
         if name == "requests":
             for index, (one, other) in enumerate(zip(was, now, strict=False)):
                 yield from changes([*path, name, index], one, other)
