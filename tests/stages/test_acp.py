@@ -640,3 +640,15 @@ def test_a_first_update_that_tells_a_title_tells_two_things() -> None:
     told = [e for e in decoded(ACP, given).events if isinstance(e, SessionInfo)]
     assert [(e.session_id, e.title) for e in told] == [("s-1", None), (None, "Fix it")]
     assert len({(e.source.row, e.part) for e in told}) == 2
+
+
+def test_an_id_that_a_server_uses_again_is_another_calls() -> None:
+    """What was announced under it was taken for news of the call that was over, and lost."""
+    first = [
+        call(title="read", rawInput={"filePath": "/w/a"}),
+        change(),
+        call(title="read", rawInput={"filePath": "/w/a"}),
+    ]
+    events = events_of(*first, call(title="read", rawInput={"filePath": "/w/b"}), change(status="failed"))
+    assert [c.input for c in calls(events)] == [{"filePath": "/w/a"}, {"filePath": "/w/b"}]
+    assert [r.outcome for r in results(events)] == ["ok", "error"]

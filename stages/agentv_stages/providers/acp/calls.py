@@ -1,5 +1,7 @@
 """ACP tool calls: messages about one call, merged by its id, to one call and one result."""
 
+from zlib import crc32
+
 from msgspec import Raw, structs
 
 from agentv_stages.batch import Batch
@@ -25,10 +27,12 @@ def upsert(at: Connection, kind: str, update: wire.Update | wire.CallUpdate, sou
     call_id = update.toolCallId or (f"row-{source.row}" if kind == "tool_call" else "")
     call = state.calls.get(call_id)
     if call is None:
-        if not call_id or call_id in state.closed:
+        announced, known = _announced(kind, update), state.closed.get(call_id)
+        if not call_id or (known is not None and (not announced or known in (0, announced))):
             batch.ignore(f"{kind}/late")
             return
         call = _begin(at, call_id, update, source, batch)
+        call.begun = announced
         if kind == "tool_call_update" and update.status == "completed" and _bare(update):  # a failed one may be all
             call.early, call.end = "completed", source
             _merge(call, update)
@@ -48,6 +52,16 @@ def upsert(at: Connection, kind: str, update: wire.Update | wire.CallUpdate, sou
         emit(at, call_id, call, batch)
     if over:
         _finish(at, call_id, call, status, source, batch)
+
+
+def _announced(kind: str, update: wire.Update | wire.CallUpdate) -> int:
+    """A checksum of what a `tool_call` that is not over asks for; 0 for other messages.
+
+    An id that was over and comes with other words is another call's: some servers count each answer's calls anew.
+    """
+    if kind != "tool_call" or update.status in OVER:
+        return 0
+    return crc32(bytes(update.rawInput), crc32((update.title or "").encode())) or 1
 
 
 def early(at: Connection, batch: Batch) -> None:
@@ -261,5 +275,5 @@ def _settle(at: Connection, call_id: str, call: Call, output: Raw | None, batch:
 
 def _close(at: Connection, call_id: str) -> None:
     state = at.state
-    state.calls.pop(call_id, None)
-    remember(state.closed, call_id, True, MOST_CLOSED)
+    call = state.calls.pop(call_id, None)
+    remember(state.closed, call_id, call.begun if call is not None else 0, MOST_CLOSED)

@@ -11,7 +11,8 @@ MOST = 10_000
 
 class Call(Struct):
     """An open call as its messages left it: null and absent members change nothing, arrays replace, `pieces` (of
-    version 2) come behind the `content`. `early` is a last status that came before the call itself."""
+    version 2) come behind the `content`. `early` is a last status that came before the call itself; `begun` a checksum
+    of the title and the arguments that it was announced with, 0 where it was not."""
 
     source: Source
     message_id: str
@@ -32,6 +33,7 @@ class Call(Struct):
     bad: bool = False
     verdict: Outcome | None = None
     early: str = ""
+    begun: int = 0
     end: Source | None = None
 
 
@@ -86,7 +88,8 @@ class AcpState(Struct):
     spent: tuple[int | None, int | None] = (None, None)
     """Input and output so far, of an agent that tells them beside its updates (OpenHands)."""
     calls: dict[str, Call] = {}
-    closed: dict[str, bool] = {}
+    closed: dict[str, int] = {}
+    """Calls that are over, each with the checksum (`begun`) of what it was announced with."""
     answers: dict[str, Answer] = {}
     requests: dict[str, str] = {}
     told: Repeats = field(default_factory=Repeats)
