@@ -25,9 +25,11 @@ class Repeats(Struct, array_like=True):
     young: dict[str, int] = {}
     old: dict[str, int] = {}
 
-    def known(self, key: str) -> bool:
-        """Whether a record of this identity came before."""
-        return key in self.young or key in self.old
+    def known(self, key: str, length: int | None = None) -> bool:
+        """Whether a record of this identity, and where it is given of this length, came before."""
+        if length is None:
+            return key in self.young or key in self.old
+        return self.young.get(key) == length or self.old.get(key) == length
 
     def again(self, key: str | None, length: int = 0) -> bool:
         """Whether a record of this identity and length came before; remembers it. Without an identity it did not."""

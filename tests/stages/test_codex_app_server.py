@@ -167,3 +167,14 @@ def test_a_frequent_notification_may_have_its_members_in_any_order_and_of_any_sh
     if method not in OFTEN_QUIET:
         with pytest.raises(msgspec.ValidationError, match=r"\$\.params"):
             decoded(SERVER, lines({"method": method, "params": [1]}))
+
+
+def test_an_id_that_a_server_uses_again_is_another_calls() -> None:
+    """Items bear the ids of the model's calls; the later call was taken for a repetition of the earlier one."""
+
+    def ran(command: str) -> list[dict[str, Any]]:
+        return [item(event, "commandExecution", 1, command=command) for event in ("started", "completed")]
+
+    events = decoded(SERVER, lines(*started(), *ran("ls"), *ran("ls"), *ran("make"))).events
+    assert [c.input for c in calls(events)] == [{"command": "ls"}, {"command": "make"}]
+    assert len(results(events)) == 2

@@ -7,6 +7,8 @@ are retries or forerunners of `turn.failed`, never an end.
 Usage: `turn.completed` shows the total of the thread so far, a resumed thread's earlier runs included.
 """
 
+from zlib import crc32
+
 from msgspec import Raw, Struct, field
 
 from agentv_stages.batch import Batch, Record
@@ -84,7 +86,7 @@ class ItemStream:
     def started(self, item: Item, source: Source, record: Record, batch: Batch) -> None:
         kind = item.type or item.item_type
         call_id = self._id(item, source)
-        if self.state.over.known(call_id):
+        if self.state.over.known(call_id, _asked(item)):
             batch.ignore("item.started, repeated")
         elif kind == "web_search" and not word(item.query):
             self.state.silent[call_id] = kind
@@ -112,7 +114,7 @@ class ItemStream:
     def completed(self, item: Item, source: Source, record: Record, batch: Batch) -> None:
         kind = item.type or item.item_type
         state = self.state
-        if self.repeated(item.id, batch):
+        if self.repeated(item.id, batch, _asked(item)):
             return
         if kind == "agent_message" or kind == "assistant_message":
             batch.events.append(AssistantText(source, "", self._answer(source), text(item), False, False, state.model))
@@ -136,10 +138,10 @@ class ItemStream:
         else:
             batch.unknown_type(f"item:{kind}", record)
 
-    def repeated(self, item_id: str, batch: Batch) -> bool:
-        """Whether an item ended before; now it has."""
+    def repeated(self, item_id: str, batch: Batch, asked: int = 0) -> bool:
+        """Whether an item that `asked` for the same ended before; now it has."""
         runs = self.state.runs
-        if not item_id or not self.state.over.again(f"{item_id}@{runs}" if runs > 1 else item_id):
+        if not item_id or not self.state.over.again(f"{item_id}@{runs}" if runs > 1 else item_id, asked):
             return False
         batch.ignore("item.completed, repeated")
         return True
@@ -242,6 +244,21 @@ class ExecDecoder(ItemStream):
         status: Status = "complete" if failure is None else "error"
         self.state.after_result = True
         batch.events.append(SessionEnd(source, "", status, failure, result_json=Raw(record.data)))
+
+
+def _asked(item: Item) -> int:
+    """A checksum of what a call asks for: the app-server's items bear the ids of calls, which some servers use again.
+
+    0 for items that no server names, and for those whose last form says more than their first one.
+    """
+    kind = item.type or item.item_type
+    if kind == "command_execution":
+        return crc32(bytes(item.command))
+    if kind == "file_change":
+        return crc32(bytes(item.changes))
+    if kind == "mcp_tool_call" or kind == "dynamic_tool_call":
+        return crc32(bytes(item.arguments), crc32(f"{item.server} {item.tool}".encode()))
+    return 0
 
 
 def text(item: Item) -> Raw:
