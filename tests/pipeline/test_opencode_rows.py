@@ -160,3 +160,17 @@ def test_a_fork_counts_what_it_did_itself(tmp_path: Path) -> None:
     assert texts(events) == texts(events_from(path))[-1:]
     assert calls(events) == []
     assert next(s.parent_session_id for s in events if isinstance(s, SessionInfo)) is None
+
+
+@pytest.mark.parametrize("undone", [False, True])
+def test_a_text_that_was_cut_within_a_letter_costs_that_letter_alone(tmp_path: Path, undone: bool) -> None:
+    """JavaScript writes the half that is left as an escape; the whole part was lost, and with it a call."""
+    path = tmp_path / "opencode.db"
+    with closing(make_database(path, export())) as connection:
+        if undone:
+            undo(connection, "msg_2", "msg_3")
+        for table in ("part", "event") if undone else ("part",):
+            connection.execute(rf"""UPDATE {table} SET data = replace(data, 'Starting.', 'Starting \ud83d')""")
+        connection.execute(r"""UPDATE message SET data = replace(data, '"role":', '"note":"\uD83D","role":')""")
+        connection.commit()
+    assert texts(events_from(path)) == ["Starting \ufffd", "Done."]

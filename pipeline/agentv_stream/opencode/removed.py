@@ -10,6 +10,8 @@ from collections.abc import Iterator
 import msgspec
 from msgspec import Raw, Struct
 
+from agentv_stream.opencode.stored_json import readable
+
 _COLUMNS = frozenset({b"aggregate_id", b"seq", b"type", b"data"})
 _IDS = ("id", "sessionID", "messageID")
 
@@ -69,7 +71,7 @@ def content_of(connection: sqlite3.Connection, session_id: str, number: int) -> 
     query = "SELECT data FROM event WHERE aggregate_id = ? AND seq = ?"
     row = connection.execute(query, (session_id, number)).fetchone()
     try:
-        content = _decode_content(row[0])
+        content = _decode_content(readable(row[0]))
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return b"{}"
     value = content.info or content.part or {}
@@ -79,7 +81,7 @@ def content_of(connection: sqlite3.Connection, session_id: str, number: int) -> 
 def _events(connection: sqlite3.Connection, query: str, values: tuple[str, ...]) -> Iterator[tuple[int, _Event]]:
     for number, data in connection.execute(query, values):
         try:
-            yield number, _decode_event(data)
+            yield number, _decode_event(readable(data))
         except (msgspec.MsgspecError, UnicodeDecodeError, TypeError):
             continue
 

@@ -20,6 +20,7 @@ from agentv_stages.times import epoch_ms
 from agentv_stream.errors import SourceError
 from agentv_stream.files import is_file, is_folder
 from agentv_stream.opencode.removed import RemovedMessage, content_of, read_removed
+from agentv_stream.opencode.stored_json import readable
 
 STORE_SIGN = "::"  # stands between the path of a store and the session in it
 _ID = re.compile(r"[A-Za-z0-9_-]+\Z")
@@ -247,7 +248,7 @@ class _Database:
         for name, data in self.connection.execute(query, values):
             text = _text(name)
             if text:
-                yield text, data if isinstance(data, bytes) else b"{}"
+                yield text, readable(data) if isinstance(data, bytes) else b"{}"
 
 
 @dataclass
@@ -295,4 +296,4 @@ class _Folder:
     def _files(self, *places: str) -> Iterator[tuple[str, bytes]]:
         for place in places:
             for file in sorted((self.root / place).glob("*.json")):
-                yield file.stem, file.read_bytes()
+                yield file.stem, readable(file.read_bytes())
