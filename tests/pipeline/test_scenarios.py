@@ -28,7 +28,7 @@ from agentv_stream.summary import SessionReader, read_file
 from support.scenarios import expected
 from support.scenarios.dialects import WRITERS
 from support.scenarios.mixing import Clock, iso_of
-from support.scenarios.noise import SILENCE, Noise, disturbed, noises
+from support.scenarios.noise import SILENCE, WHOLE, Noise, disturbed, noises
 from support.scenarios.scenario import Scenario, atoms, cut, scenarios
 from support.scenarios.writer import Writer, Written
 
@@ -47,9 +47,11 @@ writers = pytest.mark.parametrize("writer", WRITERS.values(), ids=list(WRITERS))
 
 
 class Told:
-    """What is told of a written session: its result, its rows in order, its trajectory."""
+    """What is told of a written session: its result, its rows in order, its trajectory. `halved`: what stands for half
+    a letter is taken for the whole one."""
 
-    def __init__(self, written: Written) -> None:
+    def __init__(self, written: Written, halved: bool = False) -> None:
+        self.halved = halved
         with TemporaryDirectory() as folder:
             for name, data in {**written.beside, written.name: written.data}.items():
                 path = Path(folder, name)
@@ -77,14 +79,17 @@ class Told:
         self.transcript = rendered.render(messages[:-1])
         if messages:
             self.transcript += rendered.row(messages[-1], closing_members(self.reader.observer))
-        rows = map(json.loads, self.transcript.splitlines())
+        rows = map(json.loads, self._mended(self.transcript).splitlines())
         self.rows: list[dict[str, Any]] = sorted(rows, key=lambda row: int(row["message_index"]))
         trajectory = Trajectory()
         steps: dict[str, list[tuple[int, bytes]]] = {}
         for one in messages:
             steps.setdefault(one.source.stream, []).append((one.index, trajectory.step(one)))
         made = trajectory.document(self.result, lambda stream: [line for _, line in sorted(steps.get(stream, []))])
-        self.trajectory: dict[str, Any] = json.loads(b"".join(made) or b"{}")
+        self.trajectory: dict[str, Any] = json.loads(self._mended(b"".join(made) or b"{}"))
+
+    def _mended(self, data: bytes) -> bytes:
+        return data.replace("\ufffd".encode(), WHOLE.encode()) if self.halved else data
 
     def figures(self) -> dict[str, Any]:
         """As `expected.figures`."""
@@ -141,8 +146,8 @@ def check(writer: Writer, scenario: Scenario, noise: Noise = SILENCE) -> None:
     written = writer.write(scenario)
     if not written.data:
         return  # nothing has been printed yet
-    told = Told(disturbed(written, writer, noise))
     heard = writer.told(scenario)
+    told = Told(disturbed(written, writer, noise, heard), noise.halved)
     result = told.result
     assert told.reader.dialect.name == writer.dialect
     if writer.lines:

@@ -5,6 +5,7 @@ records that only a later version has.
 """
 
 import json
+import re
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -13,6 +14,7 @@ from typing import Any, Literal, TypeAlias, cast
 from hypothesis import strategies as st
 from msgspec import Struct
 
+from support.scenarios.scenario import Call, Scenario
 from support.scenarios.writer import Writer, Written
 
 Kind: TypeAlias = Literal["blank", "text", "record"]
@@ -24,52 +26,95 @@ HELD = ("input", "arguments", "args", "parameters", "rawInput", "tool_call", "ch
 
 class Noise(Struct, frozen=True):
     """`between`: what stands before which line, its place counted around the file. `members`: each object that
-    says what it is has a further member."""
+    says what it is has a further member. `escaped`: letters but ASCII are escaped; `halved`: of each `WHOLE` there is
+    the first half alone, as a program cuts a text that counts in halves. `reused`: where it is not 0, it decides which
+    later call has the id of an earlier one."""
 
     crlf: bool
     members: bool
     between: tuple[tuple[int, Kind], ...]
+    escaped: bool = False
+    halved: bool = False
+    reused: int = 0
 
     def of(self, kind: Kind) -> int:
         return sum(one == kind for _, one in self.between)
 
 
+WHOLE = "😀"
+ID = re.compile(rb"(call_|toolu_)(\d{4})")
 SILENCE = Noise(False, False, ())
 places = st.tuples(st.integers(0, 200), st.sampled_from(("blank", "text", "record")))
 noises = st.one_of(
     st.just(SILENCE),
-    st.builds(Noise, st.booleans(), st.booleans(), st.lists(places, max_size=4).map(tuple)),
+    st.builds(
+        Noise,
+        st.booleans(),
+        st.booleans(),
+        st.lists(places, max_size=4).map(tuple),
+        st.booleans(),
+        st.booleans(),
+        st.integers(0, 9),
+    ),
 )
 
 
-def disturbed(written: Written, writer: Writer, noise: Noise) -> Written:
-    """The session with noise in it; a whole document can have further members alone. The first line stays first,
-    for a log without it may begin as another agent's."""
+def disturbed(written: Written, writer: Writer, noise: Noise, heard: Scenario) -> Written:
+    """The session with noise in it; a whole document can be written otherwise alone. The first line stays first, for a
+    log without it may begin as another agent's. `heard` is what the log tells."""
+    shared = None if writer.marks_ids else reused(heard, noise.reused)
     if not writer.lines:
-        widen = _widened_rows if written.session else _widened_line
-        return replace(written, data=widen(written.data) if noise.members else written.data)
-    lines = written.data.splitlines()
-    if noise.members and not writer.ended:
-        lines = [_widened_line(line) if line[:1] == b"{" != line else line for line in lines]
+        change = _rewritten_rows if written.session else _rewritten
+        return replace(written, data=_renamed(change(written.data, noise, noise.members), shared))
+    members = noise.members and not writer.ended
+    lines = [
+        _rewritten(line, noise, members) if line[:1] == b"{" != line else line for line in written.data.splitlines()
+    ]
+    lines = _renamed(b"\n".join(lines), shared).split(b"\n")
     record = json.dumps(writer.later or LATER)
     for number, (place, kind) in enumerate(sorted(noise.between)):
         added: dict[Kind, bytes] = {"blank": b"", "text": TEXT, "record": record.replace("#", str(number)).encode()}
         lines.insert(1 + place % len(lines), added[kind])
-    end = b"\r\n" if noise.crlf else b"\n"
-    return replace(written, data=b"".join(line + end for line in lines))
+    end_of_line = b"\r\n" if noise.crlf else b"\n"
+    return replace(written, data=b"".join(line + end_of_line for line in lines))
 
 
-def _widened_line(line: bytes) -> bytes:
-    return json.dumps(_widened(json.loads(line)), ensure_ascii=False).encode()
+def reused(heard: Scenario, seed: int) -> tuple[int, int] | None:
+    """The numbers of a call that was answered and of one of a later answer that asks for something else."""
+    known: list[tuple[int, int]] = []
+    before: list[Call] = []
+    for answer in heard.answers:
+        calls = [call for call in answer.calls if call.verb != "delegate"]
+        known += [(old.number, call.number) for call in calls for old in before if old.verb != call.verb]
+        before += [call for call in calls if call.outcome != "unpaired"]
+    return known[seed % len(known)] if seed and known else None
 
 
-def _widened_rows(database: bytes) -> bytes:
-    """What stands as JSON in its rows."""
+def _renamed(data: bytes, shared: tuple[int, int] | None) -> bytes:
+    """The later of the two calls has the id of the earlier one."""
+    if shared is None:
+        return data
+    old, new = (b"%04d" % number for number in shared)
+    return ID.sub(lambda found: found[1] + (old if found[2] == new else found[2]), data)
+
+
+def _rewritten(data: bytes, noise: Noise, members: bool) -> bytes:
+    """A JSON value in other words."""
+    if not (members or noise.escaped or noise.halved):
+        return data
+    value = json.loads(data)
+    told = json.dumps(_widened(value) if members else value, ensure_ascii=noise.escaped or noise.halved)
+    whole = json.dumps(WHOLE)[1:-1]
+    return (told.replace(whole, whole[: len(whole) // 2]) if noise.halved else told).encode()
+
+
+def _rewritten_rows(database: bytes, noise: Noise, members: bool) -> bytes:
+    """What stands as JSON in its rows, likewise."""
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.deserialize(database)
         for table in ("message", "part"):
             rows = list(connection.execute(f"SELECT id, data FROM {table}"))
-            told = [(_widened_line(data).decode(), own) for own, data in rows]
+            told = [(_rewritten(data.encode(), noise, members).decode(), own) for own, data in rows]
             connection.executemany(f"UPDATE {table} SET data = ? WHERE id = ?", told)
         connection.commit()
         return connection.serialize()

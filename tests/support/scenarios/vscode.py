@@ -330,6 +330,7 @@ WRITERS = tuple(
         later={"kind": 9, "k": ["later#"], "v": 1},
         resumes=True,
         mixes=True,
+        marks_ids=True,
     )
     for dialect, writes in (("vscode-chat", write_document), ("vscode-chat-jsonl", write_log))
 )

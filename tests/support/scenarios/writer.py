@@ -56,7 +56,8 @@ class Writer:
     byte for byte. `lines`: a record is a line, else the log is one document. `later` is a record of a type
     that no version has yet; `#` in it stands for a number of its own. `took` gives the milliseconds that the log tells
     of a call that ended, None of one of which it tells none; without it they are not looked at. `ended`: no version is
-    to come that could add members to its records."""
+    to come that could add members to its records. `marks_ids`: the agent makes the ids of calls its own, so that a
+    server's that come again are others."""
 
     dialect: str
     write: Callable[[Scenario], Written]
@@ -75,6 +76,7 @@ class Writer:
     lines: bool = True
     later: dict[str, Any] | None = None
     took: Callable[[Call], int | None] | None = None
+    marks_ids: bool = False
     name: str = ""
     ended: bool = False
 
