@@ -201,6 +201,7 @@ class Rollout:
         if call.outcome != "unpaired":
             inner.event("task_complete", turn_id=inner.turn_id)
         self.beside[f"rollout-2026-03-02T09-31-{call.number:02d}-{agent_of(call)}.jsonl"] = json_lines(inner.lines)
+        self.beside |= inner.beside
 
 
 def agent_of(call: Call) -> str:
@@ -245,5 +246,6 @@ WRITERS = (
         tokens=rollout_tokens,
         resumes=True,
         mixes=True,
+        nests=True,
     ),
 )

@@ -211,6 +211,15 @@ def session_tokens(written: Scenario, told: Scenario) -> dict[str, int | None]:
 
 LOSSES = (no_broken_answers, no_empty_answers)
 WRITERS = (
-    Writer("copilot-stream", write_stream, VERBS, losses=LOSSES, tokens=no_tokens, prompts=1, mixes=True),
-    Writer("copilot-session", write_session, VERBS, losses=LOSSES, tokens=session_tokens, resumes=True, mixes=True),
+    Writer("copilot-stream", write_stream, VERBS, losses=LOSSES, tokens=no_tokens, prompts=1, mixes=True, nests=True),
+    Writer(
+        "copilot-session",
+        write_session,
+        VERBS,
+        losses=LOSSES,
+        tokens=session_tokens,
+        resumes=True,
+        mixes=True,
+        nests=True,
+    ),
 )

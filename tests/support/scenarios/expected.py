@@ -89,7 +89,7 @@ def figures(scenario: Scenario, finer: bool = False) -> dict[str, Any]:
         "shell_edits": sum(call.verb == "run" and kind(call) == "write" for call in calls),
         "errors": {name: failed[name] for name in by_tool},
         "main": (len(scenario.answers), len(main), len(edits)),
-        "others": sorted(stream_sums(call.inner) for call in main if call.inner),
+        "others": sorted(stream_sums(call.inner) for call in calls if call.inner),
     }
 
 
@@ -143,5 +143,5 @@ def message(answer: Answer, finer: bool) -> dict[str, Any]:
 
 def inner_messages(scenario: Scenario, finer: bool = False) -> list[list[dict[str, Any]]]:
     """The messages of each sub-agent but what it was asked, one list for each that said or did anything."""
-    found = [call.inner for answer in scenario.answers for call in answer.calls if call.inner]
+    found = [call.inner for answer in all_answers(scenario.answers) for call in answer.calls if call.inner]
     return [[message(answer, finer) for answer in inner] for inner in found]

@@ -241,6 +241,7 @@ WRITERS = (
         tokens=counted(),
         later={"dir": "a2c", "msg": RECORD},
         mixes=True,
+        nests=True,
     ),
     Writer(
         "grok-acp",
@@ -252,6 +253,7 @@ WRITERS = (
         status=heard_status,
         later=RECORD,
         mixes=True,
+        nests=True,
         name="grok-acp-agent",
     ),
 )

@@ -80,11 +80,12 @@ def disturbed(written: Written, writer: Writer, noise: Noise, heard: Scenario) -
 
 
 def reused(heard: Scenario, seed: int) -> tuple[int, int] | None:
-    """The numbers of a call that was answered and of one of a later answer that asks for something else."""
+    """The numbers of a call that was answered and of one of a later answer that asks for something else. Calls to tools
+    that do not exist have no part in it: some agents tell their results alone."""
     known: list[tuple[int, int]] = []
     before: list[Call] = []
     for answer in heard.answers:
-        calls = [call for call in answer.calls if call.verb != "delegate"]
+        calls = [call for call in answer.calls if call.verb not in ("delegate", "unknown")]
         known += [(old.number, call.number) for call in calls for old in before if old.verb != call.verb]
         before += [call for call in calls if call.outcome != "unpaired"]
     return known[seed % len(known)] if seed and known else None

@@ -79,17 +79,18 @@ def unknown_last(scenario: Scenario) -> Scenario:
     return changed(scenario, ordered)
 
 
+NEVER = not_told(("unpaired",), ("unknown",))
 WRITERS = (
     Writer(
         "openclaw-session",
         write_session,
         VERBS,
         possible=(counts_as("error", ("denied",)), counts_as("error", ("ok",), ("unknown",))),
-        losses=(no_broken_answers, not_told(("unpaired",), ("unknown",)), unknown_last, no_empty_answers),
+        losses=(no_broken_answers, NEVER, unknown_last, no_empty_answers),
         inputs=tuple(verb for verb in VERBS if verb != "unknown"),
         took=lambda call: 0 if call.exit_code is None else 623,
         tokens=tokens_of(is_whole),
-        status=by_last_written,
+        status=lambda written, told: by_last_written(NEVER(written), told),
         resumes=True,
     ),
 )

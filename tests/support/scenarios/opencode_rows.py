@@ -195,6 +195,7 @@ WRITERS = tuple(
         lines=False,
         resumes=True,
         mixes=True,
+        nests=True,
     )
     for dialect, writes in (("opencode-rows", write), ("kilo-rows", write_kilo))
 )

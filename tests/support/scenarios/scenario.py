@@ -184,7 +184,7 @@ def usages(draw: st.DrawFn) -> Usage:
 
 
 @st.composite
-def calls(draw: st.DrawFn, rank: int, verbs: tuple[Verb, ...], answered: bool = True) -> Call:
+def calls(draw: st.DrawFn, rank: int, verbs: tuple[Verb, ...], answered: bool = True, nests: bool = False) -> Call:
     verb = draw(st.sampled_from(verbs))
     pools = {"run": COMMANDS, "mcp": TOOLS, "unknown": NAMES, "search": PATTERNS, "find": PATTERNS}
     target = draw(st.sampled_from(pools.get(verb, PATHS)))
@@ -193,7 +193,7 @@ def calls(draw: st.DrawFn, rank: int, verbs: tuple[Verb, ...], answered: bool = 
     if verb == "run" and outcome in ("ok", "error"):
         exit_code = 0 if outcome == "ok" else draw(st.sampled_from((1, 2, 127)))
     inner: tuple[Answer, ...] = ()
-    own: tuple[Verb, ...] = tuple(one for one in verbs if one != "delegate")
+    own: tuple[Verb, ...] = tuple(one for one in verbs if one != "delegate" or nests)
     begun = st.lists(working_answers(own, calls_at_most=2), max_size=2)
     if verb == "delegate" and outcome in ("ok", "error"):
         inner = (*draw(begun), draw(final_answers))
@@ -203,10 +203,12 @@ def calls(draw: st.DrawFn, rank: int, verbs: tuple[Verb, ...], answered: bool = 
 
 
 @st.composite
-def working_answers(draw: st.DrawFn, verbs: tuple[Verb, ...], calls_at_most: int = 4, broken: bool = False) -> Answer:
-    """An answer with calls; `broken` may leave any of them without a result."""
+def working_answers(
+    draw: st.DrawFn, verbs: tuple[Verb, ...], calls_at_most: int = 4, broken: bool = False, nests: bool = False
+) -> Answer:
+    """An answer with calls; `broken` may leave any of them without a result, `nests` lets sub-agents start others."""
     ranks = draw(st.permutations(range(draw(st.integers(1, calls_at_most)))))
-    made = tuple(draw(calls(rank, verbs, not broken or draw(st.booleans()))) for rank in ranks)
+    made = tuple(draw(calls(rank, verbs, not broken or draw(st.booleans()), nests)) for rank in ranks)
     return Answer(draw(maybe_said), draw(maybe_said), made, draw(usages()), False)
 
 
@@ -216,21 +218,27 @@ empty_answers = st.builds(Answer, st.just(""), st.just(""), st.just(()), usages(
 
 @st.composite
 def scenarios(
-    draw: st.DrawFn, verbs: tuple[Verb, ...], prompts: int = 3, resumes: bool = False, mixes: bool = False
+    draw: st.DrawFn,
+    verbs: tuple[Verb, ...],
+    prompts: int = 3,
+    resumes: bool = False,
+    mixes: bool = False,
+    nests: bool = False,
 ) -> Scenario:
     """Sessions of up to `prompts` prompts whose calls are of these verbs; numbered. `resumes`: the agent may be killed
-    while it works, its calls open for ever, and go on with the next prompt. `mixes`: calls may run at the same time."""
+    while it works, its calls open for ever, and go on with the next prompt. `mixes`: calls may run at the same time.
+    `nests`: sub-agents may start sub-agents, one below the other."""
     end: End = draw(st.sampled_from(("complete", "complete", "cut")))
     made: list[Prompt] = []
     count = draw(st.integers(1, prompts))
     for number in range(count):
-        answers = draw(st.lists(working_answers(verbs), max_size=3))
+        answers = draw(st.lists(working_answers(verbs, nests=nests), max_size=3))
         killed = resumes and number < count - 1 and draw(st.sampled_from((False, False, True)))
         if not killed and (end == "complete" or number < count - 1):
             last = draw(st.sampled_from((final_answers, final_answers, final_answers, empty_answers)))
             answers.append(draw(last if number < count - 1 else final_answers))
         else:
-            answers.append(draw(working_answers(verbs, broken=True)))
+            answers.append(draw(working_answers(verbs, broken=True, nests=nests)))
         made.append(Prompt(draw(said), tuple(answers)))
     return numbered(Scenario(tuple(made), end, draw(st.integers(0, 20)) if mixes else 0))
 

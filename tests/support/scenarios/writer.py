@@ -52,12 +52,12 @@ class Writer:
     `inputs` and `outputs` are the verbs of which the log tells what was asked and what came back. `tokens` is what is
     told of tokens, and `status` how the session ended, both by the scenario that was written and what is told of it.
     `prompts` is how many a session may have; `resumes`: one that was killed goes on in the same log; `mixes`: the log
-    tells what happens at the same time as it happens. `append_only`: a session that is cut is a part of the whole one,
-    byte for byte. `lines`: a record is a line, else the log is one document. `later` is a record of a type
-    that no version has yet; `#` in it stands for a number of its own. `took` gives the milliseconds that the log tells
-    of a call that ended, None of one of which it tells none; without it they are not looked at. `ended`: no version is
-    to come that could add members to its records. `marks_ids`: the agent makes the ids of calls its own, so that a
-    server's that come again are others."""
+    tells what happens at the same time as it happens; `nests`: sub-agents start others. `append_only`: a session that
+    is cut is a part of the whole one, byte for byte. `lines`: a record is a line, else the log is one document.
+    `later` is a record of a type that no version has yet; `#` in it stands for a number of its own. `took` gives the
+    milliseconds that the log tells of a call that ended, None of one of which it tells none; without it they are not
+    looked at. `ended`: no version is to come that could add members to its records. `marks_ids`: the agent makes the
+    ids of calls its own, so that a server's that come again are others."""
 
     dialect: str
     write: Callable[[Scenario], Written]
@@ -73,6 +73,7 @@ class Writer:
     prompts: int = 3
     resumes: bool = False
     mixes: bool = False
+    nests: bool = False
     lines: bool = True
     later: dict[str, Any] | None = None
     took: Callable[[Call], int | None] | None = None
@@ -83,7 +84,7 @@ class Writer:
     @property
     def sessions(self) -> st.SearchStrategy[Scenario]:
         """Random scenarios that its agent can play."""
-        return scenarios(self.verbs, self.prompts, self.resumes, self.mixes).map(self.playable)
+        return scenarios(self.verbs, self.prompts, self.resumes, self.mixes, self.nests).map(self.playable)
 
     def playable(self, scenario: Scenario) -> Scenario:
         """The scenario as this agent can play it."""
