@@ -312,6 +312,23 @@ def test_a_transcript_is_the_one_that_consume_writes(tmp_path: Path) -> None:
     assert imported == consumed
 
 
+def test_a_session_without_a_message_has_no_transcript(tmp_path: Path) -> None:
+    """Nor has it one from `consume` or `tail`; what could not be read of it stands in the dead letters."""
+    header = {"type": "mode", "mode": "normal", "sessionId": "s1"}
+    title = {"type": "ai-title", "aiTitle": "Nothing yet", "sessionId": "s1"}
+    log = tmp_path / "s1.jsonl"
+    log.write_text("".join(json.dumps(one) + "\n" for one in (header, title, title)) + "no JSON\n")
+    out = tmp_path / "out"
+    for _ in range(2):  # once more with --resume: it is done
+        outcome = import_sessions(
+            [log], transcripts=out, jsonl=tmp_path / "results.jsonl", provider="claude", resume=True
+        )
+        assert outcome.failures == []
+    (result,) = map(json.loads, (tmp_path / "results.jsonl").read_text().splitlines())
+    assert result["outputs"]["transcript"] is None
+    assert [path.name.rpartition("_")[2].partition(".")[2] for path in out.glob("*.jsonl")] == ["dead-letters.jsonl"]
+
+
 def test_a_trajectory_is_the_one_that_consume_writes(tmp_path: Path) -> None:
     log = make_folder(tmp_path / "in")[0]
     import_sessions(log, trajectories=tmp_path / "bulk", engine="serial")

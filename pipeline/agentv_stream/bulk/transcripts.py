@@ -44,12 +44,12 @@ class Transcript:
         self._letters.hand_over()
 
     def close(self, observer: Observer) -> None:
-        """Writes what waits, puts the totals into the first row, and publishes. Raises: SinkError."""
-        rows = self._render()
-        patched = patch(closing_members(observer)) if rows.rows else None
-        place = object_store.join(self._folder, f"{self._name.stem}{TRANSCRIPT}")
-        self._file.publish(place, patched)
-        self.path = place
+        """Writes what waits, puts the totals into the first row, and publishes; a session without a message has no
+        transcript. Raises: SinkError."""
+        if self._render().rows:
+            place = object_store.join(self._folder, f"{self._name.stem}{TRANSCRIPT}")
+            self._file.publish(place, patch(closing_members(observer)))
+            self.path = place
         self.dead_letters = self._letters.close()
 
     def abandon(self) -> None:
