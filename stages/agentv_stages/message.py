@@ -1,6 +1,6 @@
 """Completed messages: one model answer or one user input, its calls answered. What `Consolidate` makes."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from msgspec import Raw, Struct
@@ -86,9 +86,13 @@ class Message(Struct):
             self.thinking_pieces = []
 
 
-def call_names(ids: Iterable[str]) -> Iterator[str]:
+def call_names(ids: Sequence[str]) -> Sequence[str]:
     """The names under which a row tells its calls apart: their ids, and of a repeated one `id#2`, `id#3`…"""
+    if len(ids) == len(set(ids)):
+        return ids
     seen: dict[str, int] = {}
+    names: list[str] = []
     for own in ids:
         seen[own] = seen.get(own, 0) + 1
-        yield own if seen[own] == 1 else f"{own}#{seen[own]}"
+        names.append(own if seen[own] == 1 else f"{own}#{seen[own]}")
+    return names

@@ -118,7 +118,8 @@ class TranscriptRows:
         parts.append(b'%b%d,"role":"%b"' % (self._group, message.index, role.encode()))
         content = message.content
         if len(content) == 1:
-            parts += (b',"content":', text_or_blocks(content[0]))
+            body = bytes(content[0])
+            parts += (b',"content":', body if body[:1] == b'"' else text_or_blocks(content[0]))
         elif content:
             _blocks(content, parts)
         elif role == "assistant":
@@ -126,13 +127,13 @@ class TranscriptRows:
         calls = message.calls
         facts: list[bytes] = []
         if role == "tool":  # a late result: its call stands in the row that left before
-            facts = [_encode(paired.call.call_id) + _call(paired, []) for paired in calls]
+            facts = [_call(paired, paired.call.call_id, []) for paired in calls]
         elif calls:
             before = b',"tool_calls":['
             names = call_names([paired.call.call_id for paired in calls])
             for name, paired in zip(names, calls, strict=True):
                 parts.append(before)
-                facts.append(_encode(name) + _call(paired, parts))
+                facts.append(_call(paired, name, parts))
                 before = b","
             parts.append(b"]")
         started = message.source.time_ms
@@ -205,15 +206,16 @@ def _name(text: str) -> bytes:
     return known
 
 
-def _call(paired: PairedCall, parts: list[Any]) -> bytes:
-    """Appends the call to `parts`; gives our own facts of it, as a member behind its name."""
+def _call(paired: PairedCall, name: str, parts: list[Any]) -> bytes:
+    """Appends the call to `parts`; gives our own facts of it, as a member of that name."""
     call, result = paired.call, paired.result
     call_id = _encode(call.call_id)
     parts += (b'{"tool":', _name(call.tool or call.name), b',"input":', call.input_json, b',"id":', call_id)
     begun = call.source.time_ms
     if begun is not None:
         parts += (b',"start_time":"', iso_bytes(begun), b'"')
-    facts = b':{"name":%b,"kind":"%b","origin":"%b","outcome":"' % (
+    facts = b'%b:{"name":%b,"kind":"%b","origin":"%b","outcome":"' % (
+        call_id if name == call.call_id else _encode(name),
         _name(call.name),
         call.kind.encode(),
         call.origin.encode(),

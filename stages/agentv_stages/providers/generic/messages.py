@@ -101,7 +101,7 @@ def _answer(
     _texts(message.content, facts, model, message_id, source, at, batch)
     unanswered = 0
     calls = message.tool_calls or message.toolCalls or []
-    for i, (call, name) in enumerate(zip(calls, call_names(call.id or "" for call in calls), strict=True)):
+    for i, (call, name) in enumerate(zip(calls, call_names([call.id or "" for call in calls]), strict=True)):
         if not call.tool:
             batch.ignore("call without a tool")
             continue

@@ -105,7 +105,7 @@ class MessagesDecoder:
         if partial.text:
             text = to_raw("".join(partial.text))
             batch.events.append(AssistantText(source, "-cut", message_id, text, model=state.model))
-        for name, call in zip(call_names(call.id for call in partial.calls), partial.calls, strict=True):
+        for name, call in zip(call_names([call.id for call in partial.calls]), partial.calls, strict=True):
             self._call(source, f"-cut-{name}", message_id, call.id, call.name, call.arguments(), state.model, batch)
         state.partial = Partial()
 
