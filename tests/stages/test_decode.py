@@ -386,7 +386,8 @@ def test_each_of_several_objects_on_a_line_has_a_row_of_its_own(several: bytes) 
 
 def test_faults_stand_in_the_order_of_the_input_whatever_the_cut() -> None:
     """Another agent's record is known at the end of a batch, a line over the cap at its beginning."""
-    foreign = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"x"}}}'
+    said = b'{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"hi"}}'
+    foreign = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":%b}}' % said
     lines = [says("a"), foreign, b'{"torn', says("b", "2"), b"noise", foreign]
     _, whole = rows_of(b"\n".join(lines) + b"\n")
     _, parts = rows_of(*(line + b"\n" for line in lines))

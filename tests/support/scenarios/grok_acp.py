@@ -225,7 +225,7 @@ def write_agent(scenario: Scenario) -> Written:
 
 def heard_status(written: Scenario, told: Scenario) -> str:
     """A further prompt is not heard: what was over is so until something is done."""
-    begun = any(not answer.empty for prompt in written.prompts[-1:] for answer in prompt.answers)
+    begun = any(not answer.empty for prompt in told.prompts[-1:] for answer in prompt.answers)
     return by_end_record(written, told) if begun or len(written.prompts) == 1 else "complete"
 
 
