@@ -35,7 +35,7 @@ def sessions(
         str | None, typer.Option(metavar="DIR|NAME", help="Only of this folder (a path), or of folders of this name.")
     ] = None,
     since: Annotated[
-        str | None, typer.Option(metavar="AGE|DATE", help="Updated since: a duration (2h, 7d) or a date.")
+        str | None, typer.Option(metavar="AGE|DATE", help="Updated since: a duration (2h, 7d) or a date (UTC).")
     ] = None,
     limit: Annotated[int, typer.Option(metavar="N", help="At most this many; 0 for all.", min=0)] = 50,
     json: JsonLines = False,
