@@ -72,11 +72,11 @@ def _growing(folder: Path, ending: str) -> Path | None:
     return max(found, key=lambda path: path.stat().st_mtime_ns, default=None)
 
 
-def _wait(path: Path, size: int) -> float | None:
+def _wait(watched: int, size: int) -> float | None:
     """Waits until the file is larger than `size`; the time when it was seen, None when it did not grow."""
     limit = time.perf_counter() + _GIVE_UP_SECONDS
     while True:
-        if path.stat().st_size > size:
+        if os.fstat(watched).st_size > size:
             return time.perf_counter()
         if time.perf_counter() > limit:
             return None
@@ -98,6 +98,7 @@ def measure(
     pipe = child.stdin.fileno()
     found: list[float] = []
     missed = 0
+    watched = -1
     try:
         pairs = _rows(source, count + _SEED)
         os.write(pipe, first + b"".join(call + result for call, result in pairs[:_SEED]))
@@ -110,12 +111,13 @@ def measure(
             return Latencies([], count)
         # The first rows went in before the program had started; what they left behind is not measured.
         time.sleep(0.3)
+        watched = os.open(path, os.O_RDONLY)  # not by its name: it takes another one once the session is known
         for call, result in pairs[_SEED:]:
             for record in (call + result,) if whole_rows else (call, result):
-                size = path.stat().st_size
+                size = os.fstat(watched).st_size
                 sent = time.perf_counter()
                 os.write(pipe, record)
-                seen = _wait(path, size)
+                seen = _wait(watched, size)
                 if seen is None:
                     missed += 1
                     if missed > 5:
@@ -124,6 +126,8 @@ def measure(
                     found.append((seen - sent) * 1000)
                 time.sleep(0.002)
     finally:
+        if watched >= 0:
+            os.close(watched)
         child.stdin.close()
         child.wait(timeout=20)
     return Latencies(sorted(found), missed)
