@@ -112,6 +112,17 @@ def test_damaged_lines_are_faults_at_their_places(log: Path, tmp_path: Path) -> 
     assert list((tmp_path / "many").glob("*.dead-letters.jsonl"))
 
 
+def test_dead_letters_before_the_session_is_known_go_from_process_to_process(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are in a file by then, whose descriptor means something else there, or nothing."""
+    monkeypatch.setattr(gathered, "WRITE_BYTES", 1)
+    log.write_bytes(b"noise without JSON\n" * 60 + log.read_bytes())
+    _assert_same(log, tmp_path, 300)
+    (letters,) = (tmp_path / "many").glob("*.dead-letters.jsonl")
+    assert letters.read_bytes().count(b"\n") == 60
+
+
 def test_sub_agents_files_are_read_at_the_end(log: Path, tmp_path: Path) -> None:
     folder = log.with_suffix("") / "subagents"
     folder.mkdir(parents=True)

@@ -63,15 +63,15 @@ class Gathered:
             self._local.unlink(missing_ok=True)
             leaving.settled(self._local)
 
-    def hand_over(self) -> None:
-        """Another process goes on writing, and opens the file itself. Raises: SinkError."""
-        if self.empty:
-            return
-        try:
-            self._spill()
-            self._leave()
-        except OSError as error:
-            raise self._failure(error) from error
+    def __getstate__(self) -> dict[str, Any]:
+        """Another process goes on writing: all stands in the file by then, which it opens itself. Raises: SinkError."""
+        if not self.empty:
+            try:
+                self._spill()
+                self._leave()
+            except OSError as error:
+                raise self._failure(error) from error
+        return self.__dict__
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

@@ -41,10 +41,6 @@ class Letters:
                 self._rows.write(dead_letters.render(self._giant, None, fault.offset - self._giant.offset))
                 self._giant = None
 
-    def hand_over(self) -> None:
-        """Another process goes on. Raises: SinkError."""
-        self._rows.hand_over()
-
     def close(self) -> str | None:
         """Publishes them, and gives their place; None where there are none. Raises: SinkError."""
         place = object_store.join(self._folder, self._name.stem + LETTERS)

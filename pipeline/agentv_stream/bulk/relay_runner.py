@@ -110,7 +110,6 @@ class Runner:
                 session.write(batches.pop())
         if not last and session.transcript is not None:
             if session.transcript.begun:
-                session.transcript.hand_over()
                 self._hand_on(f"{i}-transcript", pickle.dumps(session.transcript, pickle.HIGHEST_PROTOCOL))
             session.transcript = None
 

@@ -38,11 +38,6 @@ class Transcript:
         """Whether the rows know whose they are; from then on nothing but `close` needs to be told of the session."""
         return self._rows is not None
 
-    def hand_over(self) -> None:
-        """Another process goes on, with what this object is pickled into. Raises: SinkError."""
-        self._file.hand_over()
-        self._letters.hand_over()
-
     def close(self, observer: Observer) -> None:
         """Writes what waits, puts the totals into the first row, and publishes; a session without a message has no
         transcript. Raises: SinkError."""
