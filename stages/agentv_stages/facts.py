@@ -53,6 +53,11 @@ class Facts(Struct):
     first: Opening | None = None
 
     @property
+    def named(self) -> bool:
+        """Whether the log has told what the outputs of the session are named after, and what their rows say of it."""
+        return self.session_id is not None and self.model is not None
+
+    @property
     def opening(self) -> Opening:
         """Model, version and folder as every row of a transcript names them: those that were known first."""
         return self.first or Opening(self.model, self.version, self.cwd, self.git_branch)
@@ -111,7 +116,7 @@ class FactsObserver:
             facts.title = event.title or facts.title
             if event.begins:
                 facts.open_end = facts.end is not None
-            if facts.first is None and facts.session_id is not None and facts.model is not None:
+            if facts.first is None and facts.named:
                 facts.first = Opening(facts.model, facts.version, facts.cwd, facts.git_branch)
 
     def snapshot(self) -> Facts:

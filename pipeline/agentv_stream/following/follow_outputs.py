@@ -125,8 +125,7 @@ class FollowOutputs:
             self._logged.append(batch)
         if self.state is None:
             facts = observer.facts
-            known = facts.session_id is not None and facts.model is not None
-            if not self._held or not (known or facts.records >= FINISHED_PATIENCE):
+            if not self._held or not (facts.named or facts.records >= FINISHED_PATIENCE):
                 return
             self._open(observer)
         self._write()

@@ -127,8 +127,7 @@ class LiveOutputs:
     def _known(self) -> bool:
         """Whether the session can be named; a live one is by what is known of it when its first file begins."""
         facts = self.observer.facts
-        named = facts.session_id is not None and facts.model is not None
-        return named or not self.source.finished or facts.records >= FINISHED_PATIENCE
+        return facts.named or not self.source.finished or facts.records >= FINISHED_PATIENCE
 
     def _another(self, suffix: str) -> Callable[[], Path] | None:
         return partial(self._names.another, suffix) if self._names.exclusive else None

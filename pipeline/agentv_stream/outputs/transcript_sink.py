@@ -70,7 +70,7 @@ class TranscriptSink:
             self._held += batch.messages
         facts = self._observer.facts
         if self._rows is None:
-            self.known = facts.session_id is not None and facts.model is not None
+            self.known = facts.named
             if not self._held or not (self.known or facts.records >= self.patience):
                 return
         if self._held:
