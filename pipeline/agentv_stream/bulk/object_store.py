@@ -4,13 +4,14 @@ A place is a path or a URL (`s3://bucket/key`, `file:///…`, whatever fsspec re
 when a URL is met. Nothing of a write is visible before it is whole: on disk by a rename, in a store by its own rule.
 """
 
+import io
 import os
 import posixpath
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 from urllib.parse import unquote, urlsplit
 
 from agentv_stream.bulk import leaving
@@ -86,6 +87,21 @@ def open_input(place: str) -> BinaryIO:
         if is_url(place):
             return of_url(place).open(place, "rb", block_size=4 * 1024 * 1024)  # type: ignore[no-any-return]  # fsspec has no types
         return open(place, "rb", buffering=0)  # noqa: PTH123 - the faster way; the caller closes it
+    except OSError as error:
+        raise SourceError(f"cannot read {place}: {error.strerror or error}") from error
+
+
+def lines(place: str) -> Iterator[bytes]:
+    """The lines of a file or object, with their ends, one at a time in memory; none where there is no such file.
+
+    Raises: SourceError for other failures.
+    """
+    try:
+        with io.BufferedReader(cast("io.RawIOBase", open_input(place)), 1024 * 1024) as file:
+            yield from file
+    except SourceError as error:
+        if not isinstance(error.__cause__, FileNotFoundError):
+            raise
     except OSError as error:
         raise SourceError(f"cannot read {place}: {error.strerror or error}") from error
 

@@ -9,7 +9,7 @@ import os
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import BinaryIO, Literal
 
 import msgspec
 from msgspec import Struct
@@ -23,6 +23,7 @@ from agentv_stream.outputs.naming import prepare_folder
 
 FORMAT = "agentv_stream.import_state.v1"
 Begun = Literal["first", "anew", "on"]
+_MOST_FILES = 64  # of finished units, open at a time
 
 
 class Entry(Struct, kw_only=True):
@@ -96,6 +97,8 @@ class State:
         self.place = place
         self._done = object_store.join(place, "done")
         self._recipe = object_store.join(place, "recipe.json")
+        self._read: set[str] = set()
+        self._entries: dict[str, Entry] = {}
 
     @contextmanager
     def held(self) -> Generator[None]:
@@ -131,6 +134,7 @@ class State:
         if begun != "on":
             for name in ("done", "rows"):
                 object_store.remove_tree(object_store.join(self.place, name))
+            self._read, self._entries = set(), {}
         object_store.put(self._recipe, msgspec.json.encode(_Recipe(FORMAT, recipe(work), work.run)))
         return begun
 
@@ -140,23 +144,23 @@ class State:
             raise SinkError(self.place, OSError("another import has begun there"))
 
     def entries(self) -> dict[str, Entry]:
-        """What is finished, by the unit's name. Raises: SourceError."""
-        found: dict[str, Entry] = {}
+        """What is finished, by the unit's name; each file is read once. Raises: SourceError."""
+        found = self._entries
         for name in object_store.names_below(self._done):
-            if not name.endswith(".jsonl") or name.rpartition("/")[2].startswith("."):
+            if name in self._read or not name.endswith(".jsonl") or name.rpartition("/")[2].startswith("."):
                 continue
+            self._read.add(name)
             offset = 0
-            for line in (object_store.read_all(name) or b"").split(b"\n"):
-                if line:
-                    try:
-                        entry = _decode_entry(line)
-                    except msgspec.MsgspecError:
-                        entry = None  # damaged, by a power cut maybe: what it told of is done again
-                    if entry is not None:
-                        entry.place, entry.offset, entry.length = name, offset, len(line)
-                        found[entry.unit.name] = entry
-                offset += len(line) + 1
-        return found
+            for line in object_store.lines(name):
+                try:
+                    entry = _decode_entry(line)
+                except msgspec.MsgspecError:
+                    entry = None  # damaged, by a power cut maybe: what it told of is done again
+                if entry is not None:
+                    entry.place, entry.offset, entry.length = name, offset, len(line.rstrip(b"\n"))
+                    found[entry.unit.name] = entry
+                offset += len(line)
+        return found.copy()
 
     def staged(self) -> frozenset[str]:
         """The files of rows that wait to go into the data set."""
@@ -164,18 +168,19 @@ class State:
 
     def lines(self, entries: Iterable[Entry]) -> Iterator[tuple[Entry, bytes]]:
         """The whole lines of entries, in the given order. Raises: SourceError."""
-        held: dict[str, bytes] = {}
-        for entry in entries:
-            if object_store.is_url(entry.place):
-                if entry.place not in held:
-                    if len(held) >= 64:
-                        del held[next(iter(held))]
-                    held[entry.place] = object_store.read_all(entry.place) or b""
-                yield entry, held[entry.place][entry.offset : entry.offset + entry.length]
-            else:
-                with object_store.open_input(entry.place) as file:
-                    file.seek(entry.offset)
-                    yield entry, file.read(entry.length)
+        files: dict[str, BinaryIO] = {}
+        try:
+            for entry in entries:
+                file = files.get(entry.place)
+                if file is None:
+                    if len(files) >= _MOST_FILES:
+                        files.pop(next(iter(files))).close()
+                    file = files[entry.place] = object_store.open_input(entry.place)
+                file.seek(entry.offset)
+                yield entry, file.read(entry.length)
+        finally:
+            for file in files.values():
+                file.close()
 
     def results(self, entries: Iterable[Entry]) -> Iterator[bytes]:
         """The results of entries as JSON, in the given order. Raises: SourceError."""
