@@ -69,6 +69,7 @@ VERSIONS: Mapping[str, str] = {
     "claude-stream": "2.1.1 to 2.1.332",
     "claude-session": "1.0.0 to 2.1.332",
     "codex-exec": "0.50.0 to 0.169.0",
+    "codex-app-server": "0.142.5",
     "codex-exec-old": "0.27.0",
     "codex-rollout": "0.46.0 to 0.169.0",
     "copilot-stream": "1.0.102",
@@ -108,8 +109,13 @@ VERSIONS: Mapping[str, str] = {
 }
 """Dialect -> versions of the agent in the recordings that it was tested with; the log does not say it for the rest."""
 
-OLD_LAYOUTS: Mapping[str, tuple[str, ...]] = {"vibe-session-old": ("session_*/messages.jsonl", "session_*.json")}
-"""Dialect -> globs below its provider's roots, where they are others than the newest layout's."""
+LAYOUTS: Mapping[str, tuple[str, ...]] = {
+    "vibe-session-old": ("session_*/messages.jsonl", "session_*.json"),
+    "vscode-chat-jsonl": ("workspaceStorage/*/chatSessions/*.jsonl",),
+    "opencode-export": (),
+    "kilo-export": (),
+}
+"""Dialect -> globs below its provider's roots, where they are others than the newest layout's; none: it lies anywhere."""
 
 ENDS: Mapping[str, str] = {
     "claude-stream": "`result`; of several the last",
@@ -117,14 +123,18 @@ ENDS: Mapping[str, str] = {
     "codex-app-server": "`turn/completed`",
     "codex-rollout": "`task_complete`, `turn_aborted`; in versions that write neither, a last answer with no open call",
     "codex-exec-old": "none; `task_complete` where it is printed",
+    "codex-rollout-old": "none; complete when an answer came last and no call is open",
     "copilot-stream": "`result`, the last line",
     "copilot-acp": "the answer to `session/prompt`",
     "copilot-session": "`session.shutdown`",
     "gemini-stream": "`result`",
+    "gemini-chat": "none; an API error or a cancelled request that nothing follows, else unknown",
+    "gemini-chat-json": "none; an API error or a cancelled request that nothing follows, else unknown",
     "qwen-stream": "`result`; a text `[API Error: …]` is an error whatever it says",
     "qwen-session": "none; complete when the last answer asks for no tool",
     "pi-stream": "`agent_end` that no retry follows",
     "pi-session": "none; complete when the last answer's `stopReason` is final",
+    "pi-subagent": "as `pi-session`",
     "oh-my-pi-stream": "`agent_end` that no retry and no work in the background follows",
     "oh-my-pi-session": "as `pi-session`; interrupted when a signal found calls open (`session_exit`)",
     "openclaw-session": "as `pi-session`",
@@ -136,6 +146,7 @@ ENDS: Mapping[str, str] = {
     "opencode-export": "none; complete when the last answer's `finish` is final",
     "opencode-rows": "none; complete when the last answer's `finish` is final",
     "cursor-stream": "`result`",
+    "cursor-transcript": "none; complete when the last answer asks for no tool and every call has a result",
     "grok-stream": "`end`, `error`",
     "grok-messages": "`result`",
     "grok-acp": "`turn_completed`; else the answer to `session/prompt`",
@@ -154,6 +165,9 @@ ENDS: Mapping[str, str] = {
     "acp": "the answer to `session/prompt`",
     "vscode-chat": "none; the last request's `result`, `isCanceled` or `modelState`",
     "vscode-chat-jsonl": "none; the last request's `result`, `isCanceled` or `modelState`",
+    "agentv-trace": "`final_response`, `error`; the older list has none, and its status is unknown",
+    "agentv-transcript": "what our finished rows say; else complete when the last answer's calls have results",
+    "atif": "what our documents say; else complete when the last answer asks for no tool",
 }
 """Dialect -> its end record, or how a good end is told without one."""
 
@@ -200,7 +214,7 @@ def _row(provider: Provider, dialect: Dialect) -> DialectRow:
 def _places(dialect: Dialect, roots: Iterable[LogRoot]) -> Iterable[str]:
     for root in roots:
         # of several patterns the first, for it is the newest layout
-        for pattern in OLD_LAYOUTS.get(dialect.name, root.patterns[:1]):
+        for pattern in LAYOUTS.get(dialect.name, root.patterns[:1]):
             yield f"{root.default}/{pattern}"
 
 

@@ -10,7 +10,7 @@ from agentv_stages.providers import all_providers
 from agentv_stream.cli import build
 from agentv_stream.provider_page import MEASURED, markdown
 from agentv_stream.provider_survey import survey
-from agentv_stream.provider_table import ENDS, OLD_LAYOUTS, PRODUCED, VERSIONS, dialect_rows
+from agentv_stream.provider_table import ENDS, LAYOUTS, PRODUCED, VERSIONS, dialect_rows
 from support.decoding import corpus
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "providers.md"
@@ -56,15 +56,21 @@ def test_an_unknown_provider_is_an_error_of_usage() -> None:
 def test_the_tables_speak_of_dialects_that_exist() -> None:
     assert set(PRODUCED) == NAMES
     assert set(VERSIONS) <= NAMES
-    assert set(ENDS) <= NAMES
-    assert set(OLD_LAYOUTS) <= NAMES
+    assert set(ENDS) == NAMES  # without a row the page says that the status is unknown
+    assert set(LAYOUTS) <= NAMES
 
 
 def test_an_old_layout_is_named_where_it_is_looked_for() -> None:
     provider = next(provider for provider in all_providers() if provider.name == "vibe")
-    assert set(OLD_LAYOUTS["vibe-session-old"]) < set(provider.roots[0].patterns)
+    assert set(LAYOUTS["vibe-session-old"]) < set(provider.roots[0].patterns)
     row = next(row for row in dialect_rows([provider]) if row.dialect == "vibe-session-old")
     assert row.lies_in[0] == "~/.vibe/logs/session/session_*/messages.jsonl"
+
+
+def test_a_dialect_that_lies_anywhere_names_no_place() -> None:
+    rows = {row.dialect: row.lies_in for row in dialect_rows(all_providers())}
+    assert rows["opencode-export"] == rows["kilo-export"] == ()
+    assert all(place.endswith(".jsonl") for place in rows["vscode-chat-jsonl"])
 
 
 def test_every_dialect_with_an_end_record_names_it() -> None:

@@ -47,13 +47,13 @@ from agentv_stages.providers.claude.wire import (
 from agentv_stages.times import parse_iso
 
 LOSSES = (
-    "the prompt is not in the stream (--prompt puts it in)",
-    "texts of sub-agents that ran in the foreground are not printed",
-    "what the agents of workflows and of sub-agents do is not printed",
+    "the prompt (--prompt adds it)",
+    "texts of sub-agents that ran in the foreground",
+    "what the agents of workflows and of sub-agents do",
     "what a prompt suggestion spent that came after the last result (--prompt-suggestions)",
-    "in older versions (2.1.197) most lines have no time",
-    "an answer that an error broke off is not printed",
-    "with --output-format json only the last answer is printed, and no call",
+    "in older versions (2.1.197) the time of most lines",
+    "an answer that an error cut off",
+    "with --output-format json all calls, and all answers but the last",
 )
 QUIET_TYPES = frozenset(
     ("tool_progress", "auth_status", "keep_alive", "control_request", "control_response", "control_cancel_request",

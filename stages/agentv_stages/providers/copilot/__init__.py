@@ -16,23 +16,23 @@ _DISK_ONLY = frozenset(
 
 _COMMON_LOSSES = (
     "what a rewind took back is only told, not removed",
-    "costs are told in premium requests, not in money",
+    "cost in money (the log counts premium requests)",
 )
 STREAM_LOSSES = (
-    "standard output has no token counts of prompts, and with own models none at all",
-    "the session id comes with the last line only, the working directory never",
+    "tokens of prompts; with models of your own all tokens",
+    "the session's id before the last line; the working directory",
     *_COMMON_LOSSES,
 )
 ACP_LOSSES = (
-    "no times, unless the recorder added them",
+    "times, unless the recorder added them",
     "tool names are taken from titles, kinds and arguments",
     "whether a text is repeated",
-    "the prompt is known only where the client's messages were recorded",
+    "the prompt, unless the client's messages were recorded",
     "tokens of a prompt that was not answered to its end",
     "text of sub-agents is not marked; it is recognised by the calls around it",
 )
 SESSION_LOSSES = (
-    "an answer that was broken off is not in the log, nor are its tokens",
+    "an answer that was cut off, and its tokens",
     "a rewind in the terminal takes what it left behind out of the log, tokens included",
     *_COMMON_LOSSES,
 )

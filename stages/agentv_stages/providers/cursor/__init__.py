@@ -9,15 +9,15 @@ from agentv_stages.providers.cursor.tools import TABLE
 from agentv_stages.providers.cursor.transcript import TranscriptDecoder
 
 STREAM_LOSSES = (
-    "the model's name is the one shown to people",
-    "no tokens per answer; a run that fails may print no end",
-    "no message ids: answers are told apart by their model calls",
+    "the model's real name (it is the one shown to people)",
+    "tokens of single answers; the end of a run that failed, in some cases",
+    "message ids: answers are told apart by their model calls",
     "whether a text is repeated",
 )
 TRANSCRIPT_LOSSES = (
-    "no results of most calls",
-    "no times, no tokens, mostly no model",
-    "no end record",
+    "results of most calls",
+    "times, tokens, mostly the model",
+    "the end of a run",
     "the session's id",
     "whether a line is repeated",
 )

@@ -35,10 +35,10 @@ from agentv_stages.times import parse_iso
 
 LOSSES = (
     "a tool call is recorded when it has ended: one that was cut off is missing, and no answer is known to be the last",
-    "a call of a tool that does not exist is missing where the session ran over ACP",
-    "an answer that was interrupted while it was written is missing",
-    "tokens of side models (loop detection, summaries) are not recorded",
-    "the agent's version is not recorded",
+    "a call of a tool that does not exist, if the session ran over ACP",
+    "an answer that was interrupted while it was written",
+    "tokens of side models (loop detection, summaries)",
+    "the agent's version",
 )
 API_ERROR = "[API Error"
 CANCELLED = "Request cancelled."

@@ -32,14 +32,14 @@ from agentv_stages.repeats import Repeats, check
 from agentv_stages.times import parse_iso, whole_ms
 
 LOSSES = (
-    "thoughts are not printed (their tokens are in the totals)",
-    "what sub-agents say and do is not printed (their tokens are in the totals)",
+    "thoughts (their tokens are in the totals)",
+    "what sub-agents say and do (their tokens are in the totals)",
     "tool output is what a person is shown: none for reads, a summary for searches",
-    "the exit code of a shell command is missing where the command printed something",
-    "a cancelled tool call is printed as a success",
-    "tokens only as totals at the end",
+    "the exit code of a shell command that printed something",
+    "that a tool call was cancelled (it is printed as a success)",
+    "tokens of single answers, and of a run that did not end",
     "whether a piece of text is repeated within its answer",
-    "an answer cut by an error or by the output limit looks complete",
+    "that an answer was cut by an error or by the output limit",
 )
 MOST_OPEN = 4096
 EMPTY = (b"", b'""', b"null")

@@ -42,7 +42,7 @@ PROVIDER = Provider(
             live=False,
             has_end=False,
             losses=(
-                "outcomes, exit codes and durations of tool calls",
+                "outcomes, exit codes and durations of tool calls (ours have them)",
                 "what tools do whose names are an agent's own: those count by their words, none as an edit",
             ),
         ),

@@ -24,7 +24,7 @@ from agentv_stages.providers.grok.wire import SessionLine, decode_session
 LOSSES = (
     "the agent's version, the title; the prompt is known only where the client's messages were recorded",
     "arguments that are not JSON; calls after one whose refusal ended the turn",
-    "costs, as soon as one turn tells none",
+    "costs, as soon as one turn has none",
     "that an answer broke off and was tried again: its two texts become one, with a notice before it",
     "of two sub-agents that were begun at once, which call began which",
 )

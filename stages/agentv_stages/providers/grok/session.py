@@ -55,7 +55,7 @@ LOSSES = (
     "the main agent's own share of its tokens, where it had sub-agents",
     "the text of an answer that was killed while it was written",
     "arguments that are not JSON; calls after one whose refusal ended the turn",
-    "costs, as soon as one turn tells none",
+    "costs, as soon as one turn has none",
     "that an answer broke off and was tried again: its two texts become one, with a notice before it",
 )
 _MOST_OPEN = 10_000

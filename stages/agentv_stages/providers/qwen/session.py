@@ -46,12 +46,12 @@ from agentv_stages.times import parse_iso, whole_ms
 LOSSES = (
     "where the session ran over ACP, its last records are missing, and reads and edits that failed are successes",
     "sub-agents' thoughts, and before 0.24 what their tools returned",
-    "what the calls of an exec script returned is not recorded",
-    "an answer that an API error broke off is not recorded",
-    "what a person ran with `!` or asked with `/btw`, and model calls for summaries and suggestions, are not recorded",
-    "the answer to `--json-schema` is written as redacted",
+    "what the calls of an exec script returned",
+    "an answer that an API error cut off",
+    "what a person ran with `!` or asked with `/btw`, and model calls for summaries and suggestions",
+    "the answer to `--json-schema` (it is redacted)",
     "tokens of empty answers that were asked for again",
-    "costs are not recorded",
+    "costs",
 )
 EXEC = "exec"
 STRUCTURED = "structured_output"

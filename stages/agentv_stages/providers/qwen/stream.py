@@ -46,16 +46,16 @@ from agentv_stages.repeats import Repeats
 from agentv_stages.times import whole_ms
 
 LOSSES = (
-    "the prompt is not in the stream (--prompt puts it in)",
-    "lines have no time, so calls have no duration",
+    "the prompt (--prompt adds it)",
+    "times, and so the durations of calls",
     "the calls of an exec script (code mode)",
     "what sub-agents say, and what those in the background do, is not printed; their tokens are in the total alone",
     "tool output is what a person is shown: a summary for searches",
-    "the exit code of a shell command is missing where the command printed something",
+    "the exit code of a shell command that printed something",
     "that a hook refused a call: it failed with the hook's own words",
-    "reasoning tokens are not told apart",
+    "reasoning tokens",
     "a resumed run's own share of the session's tokens (the total of the session is shown)",
-    "costs are not told",
+    "costs",
 )
 NOTICES: dict[str, Level] = {
     "continue_turn_failed": "error",
