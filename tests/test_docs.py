@@ -143,6 +143,31 @@ def test_every_page_is_reached_from_the_index() -> None:
     assert not {page for page in pages if f"({page})" not in index}
 
 
+HEADINGS = (
+    "Formats",
+    "Where sessions are stored",
+    "How a run ends",
+    "Messages and prompts",
+    "Tool calls",
+    "Tokens and cost",
+    "Sub-agents",
+    "Forks, resumed sessions, rewinds",
+    "What the log does not say",
+    "Versions and sources",
+)
+
+
+@pytest.mark.parametrize("name", [provider.name for provider in all_providers()])
+def test_the_pages_of_providers_name_their_dialects_under_the_same_headings(name: str) -> None:
+    page = (DOCS / "providers" / f"{name}.md").read_text(encoding="utf-8")
+    titles = re.findall(r"^## (.*)$", page, re.MULTILINE)
+    assert titles == [title for title in HEADINGS if title in titles]
+    assert {"Formats", "What the log does not say", "Versions and sources"} <= {*titles}
+    (provider,) = (provider for provider in all_providers() if provider.name == name)
+    missing = [d.name for d in provider.dialects if f"| `{d.name}` |" not in page.split("\n## ")[1]]
+    assert not missing
+
+
 def test_the_page_of_reliability_names_tests_that_are_there() -> None:
     named = set(re.findall(r"`(test_[a-z0-9_]+)`", (DOCS / "reliability.md").read_text(encoding="utf-8")))
     tests = (path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
