@@ -115,7 +115,7 @@ LAYOUTS: Mapping[str, tuple[str, ...]] = {
     "opencode-export": (),
     "kilo-export": (),
 }
-"""Dialect -> globs below its provider's roots, where they are others than the newest layout's; none: it lies anywhere."""
+"""Dialect -> globs below its provider's roots, where they are not the first pattern's; none: it lies anywhere."""
 
 ENDS: Mapping[str, str] = {
     "claude-stream": "`result`; of several the last",
