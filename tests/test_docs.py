@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import agentv_stream
+from agentv_stages.provider import Provider
 from agentv_stages.providers import all_providers
 from agentv_stages.result import Result
 from agentv_stages.stats import Stats
@@ -193,6 +194,18 @@ def test_the_architecture_names_the_modules_that_are_there(root: str) -> None:
     there = {p.name + "/" * p.is_dir() for p in (ROOT / root).iterdir() if not p.name.startswith(("_", "py.typed"))}
     assert not there - named
     assert not named - there - inner
+
+
+OWN_NAMES = [p for p in all_providers() if p.name not in ("acp", "generic")]  # theirs: of all agents; canonical ones
+
+
+@pytest.mark.parametrize("provider", OWN_NAMES, ids=lambda provider: provider.name)
+def test_the_changelog_names_every_tool_whose_name_changes(provider: Provider) -> None:
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").partition("### For people who match native")[2]
+    line = changes.partition(f"- **{provider.title}**: ")[2].partition("\n- ")[0]
+    named = {name.split("<")[0].removesuffix("X") for name in re.findall(r"`([^`]+)`", line)}
+    changed = {row.native for row in provider.tools.rows if row.native != row.tool}
+    assert not {name for name in changed - named if not name.startswith(("collaboration.", "multi_agent_v1."))}
 
 
 def test_every_number_is_explained() -> None:
