@@ -29,8 +29,8 @@ def markdown(corpus: Path | None = None) -> str:
         "Made by `python -m agentv_stream.provider_page CORPUS > docs/providers.md`; do not edit.",
         "",
         "A dialect is recognised by the content of its first records. `--provider NAME` limits the search to one.",
-        "What a format cannot say is null in results, never 0; each result lists the losses below as `losses`.",
-        "Each agent has a page of its own on how its logs are read, linked under its title.",
+        "What the log does not say is null in results, never 0; each result lists what is missing as `losses`.",
+        "Each agent has a page of its own on how its logs are read, linked below its title.",
     ]
     provider = None
     for row in dialect_rows(all_providers()):
@@ -42,7 +42,7 @@ def markdown(corpus: Path | None = None) -> str:
             provider = row.provider
         out += ["", f"### `{row.dialect}`, {'live' if row.live else 'on disk'}", ""]
         out += [f"- {label}: {_code(label, said, row.provider)}" for label, said in facts_of(row)]
-        out += [f"- loses: {loss}" for loss in row.losses]
+        out += ["- missing from the log:", *(f"  - {loss}" for loss in row.losses)] if row.losses else []
     out += ["", "## Not supported, but named", "", *_foreign()]
     if corpus is not None:
         out += _measured(corpus)
@@ -50,7 +50,7 @@ def markdown(corpus: Path | None = None) -> str:
 
 
 def _code(label: str, said: str, provider: str) -> str:
-    if label != "lies in":
+    if label != "stored in":
         return said
     places = [f"`{place}`" for place in said.split(", ")]
     if len(places) <= MOST_PLACES:

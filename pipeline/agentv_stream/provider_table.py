@@ -29,7 +29,7 @@ PRODUCED: Mapping[str, str] = {
     "qwen-session": "every session",
     "pi-stream": "pi --mode json -p PROMPT",
     "pi-session": "every session",
-    "pi-subagent": "written by its sub-agent extension",
+    "pi-subagent": "its sub-agent extension",
     "oh-my-pi-stream": "omp --mode json -p PROMPT",
     "oh-my-pi-session": "every session",
     "openclaw-session": "files of earlier versions; now rows of `openclaw-agent.sqlite`, one a line",
@@ -40,7 +40,7 @@ PRODUCED: Mapping[str, str] = {
     "opencode-export": "opencode export SESSION",
     "opencode-rows": "agentv-stream consume opencode.db --session SESSION",
     "cursor-stream": "cursor-agent -p PROMPT --output-format stream-json",
-    "cursor-transcript": "written by the IDE",
+    "cursor-transcript": "the IDE",
     "kimi-stream": "kimi -p PROMPT --output-format stream-json",
     "kimi-session": "every session",
     "cline-stream": "cline --json PROMPT",
@@ -54,11 +54,11 @@ PRODUCED: Mapping[str, str] = {
     "openhands-session": "every session: a folder with a file for each event",
     "vibe-stream": "vibe -p PROMPT --output streaming (or json), since 2.26",
     "vibe-session": "every session, since 2.26",
-    "vibe-stream-old": "vibe -p PROMPT --output streaming (or json), to 2.22",
-    "vibe-session-old": "every session, to 2.22",
+    "vibe-stream-old": "vibe -p PROMPT --output streaming (or json), up to 2.22",
+    "vibe-session-old": "every session, up to 2.22",
     "acp": "gemini --acp, qwen --acp, opencode acp, kilo acp, openhands acp, vibe-acp (one or both directions)",
-    "vscode-chat": "written by VS Code",
-    "vscode-chat-jsonl": "written by VS Code, newer versions",
+    "vscode-chat": "VS Code",
+    "vscode-chat-jsonl": "VS Code, newer versions",
     "agentv-trace": "AgentV's trace events",
     "agentv-transcript": "agentv-stream consume … --out DIR; AgentV",
     "atif": "harbor and other writers of ATIF",
@@ -66,7 +66,7 @@ PRODUCED: Mapping[str, str] = {
 """Dialect -> how an input of it is made."""
 
 VERSIONS: Mapping[str, str] = {
-    "claude-stream": "2.1.1 to 2.1.332",
+    "claude-stream": "1.0.128 to 2.1.332",
     "claude-session": "1.0.0 to 2.1.332",
     "codex-exec": "0.50.0 to 0.169.0",
     "codex-app-server": "0.142.5",
@@ -229,7 +229,7 @@ def text_table(rows: Iterable[DialectRow], width: int | None = None) -> str:
             provider = row.provider
         out.append(f"  {row.dialect}  ({'live' if row.live else 'on disk'})")
         out += [f"    {label}: {said}" for label, said in facts_of(row)]
-        out += [f"    loses: {loss}" for loss in row.losses]
+        out += [f"    missing: {loss}" for loss in row.losses]
     lines = out[1:]
     if width is not None:
         room = max(width, 40)
@@ -238,12 +238,12 @@ def text_table(rows: Iterable[DialectRow], width: int | None = None) -> str:
 
 
 def facts_of(row: DialectRow) -> list[tuple[str, str]]:
-    facts = [("made by", row.produced_by)] if row.produced_by else []
+    facts = [("from", row.produced_by)] if row.produced_by else []
     if row.lies_in:
-        facts.append(("lies in", ", ".join(row.lies_in)))
+        facts.append(("stored in", ", ".join(row.lies_in)))
     if row.produced_by or row.versions:  # else it is a plug-in's, of which neither is known here
-        facts.append(("seen", row.versions or "unknown versions (the log does not name them)"))
+        facts.append(("versions", row.versions or "unknown (the log does not name them)"))
     facts.append(("end", row.end or ("an end record" if row.has_end else "none; its status is unknown")))
     if not row.has_prompt:
-        facts.append(("prompt", "not in the log; --prompt puts it in"))
+        facts.append(("prompt", "not in the log; --prompt adds it"))
     return facts

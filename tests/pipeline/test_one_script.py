@@ -41,16 +41,16 @@ LOST = (
     Loss("codex codex_classic", "live", "r1 r2 s2", "Edit ", FAILED_CALLS),
     Loss("codex codex_classic", "live", "s4", CHILDREN + " ", "what sub-agents do"),
     Loss("codex", "live", "s14", " ", "waiting for scripts"),
-    Loss("gemini", "live", "s4", CHILDREN + " ", "what sub-agents say and do is not printed"),
-    Loss("gemini_acp", "live", "s4", CHILDREN + " ", "no sub-agents"),
-    Loss("gemini_acp", "live", "s2", " ", "none of unknown tools"),
-    Loss("gemini_acp", "disk", "s2", " ", "a tool that does not exist is missing where the session ran over ACP"),
-    Loss("gemini", "disk", "s6_pipe s6_sigint_tool s6_sigkill_tool", "Write Bash", "one that was cut off is missing"),
+    Loss("gemini", "live", "s4", CHILDREN + " ", "what sub-agents say and do"),
+    Loss("gemini_acp", "live", "s4", CHILDREN + " ", "Gemini: sub-agents"),
+    Loss("gemini_acp", "live", "s2", " ", "calls of unknown tools"),
+    Loss("gemini_acp", "disk", "s2", " ", "a tool that does not exist, if the session ran over ACP"),
+    Loss("gemini", "disk", "s6_pipe s6_sigint_tool s6_sigkill_tool", "Write Bash", "calls that were cut off"),
     Loss("opencode", "live", "s4", CHILDREN, "what child sessions do"),
-    Loss("opencode_acp", "live", "s4", CHILDREN, "no sub-agents"),
+    Loss("opencode_acp", "live", "s4", CHILDREN, "a prompt with calls; sub-agents"),
     Loss("opencode", "live", "s6_sigint_tool s6_sigkill_tool", "Bash", "calls that had not ended"),
     Loss("pi", "disk", "s6_pipe", "Write", "an answer that was killed while it was written"),
-    Loss("qwen_acp", "disk", "s2", " ", "its last records are missing"),
+    Loss("qwen_acp", "disk", "s2", " ", "its last records"),
 )
 UNORDERED = {
     ("codex", "s14", "disk"): "the order of calls that one script ran in parallel",
@@ -63,16 +63,16 @@ UNORDERED = {
 """Parallel calls stand in the order of their ends."""
 
 SOFT = {
-    ("gemini", "live"): (("error", "ok"), "the exit code of a shell command is missing where the command printed"),
-    ("qwen", "live"): (("error", "ok"), "the exit code of a shell command is missing where the command printed"),
-    ("gemini_acp", "live"): (("error", "ok"), "no arguments, output and exit codes of most calls"),
+    ("gemini", "live"): (("error", "ok"), "the exit code of a shell command that printed"),
+    ("qwen", "live"): (("error", "ok"), "the exit code of a shell command that printed"),
+    ("gemini_acp", "live"): (("error", "ok"), "arguments, output and exit codes of most calls"),
     ("pi", "live"): (("error", "ok"), "the exit code of a shell that a signal killed"),
     ("pi", "disk"): (("error", "ok"), "the exit code of a shell that a signal killed"),
 }
 """Recordings whose format calls some failures a success: the outcomes that differ, and the loss that says so."""
 
 EARLY_END = ("qwen_acp", "disk")
-EARLY_END_REASON = "its last records are missing, and reads and edits that failed are successes"
+EARLY_END_REASON = "its last records, and that reads and edits failed"
 DID_OTHERWISE = {
     ("claude", "s8"): "refuses to edit a file that was not read with its own tool since it changed",
     ("qwen", "s8"): "refuses to edit a file that was not read with its own tool since it changed",

@@ -29,7 +29,7 @@ def test_every_dialect_is_listed_with_its_losses() -> None:
         assert provider.title in text
         for dialect in provider.dialects:
             assert f"  {dialect.name}  (" in text
-            assert all(f"loses: {loss}\n" in text for loss in dialect.losses)
+            assert all(f"missing: {loss}\n" in text for loss in dialect.losses)
 
 
 def test_json_holds_one_object_per_dialect() -> None:

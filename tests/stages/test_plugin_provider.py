@@ -109,8 +109,8 @@ def test_the_page_names_all_that_an_installer_needs(plugin: Path, tmp_path: Path
     assert {"name", "version"} <= tomllib.loads(blocks()["pyproject.toml"])["project"].keys()
     told = run(plugin, *PROGRAM, "providers", "--provider", "abacus", cwd=tmp_path).stdout.decode()
     assert told.splitlines()[0] == "Abacus (abacus, also abacus-cli)"
-    assert "made by" not in told  # of a plug-in nobody knows it here
-    assert "seen" not in told
+    assert "from: " not in told  # of a plug-in nobody knows it here
+    assert "versions: " not in told
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from agentv_stages.providers.acp.tools import TABLE
 
 LOSSES = (
     "times, unless the recorder added them",
-    "tool names are taken from titles, kinds and arguments where the agent does not tell them",
+    "native tool names, if the agent does not give them (titles, kinds and arguments decide)",
     "whether a text or a plan is repeated",
     "the prompt, unless the client's messages were recorded",
     "Gemini: arguments, output and exit codes of most calls; calls of unknown tools",

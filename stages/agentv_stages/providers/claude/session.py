@@ -49,11 +49,11 @@ from agentv_stages.providers.claude.wire import (
 from agentv_stages.times import parse_iso
 
 LOSSES = (
-    "retries of 5xx answers that succeeded are not logged by all versions",
-    "an answer that was broken off is not in the log (in newer versions where the process was killed)",
+    "in some versions, retries of 5xx answers that succeeded",
+    "an answer that was cut off (in newer versions only if the process was killed)",
     "in older versions (2.1.197) costs, and the tokens of compactions and of side models",
-    "in a fork, its cost and the tokens of its compactions; of a process that was killed, too",
-    "where the context ends that a side question's file has copied (`/btw`, 2.1.90): it is told in that stream, too",
+    "of a fork, and of a process that was killed: the cost, and the tokens of compactions",
+    "where the copied context of a side question ends (`/btw`, 2.1.90): the copy is in its stream, too",
     "in some versions before 2.1.326, whether a person refused a call or interrupted it: both are `denied`",
 )
 _ROOT = b'"parentUuid":null'

@@ -50,7 +50,7 @@ LOSSES = (
     "the prompt (--prompt adds it)",
     "texts of sub-agents that ran in the foreground",
     "what the agents of workflows and of sub-agents do",
-    "what a prompt suggestion spent that came after the last result (--prompt-suggestions)",
+    "tokens of a prompt suggestion after the last result (--prompt-suggestions)",
     "in older versions (2.1.197) the time of most lines",
     "an answer that an error cut off",
     "with --output-format json all calls, and all answers but the last",

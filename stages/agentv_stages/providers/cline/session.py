@@ -33,8 +33,8 @@ from agentv_stages.times import epoch_ms, parse_iso
 
 LOSSES = (
     "an answer that was interrupted while it was written, and while the terminal is open that it was",
-    "what each command of a call with several commands gave, as calls of their own",
-    "reasoning tokens, the tokens of compactions and of answers that broke off",
+    "the commands of a call with several of them as calls of their own, with their outputs",
+    "reasoning tokens, the tokens of compactions and of answers that were cut off",
     "durations that the agent measured",
 )
 STATUS: dict[str, Status] = {"completed": "complete", "failed": "error", "cancelled": "interrupted"}

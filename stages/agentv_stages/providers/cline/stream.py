@@ -38,8 +38,8 @@ LOSSES = (
     "the model, until the run ends (without --verbose)",
     "which of several sub-agents at work at once wrote a text (guessed from the order of the lines)",
     "the output of a call that was cut off, the end of a run that a signal ended",
-    "what each command of a call with several commands gave, as calls of their own",
-    "reasoning tokens, the tokens of compactions and of answers that broke off",
+    "the commands of a call with several of them as calls of their own, with their outputs",
+    "reasoning tokens, the tokens of compactions and of answers that were cut off",
 )
 ONCE = frozenset(("content_end", "usage", "notice", "error"))
 """Events that count again when their line is repeated; Cline never prints one twice."""

@@ -33,7 +33,7 @@ PROVIDER = Provider(
                 _NO_TIMES,
                 _NO_PROMPT,
                 "the model's name, the version and the folder",
-                "tokens of a review, and of a turn that failed or was broken off",
+                "tokens of a review, and of a turn that failed or was cut off",
                 "calls that a hook refused",
                 "patches that failed, unknown tools, bad arguments, waiting for scripts, sub-agents of newer versions",
                 "the order of calls that ran in parallel",
@@ -63,7 +63,7 @@ PROVIDER = Provider(
             live=False,
             has_end=True,
             losses=(
-                "the text of an answer that broke off",
+                "the text of an answer that was cut off",
                 "retries",
                 "whether a call was refused or its turn interrupted: in the terminal these are the same",
                 "arguments of calls inside scripts, as far as their items do not repeat them",
@@ -91,7 +91,7 @@ PROVIDER = Provider(
             live=False,
             has_end=False,
             losses=(
-                "times but the first",
+                "all times but the first",
                 "the model's name and version",
                 "tokens",
                 "the end of a run",

@@ -15,7 +15,7 @@ _DISK_ONLY = frozenset(
 )
 
 _COMMON_LOSSES = (
-    "what a rewind took back is only told, not removed",
+    "figures without what a rewind took back (it still counts)",
     "cost in money (the log counts premium requests)",
 )
 STREAM_LOSSES = (
@@ -25,15 +25,15 @@ STREAM_LOSSES = (
 )
 ACP_LOSSES = (
     "times, unless the recorder added them",
-    "tool names are taken from titles, kinds and arguments",
+    "native tool names (titles, kinds and arguments decide)",
     "whether a text is repeated",
     "the prompt, unless the client's messages were recorded",
     "tokens of a prompt that was not answered to its end",
-    "text of sub-agents is not marked; it is recognised by the calls around it",
+    "which text is a sub-agent's (the calls around it decide)",
 )
 SESSION_LOSSES = (
     "an answer that was cut off, and its tokens",
-    "a rewind in the terminal takes what it left behind out of the log, tokens included",
+    "what a rewind in the terminal removed from the log, tokens included",
     *_COMMON_LOSSES,
 )
 

@@ -34,7 +34,7 @@ from agentv_stages.recent import remember
 from agentv_stages.times import parse_iso
 
 LOSSES = (
-    "a tool call is recorded when it has ended: one that was cut off is missing, and no answer is known to be the last",
+    "calls that were cut off (they are recorded when they end), and so which answer is the last",
     "a call of a tool that does not exist, if the session ran over ACP",
     "an answer that was interrupted while it was written",
     "tokens of side models (loop detection, summaries)",

@@ -34,7 +34,7 @@ from agentv_stages.times import parse_iso, whole_ms
 LOSSES = (
     "thoughts (their tokens are in the totals)",
     "what sub-agents say and do (their tokens are in the totals)",
-    "tool output is what a person is shown: none for reads, a summary for searches",
+    "tool output as the model got it: reads have none, searches a summary",
     "the exit code of a shell command that printed something",
     "that a tool call was cancelled (it is printed as a success)",
     "tokens of single answers, and of a run that did not end",

@@ -43,7 +43,7 @@ PROVIDER = Provider(
             has_end=False,
             losses=(
                 "outcomes, exit codes and durations of tool calls (ours have them)",
-                "what tools do whose names are an agent's own: those count by their words, none as an edit",
+                "what tools with an agent's own names do (the words in the name decide; none is an edit)",
             ),
         ),
     ),

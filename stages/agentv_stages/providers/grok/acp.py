@@ -25,8 +25,8 @@ LOSSES = (
     "the agent's version, the title; the prompt is known only where the client's messages were recorded",
     "arguments that are not JSON; calls after one whose refusal ended the turn",
     "costs, as soon as one turn has none",
-    "that an answer broke off and was tried again: its two texts become one, with a notice before it",
-    "of two sub-agents that were begun at once, which call began which",
+    "that an answer was cut off and tried again: its two texts become one, with a notice before it",
+    "which call started which of two sub-agents that started at once",
 )
 _UPDATES = frozenset(("session/update", "_x.ai/session_notification", "_x.ai/session/update"))
 _MOST = 1_000

@@ -40,11 +40,11 @@ from agentv_stages.times import whole_ms
 
 LOSSES = (
     "the prompt, the agent's version; when anything happened, so calls have no duration",
-    "an answer that was broken off, with its calls (without --include-partial-messages)",
+    "an answer that was cut off, with its calls (without --include-partial-messages)",
     "which of several sub-agents at work at once did what; whose an answer is, while one works in the background",
     "arguments that are not JSON; calls after one whose refusal ended the turn; reasoning tokens",
-    "costs of a run in which a call told none, and of what notices of the background woke the agent for",
-    "that an answer broke off and was tried again: its two texts become one",
+    "costs of a run in which a call has none, and of turns that background notices started",
+    "that an answer was cut off and tried again: its two texts become one",
 )
 
 

@@ -56,7 +56,7 @@ LOSSES = (
     "the text of an answer that was killed while it was written",
     "arguments that are not JSON; calls after one whose refusal ended the turn",
     "costs, as soon as one turn has none",
-    "that an answer broke off and was tried again: its two texts become one, with a notice before it",
+    "that an answer was cut off and tried again: its two texts become one, with a notice before it",
 )
 _MOST_OPEN = 10_000
 _BANG = "bash-mode-"

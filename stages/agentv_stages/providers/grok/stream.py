@@ -37,8 +37,8 @@ LOSSES = (
     "times and durations",
     "which of several sub-agents at work at once did what; what they and the main agent say at the same time may mix",
     "arguments that are not JSON; calls after one whose refusal ended the turn",
-    "costs of a run in which a call told none, and of what notices of the background woke the agent for",
-    "that an answer broke off and was tried again: its two texts become one",
+    "costs of a run in which a call has none, and of turns that background notices started",
+    "that an answer was cut off and tried again: its two texts become one",
     "whether a line is repeated",
 )
 _QUIET = frozenset(("plan",))

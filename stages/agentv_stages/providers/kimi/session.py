@@ -45,10 +45,10 @@ LOSSES = (
     "the agent's version; costs; reasoning tokens",
     "the session's id, if the log is not in the agent's own folders",
     "the text and the tokens of an answer that was killed while it was written",
-    "tokens of answers that broke off",
+    "tokens of answers that were cut off",
     "outputs that Kimi Code cut (the whole is in a file of the session)",
     "of a fork that lies without its session's state.json: that its first part is its parent's",
-    "a call that a hook refused with words of its own counts as an error",
+    "that a hook refused a call with words of its own (it counts as an error)",
 )
 _WHO = frozenset(("metadata", "profile.bind", "config.update"))
 LAST = frozenset(("end_turn", "max_tokens", "filtered"))

@@ -34,8 +34,8 @@ LOSSES = (
     "times, durations, tokens and costs",
     "whether a call failed, except shell commands, files, unknown tools, bad arguments and refusals",
     "what sub-agents do; only their calls are printed",
-    "answers that broke off and were tried again; why a run failed",
-    "a call that a hook refused with words of its own counts as ok",
+    "answers that were cut off and tried again; why a run failed",
+    "that a hook refused a call with words of its own (it counts as ok)",
 )
 _HOOK = (b'"UserPromptSubmit hook\\n\\n', b'"UserPromptSubmit hook blocked\\n\\n')
 _MOST_OPEN = 10_000

@@ -16,10 +16,10 @@ from agentv_stages.pruning import read_each
 LOSSES = (
     "the session's id",
     "how long each of several commands of one answer took",
-    "what commands next to the one that submits gave, in a run without a terminal",
+    "outputs of commands next to the one that submits, in a run without a terminal",
     "before 2.3.1, answers that were refused for their format: texts, calls, tokens, costs",
     "before 1.12, tokens and times; in 1.x, output apart from the words around it",
-    "in 1.x, commands that an action_regex of one's own cut out of the answer",
+    "in 1.x, commands that your own action_regex cut out of the answer",
 )
 
 

@@ -9,11 +9,11 @@ from agentv_stages.providers.oh_my_pi.tools import TABLE
 
 _BELOW = ("*/*.jsonl",)
 _SHARED = (
-    "tokens of answers that broke off, of retries inside the provider and of compactions",
-    "whether the last call of an answer that broke off was still being written (it counts, cancelled)",
+    "tokens of answers that were cut off, of retries inside the provider and of compactions",
+    "whether the last call of an answer that was cut off was still being written (it counts, cancelled)",
     "that an extension refused a call with a reason of its own (it counts as an error)",
     "that a prompt was made from a template or by an extension",
-    "which server an MCP tool is of, where the server's name holds an underscore (the part before it is taken)",
+    "the server of an MCP tool, if its name contains an underscore (the part before it is used)",
     "the agent's version",
 )
 
@@ -40,7 +40,7 @@ PROVIDER = Provider(
             SessionDecoder,
             live=False,
             has_end=False,
-            losses=("results that oh-my-pi took out again to save context", *_SHARED),
+            losses=("results that oh-my-pi removed to save context", *_SHARED),
         ),
     ),
     tools=TABLE,

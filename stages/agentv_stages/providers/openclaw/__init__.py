@@ -18,7 +18,7 @@ PROVIDER = Provider(
             losses=(
                 "the arguments of a call of a tool that does not exist (the log has only its result)",
                 "what sub-agents did (each has a session of its own)",
-                "tokens of answers that broke off and of compactions",
+                "tokens of answers that were cut off and of compactions",
                 "the agent's version",
             ),
         ),

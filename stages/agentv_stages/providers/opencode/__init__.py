@@ -10,7 +10,7 @@ from agentv_stages.providers.opencode.stream import StreamDecoder
 from agentv_stages.providers.opencode.tools import TABLE
 
 _STORED_LOSSES = (
-    "tokens of answers that broke off",
+    "tokens of answers that were cut off",
     "outputs that the agent cut (the whole is in a file that metadata.outputPath names)",
     "the model calls that made titles",
 )

@@ -25,7 +25,7 @@ PROVIDER = Provider(
             has_end=True,
             losses=(
                 "durations of tool calls (before 1.1: results have no time)",
-                "tokens of answers that broke off, of retries inside the provider and, unless told, of compactions",
+                "tokens of answers that were cut off, of retries inside the provider and of compactions without usage",
                 "in `--mode rpc` the session's id and folder, and where another session begins",
                 _NO_HALF_CALL,
                 _NO_REFUSAL,
@@ -43,8 +43,8 @@ PROVIDER = Provider(
             has_end=False,
             losses=(
                 "the text of an answer that was killed while it was written; before 0.99 a session without an answer",
-                "tokens of answers that broke off and, unless told, of compactions",
-                "what each call of a codemode script returned (the script's output is told)",
+                "tokens of answers that were cut off, and of compactions without usage",
+                "what each call of a codemode script returned (the script's output is known)",
                 _NO_HALF_CALL,
                 _NO_REFUSAL,
                 _NO_TEMPLATE,

@@ -44,7 +44,7 @@ from agentv_stages.scripts import Script, hold, let_all_go, let_go, told
 from agentv_stages.times import parse_iso, whole_ms
 
 LOSSES = (
-    "where the session ran over ACP, its last records are missing, and reads and edits that failed are successes",
+    "if the session ran over ACP, its last records, and that reads and edits failed",
     "sub-agents' thoughts, and before 0.24 what their tools returned",
     "what the calls of an exec script returned",
     "an answer that an API error cut off",

@@ -22,7 +22,7 @@ from agentv_stages.times import epoch_ms
 LOSSES = (
     "tokens, costs; the model, the version, the working directory",
     "calls that never began (an unknown tool, arguments that do not fit), and programs of run_typescript",
-    "which answer a call is of, where answers say nothing; the model's own ids of its calls",
+    "which answer a call belongs to, if answers say nothing; the model's own ids of its calls",
     "exit codes; what sub-agents do",
     "whether a run came to its end, and why not (a limit, an error): that is printed as text on standard error",
 )

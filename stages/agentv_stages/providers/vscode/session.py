@@ -30,11 +30,11 @@ from agentv_stages.providers.vscode.wire import Part, Request, Session, decode_m
 from agentv_stages.times import from_epoch
 
 LOSSES = (
-    "input tokens are recorded by newer versions alone, and only of a request's last model call: told of single calls",
-    "answers have no times, tool calls that of their round; only commands in a terminal and sub-agents have durations",
-    "the session's folder is in the workspace.json next to it; only newer versions have it in the session",
-    "which calls the model asked for together is known only if Copilot chat kept its rounds",
-    "costs and the editor's version are not recorded; the version is that of the chat extension",
+    "input tokens, except in newer versions of requests with one model call",
+    "times of answers (a call has its round's); durations, except of terminal commands and of sub-agents",
+    "in older versions the folder (it is in the workspace.json next to the session)",
+    "which calls the model made together, if Copilot chat kept no rounds",
+    "costs; the editor's version (the version is that of the chat extension)",
 )
 KEEP = 4096
 
