@@ -225,8 +225,7 @@ class StreamSession:
         if self.observer is None:
             return None
         outputs = Outputs() if self._outputs is None else self._outputs.told()
-        unpaired = list(self.pair.open_calls) or self.pair.left
-        result = self.observer.result(unpaired, outputs, self._lists)
+        result = self.observer.result(self.pair.left, outputs, self._lists)
         settings = self.settings
         if settings.target is not None:
             result.target = settings.target

@@ -158,7 +158,7 @@ class SessionReader:
 
     def result(self) -> Result:
         """The result, once all batches were read."""
-        return self.observer.result(list(self.pair.left))
+        return self.observer.result(self.pair.left)
 
 
 def summarize(

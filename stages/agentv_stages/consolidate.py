@@ -23,6 +23,7 @@ from agentv_stages.event import (
     ToolCall,
     ToolResult,
     UserText,
+    call_key,
 )
 from agentv_stages.message import Message, PairedCall, Role
 from agentv_stages.payload import to_raw
@@ -57,7 +58,7 @@ class Consolidate:
         self._turns = Turns()
         self._current: dict[str, Message] = {}
         self._waiting: dict[int, Message] = {}
-        self._open: dict[tuple[str, str], tuple[Message, PairedCall]] = {}  # by the call's stream and id
+        self._open: dict[str, tuple[Message, PairedCall]] = {}  # by `call_key`
         self._last_ids: dict[str, str] = {}  # by stream: the message whose row left last
         self._early: dict[str, TokenUsage] = {}  # by stream: tokens of a message that has said nothing yet
         self._flushed = Flushed()
@@ -86,7 +87,7 @@ class Consolidate:
                     paired = PairedCall(event)  # type: ignore[arg-type]  # as above
                     message.calls.append(paired)
                     message.open += 1
-                    self._open[source.stream, event.call_id] = (message, paired)  # type: ignore[union-attr, index]  # as above
+                    self._open[call_key(event)] = (message, paired)  # type: ignore[arg-type]  # as above
                 else:
                     self._text(message, event)  # type: ignore[arg-type]  # as above
             elif kind is TokenUsage:
@@ -143,7 +144,7 @@ class Consolidate:
             message.open = 0
             for paired in message.calls:
                 if paired.result is None:
-                    self._open[paired.call.source.stream, paired.call.call_id] = (message, paired)
+                    self._open[call_key(paired.call)] = (message, paired)
                     message.open += 1
 
     def _start(self, role: Role, source: Source, message_id: str, out: list[Message]) -> Message:
@@ -196,8 +197,7 @@ class Consolidate:
     def _result(self, event: ToolResult, out: list[Message]) -> None:
         if event.partial:
             return
-        stream = event.source.stream if event.call is None else event.call.source.stream
-        entry = self._open.pop((stream, event.call_id), None)
+        entry = self._open.pop(call_key(event.call or event), None)
         if entry is None:
             if event.outcome == "unpaired":
                 return  # its message left with the call still open, and says so
@@ -227,7 +227,7 @@ class Consolidate:
             oldest = self._waiting.pop(next(iter(self._waiting)))
             for paired in oldest.calls:
                 if paired.result is None:
-                    self._open.pop((paired.call.source.stream, paired.call.call_id), None)
+                    self._open.pop(call_key(paired.call), None)
             self._leave(oldest, out)
         self._waiting[message.index] = message
 

@@ -296,6 +296,15 @@ class Retract(Event, frozen=True, gc=False, omit_defaults=True, tag="retract"):
     since: str | None = None
 
 
+def call_key(event: ToolCall | ToolResult) -> str:
+    """What tells a call from all others that are open: its id, and on other streams than `main` the stream, too.
+
+    Some servers count each agent's calls anew. Of a result that bears its call the key is `call_key(result.call)`.
+    """
+    stream = event.source.stream
+    return event.call_id if stream == MAIN else f"{stream}\0{event.call_id}"
+
+
 AnyEvent: TypeAlias = (
     UserText
     | AssistantText

@@ -1,4 +1,4 @@
-"""Joins each tool call with its result, by id.
+"""Joins each tool call with its result, by stream and id.
 
 In: batches in file order, their calls normalised. Out: the same batches; each `ToolResult` bears its call, an outcome
 and a duration (result time minus call time where both have one and the log gives none). A call or result that the log
@@ -12,13 +12,14 @@ stands in another file; where that does not come, it is the result.
 Faults: `orphan-result` for a result whose call was never seen; it goes on without a call.
 """
 
+from itertools import islice
 from zlib import crc32
 
 from msgspec import Struct, convert
 from msgspec.structs import replace
 
 from agentv_stages.batch import Batch
-from agentv_stages.event import AnyEvent, Outcome, ToolCall, ToolResult
+from agentv_stages.event import AnyEvent, Outcome, ToolCall, ToolResult, call_key
 from agentv_stages.fault import Fault
 from agentv_stages.recent import Recent
 from agentv_stages.stage import Flushed
@@ -26,33 +27,29 @@ from agentv_stages.stage import Flushed
 MOST_OPEN = 10_000
 MOST_EARLY = 256
 MOST_RECENT = 1024
+MOST_SEARCHED = 256  # of open calls, the latest, for one of another stream
 
 
 class PairState(Struct):
     """Calls without a result, results without a call or an output, and the calls that were answered lately.
 
-    Of those a checksum of name and input is kept by id, to tell a repetition from another call under a reused id:
-    some servers count each answer's calls anew (`call_0`, `functions.read:0`). Of a call that was let go without a
-    result it is kept inverted (`~`): a result may still come. `others` are open calls whose id one of another stream
-    took; they, and results without an output (`bare`), stand by stream and id.
+    All by `call_key`. Of calls that were answered a checksum of name and input is kept, to tell a repetition from
+    another call under a reused id: some servers count each answer's calls anew (`call_0`, `functions.read:0`). Of a
+    call that was let go without a result it is kept inverted (`~`): a result may still come.
     """
 
     open: dict[str, ToolCall] = {}
     early: dict[str, ToolResult] = {}
     recent: dict[str, int] = {}
     bare: dict[str, ToolResult] = {}
-    others: dict[str, ToolCall] = {}
 
 
 class Pair:
-    """A stage over batches. `open_calls` is live: the calls that wait for a result, oldest first.
-
-    `left` has, after `flush`, the ids of those that never got one.
-    """
+    """A stage over batches. `open_calls` is live: the calls that wait for a result, oldest first, by `call_key`."""
 
     def __init__(self) -> None:
         self.state = PairState()
-        self.left: list[str] = []
+        self._left: list[ToolCall] = []
         self._recent = Recent[int](MOST_RECENT)
         self._flushed = Flushed()
 
@@ -60,8 +57,14 @@ class Pair:
     def open_calls(self) -> dict[str, ToolCall]:
         return self.state.open
 
+    @property
+    def left(self) -> list[str]:
+        """The ids of the calls that wait for a result; after `flush` of those that never got one."""
+        return [call.call_id for call in self._left or self.state.open.values()]
+
     def push(self, batch: Batch, /) -> tuple[Batch]:
         events = batch.events
+        calls, early, answered = self.state.open, self.state.early, self._recent.get
         out: list[AnyEvent] | None = None
         for i, event in enumerate(events):
             kind = type(event)
@@ -70,19 +73,30 @@ class Pair:
                     out = events[:i]
                 self._result(event, batch, out)  # type: ignore[arg-type]  # narrowed by `kind`, which mypy does not follow
             elif kind is ToolCall:
-                known = self.state.open.get(event.call_id)  # type: ignore[union-attr, arg-type]  # as above
-                if out is None and (known is not None or self.state.others or len(self.state.open) >= MOST_OPEN):
-                    out = events[:i]
-                if not self._call(event, known, batch, out):  # type: ignore[arg-type]  # as above
+                call: ToolCall = event  # type: ignore[assignment]  # as above
+                key = call_key(call)
+                known = calls.get(key)
+                if known is not None:
+                    repeated = known.name == call.name and bytes(known.input_json) == bytes(call.input_json)
+                else:
+                    seen = answered(key)
+                    repeated = seen is not None and _checksum(call) in (seen, ~seen)
+                if repeated:
+                    batch.ignore("repeated-call")
                     if out is None:
                         out = events[:i]
                     continue
+                if known is not None or len(calls) >= MOST_OPEN:
+                    if out is None:
+                        out = events[:i]
+                    self._let_go(key if known is not None else next(iter(calls)), out)
+                calls[key] = call
                 if out is not None:
                     out.append(event)
-                if self.state.early and event.call_id in self.state.early:  # type: ignore[union-attr, operator]  # as above
+                if early and key in early:
                     if out is None:
                         out = events[: i + 1]
-                    self._result(self.state.early.pop(event.call_id), batch, out)  # type: ignore[union-attr]  # as above
+                    self._result(early.pop(key), batch, out)
             elif out is not None:
                 out.append(event)
         if out is not None:
@@ -96,86 +110,39 @@ class Pair:
         batch = Batch()
         for result in state.early.values():
             self._orphan(result, batch, batch.events)
-        for result in list(state.bare.values()):
-            self._result(replace(result, partial=False), batch, batch.events)
-        left = [*state.others.values(), *state.open.values()]
-        batch.events += map(_unpaired, left)
-        self.left = [call.call_id for call in left]
-        state.early, state.open, state.bare, state.others = {}, {}, {}, {}
+        for key in list(state.bare):
+            self._let_go(key, batch.events)
+        self._left = list(state.open.values())
+        batch.events += map(_unpaired, self._left)
+        state.early, state.open, state.bare = {}, {}, {}
         return (batch,) if batch.events else ()
 
     def snapshot(self) -> PairState:
         state = self.state
-        return PairState(
-            dict(state.open), dict(state.early), self._recent.items(), dict(state.bare), dict(state.others)
-        )
+        return PairState(dict(state.open), dict(state.early), self._recent.items(), dict(state.bare))
 
     def restore(self, snapshot: object, /) -> None:
         self.state = convert(snapshot, PairState, from_attributes=True)
         self._recent.load(self.state.recent)
         self.state.recent = {}
 
-    def _call(self, call: ToolCall, known: ToolCall | None, batch: Batch, out: list[AnyEvent] | None) -> bool:
-        """Opens a call; False for one that the log repeats. `known` is the open one of that id."""
-        state, key = self.state, call.call_id
-        if out is not None and (known is not None or state.others) and not self._make_way(call, known, out):
-            batch.ignore("repeated-call")
-            return False
-        if known is None and (seen := self._recent.get(key)) is not None and _checksum(call) in (seen, ~seen):
-            batch.ignore("repeated-call")
-            return False
-        if out is not None and len(state.open) + len(state.others) >= MOST_OPEN:
-            oldest = state.others or state.open
-            gone = oldest.pop(next(iter(oldest)))
-            self._recent.put(gone.call_id, ~_checksum(gone))
-            self._give_up(gone, out)
-        state.open[key] = call
-        return True
-
-    def _make_way(self, call: ToolCall, known: ToolCall | None, out: list[AnyEvent]) -> bool:
-        """An open call of this id is given up, or stands apart if it is of another stream; False for the same call."""
-        state, key, stream = self.state, call.call_id, call.source.stream
-        twin = known
-        if known is None or known.source.stream != stream:
-            twin = state.others.get(_apart(stream, key))
-        if (known is not None and _same(known, call)) or (twin is not None and _same(twin, call)):
-            return False
-        if known is not None:
-            del state.open[key]
-            if known is not twin:
-                state.others[_apart(known.source.stream, key)] = known
-        if twin is not None:
-            state.others.pop(_apart(stream, key), None)
-            self._give_up(twin, out)
-        return True
-
-    def _give_up(self, call: ToolCall, out: list[AnyEvent]) -> None:
+    def _let_go(self, key: str, out: list[AnyEvent]) -> None:
         """A call that is open no longer has no result, or what was told of its end."""
-        told = self.state.bare.pop(_apart(call.source.stream, call.call_id), None)
+        call, told = self.state.open.pop(key), self.state.bare.pop(key, None)
+        self._recent.put(key, ~_checksum(call))
         if told is None:
             out.append(_unpaired(call))
         else:
             out.append(_joined(replace(told, partial=False), call, told.outcome, told.duration_ms))
 
-    def _open_call(self, result: ToolResult) -> ToolCall | None:
-        """The open call that a result is of: that of its stream, where several have its id."""
-        state, key, stream = self.state, result.call_id, result.source.stream
-        calls = state.open
-        call = calls.get(key)
-        if state.others and (call is None or call.source.stream != stream):
-            apart = _apart(stream, key)
-            if apart not in state.others and call is None:
-                apart = next((name for name, other in state.others.items() if other.call_id == key), apart)
-            other = state.others.get(apart)
-            if other is not None:
-                calls, key, call = state.others, apart, other
-        if call is not None and not result.partial:
-            del calls[key]
-        return call
+    def _elsewhere(self, result: ToolResult) -> str | None:
+        """The key of an open call of another stream, where the log does not say whose result it is."""
+        latest = islice(reversed(self.state.open.items()), MOST_SEARCHED)
+        return next((key for key, call in latest if call.call_id == result.call_id), None)
 
     def _result(self, result: ToolResult, batch: Batch, out: list[AnyEvent]) -> None:
-        state, key = self.state, result.call_id
-        call = self._open_call(result)
+        state, key = self.state, call_key(result)
+        call = state.open.get(key)
         if call is None:
             checksum = self._recent.get(key)
             if checksum is not None and checksum >= 0:
@@ -186,21 +153,30 @@ class Pair:
                     self._recent.put(key, ~checksum)
                 out.append(result)
                 return
-            if len(state.early) >= MOST_EARLY:
-                self._orphan(state.early.pop(next(iter(state.early))), batch, out)
-            state.early[key] = result
-            return
+            other = self._elsewhere(result)
+            if other is None:
+                self._wait(result, key, batch, out)
+                return
+            key, call = other, state.open[other]
         duration, outcome = result.duration_ms, result.outcome
         if not result.partial:
+            del state.open[key]
             self._recent.put(key, _checksum(call))
             if state.bare:
-                bare = state.bare.pop(_apart(call.source.stream, key), result)
+                bare = state.bare.pop(key, result)
                 duration = bare.duration_ms if duration is None else duration
                 outcome = outcome or bare.outcome
         elif result.output_json is None and outcome is not None:
-            state.bare[_apart(call.source.stream, key)] = result
+            state.bare[key] = result
             return
         out.append(_joined(result, call, outcome, duration))
+
+    def _wait(self, result: ToolResult, key: str, batch: Batch, out: list[AnyEvent]) -> None:
+        """Keeps a result for its call; another one of that call, or the oldest of many, waits no longer."""
+        early = self.state.early
+        if key in early or len(early) >= MOST_EARLY:
+            self._orphan(early.pop(key if key in early else next(iter(early))), batch, out)
+        early[key] = result
 
     @staticmethod
     def _orphan(result: ToolResult, batch: Batch, out: list[AnyEvent]) -> None:
@@ -208,14 +184,6 @@ class Pair:
         source, detail = result.source, f"no call has the id {result.call_id[:80]!r}"
         batch.faults.append(Fault("orphan-result", source.file, source.row, source.offset, source.length, detail, b""))
         out.append(result)
-
-
-def _apart(stream: str, call_id: str) -> str:
-    return f"{stream}\0{call_id}"
-
-
-def _same(one: ToolCall, other: ToolCall) -> bool:
-    return one.name == other.name and bytes(one.input_json) == bytes(other.input_json)
 
 
 def _unpaired(call: ToolCall) -> ToolResult:

@@ -1,6 +1,7 @@
 """The live line: what it says, and that nothing in it acts on a terminal."""
 
 import io
+import json
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -62,6 +63,13 @@ async def test_an_open_call_is_told_until_it_is_answered(tmp_path: Path) -> None
     texts = await said(init() + asked + answered, tmp_path)
     assert any("running Bash 0s" in text for text in texts)
     assert "running" not in texts[-1]
+
+
+async def test_open_calls_of_several_streams_under_one_id_are_each_told(tmp_path: Path) -> None:
+    asked = json.loads(call(1, "Read", {}).splitlines()[0])
+    lines = [{**asked, "parent_tool_use_id": parent, "uuid": parent} for parent in (None, "a", "b")]
+    texts = await said(init() + b"".join(json.dumps(one).encode() + b"\n" for one in lines), tmp_path)
+    assert any("running Read 0s, Read 0s, Read 0s" in text for text in texts)
 
 
 async def test_of_many_open_calls_three_are_named(tmp_path: Path) -> None:

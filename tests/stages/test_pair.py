@@ -158,9 +158,52 @@ def test_calls_of_two_streams_under_one_id_each_get_their_result() -> None:
         assert not again.flush()
 
 
+def test_the_same_call_under_one_id_in_two_streams_is_two_calls() -> None:
+    """The second was taken for a repetition, and dropped with its result."""
+    events: list[AnyEvent] = []
+    for row, stream in enumerate(["main", "subagent:a", "subagent:b"]):
+        events += [call(2 * row, "t", stream=stream), result(2 * row + 1, "t", stream=stream)]
+    out, faults, whole = run(*events, result(6, "t", stream="subagent:a"))
+    assert [r.call.source.row for r in results(out) if r.call] == [0, 2, 4]
+    assert (faults, whole.ignored) == ([], {"repeated-result": 1})
+
+
+def test_a_repeated_result_is_not_that_of_another_streams_call() -> None:
+    one, other = "subagent:a", "subagent:b"
+    stage, whole = Pair(), batch(call(0, "t", stream=one), result(1, "t", stream=one))
+    whole.events += [call(2, "t", "Glob", stream=other), result(3, "t", stream=one)]
+    stage.push(whole)
+    assert [(r.source.row, r.call.name) for r in results(whole.events) if r.call] == [(1, "Read")]
+    assert (whole.ignored, stage.left) == ({"repeated-result": 1}, ["t"])
+
+
+def test_a_result_whose_stream_the_log_does_not_tell_is_of_the_call_that_is_open() -> None:
+    out, faults, _ = run(call(0, "t", stream="subagent:a"), result(1, "t"))
+    assert [(r.outcome, r.call is not None) for r in results(out)] == [("ok", True)]
+    assert faults == []
+
+
+def test_results_before_their_calls_under_one_id_are_none_lost() -> None:
+    """The second took the place of the first, of which nothing was left."""
+    one, other = "subagent:a", "subagent:b"
+    early = [result(0, "t", stream=one), result(1, "t", stream=other), result(2, "t", stream=other)]
+    stage, first = Pair(), batch(*early)
+    stage.push(first)
+    again = Pair()
+    again.restore(msgspec.json.decode(msgspec.json.encode(stage.snapshot()), type=pair.PairState))
+    rest = batch(call(3, "t", stream=other), call(4, "t", stream=one))
+    again.push(rest)
+    assert [(r.source.row, r.call.source.row) for r in results(rest.events) if r.call] == [(2, 3), (0, 4)]
+    assert [(f.reason, f.row) for f in first.faults] == [("orphan-result", 1)]
+    assert [r.source.row for r in results(first.events)] == [1]
+
+
 def test_calls_under_one_id_that_nobody_answers_are_all_told(monkeypatch: pytest.MonkeyPatch) -> None:
     streams = ["main", "subagent:a", "subagent:b"]
     calls = [call(n, "t", f"Tool{n}", stream=stream) for n, stream in enumerate(streams)]
+    waiting = Pair()
+    waiting.push(batch(*calls))
+    assert waiting.left == ["t", "t", "t"]
     out, _, _ = run(*calls, call(3, "t", "Other", stream="subagent:a"))
     assert sorted((r.call.name, r.outcome) for r in results(out) if r.call) == [
         *(("Other", "unpaired"), ("Tool0", "unpaired"), ("Tool1", "unpaired"), ("Tool2", "unpaired"))
@@ -169,7 +212,7 @@ def test_calls_under_one_id_that_nobody_answers_are_all_told(monkeypatch: pytest
     stage = Pair()
     for n in range(50):
         stage.push(batch(call(n, "t", given={"n": n}, stream=f"subagent:{n}")))
-    assert len(stage.state.open) + len(stage.state.others) == 10
+    assert len(stage.open_calls) == 10
 
 
 def test_what_a_call_that_is_given_up_was_told_of_its_end_is_its_result() -> None:

@@ -227,7 +227,7 @@ def told(provider: str, name: str, given: Log) -> tuple[Result, Any]:
     for batch in pair.flush():
         observer.observe(batch)
     said = [type(e).__name__ for b in batches for e in b.events if type(e).__name__ in ("UserText", "AssistantText")]
-    return observer.result(list(pair.left)), said
+    return observer.result(pair.left), said
 
 
 def same(before: tuple[Result, Any], after: tuple[Result, Any]) -> None:

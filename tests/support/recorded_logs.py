@@ -81,7 +81,7 @@ def run(log: Log, pieces: Sequence[bytes]) -> Outcome:
     through(decode.flush(), decoded=True)
     for batch in pair.flush():
         take(batch)
-    return Outcome(pushed, events, faults, observer.result(list(pair.left)).to_json())
+    return Outcome(pushed, events, faults, observer.result(pair.left).to_json())
 
 
 def logs(most: int) -> Iterator[Log]:

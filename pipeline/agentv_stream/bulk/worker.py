@@ -205,7 +205,7 @@ class Session:
                 self.write(batch)
         if self._damage:
             done.damage = told("; ".join(str(error) for error in self._damage))[0]
-        left = list(reader.pair.left)
+        left = reader.pair.left
         facts = observer.facts
         done.provider = reader.provider.name
         done.day = day_of(facts.started_ms)

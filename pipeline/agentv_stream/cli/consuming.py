@@ -212,7 +212,7 @@ async def _keep_stats(session: StreamSession, place: Path) -> None:
         observer = session.observer
         if session.batches != published and observer is not None:
             published = session.batches
-            result = observer.result(list(session.pair.open_calls), lists=False)
+            result = observer.result(session.pair.left, lists=False)
             result.status = "running"
             pieces = list(result.json_pieces(observer.stats.members()))  # now: the figures change while a thread writes
             with suppress(SinkError):

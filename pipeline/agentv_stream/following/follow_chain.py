@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from agentv_stages.batch import Batch
 from agentv_stages.consolidate import Consolidate, ConsolidateState
 from agentv_stages.decode import Decode
-from agentv_stages.event import ToolResult
+from agentv_stages.event import ToolResult, call_key
 from agentv_stages.facts import Facts
 from agentv_stages.figures import Statistics
 from agentv_stages.message import Message, PairedCall
@@ -172,7 +172,7 @@ class FollowChain:
         state = _decode(data)
         if state.specs != self.specs:
             raise KeyError("the specs have changed")
-        state.pair.early = {kept.result.call_id: kept.back() for kept in state.early}
+        state.pair.early = {call_key(kept.result): kept.back() for kept in state.early}
         self.pair.restore(state.pair)
         waiting = {m.index: m for m in (*state.messages.current.values(), *state.messages.waiting.values())}
         for kept in state.results:

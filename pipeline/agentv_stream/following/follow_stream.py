@@ -69,7 +69,7 @@ class FollowedSession:
 
     def result(self) -> Result:
         """The result so far: `status` is that of a session that ended here."""
-        return self._chain.observer.result([call.call_id for call in self._chain.pair.open_calls.values()])
+        return self._chain.observer.result(self._chain.pair.left)
 
     @property
     def _chain(self) -> FollowChain:

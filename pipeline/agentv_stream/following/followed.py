@@ -331,7 +331,7 @@ class Followed:
                 unfinished.append(last)
         batches, after = chain.flushed(unfinished)
         verdicts = [case.result() for case in after.cases]
-        self.outputs.settle(batches, after.observer, list(after.pair.left), verdicts)
+        self.outputs.settle(batches, after.observer, after.pair.left, verdicts)
         self.dirty = True
 
     def _rest(self, one: Input) -> Batch | None:

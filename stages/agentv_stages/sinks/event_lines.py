@@ -10,7 +10,7 @@ from uuid import NAMESPACE_OID, UUID, uuid5
 import msgspec
 from msgspec import Struct, convert, to_builtins
 
-from agentv_stages.event import FAILED_OUTCOMES, MAIN, PAYLOADS, SUFFIXES, AnyEvent, ToolCall, ToolResult
+from agentv_stages.event import FAILED_OUTCOMES, MAIN, PAYLOADS, SUFFIXES, AnyEvent, ToolCall, ToolResult, call_key
 from agentv_stages.pair import MOST_OPEN
 from agentv_stages.recent import remember
 from agentv_stages.times import iso
@@ -61,9 +61,9 @@ class EventLines:
         self.tips.parents[stream] = own
         content = _content(event)
         if isinstance(event, ToolCall):
-            remember(self.tips.calls, _call_key(event), own, MOST_OPEN)
+            remember(self.tips.calls, call_key(event), own, MOST_OPEN)
         elif isinstance(event, ToolResult):
-            call = _call_key(event.call or event)
+            call = call_key(event.call or event)
             content["tool_call_id"] = self.tips.calls.get(call)
             if not event.partial:
                 self.tips.calls.pop(call, None)
@@ -85,12 +85,6 @@ class EventLines:
         if not data.isascii():
             data = data.decode("utf-8", "replace").encode()
         return data + b"\n"
-
-
-def _call_key(event: ToolCall | ToolResult) -> str:
-    """Tells calls apart where several streams use one id."""
-    stream = event.source.stream
-    return event.call_id if stream == MAIN else f"{stream}\0{event.call_id}"
 
 
 def stream_json(stream: str) -> dict[str, Any]:
