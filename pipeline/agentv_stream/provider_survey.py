@@ -5,7 +5,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from agentv_stages.event import ToolCall, ToolResult
+from agentv_stages.event import ToolCall, ToolResult, call_key
 from agentv_stages.result import Result
 from agentv_stream.errors import EmptyInput, NotALog
 from agentv_stream.summary import SessionReader, read_file
@@ -56,14 +56,14 @@ def outcomes(path: Path) -> tuple[str, list[str]]:
     results: dict[str, ToolResult] = {}
     for batch in reader.batches():
         calls += [event for event in batch.events if isinstance(event, ToolCall)]
-        results.update((e.call_id, e) for e in batch.events if isinstance(e, ToolResult) and not e.partial)
+        results.update((call_key(e.call or e), e) for e in batch.events if isinstance(e, ToolResult) and not e.partial)
     return reader.dialect.name, [_outcome(mark, calls, results) for mark in OUTCOMES]
 
 
 def _outcome(mark: str, calls: list[ToolCall], results: Mapping[str, ToolResult]) -> str:
     for call in calls:
         if mark in call.name or mark.encode() in bytes(call.input_json):
-            result = results.get(call.call_id)
+            result = results.get(call_key(call))
             if result is None:
                 return "unpaired"
             return f"{result.outcome} {result.exit_code}" if result.exit_code is not None else str(result.outcome)

@@ -47,6 +47,18 @@ def test_an_open_call_is_shown_and_stalls_after_five_minutes(tmp_path: Path) -> 
     assert look.stalled == "Bash open for 6m"
 
 
+def test_open_calls_of_two_sub_agents_under_one_id_are_two(tmp_path: Path) -> None:
+    records = [json.loads(r) for r in claude_records("aaaa-1", 2)[:6]]
+    call, again = records[-1], json.loads(json.dumps(records[-1]))
+    call |= {"isSidechain": True, "agentId": "a"}
+    again |= {"isSidechain": True, "agentId": "b", "uuid": "another"}
+    again["message"]["id"] = "another"
+    log = tmp_path / "aaaa-1.jsonl"
+    log.write_text("".join(json.dumps(r) + "\n" for r in (*records, again)))
+    (look,) = feed_of(tmp_path).looks(START + 10_000)
+    assert (look.calls, look.open_calls) == (3, 2)
+
+
 def test_silence_after_a_result_is_told(tmp_path: Path) -> None:
     write(tmp_path, "aaaa-1", 2)
     (look,) = feed_of(tmp_path).looks(START + 200_000)

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from agentv_stages.trajectory import ConfigError
+from support.events import call, result
 from support.trajectories import Trace, evaluator_of, judge, score, trace_of
 
 SKILL = "csv-analyzer"
@@ -146,6 +147,14 @@ def used_events() -> list[Any]:
 )
 def test_case_table_of_skill_used(kind: str, value: Any, passes: bool, compat: bool) -> None:
     assert score({"type": kind, "value": value}, used_events(), compat) == (float(passes), passes)
+
+
+def test_a_call_of_another_stream_under_the_same_id_does_not_load_the_skill() -> None:
+    first = call(0, "call_0", "Skill", given={"skill": SKILL})
+    second = call(1, "call_0", "Skill", given={"skill": "other"}, stream="subagent:a")
+    results = [result(2, "call_0", "error", stream="subagent:a", call=second), result(3, "call_0", call=first)]
+    config = {"type": "skill-used", "value": SKILL, "streams": "all"}
+    assert score(config, [first, second, *results]) == (1, True)
 
 
 def test_not_skill_used_refuses_bounds() -> None:

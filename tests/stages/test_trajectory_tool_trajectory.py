@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from agentv_stages.trajectory import Case
+from support.events import call, result
 from support.trajectories import Trace, evaluator_of, judge, score, standing, trace_of
 
 Q = {"query": "test"}
@@ -278,6 +279,22 @@ def test_streams_of_sub_agents_count_only_where_the_spec_says_so() -> None:
     events = Trace().text().call("a", stream="sidechain:x").events
     assert score(traj("superset", ["a"]), events) == (0, False)
     assert score(traj("superset", ["a"], streams="all"), events) == (1, True)
+
+
+@pytest.mark.parametrize("streams", ["main", "all"])
+@pytest.mark.parametrize("compat", [False, True], ids=["default", "compat"])
+@pytest.mark.parametrize("mode", ["exact", "in_order", "superset", "subset"])
+def test_a_sub_agents_result_under_the_same_id_does_not_end_a_call(mode: str, compat: bool, streams: str) -> None:
+    """The slow result of the sub-agent was taken for that of the fast call."""
+    fast, slow = call(0, "call_0"), call(1, "call_0", "x", stream="subagent:a")
+    results = [
+        result(2, "call_0", stream="subagent:a", duration_ms=900, call=slow),
+        result(3, "call_0", duration_ms=5, call=fast),
+    ]
+    config = traj(mode, [step("Read", ms=10)], streams=streams)
+    if streams == "all" and mode in ("exact", "subset"):
+        config["expected"].append({"tool": "x"})
+    assert score(config, [fast, slow, *results], compat) == (1, True)
 
 
 def test_a_step_may_name_a_kind_in_place_of_a_tool() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from agentv_stages.batch import Batch
 from agentv_stages.call_summary import target_of
-from agentv_stages.event import MAIN, AnyEvent, Notification, SessionEnd, ToolCall, ToolResult
+from agentv_stages.event import MAIN, AnyEvent, Notification, SessionEnd, ToolCall, ToolResult, call_key
 from agentv_stages.pair import MOST_OPEN
 from agentv_stages.recent import remember
 from agentv_stages.sinks.summary_log import SummaryLog
@@ -86,12 +86,12 @@ class SessionView:
         self.last_event_ms = max(self.last_event_ms or 0, time_ms)
         if isinstance(event, ToolCall):
             self.waiting, self.ended, self.retries = "", "", 0
-            remember(self.open, event.call_id, Open(event, time_ms), MOST_OPEN)
+            remember(self.open, call_key(event), Open(event, time_ms), MOST_OPEN)
             self.last_tool, self.last_tool_ms = f"{event.tool or event.name} {target_of(event)}", time_ms
         elif isinstance(event, ToolResult):
             self.waiting, self.retries = "", 0
             if not event.partial:
-                self.open.pop(event.call_id, None)
+                self.open.pop(call_key(event.call or event), None)
             self._result(event)
         elif isinstance(event, Notification):
             self.retries += event.name in RETRY_NAMES

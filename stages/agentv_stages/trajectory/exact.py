@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from agentv_stages.event import AnyEvent, ToolCall, ToolResult
+from agentv_stages.event import AnyEvent, ToolCall, ToolResult, call_key
 from agentv_stages.trajectory.calls import Arguments, Step, counts
 from agentv_stages.trajectory.verdict import MAX_EVIDENCE, Bounds, Evidence, Proof, evidence_of
 
@@ -79,13 +79,13 @@ class Exact:
                 place = Place(fit, event.tool or event.name, not fit and step.names(event), evidence_of(event))
                 if fit and step.max_duration_ms is not None:
                     place.waits = True
-                    state.waiting[event.call_id] = i
+                    state.waiting[call_key(event)] = i
                 state.places.append(place)
             elif len(state.extra) < MAX_EVIDENCE:
                 state.extra.append(evidence_of(event))
             return True
         if type(event) is ToolResult and state.waiting and not event.partial:
-            at = state.waiting.pop(event.call_id, None)
+            at = state.waiting.pop(call_key(event.call or event), None)
             if at is not None:
                 place = state.places[at]
                 limit = self._steps[at].max_duration_ms

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct, field
 
-from agentv_stages.event import AnyEvent, ToolCall, ToolResult
+from agentv_stages.event import AnyEvent, ToolCall, ToolResult, call_key
 from agentv_stages.trajectory.calls import Arguments, Step, counts
 from agentv_stages.trajectory.exact import NO_TRACE, prove_duration
 from agentv_stages.trajectory.verdict import Bounds, Evidence, Proof, evidence_of
@@ -45,7 +45,7 @@ class Cell(Struct, frozen=True):
 class Waiting(Struct):
     """A call that fits the steps of `mask` and waits for its duration, or for a call before it."""
 
-    call_id: str
+    call: str
     mask: int
     position: int
     evidence: Evidence
@@ -82,8 +82,9 @@ class InOrder:
                 return False
             return self._call(event)
         if type(event) is ToolResult and state.waiting and not event.partial:
+            key = call_key(event.call or event)
             for waiting in state.waiting:
-                if waiting.call_id == event.call_id and not waiting.resolved:
+                if waiting.call == key and not waiting.resolved:
                     waiting.resolved, waiting.duration_ms = True, event.duration_ms
                     return self._drain()
         if not state.seen:
@@ -105,7 +106,7 @@ class InOrder:
         if len(state.waiting) >= MOST_WAITING:
             state.waiting[0].resolved = True
             self._drain()
-        state.waiting.append(Waiting(call.call_id, mask, position, evidence_of(call), not timed))
+        state.waiting.append(Waiting(call_key(call), mask, position, evidence_of(call), not timed))
         return self._drain()
 
     def _drain(self) -> bool:
@@ -231,11 +232,11 @@ class InOrderCompat:
             scanned = Scanned(hit, position, evidence_of(event))
             if hit and step.max_duration_ms is not None:
                 scanned.waits = True
-                state.waiting[event.call_id] = i
+                state.waiting[call_key(event)] = i
             state.scanned.append(scanned)
             return True
         if type(event) is ToolResult and state.waiting and not event.partial:
-            at = state.waiting.pop(event.call_id, None)
+            at = state.waiting.pop(call_key(event.call or event), None)
             if at is not None:
                 scanned, limit = state.scanned[at], self._steps[at].max_duration_ms
                 scanned.waits, scanned.duration_ms = False, event.duration_ms

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from agentv_stages.event import AnyEvent, ToolCall, ToolResult
+from agentv_stages.event import AnyEvent, ToolCall, ToolResult, call_key
 from agentv_stages.trajectory.calls import Arguments, Step, counts
 from agentv_stages.trajectory.exact import NO_TRACE
 from agentv_stages.trajectory.verdict import EPSILON, MAX_ASSERTIONS, PASS, Bounds, Evidence, Proof, evidence_of
@@ -82,11 +82,11 @@ class Superset(_Sets):
             if mask & self._timed:
                 if len(state.waiting) >= MOST_WAITING:
                     self._deal(state.waiting.pop(next(iter(state.waiting))))
-                state.waiting[event.call_id] = Holder(mask, position, evidence_of(event))
+                state.waiting[call_key(event)] = Holder(mask, position, evidence_of(event))
             elif mask:
                 return self._deal(Holder(mask, position, evidence_of(event))) or new
         elif type(event) is ToolResult and state.waiting and not event.partial:
-            held = state.waiting.pop(event.call_id, None)
+            held = state.waiting.pop(call_key(event.call or event), None)
             if held is not None:
                 mask = self._short(held.mask, event.duration_ms)
                 return self._deal(Holder(mask, held.position, held.evidence)) or new
@@ -179,12 +179,12 @@ class Subset(_Sets):
             if mask and not mask & ~self._timed:
                 if len(state.waiting) >= MOST_WAITING:
                     self._judge(state.waiting.pop(next(iter(state.waiting))))
-                state.waiting[event.call_id] = Holder(mask, position, evidence_of(event), event.tool or event.name)
+                state.waiting[call_key(event)] = Holder(mask, position, evidence_of(event), event.tool or event.name)
                 return new
             self._judge(Holder(mask, position, evidence_of(event), event.tool or event.name))
             return True
         if type(event) is ToolResult and state.waiting and not event.partial:
-            held = state.waiting.pop(event.call_id, None)
+            held = state.waiting.pop(call_key(event.call or event), None)
             if held is not None:
                 mask = self._short(held.mask, event.duration_ms)
                 self._judge(Holder(mask, held.position, held.evidence, held.tool))

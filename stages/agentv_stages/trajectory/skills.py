@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from agentv_stages.event import AnyEvent, ToolCall, ToolResult
+from agentv_stages.event import AnyEvent, ToolCall, ToolResult, call_key
 from agentv_stages.payload import text_of
 from agentv_stages.recent import remember
 from agentv_stages.trajectory.calls import arguments_of, counts, glob, string_member
@@ -214,11 +214,11 @@ class SkillUsed:
             if counts(event, self._all):
                 names = loads(event)
                 if names:
-                    remember(state.waiting, event.call_id, names, MOST_WAITING)
+                    remember(state.waiting, call_key(event), names, MOST_WAITING)
             return False
         if type(event) is not ToolResult or event.partial or not counts(event, self._all):
             return False
-        names = state.waiting.pop(event.call_id, [])
+        names = state.waiting.pop(call_key(event.call or event), [])
         if self._compat and event.output_json is not None and not names:
             names = list(dict.fromkeys(SKILL_FILE.findall(bytes(event.output_json).decode("utf-8", "replace"))))
         if not names or event.outcome not in ("ok", None):
