@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from msgspec import Raw
 
 from agentv_stages.message import Message, PairedCall, Role
@@ -158,6 +159,27 @@ def test_sub_agents_are_trajectories_that_results_of_calls_refer_to() -> None:
     assert made["steps"][0]["observation"]["results"][0]["subagent_trajectory_ref"] == [{"trajectory_id": "a1"}]
     assert first["steps"][0]["observation"]["results"][0]["subagent_trajectory_ref"] == [{"trajectory_id": "scout"}]
     assert "subagent_trajectory_ref" not in second["steps"][0]["observation"]["results"][0]
+
+
+@pytest.mark.parametrize("agents", [("a", "b"), (None, None)], ids=["told", "by-parent"])
+def test_a_call_of_a_sub_agent_under_its_parents_id_starts_nothing(agents: tuple[str | None, str | None]) -> None:
+    """Each agent's calls were counted anew, so that the results of the two Read named an agent, too."""
+    ids = ("call_0", "call_1")
+    messages = [
+        message("assistant", index=n, stream=f"sidechain:{agents[n] or ids[n]}",
+                calls=[PairedCall(call(n, own, parent_call=ids[n]), result(n, own)) for own in ids])
+        for n in (0, 1)
+    ]  # fmt: skip
+    tasks = [PairedCall(call(2, ids[n], "Task"), result(3, ids[n], agent_id=agents[n])) for n in (0, 1)]
+    made = document([*messages, message("assistant", index=2, calls=tasks)])
+    assert referred(made) == [agents[0] or "call_0", agents[1] or "call_1"]
+    assert [referred(child) for child in made["subagent_trajectories"]] == [[None, None], [None, None]]
+
+
+def referred(trajectory: Any) -> list[str | None]:
+    """For each result the sub-agent that it names."""
+    results = [r for step in trajectory["steps"] for r in step["observation"]["results"]]
+    return [r.get("subagent_trajectory_ref", [{"trajectory_id": None}])[0]["trajectory_id"] for r in results]
 
 
 def test_sub_agents_of_one_name_keep_their_own() -> None:

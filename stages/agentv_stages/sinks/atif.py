@@ -38,6 +38,7 @@ from agentv_stages.times import iso
 
 _MOST_OPEN = 100
 _MOST_PARENTS = 64  # calls that speak to one sub-agent
+_TASK = "Task"  # the canonical name of what starts sub-agents
 _UNNUMBERED = b'{"step_id":0,'
 _WITH_RESULTS = b'"source_call_id":'
 _encode = msgspec.json.Encoder().encode
@@ -54,7 +55,8 @@ class Trajectory:
         self.models: dict[str, str | None] = {}
         self.open_calls: list[str] = []  # the first of them
         self._parents: dict[str, dict[str, None]] = {}
-        self._agents: dict[str, str] = {}
+        self._agents: dict[str, list[tuple[str, str]]] = {}  # by agent id: streams and ids of the calls that started it
+        self._tasks: dict[str, str] = {}  # by call id: the stream of a call that starts some agent; main goes first
 
     def step(self, message: Message) -> bytes:
         """A message as one line, which is JSON; `document` numbers it."""
@@ -94,6 +96,8 @@ class Trajectory:
             parents = self._parents.setdefault(stream, {})
             if len(parents) < _MOST_PARENTS:
                 parents[call.parent_call] = None
+        if call.tool == _TASK and (stream == MAIN or call.call_id not in self._tasks):
+            self._tasks[call.call_id] = stream
         if result is None:
             return None
         if result.outcome == "unpaired":
@@ -101,7 +105,7 @@ class Trajectory:
                 self.open_calls.append(call.call_id)
             return None
         if result.agent_id is not None:
-            self._agents[call.call_id] = result.agent_id
+            self._agents.setdefault(result.agent_id, []).append((stream, call.call_id))
         return _observed(result)
 
     def document(self, about: Result, read: ReadSteps) -> Iterator[bytes]:
@@ -119,16 +123,15 @@ class Trajectory:
             yield b"}"
         yield b"]}\n" if others else b"}\n"
 
-    def _started(self, names: dict[str, str]) -> dict[str, tuple[str, AtifReference]]:
-        """By call: the stream of the sub-agent that it started, and how to refer to that."""
-        started: dict[str, tuple[str, AtifReference]] = {}
-        agents: dict[str, list[str]] = {}
-        for call_id, agent in self._agents.items():
-            agents.setdefault(agent, []).append(call_id)
+    def _started(self, names: dict[str, str]) -> dict[str, dict[str, AtifReference]]:
+        """By stream and call: how to refer to the sub-agent that the call started. Several streams may use one id."""
+        started: dict[str, dict[str, AtifReference]] = {}
         for stream, name in names.items():
             own = stream.partition(":")[2]
-            for call_id in agents.get(own) or self._parents.get(stream) or (own,):  # live, Claude names it by its call
-                started[call_id] = stream, AtifReference(name)
+            parents = self._parents.get(stream) or (own,)  # live, Claude names it by its call
+            for place, call_id in self._agents.get(own) or [(self._tasks.get(one, MAIN), one) for one in parents]:
+                if place != stream:
+                    started.setdefault(place, {})[call_id] = AtifReference(name)
         return started
 
     def _trajectory(
@@ -137,7 +140,7 @@ class Trajectory:
         name: str | None,
         about: Result,
         read: ReadSteps,
-        started: dict[str, tuple[str, AtifReference]],
+        started: dict[str, dict[str, AtifReference]],
     ) -> Iterator[bytes]:
         """A trajectory but for its last bracket."""
         session = about.session
@@ -149,11 +152,11 @@ class Trajectory:
         model = (session.model if name is None else None) or self.models[stream]
         head["agent"] = AtifAgent(session.provider, session.version or "unknown", model or UNSET)
         yield _encode(head)[:-1] + b',"steps":['
-        count = 0
+        count, children = 0, started.get(stream)
         for line in read(stream):
             count += 1
-            if started and _WITH_RESULTS in line:
-                line = _referring(line, stream, started)
+            if children and _WITH_RESULTS in line:
+                line = _referring(line, children)
             yield b'%b{"step_id":%d,%b' % (b"," if count > 1 else b"", count, line[len(_UNNUMBERED) : -1])
         tail: dict[str, Any] = {"final_metrics": _totals(about, stream if name is not None else None, count)}
         if name is None:
@@ -170,14 +173,14 @@ def _names(streams: list[str]) -> dict[str, str]:
     return {stream: name if shared[name] == 1 else stream for stream, name in zip(streams, short, strict=True)}
 
 
-def _referring(line: bytes, stream: str, started: dict[str, tuple[str, AtifReference]]) -> bytes:
+def _referring(line: bytes, children: dict[str, AtifReference]) -> bytes:
     """A step whose results name the sub-agents that their calls started."""
     step = _decode_step(line)
     found = False
     for result in step.observation.results if step.observation is not UNSET else ():
-        child = started.get(result.source_call_id)
-        if child is not None and child[0] != stream:
-            result.subagent_trajectory_ref = [child[1]]
+        child = children.get(result.source_call_id)
+        if child is not None:
+            result.subagent_trajectory_ref = [child]
             found = True
     return _encode(step) + b"\n" if found else line
 
