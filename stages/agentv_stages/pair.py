@@ -180,7 +180,7 @@ class Pair:
 
     @staticmethod
     def _orphan(result: ToolResult, batch: Batch, out: list[AnyEvent]) -> None:
-        """Its record may have come batches before: the fault tells its place, not its bytes."""
+        """Its record may have come batches before: the fault tells its place; the result itself goes on."""
         source, detail = result.source, f"no call has the id {result.call_id[:80]!r}"
         batch.faults.append(Fault("orphan-result", source.file, source.row, source.offset, source.length, detail, b""))
         out.append(result)

@@ -129,7 +129,11 @@ class RawLogRow(Struct):
 
 
 class DeadLetter(Struct):
-    """One record that could not be used, or not whole: its bytes as `text`, as `base64`, or in the file `blob`."""
+    """One record that could not be used, or not whole: its bytes as `text`, as `base64`, or in the file `blob`.
+
+    Without any of them they stand in the log alone, at `offset`: of a result without a call, which is used, and of what
+    `import` did not write a second time.
+    """
 
     schema_version: Literal["agentv_stream.dead_letter.v1"]
     reason: Reason

@@ -50,6 +50,17 @@ def test_a_list_for_people_acts_on_no_terminal_and_one_for_programs_is_json(fold
     assert fault_bytes(rows[0]["letter"]) == "not json \\x1b[2J\n"
 
 
+def test_of_bytes_that_stand_in_the_log_alone_the_place_is_shown(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_bytes(b"\n".join([*RECORDS[:2], RECORDS[3]]) + b"\n")  # a result whose call was cut out
+    consume(tmp_path, log, "--out", tmp_path / "out")
+    (path,) = letter_files([tmp_path / "out"])
+    (letter,) = letters(path)
+    assert (letter.reason, letter.text) == ("orphan-result", None)
+    offset = len(RECORDS[0]) + len(RECORDS[1]) + 2
+    assert fault_bytes(f"{path}:0") == f"not kept: {len(RECORDS[3])} bytes at offset {offset} of {letter.file}\n"
+
+
 def test_where_there_is_none_that_is_said(tmp_path: Path) -> None:
     assert fault_lines([tmp_path], as_json=False) == "no faults\n"
     assert fault_lines([tmp_path], as_json=True) == ""

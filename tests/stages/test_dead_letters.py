@@ -45,6 +45,14 @@ def test_bytes_that_are_too_many_do_not_stand_in_the_line() -> None:
     assert not {"text", "base64"} & told.keys()
 
 
+def test_a_letter_that_tells_a_place_alone_does_not_say_that_the_record_is_empty() -> None:
+    orphan = Fault("orphan-result", "log", 3, 70, 99, "no call has the id 't'", b"")
+    told = json.loads(render(orphan, None))
+    assert (told["offset"], told["length"]) == (70, 99)
+    assert not {"text", "base64", "blob"} & told.keys()
+    assert line(b"")["text"] == ""
+
+
 def test_a_record_in_pieces_has_the_length_of_all_of_them() -> None:
     assert not stands_in_line(fault(b"piece", "begin"))
     assert line(b"piece", "n.dead/70.bin", 1 << 30)["length"] == 1 << 30

@@ -112,6 +112,8 @@ def fault_bytes(place: str) -> str:
     for n, letter in enumerate(letters(path)):
         if n == int(number):
             data = data_of(letter, path)
+            if not data and letter.length:
+                return f"not kept: {letter.length} bytes at offset {letter.offset} of {visible(letter.file)}\n"
             more = f"\n… {len(data) - MOST_SHOWN} bytes more" if len(data) > MOST_SHOWN else ""
             return visible(data[:MOST_SHOWN].decode("utf-8", "backslashreplace")) + more + "\n"
     raise UsageError(f"{path} has no letter {number}")

@@ -1,7 +1,7 @@
 """Dead letters: faults as JSON lines, with reason, file, offset, length and the bytes.
 
 Bytes under 64 KiB stand in the line, as `text` where they are UTF-8, else as `base64`; others go to a file of their
-own, named in `blob`.
+own, named in `blob`. Where a fault tells the place of a record and not its bytes, neither is there: `text` would be "".
 """
 
 from base64 import b64encode
@@ -45,7 +45,7 @@ def render(fault: Fault, blob: str | None, length: int | None = None) -> bytes:
     }
     if blob is not None:
         row["blob"] = blob
-    elif stands_in_line(fault):
+    elif stands_in_line(fault) and (fault.data or not fault.length):
         try:
             row["text"] = fault.data.decode()
         except UnicodeDecodeError:
