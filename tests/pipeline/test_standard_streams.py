@@ -1,5 +1,6 @@
 """Commands whose standard streams are full, closed, left by their reader, or of a narrow encoding."""
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -117,6 +118,21 @@ def test_a_reader_that_leaves_is_an_end(tmp_path: Path, arguments: tuple[str | P
     assert done.returncode == 0
     assert b"Traceback" not in done.stderr
     assert b"Exception ignored" not in done.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="sets the size of a pipe")
+def test_a_pipe_that_an_agent_left_so_that_it_does_not_wait_gets_all(tmp_path: Path) -> None:
+    """Node leaves them so, of which others hold the other end: the command ended with BlockingIOError, half told."""
+    read_end, write_end = os.pipe()
+    fcntl.fcntl(write_end, fcntl.F_SETPIPE_SZ, 4096)
+    os.set_blocking(write_end, False)
+    with subprocess.Popen(command("tools"), stdout=write_end, stderr=subprocess.PIPE, env=environment()) as process:
+        os.close(write_end)
+        with os.fdopen(read_end, "rb") as reader:
+            told = reader.read()
+        _, err = process.communicate(timeout=LIMIT_SECONDS)
+    assert (process.returncode, err) == (0, b"")
+    assert told == shell(tmp_path, "", "tools").out
 
 
 @pytest.mark.parametrize("arguments", PRINTING, ids=IDS)

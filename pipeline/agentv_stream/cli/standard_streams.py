@@ -24,22 +24,20 @@ class _StandardOutput(io.FileIO):
 
     def write(self, data: object, /) -> int:
         """Raises: BrokenPipeError without a number, which typer would make exit code 1 of; SinkError."""
+        whole = memoryview(data)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] - a buffer
         try:
-            if not self._seen:
-                return super().write(data)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] - a buffer
-            plain = bytes(data)  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType, reportCallIssue] - as above
-            rest = memoryview(escaped(plain))
+            rest = memoryview(escaped(bytes(whole))) if self._seen else whole
             while rest:
                 written: int | None = super().write(rest)
                 if written is None:  # an agent left it so that it does not wait
                     select.select((), (1,), ())
                 rest = rest[written or 0 :]
-            return len(plain)
+            return whole.nbytes
         except BrokenPipeError:
             raise BrokenPipeError("the reader of standard output left") from None
         except OSError as error:
             if self.failed:
-                return memoryview(data).nbytes  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] - as above
+                return whole.nbytes
             self.failed = True
             raise SinkError("standard output", error) from error
 
