@@ -27,6 +27,7 @@ from agentv_stages.providers.generic import PROVIDER
 from agentv_stages.sinks.transcript import Identity, TranscriptRows
 from agentv_stages.stage import Chain
 from agentv_stages.totals import Totals
+from agentv_stages.trajectory.trace_events import render
 from support.decoding import (
     best,
     calls,
@@ -43,6 +44,7 @@ from support.decoding import (
     texts,
     usages,
 )
+from support.events import call, result, user
 
 TRACE = dialect(PROVIDER, "agentv-trace")
 TRANSCRIPT = dialect(PROVIDER, "agentv-transcript")
@@ -185,6 +187,32 @@ def test_an_error_of_the_read_model_ends_the_run_badly_one_of_the_list_does_not(
     assert ends(events) == [("error", None)]
     assert [e.message for e in events if isinstance(e, Notification)] == ["boom"]
     assert ends(events_of(TRACE, lines(*OLD_TRACE))) == []
+
+
+def test_our_own_trace_read_back_has_streams_roles_outcomes_and_durations() -> None:
+    """Calls of two sub-agents under one id were one, a failed one was well, and a prompt was an answer."""
+    one, other = "sidechain:a", "subagent:b"
+    told: list[AnyEvent] = [user(0, "go")]
+    told += [call(1, "call_0", "Task"), call(2, "call_0", stream=one), call(3, "call_0", stream=other)]
+    told += [result(4, "call_0", "error", stream=other, duration_ms=7), result(5, "call_0", "denied", stream=one)]
+    written = Batch("log", events=told)
+    Pair().push(written)
+    left = ToolResult(told[1].source, "", "call_0", None, "unpaired")
+    events = events_of(TRACE, records(render(written) + render(Batch("log", events=[left]))))
+    assert [e.text for e in events if isinstance(e, UserText)] == ["go"]
+    assert [(c.source.stream, c.name) for c in calls(events)] == [("main", "Task"), (one, "Read"), (other, "Read")]
+    assert [(r.source.stream, r.outcome, r.duration_ms) for r in results(events)] == [
+        (other, "error", 7),
+        (one, "denied", None),
+    ]
+
+
+@pytest.mark.parametrize("metadata", [{"stream": "stdout", "status": "fine"}, {"stream": 3}, ["x"], "x"])
+def test_what_others_put_into_a_traces_metadata_changes_nothing(metadata: Any) -> None:
+    plain = events_of(TRACE, lines(*OLD_TRACE))
+    more = events_of(TRACE, lines(*({**event, "metadata": metadata} for event in OLD_TRACE)))
+    assert [(e.source.stream, type(e)) for e in more] == [(e.source.stream, type(e)) for e in plain]
+    assert {r.outcome for r in results(more)} == {None}
 
 
 def test_unknown_trace_types_are_counted() -> None:

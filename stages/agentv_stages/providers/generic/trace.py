@@ -28,18 +28,28 @@ from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.generic.messages import usage_event
 from agentv_stages.providers.generic.wire import (
     TraceEvent,
+    TraceFacts,
     TraceMessage,
     TraceModel,
     decode_event,
     decode_events,
+    decode_trace_facts,
     first_byte,
+    read_free,
 )
 from agentv_stages.pruning import read_each
 from agentv_stages.times import from_epoch, whole_ms
 
 TYPES = frozenset({"model_step", "model_turn", "tool_call", "tool_result", "message", "final_response", "error"})
-OUTCOMES: dict[str, Outcome] = {"ok": "ok", "error": "error", "timeout": "error", "cancelled": "cancelled"}
+OUTCOMES: dict[str, Outcome] = {
+    "ok": "ok",
+    "error": "error",
+    "timeout": "error",
+    "cancelled": "cancelled",
+    "denied": "denied",
+}
 _STRING = 34
+_NO_FACTS = TraceFacts()
 _MOST_OPEN = 1_000
 
 
@@ -87,7 +97,9 @@ class TraceDecoder:
         given_time = event.timestamp if event.timestamp is not None else event.startTime
         time_ms = from_epoch(given_time if given_time is not None else event.start_time)
         base_id = event.event_id or event.eventId or ""
-        return Source(context.file, record.row, record.offset, len(record.data), time_ms, context.stream, base_id)
+        own = _facts(event).stream or ""
+        stream = own if own.startswith(("sidechain:", "subagent:")) else context.stream
+        return Source(context.file, record.row, record.offset, len(record.data), time_ms, stream, base_id)
 
     def _event(self, event: TraceEvent, at: str, record: Record, batch: Batch) -> None:
         kind = event.type
@@ -117,7 +129,7 @@ class TraceDecoder:
     def _message(self, event: TraceEvent, source: Source, at: str, record: Record, batch: Batch) -> None:
         state = self.state
         message, model = event.message, event.model
-        role = message.role if isinstance(message, TraceMessage) else None
+        role = message.role if isinstance(message, TraceMessage) else _facts(event).role
         content = _content(event)
         if role in ("user", "system"):
             state.message_id = ""
@@ -194,7 +206,10 @@ class TraceDecoder:
         if not call_id:
             call_id = next((known for known, entry in state.open.items() if entry.name == name), name)
         entry = state.open.pop(call_id, None)
-        status = (tool.status if tool else None) or (entry.outcome if entry else None)
+        facts = _facts(event)
+        if facts.status == "unpaired":  # our own: none came
+            return
+        status = (tool.status if tool else None) or (entry.outcome if entry else None) or facts.status
         output = tool.output if tool else event.output
         if not given(output) and tool is not None and given(tool.error):
             output = tool.error
@@ -235,7 +250,11 @@ def _content(event: TraceEvent) -> Raw:
 
 def _duration(event: TraceEvent) -> int | None:
     value = event.duration_ms if event.duration_ms is not None else event.durationMs
-    return whole_ms(value)
+    return whole_ms(value if value is not None else _facts(event).duration_ms)
+
+
+def _facts(event: TraceEvent) -> TraceFacts:
+    return read_free(event.metadata, decode_trace_facts) or _NO_FACTS
 
 
 def _error_text(event: TraceEvent) -> str:

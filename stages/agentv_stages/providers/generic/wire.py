@@ -173,6 +173,15 @@ class TraceModel(Struct, gc=False):
     token_usage: Tokens | None = None
 
 
+class TraceFacts(Struct, gc=False):
+    """What our own trace events say in their `metadata`."""
+
+    stream: str | None = None
+    role: str | None = None
+    status: str | None = None
+    duration_ms: float | None = None
+
+
 class TraceEvent(Struct, gc=False):
     """A record of `agentv-trace`: an event of 0.25 or of the read model, or a document with a list of them."""
 
@@ -194,6 +203,7 @@ class TraceEvent(Struct, gc=False):
     message: TraceMessage | str | None = None
     model: TraceModel | str | None = None
     error: Raw = ABSENT
+    metadata: Raw = ABSENT
     trace: Raw = ABSENT
     events: Raw = ABSENT
 
@@ -306,6 +316,7 @@ decode_metadata = Decoder(Metadata).decode
 decode_blocks = Decoder(list[TurnBlock]).decode
 decode_event = Decoder(TraceEvent).decode
 decode_events = Decoder(list[Raw]).decode
+decode_trace_facts = Decoder(TraceFacts).decode
 decode_atif = Decoder(AtifDocument).decode
 decode_extra = Decoder(AtifExtra).decode
 decode_call_extra = Decoder(AtifCallExtra).decode
