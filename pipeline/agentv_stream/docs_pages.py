@@ -64,8 +64,8 @@ AGENTV_STREAM_OUT=logs AGENTV_STREAM_WATCH=pytest,rg agentv-stream consume examp
 ```
 
 A list is a TOML list there; in a variable it is separated by commas. Switches are `true` or `false`. An empty variable
-counts as not set. Relative paths are relative to the current folder. A wrong name or value is an error (exit code 2)
-that names its place.
+counts as not set. Relative paths are relative to the current folder. A wrong value, and a wrong name in
+`pyproject.toml`, is an error (exit code 2) that names its place; variables of other names are ignored.
 
 ## Settings
 

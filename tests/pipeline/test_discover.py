@@ -155,15 +155,23 @@ def test_a_file_of_something_else_is_no_session(tmp_path: Path) -> None:
     assert find_sessions(find_roots([str(tmp_path)])) == []
 
 
-def test_an_unchanged_log_is_not_read_again(tmp_path: Path) -> None:
+def test_an_unchanged_log_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "logs" / "a.jsonl", claude_records(SESSION, 1))
     cache = tmp_path / "cache.json"
     find_sessions(find_roots([str(tmp_path / "logs")]), HeaderCache(cache))
 
-    def never() -> None:
+    def never(*_: object) -> None:
         raise AssertionError("it was read")
 
-    assert HeaderCache(cache).get(str(path), path.stat(), never) is not None
+    monkeypatch.setattr("agentv_stream.discovery.header.read_header", never)
+    assert HeaderCache(cache).get(str(path), path.stat()) is not None
+
+
+def test_what_one_agent_does_not_know_another_may(tmp_path: Path) -> None:
+    write(tmp_path / "logs" / "a.jsonl", claude_records(SESSION, 1))
+    for root, ids in (("codex=", []), ("", [SESSION]), ("codex=", []), ("claude=", [SESSION])):
+        found = find_sessions(find_roots([f"{root}{tmp_path / 'logs'}"]), HeaderCache(tmp_path / "cache.json"))
+        assert [session.id for session in found] == ids
 
 
 def test_a_look_at_other_roots_forgets_only_logs_that_are_gone(tmp_path: Path) -> None:
@@ -236,6 +244,8 @@ def test_a_prefix_names_a_session_if_it_is_the_only_one(tmp_path: Path) -> None:
         pick(sessions, "ab")
     with pytest.raises(SourceError, match="no session"):
         pick(sessions, "zz")
+    with pytest.raises(UsageError, match="an empty name"):
+        pick(sessions, "")
     assert in_project(sessions[0], "app")
     assert in_project(sessions[0], "/home/dev")
     assert not in_project(sessions[0], "/home/de")

@@ -128,10 +128,8 @@ def find_sessions(
 
 
 def _session(found: Found, cache: HeaderCache) -> Session | None:
-    provider = found.root.provider
     try:
-        stat = Path(found.path).stat()
-        header = cache.get(found.path, stat, lambda: read_header(found.path, provider))
+        header = cache.get(found.path, Path(found.path).stat(), found.root.provider)
     except OSError:
         return None
     if header is None or not header.ran:
@@ -303,6 +301,8 @@ def pick(sessions: Sequence[Session], name: str) -> Session:
     Raises: SourceError when none does, UsageError when several do: a longer name is wanted.
     """
     name = name.removesuffix("…")
+    if not name:
+        raise UsageError("expected a file, or the beginning of a session's id, not an empty name")
     exact = [s for s in sessions if s.id == name]
     found = exact[:1] or [s for s in sessions if s.id.startswith(name) or Path(s.path).name.startswith(name)]
     if not found:

@@ -7,7 +7,6 @@ of a whole-file document 16 MiB.
 import os
 import sys
 import zlib
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -164,9 +163,12 @@ def damages() -> tuple[type[Exception], ...]:
 
 
 class _Entry(Struct, array_like=True):
+    """What a file said when it was read as a log of the agent `asked`, or of any (None)."""
+
     size: int
     mtime_ns: int
     inode: int
+    asked: str | None
     header: Header | None
 
 
@@ -183,16 +185,16 @@ class HeaderCache:
             except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
                 self._entries = {}  # a cache of another version, or none: it is made anew
 
-    def get(self, path: str, stat: os.stat_result, read: Callable[[], Header | None]) -> Header | None:
-        """The header, from the cache where the file is the one it was read from."""
-        known = self._entries.get(path)
-        if known is not None and known.inode == stat.st_ino:
+    def get(self, path: str, stat: os.stat_result, only: Provider | None = None) -> Header | None:
+        """The header, from the cache where the file is the one it was read from. Raises: OSError, as `read_header`."""
+        known, asked = self._entries.get(path), only.name if only is not None else None
+        if known is not None and known.inode == stat.st_ino and known.asked == asked:
             if known.size == stat.st_size and known.mtime_ns == stat.st_mtime_ns:
                 return known.header
             if known.header is not None and known.header.whole and stat.st_size > known.size:
                 return known.header
-        header = read()
-        self._entries[path] = _Entry(stat.st_size, stat.st_mtime_ns, stat.st_ino, header)
+        header = read_header(path, only)
+        self._entries[path] = _Entry(stat.st_size, stat.st_mtime_ns, stat.st_ino, asked, header)
         self._changed = True
         return header
 
