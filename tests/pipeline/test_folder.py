@@ -92,7 +92,7 @@ def test_kimis_folders_tell_the_id_however_the_log_is_named(
 def test_a_log_without_an_id_is_told_as_such(tmp_path: Path) -> None:
     """Its outputs are named `unknown-…`, and nobody said why."""
     log = FIXTURES / "kimi" / "session.jsonl"
-    hint = "(the log tells no session id; --test-id NAME names it)"
+    hint = "(no session id in the log; --test-id NAME names it)"
     assert hint in run(tmp_path, "consume", log).err
     assert hint not in run(tmp_path, "consume", log, "--test-id", "t").err
     assert hint not in run(tmp_path, "consume", FIXTURES / "pi" / "session-v3.jsonl").err

@@ -56,7 +56,7 @@ ABOUT: dict[str, str] = {
 FIRST_STEPS = """\b
 First steps:
   codex exec --json "fix the bug" | agentv-stream consume
-  agentv-stream sessions              what lies on this machine
+  agentv-stream sessions              the sessions on this machine
   agentv-stream show SESSION          one of them, to read
   agentv-stream stats ~/.claude/projects"""
 

@@ -41,7 +41,7 @@ def closing_lines(result: Result, failures: Iterable[Exception] = (), width: int
     if result.outputs.transcript in failed:
         transcript += " (cut short)"
     if result.session.id is None and not result.test_id and result.outputs.transcript not in (None, "-"):
-        transcript += " (the log tells no session id; --test-id NAME names it)"
+        transcript += " (no session id in the log; --test-id NAME names it)"
     first_edit = summary["first_edit_turn"]
     cost = f", ${result.cost_usd:.4f}" if result.cost_usd is not None else ""
     if isinstance(result.estimated_cost_usd, float):

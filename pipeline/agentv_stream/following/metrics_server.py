@@ -146,31 +146,41 @@ def metrics_text(follower: Follower, running: Running) -> str:
             shown = ",".join(f'{key}="{_escape(label)}"' for key, label in labels.items())
             lines.append(f"{PREFIX}{name}{'{' + shown + '}' if shown else ''} {value:.12g}")
 
-    add("records_total", "counter", "Records worked off.", ({}, counts.records))
-    add("events_total", "counter", "Events made of them.", ({}, counts.events))
-    add("read_bytes_total", "counter", "Bytes read.", ({}, counts.bytes))
+    add("records_total", "counter", "Records read and processed.", ({}, counts.records))
+    add("events_total", "counter", "Events decoded from the records.", ({}, counts.events))
+    add("read_bytes_total", "counter", "Bytes read from logs.", ({}, counts.bytes))
     faults = sorted(counts.faults.items())
     add("faults_total", "counter", "Records that could not be used.", *[({"reason": r}, n) for r, n in faults])
     changes = sorted(counts.changes.items())
-    add("file_changes_total", "counter", "What became of files.", *[({"change": c}, n) for c, n in changes])
+    add(
+        "file_changes_total",
+        "counter",
+        "Files that appeared, grew, were cut, moved or removed.",
+        *[({"change": c}, n) for c, n in changes],
+    )
     calls = sorted(counts.calls.items())
-    add("tool_calls_total", "counter", "Answered calls.", *[({"tool": t, "outcome": o}, n) for (t, o), n in calls])
-    add("commits_total", "counter", "Cursors written.", ({}, counts.commits))
-    add("commit_seconds_total", "counter", "Time that took.", ({}, counts.commit_seconds))
-    add("rounds_total", "counter", "Looks at the files.", ({}, counts.rounds))
-    add("lag_bytes", "gauge", "Bytes that stand in files and were not read.", ({}, lag_bytes))
-    add("lag_seconds", "gauge", "Age of the oldest of them.", ({}, lag_seconds))
+    add(
+        "tool_calls_total",
+        "counter",
+        "Tool calls that have a result.",
+        *[({"tool": t, "outcome": o}, n) for (t, o), n in calls],
+    )
+    add("commits_total", "counter", "Times that cursors were written to disk.", ({}, counts.commits))
+    add("commit_seconds_total", "counter", "Time spent writing cursors.", ({}, counts.commit_seconds))
+    add("rounds_total", "counter", "Scans of the files.", ({}, counts.rounds))
+    add("lag_bytes", "gauge", "Bytes in the files that have not been read yet.", ({}, lag_bytes))
+    add("lag_seconds", "gauge", "Age of the oldest byte that has not been read.", ({}, lag_seconds))
     add("sessions", "gauge", "Sessions followed.", ({}, follower.sessions_known))
-    add("sessions_in_memory", "gauge", "Of them at work.", ({}, len(follower.hot)))
-    add("files", "gauge", "Files known.", ({}, len(follower.entries)))
-    add("blocked_sessions", "gauge", "Sessions that cannot go on.", ({}, len(follower.troubles)))
+    add("sessions_in_memory", "gauge", "Sessions held in memory because they grow.", ({}, len(follower.hot)))
+    add("files", "gauge", "Log files known.", ({}, len(follower.entries)))
+    add("blocked_sessions", "gauge", "Sessions that cannot be read or written for now.", ({}, len(follower.troubles)))
     add(
         "commit_blocked", "gauge", "1 while cursors cannot be written.", ({}, float(follower.store_trouble is not None))
     )
-    add("watching", "gauge", "How changes are noticed.", ({"mode": running.watching}, 1))
-    add("scan_seconds", "gauge", "Time of the last look at all files.", ({}, running.scan_seconds))
-    add("resident_memory_bytes", "gauge", "Memory.", ({}, resident_bytes()))
-    add("open_files", "gauge", "Open descriptors.", ({}, open_descriptors()))
+    add("watching", "gauge", "How changes are noticed; the mode is a label.", ({"mode": running.watching}, 1))
+    add("scan_seconds", "gauge", "Duration of the last full scan.", ({}, running.scan_seconds))
+    add("resident_memory_bytes", "gauge", "Resident memory.", ({}, resident_bytes()))
+    add("open_files", "gauge", "Open file descriptors.", ({}, open_descriptors()))
     return "\n".join(lines) + "\n"
 
 
