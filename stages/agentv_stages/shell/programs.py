@@ -61,9 +61,15 @@ def _reads(paths: Sequence[str]) -> Part:
 
 
 def _get_content(family: str, words: list[str], command: Command) -> Part:
+    """Its files are a list (`a.txt, b.txt`)."""
     words = [word.lower() if word.startswith("-") else word for word in words]
-    path = value(words, "-path", "-literalpath")
-    return _reads([path] if path is not None else operands(family, words))
+    begin = next((i for i, word in enumerate(words) if word in ("-path", "-literalpath")), 0)
+    given = operands(family, words)
+    if begin:
+        given = words[begin + 1 : begin + 2]
+        while given and given[-1].endswith(",") and begin + len(given) + 1 < len(words):
+            given.append(words[begin + len(given) + 1])
+    return _reads([path for word in given for path in word.split(",") if path])
 
 
 def _type(family: str, words: list[str], command: Command) -> Part:

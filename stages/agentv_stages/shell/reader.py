@@ -217,7 +217,7 @@ class Reader:
                 self.double_quoted(parts, depth)
             elif c == "\\":
                 if text[at + 1 : at + 2] != "\n":
-                    parts.append(text[at + 1 : at + 2])
+                    parts.append(c * self.in_path(at) + text[at + 1 : at + 2])
                 self.at = at + 2
             elif c == "$" or c == "`":
                 self.dollar(parts, depth)
@@ -227,6 +227,13 @@ class Reader:
         if self.at < size and not parts and text[self.at] == "(":
             self.at += 1
         return "".join(parts)
+
+    def in_path(self, at: int) -> bool:
+        """Whether a backslash stands between letters (`C:\\a`, `..\\a`): in a path of Windows; it escapes nothing."""
+        before, after = self.text[at - 1 : at], self.text[at + 1 : at + 2]
+        if after.isalnum() or after == "_":
+            return before.isalnum() or before in ("_", ".", ":")
+        return before == after == "."
 
     def double_quoted(self, parts: list[str], depth: int) -> None:
         text, size = self.text, len(self.text)

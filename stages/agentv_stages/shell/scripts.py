@@ -8,8 +8,12 @@ from agentv_stages.shell.tables import RUNNER_VALUES, RUNNERS, WRAPPERS
 
 
 def program_name(word: str) -> str:
-    """The last part of a program's path."""
-    return word.rpartition("/")[2] if "/" in word else word
+    """The last part of a program's path; on Windows without its `.exe`."""
+    if "/" in word:
+        word = word.rpartition("/")[2]
+    if "\\" in word:
+        word = word.rpartition("\\")[2]
+    return word[:-4] if word.endswith((".exe", ".EXE")) else word
 
 
 def reads_script(words: list[str]) -> bool:

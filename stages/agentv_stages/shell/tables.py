@@ -9,7 +9,9 @@ NEUTRAL = words(
     "cd pushd popd chdir echo printf export unset set source . alias unalias true false : test [ [[ exit return local "
     "declare typeset readonly shopt umask trap pwd wait shift hash ulimit fi done esac } ) break continue "
     "read mapfile readarray getopts let "
-    "set-location write-output write-host set-strictmode import-module out-null sl"
+    "set-location write-output write-host write-error write-warning set-strictmode import-module out-null sl "
+    "test-path get-location push-location pop-location join-path split-path resolve-path "
+    "select-object where-object sort-object measure-object group-object format-table format-list out-string"
 )
 READ = words(
     "cat bat batcat head tail less more nl tac wc diff cmp comm stat file cut sort uniq tr rev fold paste column jq yq "
@@ -24,7 +26,7 @@ WRITE = words(
     "set-content add-content out-file new-item remove-item copy-item move-item rename-item clear-content ni ri mkd md "
     "rd del erase copy move ren"
 )
-SHELLS = words("bash sh zsh dash ksh fish ash powershell pwsh powershell.exe pwsh.exe cmd cmd.exe")
+SHELLS = words("bash sh zsh dash ksh fish ash powershell pwsh cmd")
 WRAPPERS = {
     "sudo": words("-u -g -h -p -C -D -R -T -U"),
     "doas": frozenset(("-u", "-C")),

@@ -5,6 +5,7 @@ Most texts are simple, and are read by one regular expression; `reader` reads th
 
 import re
 
+from agentv_stages.shell.powershell import exchanged, is_powershell, put_back
 from agentv_stages.shell.reader import MAX_COMMANDS, Command, Pipeline, Reader
 
 _SIMPLE = re.compile(r"[\w./:@%+,=~^ -]+")
@@ -24,7 +25,9 @@ _TOKEN = re.compile(
 _WORD, _CONTROL, _REDIRECTION, _END, _ELSE = 1, 2, 3, 4, 5
 _COPIED = re.compile(r"(?:\d+-?|-)(?=[\s|&;<>]|\Z)")
 _PIECE = re.compile(r"""'([^']*)'|"([^"]*)"|([^'"]+)""")
-_ESCAPED_PIECE = re.compile(r"""'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)|([^'"\\]+)""", re.S)
+_ESCAPED_PIECE = re.compile(
+    r"""'([^']*)'|"((?:[^"\\]|\\.)*)"|((?:[^'"\\]|(?<=[\w.:])\\(?=\w)|(?<=\.)\\(?=\.))+)|\\(.)""", re.S
+)
 _ESCAPE = re.compile(r"""\\(?:\n|(["\\$`]))""")
 
 
@@ -36,6 +39,12 @@ def split_shell(text: str, told: bool = False) -> list[Pipeline]:
     if _SIMPLE.fullmatch(text):
         words = text.split()
         return [[Command(words, text=text.strip())]] if words else []
+    if is_powershell(text):
+        return put_back(_split(exchanged(text), told))
+    return _split(text, told)
+
+
+def _split(text: str, told: bool) -> list[Pipeline]:
     simple = _split_simple(text)
     return Reader(text, told).read() if simple is None else simple
 
@@ -97,6 +106,6 @@ def _without_escapes(word: str) -> str:
     return "".join(
         [
             _ESCAPE.sub(r"\1", double) if double else single or escaped or plain
-            for single, double, escaped, plain in _ESCAPED_PIECE.findall(word)
+            for single, double, plain, escaped in _ESCAPED_PIECE.findall(word)
         ]
     )

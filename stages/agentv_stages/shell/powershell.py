@@ -1,0 +1,71 @@
+"""Texts of PowerShell, for the reader of shell texts: what they write otherwise is exchanged, and put back afterwards.
+
+Their escape character is the backtick, and a backslash is a letter of paths. Quotes, pipes, redirections and `;` mean
+what they mean to other shells, as far as it matters here.
+"""
+
+import re
+
+from agentv_stages.shell.reader import Pipeline
+
+_CMDLET = re.compile(
+    r"(?:Get|Set|Select|Where|ForEach|Write|Test|Out|New|Remove|Copy|Move|Rename|Add|Clear|Join|Resolve|Split|Push|Pop"
+    r"|Import|ConvertFrom|ConvertTo|Measure|Sort|Format|Invoke|Start)-[A-Z][a-z]"
+)
+_COMMAND_BEGINS = ";|({=\n"
+_OF_OTHERS = ("<<", "& $", "powershell", "pwsh")
+_NEXT_BLOCK = re.compile(r"\}\s*(?=(?:else|elseif|catch|finally)\b)")
+_BLOCKS = frozenset(("foreach-object", "foreach", "%", "{", "try", "elseif", "catch", "finally"))
+_BACKSLASH = "\ufdd0"  # is no character; stands for a backslash while the text is read
+_EXCHANGED = str.maketrans({"\\": _BACKSLASH, "`": "\\"})
+_PUT_BACK = str.maketrans({_BACKSLASH: "\\", "\\": "`"})
+
+
+def is_powershell(text: str) -> bool:
+    """Whether a text runs cmdlets, and holds what is read otherwise for it.
+
+    A text that starts PowerShell is another shell's; what runs the program in a variable (`& $x`) does nobody knows.
+    """
+    if not ("$" in text or "\\" in text or "{" in text or "`" in text or "@" in text):
+        return False
+    for cmdlet in _CMDLET.finditer(text):
+        at = cmdlet.start()
+        while at and text[at - 1] in " \t":
+            at -= 1
+        if not at or text[at - 1] in _COMMAND_BEGINS:
+            return not any(word in text for word in _OF_OTHERS)
+    return False
+
+
+def exchanged(text: str) -> str:
+    """The text as the reader of shell texts understands it, its here-strings (`@'…'@`) empty."""
+    for quote in ("'", '"'):
+        kept: list[str] = []
+        at = 0
+        while (begin := text.find(f"@{quote}\n", at)) >= 0 and (end := text.find(f"\n{quote}@", begin + 2)) >= 0:
+            kept += (text[at:begin], "''")
+            at = end + 3
+        text = "".join([*kept, text[at:]])
+    return _NEXT_BLOCK.sub(";", text).translate(_EXCHANGED)
+
+
+def put_back(pipelines: list[Pipeline]) -> list[Pipeline]:
+    """The commands of an exchanged text, without the braces of blocks and what only names or sets a variable."""
+    for pipeline in pipelines:
+        for command in pipeline:
+            words = [word.replace(_BACKSLASH, "\\") for word in command.words if word != "}"]
+            begin = next((i for i, word in enumerate(words) if word.lower() not in _BLOCKS), len(words))
+            words = words[begin:] if begin else words
+            command.words = _without_variable(words) if words and words[0][:1] == "$" else words
+            command.writes = [target.replace(_BACKSLASH, "\\") for target in command.writes]
+            command.text = command.text.translate(_PUT_BACK)
+    return pipelines
+
+
+def _without_variable(words: list[str]) -> list[str]:
+    """What is run to set a variable (`$x = rg foo`); nothing for a value."""
+    _, sets, rest = words[0].partition("=")
+    value = [rest, *words[1:]] if rest else words[1:] if sets else words[2:] if words[1:2] == ["="] else []
+    if not value or value[0][:1] == "$" or (len(value) == 1 and "-" not in value[0]):
+        return []
+    return value

@@ -1,0 +1,75 @@
+"""Shell texts of Windows: PowerShell, `cmd`, and paths with backslashes."""
+
+import pytest
+
+from agentv_stages.event import Kind
+from agentv_stages.shell import classify_shell, run_commands
+
+POWERSHELL = r'"C:\\Windows\\System32\\WindowsPowerShell\\v1.0\\powershell.exe"'  # as `codex exec --json` prints it
+
+
+@pytest.mark.parametrize(
+    ("command", "kind", "files"),
+    [
+        # the shell stands in a folder of Windows
+        (f"{POWERSHELL} -Command 'Get-Content src/a.py'", "read", ("src/a.py",)),
+        (f"{POWERSHELL} -NoProfile -Command \"Get-Content -LiteralPath 'a.md','b/c.md'\"", "read", ("a.md", "b/c.md")),
+        (f"{POWERSHELL} -Command \"rg -n 'x' src\"", "search", ()),
+        (f"{POWERSHELL} -Command 'mkdir new'", "write", ()),
+        (f"{POWERSHELL} -Command 'python a.py'", "execute", ()),
+        (r"C:\tools\rg.exe -n x src", "search", ()),
+        # backslashes of paths are no escapes
+        (r"Get-Content C:\repo\a.py", "read", (r"C:\repo\a.py",)),
+        (r"Get-Content -Path .\src\a.py | Select-Object -First 20", "read", (r".\src\a.py",)),
+        (r"type ..\..\src\a.py", "read", (r"..\..\src\a.py",)),
+        (r"cat src\a.py && cat src\b.py", "read", (r"src\a.py", r"src\b.py")),
+        (r"cmd /c type C:\repo\a.py", "read", (r"C:\repo\a.py",)),
+        (r"python a.py > C:\logs\out.txt", "write", (r"C:\logs\out.txt",)),
+        (r"(cat .\a.py; python b.py) > .\out.txt", "write", (r".\out.txt",)),
+        ('Get-Content "C:\\my repo\\"; Get-Content b', "read", ("C:\\my repo\\", "b")),
+        # lists of files
+        ("Get-Content -LiteralPath a.md, b.md, c.md -Raw", "read", ("a.md", "b.md", "c.md")),
+        ("Get-Content a.md, b.md", "read", ("a.md", "b.md")),
+        # the escape character, variables, blocks
+        ('Get-Content a; Write-Output "`n---"; rg --files; Write-Output "`n---"; cat b', "read", ("a", "b")),
+        ("$ErrorActionPreference = 'Stop'; Get-Content a", "read", ("a",)),
+        ("$lines = Get-Content a; $lines[0..20]", "read", ("a",)),
+        ('$i=1; Get-Content a | ForEach-Object { "{0}" -f $_; $i++ } | Select-Object -First 9', "read", ("a",)),
+        ("$found = rg x; $found | Measure-Object", "search", ()),
+        ("$env:A = 'x'; Write-Host $env:A; pytest -q", "execute", ()),
+        ("if (Test-Path a) { Get-Content a } else { Write-Host 'none' }", "read", ("a",)),
+        ("try { Get-Content a } catch { Write-Host $_ }", "read", ("a",)),
+        ("foreach ($f in $all) { Get-Content $f }", "read", ()),
+        ("Get-ChildItem *.log | ForEach-Object { Remove-Item $_ }", "write", ()),
+        ("@'\nit's > x; rm y\n'@ | Set-Content a.txt", "write", ()),
+        ('$text = @"\na "quote\n"@\nGet-Content a', "read", ("a",)),
+        ("& $python a.py; Get-Content $x", "execute", ()),
+    ],
+)
+def test_texts_of_windows_are_understood(command: str, kind: Kind, files: tuple[str, ...]) -> None:
+    facts = classify_shell(command)
+    assert (facts.kind, facts.files or facts.written) == (kind, files)
+
+
+@pytest.mark.parametrize(
+    ("command", "kind", "files"),
+    [
+        ("cat > a.ps1 <<'E'\nGet-Content C:\\a\nE", "write", ("a.ps1",)),
+        ('git commit -m "x\nCo-Authored-By: y <y@z>"; cat a\\ b', "execute", ()),
+        ("cat a\\ b; echo `cat c`", "read", ("a b", "c")),
+        ("find . -name \\*.py -exec cat {} \\;", "search", ()),
+    ],
+)
+def test_texts_of_other_shells_are_read_as_before(command: str, kind: Kind, files: tuple[str, ...]) -> None:
+    facts = classify_shell(command)
+    assert (facts.kind, facts.files or facts.written) == (kind, files)
+
+
+def test_arrays_name_powershell_by_its_path_too() -> None:
+    facts = classify_shell([r"C:\Program Files\PowerShell\7\pwsh.exe", "-Command", r"Get-Content src\a.py"])
+    assert (facts.tool_name, facts.path) == ("Read", r"src\a.py")
+
+
+def test_a_watched_program_is_found_on_windows_with_its_text_as_it_stands() -> None:
+    text = r'Get-Location; C:\bin\bobbin.exe search "`"x`"" --in C:\repo'
+    assert run_commands(text, "bobbin") == [r'C:\bin\bobbin.exe search "`"x`"" --in C:\repo']
