@@ -391,3 +391,29 @@ def test_answers_that_broke_off_at_once_have_ids_of_their_own() -> None:
     given = lines(begun, helper, begun, {"type": "run_result"})
     told = [e for e in events_of(STREAM, given) if isinstance(e, AssistantText)]
     assert len(told) == len({(e.source.row, e.part) for e in told}) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "tool", "kind", "edit"),
+    [
+        ("read_file", {"path": "a"}, "Read", "read", False),
+        ("list_files", {"path": "src", "recursive": True}, "LS", "read", False),
+        ("search_files", {"path": "src", "regex": "x"}, "Grep", "search", False),
+        ("list_code_definition_names", {"path": "src"}, "list_code_definition_names", "search", False),
+        ("write_to_file", {"path": "a", "content": "x"}, "Write", "write", True),
+        ("replace_in_file", {"path": "a", "diff": "x"}, "Edit", "write", True),
+        ("execute_command", {"command": "cat a"}, "Bash", "read", False),
+        ("web_fetch", {"url": "http://x"}, "WebFetch", "search", False),
+        ("new_task", {"context": "x"}, "Task", "plan", False),
+        ("ask_followup_question", {"question": "x"}, "AskUserQuestion", "ask", False),
+        ("attempt_completion", {"result": "x"}, "attempt_completion", "other", False),
+    ],
+)
+def test_tools_of_its_editor_extension_are_known(
+    name: str, arguments: dict[str, object], tool: str, kind: str, edit: bool
+) -> None:
+    start = event("content_start", contentType="tool", toolName=name, toolCallId="c", input=arguments)
+    (call,) = of(events_of(STREAM, lines(start)), ToolCall)
+    call = Normalize(PROVIDER.tools).call(call)
+    assert (call.tool, call.kind, call.edit) == (tool, kind, edit)
+    assert call.files == (("a",) if tool in ("Read", "Write", "Edit", "Bash") else ())

@@ -1,8 +1,9 @@
-"""The tools of Cline's CLI 3.x; those of its editor extension bear other names."""
+"""The tools of Cline's CLI 3.x, and those of its editor extension, which bear other names."""
 
 from agentv_stages.tools import PATH_KEYS, McpForm, ToolTable, plain, row, rows
 
 NOW = "Cline CLI 3.0.65, its own declarations and recorded runs"
+EDITOR = "Cline's extension for editors, documentation"
 
 ROWS = (
     row("read_files", "Read", NOW, paths=("files", "file_paths", "paths", *PATH_KEYS)),
@@ -16,6 +17,13 @@ ROWS = (
     *plain(NOW, "plan", "team_create_outcome", "team_attach_outcome_fragment", "team_review_outcome_fragment"),
     *plain(NOW, "plan", "team_finalize_outcome", "team_list_outcomes"),
     *plain(NOW, "other", "submit_and_exit"),
+    *rows(EDITOR, {"read_file": "Read", "list_files": "LS", "execute_command": "Bash", "new_task": "Task"}),
+    *rows(EDITOR, {"write_to_file": "Write", "replace_in_file": "Edit", "ask_followup_question": "AskUserQuestion"}),
+    *rows(EDITOR, {"web_fetch": "WebFetch", "web_search": "WebSearch"}),
+    row("search_files", "Grep", EDITOR, keys=(("pattern", ("regex",)),)),
+    *plain(EDITOR, "search", "list_code_definition_names"),
+    *plain(EDITOR, "plan", "plan_mode_respond"),
+    *plain(EDITOR, "other", "browser_action", "use_mcp_tool", "access_mcp_resource", "attempt_completion"),
 )
 
 TABLE = ToolTable(rows=ROWS, mcp=(McpForm("", "__"),))
