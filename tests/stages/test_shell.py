@@ -384,7 +384,7 @@ HOSTILE = [
         "|",
     ),
     *("'\"`", "a=", "bash -c ", "sudo ", "if ", "x|y>z;"),
-    *("Get-A {", "Get-A @'\n", "}\n", "; $a = Get-A", "a\\"),
+    *("[[ ", "if [[ (", "a=(", "case x in a) ", "esac)", "Get-A {", "Get-A @'\n", "}\n", "; $a = Get-A", "a\\"),
 ]
 
 
@@ -532,3 +532,39 @@ def test_all_files_that_reading_commands_name_are_named(command: str, files: tup
 
 def test_the_files_of_a_text_are_bounded() -> None:
     assert len(classify_shell("cat " + " ".join(f"f{n}" for n in range(1000))).files) == 100
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "if [[ $a > $b ]]; then cat y; fi",
+        "! [[ a > b ]] && cat y",
+        "[[ -f a && 3 > 2 ]] && cat y",
+        "[[ -f a || ( -f b && -f c ) ]] && cat y",
+        "[[ $x =~ ^(a|b)$ ]] && cat y",
+        "if (( a > b )); then cat y; fi",
+        "for ((i=0; i<5; i++)); do cat y; done",
+        "list=(rm 'a b' c); cat y",
+        "declare -A map+=([a]=rm); cat y",
+        'case "$x" in rm|touch) cat y;; *) echo no;; esac',
+        'case "$x" in\n  rm)\n    cat y ;;\nesac',
+    ],
+)
+def test_conditions_lists_and_patterns_are_no_commands(condition: str) -> None:
+    facts = classify_shell(condition)
+    assert (facts.kind, facts.files, facts.written, facts.writes_file) == ("read", ("y",), (), False)
+
+
+@pytest.mark.parametrize(
+    ("command", "kind"),
+    [
+        ("[[ -n $x ]] > out", "write"),
+        ("echo [[ > out", "write"),
+        ("list=( $(rg -l x) ); echo ${list[0]}", "search"),
+        ("[[ $(rm x) ]]", "write"),
+        ("case $x in a) rm y;; esac", "write"),
+        ("x=1 (make)", "execute"),
+    ],
+)
+def test_what_stands_in_and_behind_them_is_read(command: str, kind: Kind) -> None:
+    assert classify_shell(command).kind == kind

@@ -6,6 +6,8 @@ Nothing is expanded and nothing is refused: unbalanced quotes run to the end of 
 import re
 from dataclasses import dataclass, field
 
+from agentv_stages.shell.tables import KEYWORDS
+
 MAX_DEPTH = 25
 MAX_COMMANDS = 5_000
 """A text of more commands is read this far; nobody asks what the rest of it does."""
@@ -13,6 +15,7 @@ MAX_COMMANDS = 5_000
 _PLAIN = re.compile(r"[^\s'\"\\$`|&;<>()#{}]+")
 _QUOTED = re.compile(r"[^\"\\$`]+")
 _BLANK = re.compile(r"(?:[ \t\r]|\\\r?\n)+")
+_LIST = re.compile(r"\w+\+?=")  # what stands before a list
 _REDIRECT = re.compile(r"(?:\d*(>>|>\||>&|>|<<<|<<-|<<|<&|<>|<)|(&>>|&>))")
 
 
@@ -34,6 +37,11 @@ class Command:
 Pipeline = list[Command]
 
 
+def begins(words: list[str]) -> bool:
+    """Whether a command begins behind these words: there are none, or the last of them is a keyword."""
+    return not words or words[-1] in KEYWORDS or words[-1] == "for"
+
+
 class Reader:
     """Reads one text. With `told` the pipelines of substitutions are left out (`split_shell`)."""
 
@@ -45,6 +53,7 @@ class Reader:
         self.waiting: list[tuple[Command, str, bool]] = []
         self.gone: set[str] = set()
         self.backticks = False
+        self.cases = "esac" in text
         self.count: int = 0
 
     def find(self, needle: str, at: int) -> int:
@@ -76,6 +85,8 @@ class Reader:
         def take_word() -> None:
             count = self.count
             word = self.word(depth)
+            if word == "[[" and begins(command.words):
+                self.no_command("]]", depth)
             command.words.append(word)
             if self.count > count:
                 command.expanded = {*(command.expanded or ()), word}
@@ -86,6 +97,9 @@ class Reader:
             if c in " \t\r" or (c == "\\" and text[at + 1 : at + 2] in ("\n", "\r")):
                 blank = _BLANK.match(text, at)
                 self.at = blank.end() if blank else at + 1
+            elif c == ")" and end != ")" and self.cases:  # what stood before it was a pattern
+                self.at = at + 1
+                command, pipeline, start = Command(), Pipeline(), self.at
             elif c == end or c == ")":
                 finish(at)
                 self.pipelines.append(pipeline)
@@ -105,7 +119,7 @@ class Reader:
                 self.at = self.find("\n", at)
             elif c in "<>&" or c.isdigit():
                 redirect = _REDIRECT.match(text, at)
-                if redirect and not (command.words and command.words[0] == "[["):
+                if redirect:
                     self.at = redirect.end()
                     self.redirect(redirect[1] or redirect[2], command, depth)
                 elif c == "&":
@@ -113,9 +127,6 @@ class Reader:
                     self.pipelines.append(pipeline)
                     self.at = at + (2 if text.startswith("&&", at) else 1)
                     pipeline, start = Pipeline(), self.at
-                elif c in "<>":
-                    command.words.append(c)
-                    self.at = at + 1
                 else:
                     take_word()
             elif c == "|":
@@ -133,14 +144,28 @@ class Reader:
                 pipeline, start = Pipeline(), self.at
             elif c == "(":
                 self.at = at + 1
-                if text.startswith("((", at) and not command.words:
+                if text.startswith("((", at) and begins(command.words):
                     self.at = self.find("))", at) + 2
+                elif command.words and _LIST.fullmatch(command.words[-1]):
+                    self.no_command(")", depth)
                 elif depth < MAX_DEPTH:
                     self.list_until(")", depth + 1)
             else:
                 take_word()
         finish(self.at)
         self.pipelines.append(pipeline)
+
+    def no_command(self, end: str, depth: int) -> None:
+        """Reads what is none (`[[ … ]]`, the list in `name=( … )`) to its end; substitutions in it are commands."""
+        text = self.text
+        while self.at < len(text) and self.count < MAX_COMMANDS:
+            at = self.at
+            if text[at] in " \t\r\n&|;<>()":
+                self.at = at + 1
+                if text[at] == end:
+                    return
+            elif self.word(depth) == end or self.at == at:
+                return
 
     def here_documents(self) -> None:
         """Takes the bodies that begin at the line read next."""

@@ -6,7 +6,7 @@ Most texts are simple, and are read by one regular expression; `reader` reads th
 import re
 
 from agentv_stages.shell.powershell import exchanged, is_powershell, put_back
-from agentv_stages.shell.reader import MAX_COMMANDS, Command, Pipeline, Reader
+from agentv_stages.shell.reader import MAX_COMMANDS, Command, Pipeline, Reader, begins
 
 _SIMPLE = re.compile(r"[\w./:@%+,=~^ -]+")
 _TOKEN = re.compile(
@@ -71,7 +71,7 @@ def _split_simple(text: str) -> list[Pipeline] | None:
             if target is not None:
                 target.append(value)
                 target = None
-            elif value == "[[" and not words:
+            elif value == "[[" and begins(words):
                 return None
             else:
                 words.append(value)
