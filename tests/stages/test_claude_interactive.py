@@ -53,6 +53,7 @@ def ended(content: str, **more: Any) -> tuple[str | None, int | None]:
         ),
         ("fails", {"permissionDecision": {"decision": "accept", "source": "config"}}, ("error", None)),
         ("Permission for this tool use was denied.", {**REFUSED_BY_USER, "version": "2.1.330"}, ("denied", None)),
+        ("touch in '/w' needs approval", {**REFUSED_BY_USER, "version": "2.1.200"}, ("denied", None)),  # nobody there
         ("new", {"toolDenialKind": "of-a-later-version"}, ("error", None)),
         ("Exit code 1\nit says [Request interrupted by user]", {}, ("error", 1)),
     ],

@@ -402,6 +402,16 @@ OUTCOMES: list[Any] = [
     (result_of("t", "Error: Exit code 2\n", is_error=True), {}, ("error", 2)),
     (result_of("t", "<tool_use_error>no</tool_use_error>", is_error=True), {}, ("error", None)),
     (result_of("t", "Claude requested permissions to write", is_error=True), {}, ("denied", None)),
+    *(
+        (result_of("t", text, is_error=True), {}, ("denied", None))
+        for text in (
+            "This Bash command contains multiple operations. The following parts require approval: md5, tail -5",
+            "Command contains quoted characters in flag names",
+            "Contains simple_expansion",
+            "Part of this command (a variable) cannot be checked in advance",
+        )
+    ),
+    (result_of("t", "Exit code 1\nCommand contains an error", is_error=True), {}, ("error", 1)),
     (result_of("t", [{"type": "text", "text": "[Request interrupted by user for tool use]"}], is_error=True), {},
      ("cancelled", None)),
     (result_of("t", "The user doesn't want to take this action", is_error=True), {}, ("cancelled", None)),
@@ -416,6 +426,7 @@ OUTCOMES: list[Any] = [
             ("stopped", {"non_execution_kind": "interrupted"}, "cancelled", None),
             ("policy", {"non_execution_kind": "automode-blocked"}, "denied", None),
             ("The user doesn't want to proceed with this tool use.", REJECTED, "cancelled", None),  # Ctrl-C
+            ("touch in '/w' needs approval", REJECTED, "denied", None),  # nobody was there to ask
             ("Exit code 1", decided("accept", "config"), "error", 1),
             ("new", {"non_execution_kind": "of-a-later-version"}, "error", None),
         )
@@ -427,6 +438,13 @@ OUTCOMES: list[Any] = [
 def test_a_result_says_how_its_call_ended(block: Any, more: Any, outcome: Any) -> None:
     (told,) = results(tell(user(block, **more)).events)
     assert (told.outcome, told.exit_code) == outcome
+
+
+def test_a_refusal_that_was_told_before_the_result_names_its_call() -> None:
+    denied = system("permission_denied", tool_name="Bash", tool_use_id="u", message="touch needs approval")
+    answers = [user(result_of(call, "touch needs approval", is_error=True)) for call in ("t", "u", "u")]
+    told = results(tell(denied, *answers).events)
+    assert [result.outcome for result in told] == ["error", "denied", "error"]
 
 
 def test_a_decision_about_one_of_several_results_is_nobodys() -> None:

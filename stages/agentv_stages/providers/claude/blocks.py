@@ -109,12 +109,14 @@ def user_blocks(
     injected: bool,
     unasked: bool,
     told: Outcome | None = None,
+    rejected: bool = False,
 ) -> None:
-    """Appends the events of a user line whose content is a list of blocks; `told`: how its line says a call ended."""
+    """Appends the events of a user line whose content is a list of blocks; `told`: how its line says a call ended;
+    `rejected`: that it did not run."""
     events = batch.events
     for i, block in enumerate(content):
         if block.type == "tool_result":
-            events.append(_result(source, PARTS[i] if i < 64 else part(i), block, structured, unasked, told))
+            events.append(_result(source, PARTS[i] if i < 64 else part(i), block, structured, unasked, told, rejected))
         elif block.type == "text":
             events.append(_user_text(source, part(i), _string(block.text), message_id, injected))
         elif block.type in ("image", "document"):
@@ -154,12 +156,18 @@ def _user_text(source: Source, at: str, body: Raw, message_id: str, injected: bo
 
 
 def _result(
-    source: Source, at: str, block: Block, structured: Structured, unasked: bool, told: Outcome | None = None
+    source: Source,
+    at: str,
+    block: Block,
+    structured: Structured,
+    unasked: bool,
+    told: Outcome | None = None,
+    rejected: bool = False,
 ) -> ToolResult:
     outcome: Outcome = "ok"
     exit_code = agent = None
     if block.is_error:
-        outcome, exit_code = failure(bytes(block.content), unasked)
+        outcome, exit_code = failure(bytes(block.content), unasked, rejected)
         outcome = told or outcome
     if type(structured) is ToolUseResult:
         agent = structured.agentId

@@ -20,18 +20,26 @@ _REFUSED = (
     b"hook error:",
     b"was blocked",
     b"denied by the Claude Code",
+    b"command contains multiple operations. The following part",  # require approval: …
+    b'"Command contains ',
+    b'"Contains ',
+    b"cannot be checked in advance",
+    b"Run outside of the sandbox",
 )
+REJECTED = "user-rejected"
+"""The kind of a call that needed approval and got none: a person's no, an interrupt, or nobody was there to ask."""
 _DECLINED = b"The user doesn't want to proceed"
 _NOT_BEGUN = b"The user doesn't want to take this action"  # another call of the answer was refused or interrupted
 _ANSWERED = b"the user said:"
 _TELLS_RUNS = [2, 1, 326]  # the first version whose logs say that a call was rejected before it ran
 
 
-def failure(output: bytes, unasked: bool) -> tuple[Outcome, int | None]:
+def failure(output: bytes, unasked: bool, rejected: bool = False) -> tuple[Outcome, int | None]:
     """What an `is_error` result means: refused, interrupted, or failed with which exit code.
 
     The refusal sentence is the same for a person who says no and for an interrupt; where nobody was asked about the
-    call (`unasked`) it is an interrupt.
+    call (`unasked`) it is an interrupt. `rejected`: the log says beside it that the call did not run, so any other
+    text is the reason for a refusal.
     """
     code = _EXIT_CODE.search(output[:96])
     if code:
@@ -45,7 +53,7 @@ def failure(output: bytes, unasked: bool) -> tuple[Outcome, int | None]:
         return "cancelled", None
     if INTERRUPTED in head:
         return "cancelled", None
-    if any(mark in head for mark in _REFUSED):
+    if rejected or any(mark in head for mark in _REFUSED):
         return "denied", None
     return "error", None
 
@@ -66,6 +74,6 @@ def told_apart(kind: str, decision: PermissionDecision | None) -> Outcome | None
 
 def was_interrupted(line: SessionLine) -> bool:
     """Whether the call that a line rejects had begun to run: only an interrupt ends it then."""
-    if line.toolDenialKind != "user-rejected" or line.toolDenialBeforeRun:
+    if line.toolDenialKind != REJECTED or line.toolDenialBeforeRun:
         return False
     return since(line.version, _TELLS_RUNS)

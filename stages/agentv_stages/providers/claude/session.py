@@ -36,7 +36,7 @@ from agentv_stages.providers.claude.catalogue import QUIET_TYPES
 from agentv_stages.providers.claude.copies import Copies
 from agentv_stages.providers.claude.notices import attached, end_of_run, generated, progress, renamed, tell_system
 from agentv_stages.providers.claude.queued import Queue
-from agentv_stages.providers.claude.refusals import told_apart, was_interrupted
+from agentv_stages.providers.claude.refusals import REJECTED, told_apart, was_interrupted
 from agentv_stages.providers.claude.usage import model_shares, read_usage, session_usage, token_usage
 from agentv_stages.providers.claude.wire import (
     ApiMessage,
@@ -233,13 +233,11 @@ class SessionDecoder:
             user_string(content, source, batch, message_id, injected)
         elif content:
             before = len(batch.events)
-            unasked, told = self.state.headless, None
-            if line.toolDenialKind is not None:
-                unasked, told = (
-                    unasked or was_interrupted(line),
-                    told_apart(line.toolDenialKind, line.permissionDecision),
-                )
-            user_blocks(content, source, line.toolUseResult, batch, message_id, injected, unasked, told)
+            unasked, told, kind = self.state.headless, None, line.toolDenialKind
+            if kind is not None:
+                unasked, told = unasked or was_interrupted(line), told_apart(kind, line.permissionDecision)
+            rejected = kind == REJECTED
+            user_blocks(content, source, line.toolUseResult, batch, message_id, injected, unasked, told, rejected)
             if content[-1].type == "text" and source.stream == "main" and any(map(interrupts, batch.events[before:])):
                 batch.events.append(SessionEnd(source, "", "interrupted", "interrupted by the user"))
         else:

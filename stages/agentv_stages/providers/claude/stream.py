@@ -28,7 +28,7 @@ from agentv_stages.providers.claude.blocks import (
     user_string,
 )
 from agentv_stages.providers.claude.catalogue import INTERNAL_SUBTYPES
-from agentv_stages.providers.claude.refusals import told_apart
+from agentv_stages.providers.claude.refusals import REJECTED, told_apart
 from agentv_stages.providers.claude.run_result import tell_result
 from agentv_stages.providers.claude.stream_notices import notice_of, short
 from agentv_stages.providers.claude.stream_state import StreamState
@@ -44,6 +44,7 @@ from agentv_stages.providers.claude.wire import (
     decode_stream,
     decode_system,
 )
+from agentv_stages.recent import remember
 from agentv_stages.times import parse_iso
 
 LOSSES = (
@@ -68,6 +69,7 @@ QUIET_SUBTYPES = frozenset(
 )  # fmt: skip
 DROPPED = frozenset(("cancelled", "discarded", "refused"))
 """How a queued prompt ends without having been worked off (`command_lifecycle`); the others are steps on the way."""
+_REFUSED = 256  # calls whose results have not come
 _DELTA = b'{"type":"stream_event","event":{"type":"content_block_delta",'
 _TELLING = (b'"message_delta"', b'"message_start"', b'"content_block_delta"')
 _NOTICE = re.compile(rb'\s*\{\s*"type"\s*:\s*"system"')
@@ -181,9 +183,11 @@ class StreamDecoder:
             user_string(content, source, batch, message_id, injected)
         elif content:
             before, meta, told = len(batch.events), line.tool_result_meta, None
+            rejected = bool(self.state.refused) and self.state.refused.pop(content[0].tool_use_id or "", False)
             if meta is not None and len(meta) == 1 and meta[0].non_execution_kind is not None:
                 told = told_apart(meta[0].non_execution_kind, meta[0].permission_decision)
-            user_blocks(content, source, line.tool_use_result, batch, message_id, injected, True, told)
+                rejected = rejected or meta[0].non_execution_kind == REJECTED
+            user_blocks(content, source, line.tool_use_result, batch, message_id, injected, True, told, rejected)
             if content[-1].type == "text" and parent is None and any(map(interrupts, batch.events[before:])):
                 # Mostly a `result` follows and says the same; some runs of 2.1.332 print none.
                 batch.events.append(SessionEnd(source, "", "interrupted", "interrupted by the user"))
@@ -250,7 +254,9 @@ class StreamDecoder:
             return
         message, level = told
         batch.events.append(Notification(source, "", name, message, level, line.tool_use_id))
-        if name == "model_refusal_fallback" and line.retracted_message_uuids:
+        if name == "permission_denied" and line.tool_use_id:
+            remember(self.state.refused, line.tool_use_id, True, _REFUSED)
+        elif name == "model_refusal_fallback" and line.retracted_message_uuids:
             batch.events.append(Retract(source, "", tuple(line.retracted_message_uuids), name))
 
     def _begin(self, line: SystemLine, source: Source, record: Record, batch: Batch) -> None:

@@ -11,7 +11,7 @@ from agentv_stages.repeats import Repeats
 class StreamState(Struct):
     """What is remembered between lines. `reset`: the next session is this one, begun anew. `anew`: its next total is
     the first since then. `earlier`: what runs before this one spent, where the totals go on counting in a resumed
-    session. `results`: those that came."""
+    session. `results`: those that came. `refused`: calls whose refusal was told before their results."""
 
     session_id: str | None = None
     reset: bool = False
@@ -24,6 +24,7 @@ class StreamState(Struct):
     results: Repeats = field(default_factory=Repeats)
     main: Seen = field(default_factory=Seen)
     others: Seen = field(default_factory=Seen)
+    refused: dict[str, bool] = field(default_factory=dict[str, bool])
 
     def forget_spent(self) -> None:
         """The totals begin anew: with another session, or one that `/clear` emptied (2.1.332)."""
