@@ -1,5 +1,7 @@
 from typing import Any
 
+import pytest
+
 from agentv_stages.batch import Record
 from agentv_stages.event import Notification, Reasoning, SessionEnd, SessionInfo, TokenUsage, UserText
 from agentv_stages.providers.codex import PROVIDER
@@ -98,6 +100,20 @@ def test_failed_and_declined_commands_say_so() -> None:
         ),
     ).events
     assert [(r.outcome, r.exit_code) for r in results(events)] == [("error", 3), ("denied", None)]
+
+
+@pytest.mark.parametrize(
+    ("said", "outcome"),
+    [("user cancelled MCP tool call", "denied"), ("user rejected MCP tool call", "denied"), ("timed out", "error")],
+)
+def test_a_call_of_an_mcp_server_that_was_not_allowed_is_denied(said: str, outcome: str) -> None:
+    call = {"server": "s", "tool": "t", "arguments": {}, "result": None, "error": {"message": said}}
+    done = item("completed", 0, "mcp_tool_call", **call, status="failed")
+    invocation = {"server": "s", "tool": "t", "arguments": {}}
+    begun = message("mcp_tool_call_begin", call_id="c", invocation=invocation)
+    ended = message("mcp_tool_call_end", call_id="c", invocation=invocation, result={"Err": said})
+    for events in (decoded(EXEC, lines(START, done)).events, decoded(OLD, lines(begun, ended)).events):
+        assert [r.outcome for r in results(events)] == [outcome]
 
 
 def test_calls_of_an_mcp_server_bear_its_name() -> None:

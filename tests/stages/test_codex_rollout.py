@@ -194,6 +194,9 @@ def test_reasoning_keeps_its_summary_and_encrypted_reasoning_says_nothing() -> N
     assert [e.text for e in events if isinstance(e, Reasoning)] == ["A\n\nB"]
 
 
+POLICY = 'exec_command failed for `rm -rf x`: CreateProcess { message: "Rejected(\\"WHY\\")" }'
+
+
 @pytest.mark.parametrize(
     ("value", "outcome", "code"),
     [
@@ -209,6 +212,17 @@ def test_reasoning_keeps_its_summary_and_encrypted_reasoning_says_nothing() -> N
         ("exec command rejected by user", "denied", None),
         ('exec_command failed for `ls`: CreateProcess { message: "Rejected(\\"rejected by user\\")" }', "denied", None),
         ("a story of a patch rejected by user", None, None),
+        (POLICY.replace("WHY", "`rm -rf x` rejected: blocked by policy"), "denied", None),
+        (POLICY.replace("WHY", "approval required by policy, but AskForApproval is set to Never"), "denied", None),
+        (POLICY.replace("WHY", "Failed to create unified exec process: timed out"), "error", None),
+        ("`git push` rejected: policy forbids commands starting with `git push`", "denied", None),
+        ("`two\nlines` rejected: blocked by policy", "denied", None),
+        ("`code` that was rejected", None, None),
+        ("approval required by policy, but AskForApproval is set to Never", "denied", None),
+        ("patch rejected: writing outside of the project; rejected by user approval settings", "denied", None),
+        ("writing outside of the project; rejected by user approval settings", "denied", None),
+        ("user rejected MCP tool call", "denied", None),
+        ("This action was rejected due to unacceptable risk.\nReason: x", "denied", None),
         ("command timed out after 1000 milliseconds", "error", None),
         ("a text that says Exit code: 1 later", None, None),
         ([{"type": "input_text", "text": "seen"}], None, None),

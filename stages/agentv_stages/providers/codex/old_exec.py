@@ -26,7 +26,7 @@ from agentv_stages.payload import decode_json, given, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.codex.calls import MOST_OPEN
 from agentv_stages.providers.codex.items import changes_of
-from agentv_stages.providers.codex.outcome import is_bytes, mcp_result
+from agentv_stages.providers.codex.outcome import is_bytes, is_refusal, mcp_result
 from agentv_stages.providers.codex.usage import of_call
 from agentv_stages.providers.codex.wire import (
     Msg,
@@ -238,7 +238,8 @@ def _patch_end(m: Msg) -> tuple[Raw | None, Outcome | None]:
 
 def _mcp_end(m: Msg) -> tuple[Raw | None, Outcome | None]:
     output, failed = mcp_result(m.result)
-    return (output if given(output) else None), "error" if failed else "ok"
+    outcome: Outcome = "ok" if not failed else "denied" if is_refusal(output) else "error"
+    return (output if given(output) else None), outcome
 
 
 def _search_end(m: Msg) -> tuple[Raw | None, Outcome | None]:

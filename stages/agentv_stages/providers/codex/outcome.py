@@ -26,16 +26,23 @@ _DENIED = re.compile(
     r"\A(?:exec|patch|apply_patch|shell|command)[^\n]{0,300}?"
     r"\b(?:rejected|denied|declined) by (?:user|the user|policy|guardian)"
     r"|\A(?:Command|Tool call) blocked by PreToolUse hook"
+    r"|\Awriting [^\n]{0,300}?; rejected by user"
+    r"|\A(?:approval required by policy|user (?:rejected|cancelled) MCP tool call|rejected by user)"
+    r"|\AThis action was rejected due to"
+    r"|\A`.{1,500}?` rejected: ",
+    re.DOTALL,
 )
+_BY_POLICY = (b"` rejected: ", b"approval required by policy")
+_MCP_REFUSED = re.compile(rb"\buser (?:rejected|cancelled) MCP tool call")
 _SCRIPT_DENIED = re.compile(rb'"Script error:\\n(?:Command|Tool call) blocked by PreToolUse hook')
 _ERROR = re.compile(
     r"\A(?:unsupported (?:custom tool )?call: |failed to parse (?:function|exec|apply_patch)|"
     r"apply_patch verification failed|exec_command failed|execution error|"
     r"(?:write_stdin|view_image|tool call|MCP tool call) (?:failed|error)|failed in sandbox|sandbox error|"
-    r"command timed out|unable to locate |Failed to apply patch|Fatal error)"
+    r"command timed out|unable to locate |Failed to (?:apply patch|create unified exec)|Fatal error|collab \w+ failed)"
 )
 _SCRIPT_RUNS = "Script running with cell ID"
-_TELLING = frozenset("COPTWEacepsufwvmtiMUF")  # how the texts begin that the expressions know
+_TELLING = frozenset("COPTWEacepsufwvmtirMUF`")  # how the texts begin that the expressions know
 _TELLING_JSON = frozenset(letter.encode() for letter in _TELLING | {"S", "\\", '"'})  # as they stand in JSON
 _FIRST_PART = re.compile(rb'\[\{"type":"\w+","text":("(?:[^"\\]++|\\.)*+")[,}]', re.S)
 _EXIT_JSON = re.compile(
@@ -133,8 +140,13 @@ def judge_text(text: str, output: Raw) -> Verdict:
     if _DENIED.match(head):
         return Verdict(output, "denied")
     if _ERROR.match(head):
-        return Verdict(output, "error")
+        return Verdict(output, "denied" if head.startswith("exec_command") and _refused(bytes(output)) else "error")
     return Verdict(output)
+
+
+def _refused(failure: bytes) -> bool:
+    """Whether a rule refused the command of which it is said that it could not be started."""
+    return b'"Rejected(' in failure and any(reason in failure for reason in _BY_POLICY)
 
 
 def _wrapped(text: str) -> Verdict | None:
@@ -170,7 +182,14 @@ def outcome_of(item: Item) -> Outcome | None:
     outcome = _STATUS_JSON.get(bytes(item.status)) or STATUS.get(word(item.status))
     if outcome != "denied" and item.exit_code is not None:
         return "error" if item.exit_code else "ok"
+    if outcome == "error" and (is_refusal(item.error) or is_refusal(item.result)):
+        return "denied"
     return outcome
+
+
+def is_refusal(answer: Raw) -> bool:
+    """Whether an MCP call was answered by Codex itself, which had not been allowed to make it."""
+    return len(answer) < HEAD and _MCP_REFUSED.search(answer) is not None
 
 
 class _McpResult(msgspec.Struct, rename={"ok": "Ok", "error": "Err"}, gc=False):
