@@ -14,6 +14,7 @@ from agentv_stages.event import (
     ToolCall,
     UserText,
 )
+from agentv_stages.normalize import Normalize
 from agentv_stages.providers.acp import PROVIDER
 from agentv_stages.providers.acp.catalogue import QUIET_METHODS, QUIET_UPDATES
 from support.decoding import (
@@ -202,6 +203,30 @@ def test_copilots_tools_are_told_by_title_kind_and_arguments(
 def test_opencodes_mcp_tools_are_told_by_their_server(title: str, given: dict[str, Any], name: str) -> None:
     events = events_of(agent("OpenCode"), call(title=title, kind="other", rawInput=given))
     assert [c.name for c in calls(events)] == [name]
+
+
+def diff(path: str) -> dict[str, Any]:
+    return {"type": "diff", "path": path, "oldText": "x", "newText": "y"}
+
+
+@pytest.mark.parametrize(
+    ("members", "tool", "kind", "files"),
+    [
+        ({"title": "a.py", "kind": "edit", "content": [diff("a.py")]}, "Edit", "write", ("a.py",)),
+        ({"title": "Edit two", "kind": "edit", "content": [diff("a"), diff("b")]}, "Edit", "write", ("a", "b")),
+        ({"title": "Edit", "kind": "edit", "content": [diff("a"), diff("b")], "rawInput": {"changes": {}}},
+         "Edit", "write", ("a", "b")),
+        ({"title": "Move a", "kind": "move", "locations": [{"path": "a"}, {"path": "b"}]}, "move", "write", ("a", "b")),
+        ({"title": "peruse", "kind": "read", "rawInput": {"what": "a"}, "locations": [{"path": "a"}]},
+         "peruse", "read", ("a",)),
+        ({"title": "mcp__s__t", "kind": "read", "rawInput": {"what": "a"}}, "mcp__s__t", "other", ()),
+    ],
+)  # fmt: skip
+def test_the_protocols_kinds_and_files_tell_what_an_unknown_agents_call_does(
+    members: dict[str, Any], tool: str, kind: str, files: tuple[str, ...]
+) -> None:
+    (found,) = map(Normalize(PROVIDER.tools).call, calls(events_of(call(status="completed", **members))))
+    assert (found.tool, found.kind, found.files, found.edit) == (tool, kind, files, tool == "Edit")
 
 
 @pytest.mark.parametrize(

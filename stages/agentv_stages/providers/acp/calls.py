@@ -86,19 +86,26 @@ def emit(at: Connection, call_id: str, call: Call, batch: Batch) -> None:
     unnamed = not call.name and (agent in _TOLD_BY_ARGUMENTS or _UNAVAILABLE in data)
     given = naming.arguments(call.input) if unnamed or b'agent_type"' in data or b"\\u" in data else {}
     name = naming.native_name(agent, call_id, call.name, call.first_title or call.title, call.kind, given)
+    bare = data == b"{}" or data == b"null"
+    pieces = results.pieces_of(call.content) if bare or call.kind == "edit" else []
+    files = results.files_of(pieces) or (call.paths if call.kind in naming.TOUCHES_FILES else ())
     arguments = call.input
-    if data == b"{}" or data == b"null":
+    if bare:
         arguments = EMPTY_OBJECT
         if agent == "gemini" or not agent:
-            diff = results.diff_of(results.pieces_of(call.content))
-            if agent or call.path or diff:
-                path = call.path or (diff.changes[0].path if diff is not None and diff.changes else None)
+            diff = results.diff_of(pieces) if len(files) < 2 else None
+            path = next(iter((*call.paths, *files)), None) if len(files) < 2 else None
+            if agent or path or diff:
                 arguments = naming.shown_arguments(name, call.title, call.kind, path, diff)
     if given and ("agent_type" in given or "subagent_type" in given):
         remember(at.state.tasks, call_id, "", MOST_CLOSED)
     part = "-call"
     batch.events.append(
-        ToolCall(call.source, part, call.message_id, call_id, name, arguments, call.parent, at.state.model)
+        ToolCall(
+            *(call.source, part, call.message_id, call_id, name, arguments, call.parent, at.state.model),
+            kind=naming.KINDS.get(call.kind or "", "other"),
+            files=files,
+        )
     )
 
 
@@ -189,7 +196,7 @@ def _merge(call: Call, update: wire.Update | wire.CallUpdate) -> None:
     if meta is not None and meta.terminal_output is not None and meta.terminal_output.data is not None:
         call.printed.append(meta.terminal_output.data)
     if update.locations:
-        call.path = update.locations[0].path or call.path
+        call.paths = tuple(one.path for one in update.locations if one.path) or call.paths
 
 
 def _complete(call: Call, call_id: str, status: str) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec import Raw
 
+from agentv_stages.event import Kind
 from agentv_stages.payload import decode_json, to_raw
 from agentv_stages.providers.acp import wire
 from agentv_stages.providers.kilo.tools import TABLE as OPENCODE
@@ -23,6 +24,12 @@ AGENTS = (
     ("claude", "claude"),
     ("openhands", "openhands"),
 )
+KINDS: dict[str, Kind] = {
+    "read": "read", "edit": "write", "delete": "write", "move": "write", "search": "search", "fetch": "search",
+    "execute": "execute", "switch_mode": "plan",
+}  # fmt: skip
+"""What a tool that nobody knows does, by the protocol's kinds."""
+TOUCHES_FILES = ("read", "edit", "delete", "move")
 NAME = re.compile(r"[A-Za-z_][\w.-]{0,127}\Z")
 GEMINI_ID = re.compile(r"(?P<name>[A-Za-z_][\w.-]*?)__(?P=name)_\d+_(?P<part>\d+)\Z")
 OLD_GEMINI_ID = re.compile(r"(?P<name>[A-Za-z_]\w*)-\d{11,}\Z")
@@ -76,7 +83,7 @@ def native_name(
         guessed = _copilot(title, kind or "", given)
         if guessed:
             return guessed
-    if NAME.match(title):
+    if NAME.match(title) and (agent or "." not in title or kind not in KINDS):  # else the name of a file
         server, mark, tool = "", "", ""
         if agent == "copilot":
             server, mark, tool = title.rpartition("-")

@@ -31,6 +31,13 @@ def diff_of(pieces: list[wire.Piece]) -> wire.Piece | None:
     return next((piece for piece in pieces if piece.type == "diff"), None)
 
 
+def files_of(pieces: list[wire.Piece]) -> tuple[str, ...]:
+    """The files of the diffs in a call's content."""
+    diffs = [piece for piece in pieces if piece.type == "diff"]
+    named = [path for diff in diffs for path in (diff.path, *(one.path for one in diff.changes or ()))]
+    return tuple(dict.fromkeys(path for path in named if path))
+
+
 def shown_text(pieces: list[wire.Piece]) -> Raw | None:
     """The texts of a call's content, joined; None where there are none."""
     texts = [p.content.text for p in pieces if p.content is not None and p.content.text not in wire.NOTHING]

@@ -27,7 +27,7 @@ class Call(Struct):
     exit_code: int | None = None
     signal: str | None = None
     printed: list[str] = []
-    path: str | None = None
+    paths: tuple[str, ...] = ()
     parent: str | None = None
     emitted: bool = False
     bad: bool = False
