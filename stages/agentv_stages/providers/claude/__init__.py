@@ -34,6 +34,8 @@ def _detect_stream(head: Head) -> float:
         kind, message = line.get("type"), line.get("message")
         if kind is not None and not isinstance(kind, str):
             continue
+        if str(line.get("session_id")).startswith("T-"):
+            return 0.0  # Amp, whose messages are Claude's
         if kind in ("assistant", "user", "stream_event") and "parent_tool_use_id" in line and "session_id" in line:
             model = str(message.get("id", "")) if isinstance(message, dict) else ""  # pyright: ignore[reportUnknownArgumentType,reportUnknownMemberType] - decoded JSON
             best = max(best, 0.9 if model.startswith("msg_") else 0.6)
