@@ -178,6 +178,8 @@ def _shell(call: ToolCall, plan: _Plan) -> ToolCall:
     facts = classify_shell(command)
     if facts.patch is not None:
         patch = read_patch(facts.patch)
+        if not patch.files:  # it comes in a variable or through a pipe, from elsewhere in the text
+            patch = read_patch(facts.script)
         tool = "Write" if patch.adds_only else "Edit"
         return _made(call, call.input_json, tool, "write", facts.script, patch.files, True, False)
     files = facts.files or facts.written

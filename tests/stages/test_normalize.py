@@ -98,6 +98,16 @@ EVERY: list[tuple[str, str, Any, str, str, tuple[str, ...], bool]] = [
     ("codex", "exec_command", {"cmd": "pytest -q"}, "Bash", "execute", (), False),
     ("codex", "shell", {"command": ["bash", "-lc", "cat a"]}, "Read", "read", ("a",), False),
     ("codex", "shell", {"command": ["apply_patch", ADD]}, "Write", "write", ("a.txt",), True),
+    ("codex", "shell", {"command": f"@'\n{ADD}\n'@ | apply_patch"}, "Write", "write", ("a.txt",), True),
+    (
+        "codex",
+        "shell",
+        {"command": f"P=$(cat <<'X'\n{PATCH}\nX\n)\napply_patch \"$P\""},
+        "Edit",
+        "write",
+        ("a.txt", "b.txt", "c.txt"),
+        True,
+    ),
     (
         "codex",
         "exec_command",
