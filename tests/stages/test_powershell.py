@@ -56,6 +56,7 @@ def test_texts_of_windows_are_understood(command: str, kind: Kind, files: tuple[
     [
         ("cat > a.ps1 <<'E'\nGet-Content C:\\a\nE", "write", ("a.ps1",)),
         ('git commit -m "x\nCo-Authored-By: y <y@z>"; cat a\\ b', "execute", ()),
+        ('git commit -m "x\n\nStart-Up of \\"y\\" > z $a"; cat a', "execute", ()),
         ("cat a\\ b; echo `cat c`", "read", ("a b", "c")),
         ("find . -name \\*.py -exec cat {} \\;", "search", ()),
     ],

@@ -10,7 +10,9 @@ from agentv_stages.shell.reader import Pipeline
 
 _CMDLET = re.compile(
     r"(?:Get|Set|Select|Where|ForEach|Write|Test|Out|New|Remove|Copy|Move|Rename|Add|Clear|Join|Resolve|Split|Push|Pop"
-    r"|Import|ConvertFrom|ConvertTo|Measure|Sort|Format|Invoke|Start)-[A-Z][a-z]"
+    r"|Import|Export|ConvertFrom|ConvertTo|Measure|Sort|Group|Format|Invoke|Start|Stop|Expand|Compress|Compare)-"
+    r"(?:Content|ChildItem|Item|Location|Object|Output|Host|Error|Warning|Verbose|String|Path|File|Null|Json|Csv|Variable"
+    r"|Process|Service|Command|Date|Module|Type|Table|List|Web|Rest|Expression|Strict|Sleep|Archive|Acl|Job|Unique)"
 )
 _COMMAND_BEGINS = ";|({=\n"
 _OF_OTHERS = ("<<", "& $", "powershell", "pwsh")
