@@ -109,7 +109,7 @@ def test_failed_and_declined_commands_say_so() -> None:
 def test_a_call_of_an_mcp_server_that_was_not_allowed_is_denied(said: str, outcome: str) -> None:
     call = {"server": "s", "tool": "t", "arguments": {}, "result": None, "error": {"message": said}}
     done = item("completed", 0, "mcp_tool_call", **call, status="failed")
-    invocation = {"server": "s", "tool": "t", "arguments": {}}
+    invocation: dict[str, Any] = {"server": "s", "tool": "t", "arguments": {}}
     begun = message("mcp_tool_call_begin", call_id="c", invocation=invocation)
     ended = message("mcp_tool_call_end", call_id="c", invocation=invocation, result={"Err": said})
     for events in (decoded(EXEC, lines(START, done)).events, decoded(OLD, lines(begun, ended)).events):

@@ -78,8 +78,8 @@ def test_odd_shapes_are_nobodys(odd: dict[str, Any]) -> None:
 
 
 def test_an_amp_stream_whose_messages_are_claudes_is_no_claude_stream() -> None:
-    said = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": []}
-    answer = {"type": "assistant", "message": said, "parent_tool_use_id": None, "session_id": "T-1f"}
+    said: dict[str, Any] = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": []}
+    answer: dict[str, Any] = {"type": "assistant", "message": said, "parent_tool_use_id": None, "session_id": "T-1f"}
     detector = Detector()
     detector.push(Batch("log", records=lines(AMP_INIT, answer)))
     with pytest.raises(UnknownFormat, match="an Amp stream; not supported"):
