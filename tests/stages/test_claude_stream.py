@@ -412,6 +412,7 @@ OUTCOMES: list[Any] = [
         )
     ),
     (result_of("t", "Exit code 1\nCommand contains an error", is_error=True), {}, ("error", 1)),
+    (result_of("t", "Contains invalid characters", is_error=True), {}, ("error", None)),
     (result_of("t", [{"type": "text", "text": "[Request interrupted by user for tool use]"}], is_error=True), {},
      ("cancelled", None)),
     (result_of("t", "The user doesn't want to take this action", is_error=True), {}, ("cancelled", None)),

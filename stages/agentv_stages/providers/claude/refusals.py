@@ -22,10 +22,10 @@ _REFUSED = (
     b"denied by the Claude Code",
     b"command contains multiple operations. The following part",  # require approval: …
     b'"Command contains ',
-    b'"Contains ',
     b"cannot be checked in advance",
     b"Run outside of the sandbox",
 )
+_REFUSED_NODE = re.compile(rb'"Contains [a-z]+(?:_[a-z]+)+"')  # of a shell text that was not understood
 REJECTED = "user-rejected"
 """The kind of a call that needed approval and got none: a person's no, an interrupt, or nobody was there to ask."""
 _DECLINED = b"The user doesn't want to proceed"
@@ -53,7 +53,7 @@ def failure(output: bytes, unasked: bool, rejected: bool = False) -> tuple[Outco
         return "cancelled", None
     if INTERRUPTED in head:
         return "cancelled", None
-    if rejected or any(mark in head for mark in _REFUSED):
+    if rejected or any(mark in head for mark in _REFUSED) or _REFUSED_NODE.search(head):
         return "denied", None
     return "error", None
 
