@@ -17,6 +17,8 @@ POWERSHELL = r'"C:\\Windows\\System32\\WindowsPowerShell\\v1.0\\powershell.exe"'
         (f"{POWERSHELL} -Command \"rg -n 'x' src\"", "search", ()),
         (f"{POWERSHELL} -Command 'mkdir new'", "write", ()),
         (f"{POWERSHELL} -Command 'python a.py'", "execute", ()),
+        ('powershell "Get-Content a; rg x"', "read", ("a",)),
+        ("powershell a.ps1", "execute", ()),
         (r"C:\tools\rg.exe -n x src", "search", ()),
         # backslashes of paths are no escapes
         (r"Get-Content C:\repo\a.py", "read", (r"C:\repo\a.py",)),

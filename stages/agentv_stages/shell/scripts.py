@@ -79,6 +79,8 @@ def script_of(name: str, words: list[str]) -> str | None:
         if name.startswith(("powershell", "pwsh")):
             if low in ("-c", "-command", "-commandwithargs"):
                 return " ".join(rest) or None
+            if i == 1 and name == "powershell" and word[:1] not in ("-", "/"):  # for `pwsh` it is a file
+                return " ".join(words[1:])
         elif name.startswith("cmd"):
             if low in ("/c", "/k", "/s/c"):
                 return " ".join(rest) or None
