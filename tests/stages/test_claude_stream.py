@@ -442,10 +442,11 @@ def test_a_result_says_how_its_call_ended(block: Any, more: Any, outcome: Any) -
 
 
 def test_a_refusal_that_was_told_before_the_result_names_its_call() -> None:
-    denied = system("permission_denied", tool_name="Bash", tool_use_id="u", message="touch needs approval")
-    answers = [user(result_of(call, "touch needs approval", is_error=True)) for call in ("t", "u", "u")]
-    told = results(tell(denied, *answers).events)
-    assert [result.outcome for result in told] == ["error", "denied", "error"]
+    for said, other in (("touch needs approval", "error"), ("The user doesn't want to proceed", "cancelled")):
+        denied = system("permission_denied", tool_name="Bash", tool_use_id="u", message=said)
+        answers = [user(result_of(call, said, is_error=True)) for call in ("t", "u", "v")]
+        told = results(tell(denied, *answers).events)
+        assert [result.outcome for result in told] == [other, "denied", other]
 
 
 def test_a_decision_about_one_of_several_results_is_nobodys() -> None:

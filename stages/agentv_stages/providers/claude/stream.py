@@ -183,11 +183,12 @@ class StreamDecoder:
             user_string(content, source, batch, message_id, injected)
         elif content:
             before, meta, told = len(batch.events), line.tool_result_meta, None
-            rejected = bool(self.state.refused) and self.state.refused.pop(content[0].tool_use_id or "", False)
+            refused = bool(self.state.refused) and self.state.refused.pop(content[0].tool_use_id or "", False)
+            rejected = refused
             if meta is not None and len(meta) == 1 and meta[0].non_execution_kind is not None:
                 told = told_apart(meta[0].non_execution_kind, meta[0].permission_decision)
-                rejected = rejected or meta[0].non_execution_kind == REJECTED
-            user_blocks(content, source, line.tool_use_result, batch, message_id, injected, True, told, rejected)
+                rejected = refused or meta[0].non_execution_kind == REJECTED
+            user_blocks(content, source, line.tool_use_result, batch, message_id, injected, not refused, told, rejected)
             if content[-1].type == "text" and parent is None and any(map(interrupts, batch.events[before:])):
                 # Mostly a `result` follows and says the same; some runs of 2.1.332 print none.
                 batch.events.append(SessionEnd(source, "", "interrupted", "interrupted by the user"))
