@@ -384,7 +384,19 @@ HOSTILE = [
         "|",
     ),
     *("'\"`", "a=", "bash -c ", "sudo ", "if ", "x|y>z;"),
-    *("[[ ", "if [[ (", "a=(", "case x in a) ", "esac)", "Get-A {", "Get-A @'\n", "}\n", "; $a = Get-A", "a\\"),
+    *(
+        "[[ ",
+        "if [[ (",
+        "a=(",
+        "case x in a) ",
+        "esac)",
+        "Get-Item {",
+        "Get-Item @'\n",
+        "}\n",
+        "} else ",
+        "; $a = Get-Item",
+        "a\\",
+    ),
 ]
 
 
@@ -392,6 +404,7 @@ HOSTILE = [
 def test_hostile_texts_end_without_blowing_up(piece: str) -> None:
     classify_shell(piece * (200_000 // len(piece)))
     classify_shell("cat x " + piece * 1_000 + "'")
+    classify_shell("Get-Item " + piece * (200_000 // len(piece)) + "\\")
     classify_shell([piece * 1_000, piece])
 
 
