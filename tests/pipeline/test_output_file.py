@@ -67,6 +67,16 @@ async def test_a_file_that_was_removed_while_it_was_written_is_a_failure(tmp_pat
     assert not file.path.parent.exists()
 
 
+async def test_a_file_whose_folder_was_moved_away_while_it_was_written_is_a_failure(tmp_path: Path) -> None:
+    """It was named as the transcript, and nothing stood there."""
+    file = OutputFile(tmp_path / "o" / "f")
+    await file.write(b"a\n")
+    file.path.parent.rename(tmp_path / "p")
+    with pytest.raises(SinkError, match="o/f: it was moved away while it was written"):
+        await file.close()
+    assert (tmp_path / "p" / "f").read_bytes() == b"a\n"
+
+
 async def test_a_file_that_moves_goes_on_and_replaces_nothing(tmp_path: Path) -> None:
     file = OutputFile(tmp_path / "early")
     await file.write(b"1")

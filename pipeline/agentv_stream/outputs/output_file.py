@@ -145,7 +145,7 @@ class OutputFile:
     async def close(self) -> None:
         """Writes what was gathered.
 
-        Raises: SinkError (some file systems tell of a full disk only now), of a removed file too.
+        Raises: SinkError (some file systems tell of a full disk only now), of a file that is gone too.
         """
         try:
             if self._gathered:
@@ -160,8 +160,9 @@ class OutputFile:
         removed = self.size > 0 and os.fstat(file.fileno()).st_nlink == 0
         try:
             await file.close()
-            if removed:  # every write of it succeeded
-                raise FileNotFoundError(errno.ENOENT, "it was removed while it was written")
+            if removed or (self.size > 0 and not os.path.lexists(self.path)):  # every write of it succeeded
+                how = "removed" if removed else "moved away"
+                raise FileNotFoundError(errno.ENOENT, f"it was {how} while it was written")
         except OSError as error:
             raise self._failure(error) from error
         finally:
