@@ -11,6 +11,7 @@ import pytest
 
 from agentv_stream.cli import bare_options
 from support.fake_agents import READ_EDIT, agent, init, stream, survivors
+from support.schemas import fits
 
 
 def start(tmp_path: Path, *arguments: str, stdin: int | None = None) -> subprocess.Popen[str]:
@@ -36,6 +37,26 @@ def test_repeat_makes_numbered_attempts(tmp_path: Path) -> None:
     results = sorted(path.name for path in (tmp_path / "r").glob("*.json"))
     assert (code, results) == (0, ["t_a_1.json", "t_a_2.json", "t_a_3.json"])
     assert json.loads((tmp_path / "r" / "t_a_3.json").read_bytes())["attempt"] == 3
+
+
+def test_a_script_is_told_where_each_result_is(tmp_path: Path) -> None:
+    """With --quiet nothing said which file was written."""
+    command = agent(tmp_path, "say(DATA)", stream(READ_EDIT))
+    code, out, err = run(tmp_path, "--json", "--quiet", "--repeat", "2", "--task", "t", "--out", "r", "--", *command)
+    assert (code, err) == (0, "")
+    for line in map(json.loads, out.splitlines(keepends=True)):
+        fits("run-result", line)
+        stored = json.loads((tmp_path / line["outputs"].pop("result")).read_bytes())
+        assert stored == line
+    assert len(out.splitlines()) == 2
+
+
+def test_a_result_that_could_not_be_stored_is_told_without_its_place(tmp_path: Path) -> None:
+    (tmp_path / "r" / "task_printf_1.json").mkdir(parents=True)
+    code, out, _ = run(tmp_path, "--json", "-q", "--attempt", "1", "--out", "r", "--", "printf", "hi")
+    line = json.loads(out)
+    fits("output", line)
+    assert (code, line["outputs"], line["result"]) == (4, {"transcript": None, "result": None}, {"raw_text": "hi"})
 
 
 def test_who_forgets_the_two_dashes_means_the_options_of_the_agent(tmp_path: Path) -> None:

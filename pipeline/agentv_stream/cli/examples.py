@@ -10,6 +10,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         'agentv-stream run --task fix-1 -- codex exec --json "fix the bug"',
         'agentv-stream run --target codex --prompt "fix the bug" --repeat 3',
         "agentv-stream run --check ci.yaml --fail-fast --timeout 10m -- my-agent",
+        "agentv-stream run --json --quiet -- my-agent | jq -r .outputs.result",
     ),
     "check": (
         "agentv-stream check ci.yaml run.jsonl sessions/",

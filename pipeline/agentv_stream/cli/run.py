@@ -70,6 +70,9 @@ def run(
     ] = None,
     dump_traces: Annotated[bool, typer.Option("--dump-traces", help="Also write generic trace events.")] = False,
     include_trace: Annotated[bool, typer.Option("--include-trace", help="Put trace events into the result.")] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="The result of each attempt, with its place, as a line on standard output.")
+    ] = False,
     live: Live = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No live line, no closing lines.")] = False,
 ) -> None:
@@ -103,5 +106,6 @@ def run(
         fail_fast=fail_fast,
         dump_traces=dump_traces,
         include_trace=include_trace,
+        as_json=json,
     )
     raise typer.Exit(code)

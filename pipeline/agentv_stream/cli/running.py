@@ -8,13 +8,14 @@ from typing import Any
 
 import anyio
 
+from agentv_stages.payload import told_json
 from agentv_stages.visible import visible
 from agentv_stream.checks.check import worst
 from agentv_stream.checks.live_check import open_checks
 from agentv_stream.checks.targets import Target, find_targets, load_targets
 from agentv_stream.cli.closing import tell_closing
 from agentv_stream.cli.consuming import tune_collector
-from agentv_stream.cli.telling import say
+from agentv_stream.cli.telling import print_bytes, say
 from agentv_stream.errors import AgentvStreamError, EmptyInput, NotALog, SinkError, UsageError
 from agentv_stream.outputs.live_line import is_wanted
 from agentv_stream.running.attempts import claim_attempt
@@ -44,6 +45,7 @@ def run_command(
     fail_fast: str | None,
     dump_traces: bool,
     include_trace: bool,
+    as_json: bool,
 ) -> int:
     """Runs the agent, as often as asked; gives the exit code."""
     try:
@@ -75,6 +77,8 @@ def run_command(
                 number = claim_attempt(run_options.folder, run_options.task, run_options.approach)
             report = anyio.run(run_agent, run_options, settings, number, live)
             codes.append(tell(report, settings.quiet))
+            if as_json:
+                print_bytes(result_line(report))
             if report.signalled is not None:
                 return 128 + report.signalled
             number = number + 1 if attempt is not None else None
@@ -157,10 +161,21 @@ def tell(report: RunReport, quiet: bool) -> int:
         if tail and report.value["status"] not in ("complete",):
             for line in tail.split("\n")[-5:]:
                 say(f"stderr: {visible(line, 200)}")
-        failed = {failure.path for failure in report.report.failures if isinstance(failure, SinkError)}
-        say(f"result {visible(str(report.path)) if str(report.path) not in failed else 'none'}")
+        say(f"result {visible(_stored(report) or 'none')}")
     sys.stderr.flush()
     return report.exit_code
+
+
+def result_line(report: RunReport) -> bytes:
+    """The result object as one line; `outputs` says where it is stored, too."""
+    outputs = {**report.value["outputs"], "result": _stored(report)}
+    return told_json({**report.value, "outputs": outputs}) + b"\n"
+
+
+def _stored(report: RunReport) -> str | None:
+    """Where the result is; None where it could not be written."""
+    failed = {failure.path for failure in report.report.failures if isinstance(failure, SinkError)}
+    return str(report.path) if str(report.path) not in failed else None
 
 
 def _how(report: RunReport) -> str:

@@ -30,9 +30,16 @@ class RunFacts(Struct):
     agentv_stream_version: str
 
 
+class RunOutputs(Outputs):
+    """Paths of what was written; `result` is in the lines of `run --json` only, null where it could not be written."""
+
+    result: str | UnsetType | None = UNSET
+
+
 class RunResult(ResultFile):
     """What `run` stores of an attempt: the result of its session, and how the process went."""
 
+    outputs: RunOutputs
     run: RunFacts | UnsetType = UNSET
     task_id: str | UnsetType = UNSET
     approach: str | UnsetType = UNSET
@@ -61,7 +68,7 @@ class RunOutput(Struct):
     cost_usd: float | None
     duration_ms: None
     losses: list[str]
-    outputs: Outputs
+    outputs: RunOutputs
     run: RunFacts
     task_id: str
     approach: str
