@@ -14,6 +14,7 @@ from agentv_stages.payload import indented_json, told_json
 from agentv_stages.provider import Provider
 from agentv_stages.providers import get_provider
 from agentv_stages.trajectory import Case, CaseResult, Decision
+from agentv_stream.checks.run_end import RunEnd, run_end, silent_end
 from agentv_stream.checks.spec import Spec, SpecCase
 from agentv_stream.errors import (
     EXIT_FINE,
@@ -22,6 +23,7 @@ from agentv_stream.errors import (
     EXIT_USAGE,
     EXIT_VERDICT,
     AgentvStreamError,
+    EmptyInput,
     NotALog,
     SourceError,
 )
@@ -34,6 +36,8 @@ from agentv_stream.summary import SessionReader, without_collector
 SCHEMA = "agentv_stream.check.v1"
 LINE_SCHEMA = "agentv_stream.check_line.v1"
 FAILED: frozenset[Status] = frozenset(("error", "incomplete", "interrupted", "stalled", "killed"))
+
+_ATTEMPT = re.compile(r"_[0-9]+\.json$")
 
 OnDecision = Callable[[Case, Decision], None]
 
@@ -76,12 +80,17 @@ def verdicts_json(results: Sequence[CaseResult]) -> list[Any]:
 
 @dataclass
 class SourceCheck:
-    """What a check of one source gave. `companions` are files of its sub-agents; `error` where it could not be read."""
+    """What a check of one source gave. `companions` are files of its sub-agents; `error` where it could not be read.
+
+    `status` and `reason` say how the session ended, of an attempt of `run` how its process did.
+    """
 
     source: str
     provider: str | None = None
     session_id: str | None = None
     status: Status | None = None
+    reason: str | None = None
+    by_fail_fast: bool = False
     cases: list[CaseResult] = field(default_factory=list[CaseResult])
     specs: list[str] = field(default_factory=list[str])
     warnings: list[str] = field(default_factory=list[str])
@@ -92,9 +101,13 @@ class SourceCheck:
     def exit_code(self) -> int:
         if self.error is not None:
             return self.error.exit_code
-        if self.status in FAILED:
+        if self.run_failed:
             return EXIT_RUN
         return EXIT_VERDICT if any(case.verdict == "fail" for case in self.cases) else EXIT_FINE
+
+    @property
+    def run_failed(self) -> bool:
+        return self.status in FAILED and not self.by_fail_fast
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -102,6 +115,7 @@ class SourceCheck:
             "provider": self.provider,
             "session_id": self.session_id,
             "status": self.status,
+            "reason": self.reason,
             "cases": verdicts_json(self.cases),
             "specs": self.specs,
             "warnings": self.warnings,
@@ -118,15 +132,26 @@ def check_source(
     check = SourceCheck(str(path))
     chosen = cases_for(path.name, specs, case)
     check.specs = [str(spec.path) for spec, _ in chosen]
+    checker = Checker([one for _, one in chosen])
+    end = silent_end(path) if path.suffix == ".json" else run_end(path)
     try:
+        if end is not None and path.suffix == ".json":
+            raise EmptyInput(f"{path}: nothing else of the attempt was stored")
         check_readable(path)
         with without_collector():
             reader = SessionReader(read_pieces(path), str(path), provider)
-            checker = Checker([one for _, one in chosen])
             for batch in reader.batches(subagents):
                 checker.observe(batch)
             check.cases = checker.finish()
             result = reader.result()
+    except (NotALog, EmptyInput) as error:
+        if end is None:
+            check.error = error
+        else:  # as `run` judges it: nothing of what was wished for was seen
+            check.cases = checker.finish()
+            check.warnings.append(f"the agent printed no stream of events: {error}")
+            _ended(check, end)
+        return check
     except AgentvStreamError as error:
         check.error = error
         return check
@@ -134,9 +159,15 @@ def check_source(
         check.companions = [companion.path for companion in companions_of(reader.provider, str(path))]
     check.provider = reader.provider.name
     check.session_id = result.session.id
-    check.status = result.status
+    check.status, check.reason = result.status, result.evidence.reason
+    if end is not None:
+        _ended(check, end)
     check.warnings += target_warnings([one for _, one in chosen], reader.provider)
     return check
+
+
+def _ended(check: SourceCheck, end: RunEnd) -> None:
+    check.status, check.reason, check.by_fail_fast = end.status, end.evidence.reason, end.by_fail_fast
 
 
 def worth_telling(checks: Sequence[SourceCheck], named: Sequence[str]) -> list[SourceCheck]:
@@ -204,12 +235,15 @@ def expand(sources: Sequence[str]) -> list[Path]:
 
 
 def _logs_below(folder: Path) -> Iterator[Path]:
-    """Without what tells a run once more: `run` leaves the agent's stream, the transcript, and trace events."""
+    """Without what tells a run once more: `run` leaves the agent's stream, the transcript, and trace events. Of an
+    agent that printed nothing there is the result alone."""
     endings = (".jsonl", ".jsonl.gz", ".jsonl.zst")
     names: dict[Path, list[str]] = {}
     for path in folder.rglob("*"):
         if path.name.endswith(endings) and not path.name.endswith(".dead-letters.jsonl") and is_file(path):
             names.setdefault(path.parent, []).append(path.name)
+        elif _ATTEMPT.search(path.name) and silent_end(path) is not None:
+            yield path
     for place, found in names.items():
         twice = told_twice(found)
         yield from (place / name for name in found if name not in twice)

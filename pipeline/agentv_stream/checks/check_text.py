@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 from agentv_stages.trajectory import Assertion, CaseResult, Decision, Evidence, Result
 from agentv_stages.visible import counted, visible
-from agentv_stream.checks.check import FAILED, SourceCheck, summary_of
+from agentv_stream.checks.check import SourceCheck, summary_of
 
 NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 MARKS = {"pass": "PASS", "fail": "FAIL", "skipped": "skip"}
@@ -18,8 +18,8 @@ def table(checks: Sequence[SourceCheck], width: int = 120, details: bool = True)
     lines: list[str] = []
     for check in checks:
         who = f"  [{check.provider}]" if check.provider else ""
-        if check.status in FAILED:
-            who += f"  the run ended: {check.status}"  # it, too, is in the exit code
+        if check.run_failed:
+            who += f"  {visible(_how(check), width)}"  # it, too, is in the exit code
         lines.append(visible(check.source, width - 20) + who)
         if check.error is not None:
             lines.append(f"  ERROR {visible(str(check.error), width - 8)}")
@@ -31,6 +31,10 @@ def table(checks: Sequence[SourceCheck], width: int = 120, details: bool = True)
     parts = [f"{number} {name}" for name, number in total.items() if number]
     lines.append("cases: " + (", ".join(parts) or "none") + (f"; {unread} not read" if unread else ""))
     return "\n".join(lines) + "\n"
+
+
+def _how(check: SourceCheck) -> str:
+    return f"the run ended: {check.status}{f' ({check.reason})' if check.reason else ''}"
 
 
 def case_lines(case: CaseResult, width: int = 120, details: bool = True) -> list[str]:
@@ -104,9 +108,9 @@ def junit(checks: Sequence[SourceCheck]) -> bytes:
             ElementTree.SubElement(test, "error", message=clean(str(check.error)))
             numbers["tests"] += 1
             numbers["errors"] += 1
-        if check.status in FAILED:
+        if check.run_failed:
             test = ElementTree.SubElement(suite, "testcase", classname=clean(check.source), name="run")
-            ElementTree.SubElement(test, "error", message=f"the run ended: {check.status}")
+            ElementTree.SubElement(test, "error", message=clean(_how(check)))
             numbers["tests"] += 1
             numbers["errors"] += 1
         for case in check.cases:

@@ -46,6 +46,21 @@ def told_twice(names: Iterable[str]) -> dict[str, str]:
     return left_out
 
 
+def stem_in(name: str) -> str:
+    """What the names of all outputs of a run begin with, in one of them; of another name nothing."""
+    plain = unpacked_name(name)
+    return next((plain.removesuffix(end) for end in _ENDS if plain.endswith(end)), "")
+
+
+def stems_of_run(name: str) -> Iterator[str]:
+    """Under which names `run` may have stored the result of the attempt whose output this is."""
+    stem = stem_in(name)
+    if stem and _TIME.match(stem) is None:
+        yield stem
+    elif stem:
+        yield from _runs_of(stem)
+
+
 def _runs_of(stem: str) -> Iterator[str]:
     """How the other files of a run may be called whose transcript is `<time>_<approach>_<task>_<attempt>`."""
     match = _ATTEMPT.fullmatch(stem.partition("_")[2])

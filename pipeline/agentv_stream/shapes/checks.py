@@ -28,6 +28,7 @@ class CheckedSource(Struct):
     provider: str | None
     session_id: str | None
     status: Status | None
+    reason: str | None
     cases: list[CaseResult]
     specs: list[str]
     warnings: list[str]
@@ -50,6 +51,7 @@ class CheckLine(Struct):
     provider: str | None
     session_id: str | None
     status: Status | None
+    reason: str | None
     warnings: list[str]
     error: str | None
     spec: str | UnsetType = UNSET

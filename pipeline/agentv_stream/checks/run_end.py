@@ -1,0 +1,60 @@
+"""How an attempt of `run` ended, for whoever reads what it left: the file of a stream or transcript in, what the result
+beside it says of the process out. No log knows its agent's exit code, nor that the agent was ended by us."""
+
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct, field
+
+from agentv_stages.event import Status
+from agentv_stages.result import Evidence, Outputs
+from agentv_stream.files import is_file
+from agentv_stream.outputs.forms import stem_in, stems_of_run
+
+
+class _Ran(Struct):
+    stopped: str | None = None
+    stream: str | None = None
+
+
+class RunEnd(Struct):
+    """What is used of a result of `run`."""
+
+    schema_version: str
+    status: Status
+    run: _Ran
+    outputs: Outputs = field(default_factory=Outputs)
+    evidence: Evidence = field(default_factory=Evidence)
+
+    @property
+    def by_fail_fast(self) -> bool:
+        """Whether it was ended because a verdict had failed for good: that decides, not how the agent took it."""
+        return self.run.stopped == "fail-fast"
+
+
+_decode = msgspec.json.Decoder(RunEnd).decode
+
+
+def run_end(path: Path) -> RunEnd | None:
+    """What `run` stored of the attempt whose stream, transcript or trace events this is; None where it did not."""
+    stem = stem_in(path.name)
+    for name in stems_of_run(path.name):
+        end = _read(path.with_name(f"{name}.json"))
+        if end is not None and stem in (name, stem_in(Path(end.outputs.transcript or "").name)):
+            return end
+    return None
+
+
+def silent_end(path: Path) -> RunEnd | None:
+    """The result itself, where `run` stored nothing else of an attempt that can be read; else None."""
+    end = _read(path)
+    return end if end is not None and end.run.stream is None and end.outputs.transcript is None else None
+
+
+def _read(path: Path) -> RunEnd | None:
+    if is_file(path):
+        with suppress(OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            end = _decode(path.read_bytes())
+            return end if end.schema_version.startswith("agentv_stream.") else None
+    return None
