@@ -7,11 +7,17 @@ import pytest
 
 from agentv_stages.visible import columns
 from agentv_stream.discovery.places import find_roots
-from agentv_stream.discovery.show import LINES_OF_TEXT, show_session, wrapped
+from agentv_stream.discovery.show import LINES_OF_TEXT, session_rows, show_session, wrapped
 from agentv_stream.errors import NotALog, SourceError, UsageError
+from agentv_stream.session import StreamSession
+from agentv_stream.settings import Settings
+from agentv_stream.source import FileSource
 from support.consuming import SESSION, STREAM, run
+from support.fixture_logs import LOGS
 from support.growing_logs import claude_records
+from support.schemas import fits
 
+CLOSING = ("transcript_token_usage", "transcript_duration_ms", "transcript_cost_usd", "agentv_stream")
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
@@ -110,3 +116,26 @@ def test_lines_are_broken_by_columns(width: int) -> None:
         assert "".join(lines) == text
         assert all(columns(line) <= width for line in lines)
     assert wrapped("a wordy line of words é", 12) == ["a wordy ", "line of ", "words é"]
+
+
+@pytest.mark.parametrize("log", LOGS, ids=lambda path: f"{path.parent.name}-{path.name}")
+async def test_the_rows_are_those_of_the_transcript_in_order_and_the_totals_in_the_first(
+    log: Path, tmp_path: Path
+) -> None:
+    rows = [json.loads(row) for row in session_rows(str(log), None, find_roots(()))]
+    await StreamSession(FileSource(log), Settings(out=tmp_path)).run()
+    (transcript,) = tmp_path.glob("*.transcript.jsonl")
+    written = [json.loads(row) for row in transcript.read_bytes().splitlines()]
+    closing = [{key: row.pop(key) for key in (*row,) if key in CLOSING} for row in (written[0], rows[0])]
+    assert closing[0] == closing[1]
+    assert rows == sorted(written, key=lambda row: row["message_index"])
+    for row in (*rows, {**rows[0], **closing[1]}):
+        fits("transcript", row)
+
+
+def test_a_pipe_is_shown_as_json_too_and_what_is_no_log_leaves_standard_output_empty(tmp_path: Path) -> None:
+    shown = run(tmp_path, "show", "-", "--json", given=STREAM.read_bytes())
+    first, *_ = shown.out.splitlines()
+    assert (shown.code, shown.err, "path" in json.loads(first)["source"]) == (0, "", False)
+    refused = run(tmp_path, "show", "-", "--json", given=b"hello\n")
+    assert (refused.code, refused.out) == (4, b"")

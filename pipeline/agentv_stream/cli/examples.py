@@ -28,6 +28,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "show": (
         "agentv-stream show 3f2a",
         "agentv-stream show session.jsonl --full | less",
+        "agentv-stream show 3f2a --json | jq -c .tool_calls",
     ),
     "tail": (
         "agentv-stream tail",

@@ -17,15 +17,21 @@ def show(
     root: Roots = None,
     width: Annotated[int, typer.Option(metavar="N", help="Columns; 0 for those of the terminal.", min=0)] = 0,
     full: Annotated[bool, typer.Option("--full", help="Do not shorten texts and outputs.")] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="The rows of its transcript, in order: one JSON object per line.")
+    ] = False,
 ) -> None:
     """Show a session: turns, texts, calls with outcome and duration, context use."""
     from agentv_stream.cli.roots import roots_there
-    from agentv_stream.discovery.show import show_session
+    from agentv_stream.discovery.show import session_rows, show_session
     from agentv_stream.errors import AgentvStreamError
 
     try:
-        for line in show_session(session, provider, roots_there(root or (), provider), width, full):
-            sys.stdout.write(line + "\n")
+        places = roots_there(root or (), provider)
+        if json:
+            sys.stdout.buffer.writelines(session_rows(session, provider, places))
+        else:
+            sys.stdout.writelines(line + "\n" for line in show_session(session, provider, places, width, full))
         sys.stdout.flush()
     except BrokenPipeError:
         from agentv_stream.cli.telling import quiet_stdout

@@ -1,8 +1,9 @@
-"""A session for people to read: its log in, lines of printable text out. Nothing in it acts on the terminal."""
+"""A session to read: its log in; lines of printable text out, in which nothing acts on the terminal, or JSON rows."""
 
 import shutil
 import sys
 import textwrap
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from agentv_stages.event import MAIN, ToolResult
 from agentv_stages.message import Message, PairedCall
 from agentv_stages.payload import text_of
 from agentv_stages.result import Result
+from agentv_stages.sinks.transcript import Identity, TranscriptRows, closing_members
 from agentv_stages.times import iso
 from agentv_stages.visible import columns, fitting, visible
 from agentv_stream.discovery.discover import cache_file, find_sessions, pick
@@ -20,6 +22,7 @@ from agentv_stream.discovery.places import Root
 from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.files import check_readable, is_folder, is_there, read_pieces, unpacked
 from agentv_stream.opencode.store import STORE_SIGN
+from agentv_stream.outputs.naming import stand_in_id, stand_in_start
 from agentv_stream.summary import SessionReader
 
 SIGNS = {"ok": "✓", "error": "✗", "denied": "⊘", "cancelled": "⊗", "unpaired": "?"}
@@ -30,6 +33,36 @@ LINES_OF_LINE = 4
 def show_session(name: str, provider: str | None, roots: Sequence[Root], width: int, full: bool) -> Iterator[str]:
     """The lines. Raises: UsageError, SourceError, NotALog, EmptyInput."""
     width = width or shutil.get_terminal_size((100, 40)).columns
+    path, reader, messages = _read(name, provider, roots)
+    result = reader.result()
+    yield from _head(result, path, width)
+    window = reader.observer.totals.state.context_window
+    for message in messages:
+        yield from _message(message, width, full, window)
+    yield from _foot(result, width)
+
+
+def session_rows(name: str, provider: str | None, roots: Sequence[Root]) -> Iterator[bytes]:
+    """The rows of the session's transcript, in order of their messages, the totals in the first. Raises: as above."""
+    path, reader, messages = _read(name, provider, roots)
+    observer = reader.observer
+    session_id = observer.facts.session_id or stand_in_id(path)
+    started = observer.facts.started_ms
+    identity = Identity.of(
+        observer,
+        test_id=session_id,
+        target=reader.provider.name,
+        session_id=session_id,
+        path=None if name == "-" else path,
+        started_ms=started if started is not None else stand_in_start(path, time.time_ns() // 1_000_000),
+    )
+    rows = TranscriptRows(identity, gap=False)
+    for message in messages:
+        yield rows.row(message, b"" if rows.rows else closing_members(observer))
+
+
+def _read(name: str, provider: str | None, roots: Sequence[Root]) -> tuple[str, SessionReader, list[Message]]:
+    """The log, what read it, and its messages in their order."""
     path, pieces = _log(name, roots)
     reader = SessionReader(pieces, path, provider)
     consolidate = Consolidate()
@@ -39,12 +72,7 @@ def show_session(name: str, provider: str | None, roots: Sequence[Root], width: 
         messages += batch.messages
     for batch in consolidate.flush():
         messages += batch.messages
-    result = reader.result()
-    yield from _head(result, path, width)
-    window = reader.observer.totals.state.context_window
-    for message in sorted(messages, key=lambda m: m.index):
-        yield from _message(message, width, full, window)
-    yield from _foot(result, width)
+    return path, reader, sorted(messages, key=lambda m: m.index)
 
 
 def _log(name: str, roots: Sequence[Root]) -> tuple[str, Iterable[bytes]]:
