@@ -6,7 +6,7 @@ from agentv_stages import schemas as of_stages
 from agentv_stages.trajectory.trace_events import TraceEvent
 from agentv_stream.provider_table import DialectRow
 from agentv_stream.shapes.bulk import ImportPlan, ImportReport, StatsByTool, StatsReport
-from agentv_stream.shapes.checks import CheckLine, CheckReport
+from agentv_stream.shapes.checks import CheckLine, CheckReport, Validation
 from agentv_stream.shapes.listings import CursorLine, FaultLine, Health, SessionLine, ToolTableRow
 from agentv_stream.shapes.reports import ReportFile
 from agentv_stream.shapes.runs import RunOutput, RunResult
@@ -18,6 +18,7 @@ SHAPES: dict[str, Any] = {
     "trace": TraceEvent,
     "check": CheckReport,
     "check-line": CheckLine,
+    "validation": Validation,
     "report": ReportFile,
     "sessions": SessionLine,
     "tools": list[ToolTableRow],

@@ -54,6 +54,26 @@ def test_check(tmp_path: Path) -> None:
     assert [row.get("case") for row in rows] == ["reads-first", "never-edits"] * 2 + [None]
 
 
+def test_validate(tmp_path: Path) -> None:
+    odd = tmp_path / "a:1: b.yaml"  # a name that looks like the beginning of a message
+    odd.write_text(SPEC, encoding="utf-8")
+    (tmp_path / "t.yaml").write_text("targets:\n  - {name: a, provider: codex}\n", encoding="utf-8")
+    given = run(tmp_path, "validate", "--json", odd.name, "t.yaml")
+    value = one(given.out, "validation")
+    assert (given.code, value["valid"]) == (0, True)
+    counts = [{k: v for k, v in file.items() if isinstance(v, int) and v} for file in value["files"]]
+    assert counts == [{"cases": 2, "evaluators": 4, "skipped": 1}, {"targets": 1, "agents": 1}]
+
+    odd.write_text("tests:\n  - file://cases.jsonl\n  - {id: a, assertion: []}\n", encoding="utf-8")
+    (tmp_path / "cases.jsonl").write_text('\n{"id": "b", "treshold": 1}\n', encoding="utf-8")
+    wrong = run(tmp_path, "validate", "--json", odd.name, "none.yaml")
+    value = one(wrong.out, "validation")
+    assert (wrong.code, value["valid"], len(wrong.err.splitlines())) == (2, False, 3)
+    found = [(error["file"], error["line"]) for file in value["files"] for error in file["errors"]]
+    assert found == [(str(tmp_path / "cases.jsonl"), 2), (odd.name, 3), ("none.yaml", None)]
+    assert value["files"][1]["errors"][0]["message"] == "cannot be read: No such file or directory"
+
+
 def test_verdicts_in_a_result(tmp_path: Path) -> None:
     (tmp_path / "spec.yaml").write_text(SPEC)
     consume(tmp_path, STREAM, "--check", "spec.yaml", "--stats", "s.json", "--quiet")

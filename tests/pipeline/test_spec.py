@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from agentv_stages.trajectory.case import Skipped
 from agentv_stages.trajectory.evaluator import Evaluator
 from agentv_stream.checks.spec import Spec, load_spec
-from agentv_stream.checks.validate import validate_file
+from agentv_stream.checks.validate import said, validate_file
 from agentv_stream.checks.yaml_lines import SpecError
 from agentv_stream.cli import build
 from agentv_stream.cli.validate import MOST_TOLD
@@ -354,9 +354,9 @@ def test_selecting_a_case_that_is_not_there_offers_the_nearest(tmp_path: Path) -
 def test_validate_tells_specs_from_targets_files(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(V442, encoding="utf-8")
     what, _ = validate_file(tmp_path / "s.yaml")
-    assert what == "spec, 2 cases, 5 evaluators, 1 of them skipped"
+    assert said(what) == "spec, 2 cases, 5 evaluators, 1 of them skipped"
     (tmp_path / "t.yaml").write_text("targets:\n  - {name: a, provider: codex}\n", encoding="utf-8")
-    assert validate_file(tmp_path / "t.yaml")[0] == "targets file, 1 target, 1 of them agents"
+    assert said(validate_file(tmp_path / "t.yaml")[0]) == "targets file, 1 target, 1 of them agents"
 
 
 SEVERAL = """treshold: 1

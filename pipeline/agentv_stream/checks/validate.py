@@ -1,26 +1,65 @@
 """Tells specs from targets files and reads them for what is wrong."""
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from agentv_stages.payload import indented_json
 from agentv_stages.trajectory.case import Skipped
 from agentv_stages.trajectory.json_values import is_list, is_object
 from agentv_stages.visible import counted
 from agentv_stream.checks.spec import load_spec
 from agentv_stream.checks.targets import load_targets
-from agentv_stream.checks.yaml_lines import read_yaml
+from agentv_stream.checks.yaml_lines import MOST_ERRORS, SpecError, read_yaml
+
+SCHEMA = "agentv_stream.validation.v1"
 
 
-def validate_file(path: Path) -> tuple[str, list[str]]:
-    """What the file is, in one line, and its warnings. Raises: SpecError."""
+def validate_file(path: Path) -> tuple[dict[str, Any], list[str]]:
+    """What the file is: `kind` and how many things of each sort are in it; and its warnings. Raises: SpecError."""
     if path.suffix != ".jsonl" and is_targets(path):
         found = load_targets(path)
-        runnable = sum(target.why_not is None for target in found.targets.values())
-        return f"targets file, {counted(len(found.targets), 'target')}, {runnable} of them agents", found.warnings
+        agents = sum(target.why_not is None for target in found.targets.values())
+        return {"kind": "targets", "targets": len(found.targets), "agents": agents}, found.warnings
     spec = load_spec(path)
     members = [member for case in spec.cases for member in case.build().members]
     skipped = sum(isinstance(member, Skipped) for member in members)
-    said = f"spec, {counted(len(spec.cases), 'case')}, {counted(len(members), 'evaluator')}"
-    return said + (f", {skipped} of them skipped" if skipped else ""), spec.warnings
+    counts = {"kind": "spec", "cases": len(spec.cases), "evaluators": len(members), "skipped": skipped}
+    return counts, spec.warnings
+
+
+def said(what: dict[str, Any]) -> str:
+    """What a file is, in one line for people."""
+    if what["kind"] == "targets":
+        return f"targets file, {counted(what['targets'], 'target')}, {what['agents']} of them agents"
+    text = f"spec, {counted(what['cases'], 'case')}, {counted(what['evaluators'], 'evaluator')}"
+    return text + (f", {what['skipped']} of them skipped" if what["skipped"] else "")
+
+
+def file_json(path: Path, found: tuple[dict[str, Any], list[str]] | SpecError) -> dict[str, Any]:
+    """A file as a member of `report_json`; `found` is what `validate_file` gave or raised."""
+    if isinstance(found, SpecError):
+        errors = [_finding(path, error.message) for error in (found, *found.further)]
+        more = len(errors) >= MOST_ERRORS
+        return {"file": str(path), "kind": None, "errors": errors, "errors_truncated": more, "warnings": []}
+    what, warnings = found
+    told = [_finding(path, text) for text in warnings]
+    return {"file": str(path), **what, "errors": [], "errors_truncated": False, "warnings": told}
+
+
+def report_json(files: Sequence[dict[str, Any]]) -> bytes:
+    """All files as one indented JSON object with a line end."""
+    wrong = sum(bool(file["errors"]) for file in files)
+    return indented_json({"schema_version": SCHEMA, "valid": not wrong, "files": files})
+
+
+def _finding(path: Path, text: str) -> dict[str, Any]:
+    """A message taken apart: it begins with file and line, those of a file of cases that the spec names, too."""
+    at = re.match(rf"({re.escape(str(path))}|.+?):(\d{{1,9}}): ", text, re.DOTALL)
+    if at is not None:
+        return {"file": at[1], "line": int(at[2]), "message": text[at.end() :]}
+    return {"file": str(path), "line": None, "message": text.removeprefix(f"{path}: ")}
 
 
 def is_targets(path: Path) -> bool:

@@ -1,7 +1,7 @@
 """`agentv-stream validate`: are specs and targets files well-formed?"""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -10,18 +10,20 @@ MOST_TOLD = 20  # of one file
 
 def validate(
     files: Annotated[list[Path], typer.Argument(metavar="FILES...", help="Specs and targets files.")],
+    json: Annotated[bool, typer.Option("--json", help="What was found as JSON on standard output.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only what is wrong.")] = False,
 ) -> None:
     """Check specs and targets files; exit 2 with file, line and the nearest known name of all that is wrong."""
     import sys
 
     from agentv_stages.visible import visible
-    from agentv_stream.checks.validate import validate_file
+    from agentv_stream.checks.validate import file_json, report_json, said, validate_file
     from agentv_stream.checks.yaml_lines import MOST_ERRORS, SpecError
     from agentv_stream.cli.telling import say
     from agentv_stream.errors import EXIT_FINE, EXIT_USAGE
 
     code = EXIT_FINE
+    report: list[dict[str, Any]] = []
     for path in files:
         try:
             what, warnings = validate_file(path)
@@ -33,9 +35,13 @@ def validate(
                 more = "at least " * (len(found) == MOST_ERRORS) + str(len(found) - MOST_TOLD)
                 say(f"{path}: {more} more")
             code = EXIT_USAGE
+            report.append(file_json(path, error))
             continue
         for warning in warnings:
             say(f"warning: {warning}")
-        if not quiet:
-            sys.stdout.write(f"{visible(str(path))}: {what}\n")
+        report.append(file_json(path, (what, warnings)))
+        if not (quiet or json):
+            sys.stdout.write(f"{visible(str(path))}: {said(what)}\n")
+    if json:
+        sys.stdout.buffer.write(report_json(report))
     raise typer.Exit(code)

@@ -1,4 +1,4 @@
-"""What `check` prints as JSON."""
+"""What `check` and `validate` print as JSON."""
 
 from typing import Literal
 
@@ -62,3 +62,34 @@ class CheckLine(Struct):
     evaluators: list[EvaluatorResult] | UnsetType = UNSET
     decided: Decision | UnsetType | None = UNSET
     complete: bool | UnsetType = UNSET
+
+
+class Finding(Struct):
+    """An error or a warning; `line` is counted from 1, null where the whole file is meant."""
+
+    file: str
+    line: int | None
+    message: str
+
+
+class ValidatedFile(Struct):
+    """A file that was read; `kind` is null, and nothing is counted, where something is wrong with it."""
+
+    file: str
+    kind: Literal["spec", "targets"] | None
+    errors: list[Finding]
+    errors_truncated: bool
+    warnings: list[Finding]
+    cases: int | UnsetType = UNSET
+    evaluators: int | UnsetType = UNSET
+    skipped: int | UnsetType = UNSET
+    targets: int | UnsetType = UNSET
+    agents: int | UnsetType = UNSET
+
+
+class Validation(Struct):
+    """What `validate --json` prints."""
+
+    schema_version: Literal["agentv_stream.validation.v1"]
+    valid: bool
+    files: list[ValidatedFile]
