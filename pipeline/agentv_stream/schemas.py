@@ -7,7 +7,7 @@ from agentv_stages.trajectory.trace_events import TraceEvent
 from agentv_stream.provider_table import DialectRow
 from agentv_stream.shapes.bulk import ImportPlan, ImportReport, StatsByTool, StatsReport
 from agentv_stream.shapes.checks import CheckLine, CheckReport, Validation
-from agentv_stream.shapes.listings import CursorLine, FaultLine, Health, SessionLine, ToolTableRow
+from agentv_stream.shapes.listings import CursorLine, FaultLine, Health, SessionLine, ToolTableRow, WatchLine
 from agentv_stream.shapes.reports import ReportFile
 from agentv_stream.shapes.runs import RunOutput, RunResult
 
@@ -21,6 +21,7 @@ SHAPES: dict[str, Any] = {
     "validation": Validation,
     "report": ReportFile,
     "sessions": SessionLine,
+    "watch": WatchLine,
     "tools": list[ToolTableRow],
     "providers": list[DialectRow],
     "faults": FaultLine,

@@ -38,6 +38,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "watch": (
         "agentv-stream watch",
         "agentv-stream watch --provider claude --since 8h",
+        "agentv-stream watch --json --once | jq 'select(.stalled)'",
     ),
     "import": (
         "agentv-stream import ~/.claude/projects --dry-run",

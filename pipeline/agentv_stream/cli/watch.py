@@ -1,13 +1,16 @@
-"""`agentv-stream watch`: a live view of all running sessions."""
+"""`agentv-stream watch`: a live view of all running sessions, in the terminal or as lines of JSON."""
 
 import sys
 import time
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agentv_stream.cli.options import OnlyProvider, Roots, duration
 from agentv_stream.cli.telling import say
+
+if TYPE_CHECKING:
+    from agentv_stream.watch.feed import Feed
 
 
 def watch(
@@ -25,35 +28,39 @@ def watch(
             help="Only sessions updated within this time; 1h if not given.",
         ),
     ] = 3600.0,
+    json: Annotated[
+        bool, typer.Option("--json", help="A line of JSON for a session whenever its row changes; needs no terminal.")
+    ] = False,
+    once: Annotated[bool, typer.Option("--once", help="With --json: a line for each session, and exit.")] = False,
 ) -> None:
     """Watch sessions: agent, project, turn, last tool, tokens, cost, errors, what is stalled and why."""
     from agentv_stream.cli.roots import told_roots
     from agentv_stream.discovery.discover import updated_at
     from agentv_stream.discovery.places import is_database
-    from agentv_stream.errors import AgentvStreamError
-    from agentv_stream.files import absolute, is_file
+    from agentv_stream.errors import AgentvStreamError, SourceError, UsageError
+    from agentv_stream.extras import extra
+    from agentv_stream.files import absolute, is_file, is_gone
     from agentv_stream.following.follow_plan import Plan
     from agentv_stream.opencode.store import STORE_SIGN
 
     try:
-        from agentv_stream.watch.app import WatchApp
-        from agentv_stream.watch.feed import Feed
-    except ImportError as error:
-        sys.stderr.write("agentv-stream: the live view needs an extra: pip install 'agentv-stream[watch]'\n")
-        raise typer.Exit(2) from error
-    try:
+        if once and not json:
+            raise UsageError("--once needs --json")
+        if not json:
+            extra("textual", "watch", "the live view")
         oldest = time.time() - since
         names = list(targets or ())
         logs = [t for t in names if STORE_SIGN in t or (is_file(t) and not is_database(t))]
         files = list(dict.fromkeys(str(absolute(t)) for t in logs))
         folders = [t for t in names if t not in logs]
+        if once and (gone := [t for t in folders if is_gone(t)]):  # else it is waited for
+            raise SourceError(f"cannot read {gone[0]}: no such file or folder")
         roots = [] if files and not folders else told_roots([*folders, *(root or ())], provider)
+        if not (json or sys.stdout.isatty()):
+            raise UsageError("watch needs a terminal; `watch --json` and `tail --events` write to a pipe")
     except AgentvStreamError as error:
         say(str(error))
         raise typer.Exit(error.exit_code) from error
-    if not sys.stdout.isatty():
-        sys.stderr.write("agentv-stream: watch needs a terminal; `agentv-stream tail --events` writes to a pipe\n")
-        raise typer.Exit(2)
 
     def wanted(path: str) -> bool:
         try:
@@ -61,8 +68,30 @@ def watch(
         except (OSError, AgentvStreamError):
             return False
 
+    from agentv_stream.watch.feed import Feed
+
     feed = Feed(Plan(roots, paths=files, wanted=wanted))
     try:
+        if json:
+            raise typer.Exit(_print_lines(feed, once))
+        from agentv_stream.watch.app import WatchApp
+
         WatchApp(feed).run()
     finally:
         feed.close()
+
+
+def _print_lines(feed: "Feed", once: bool) -> int:
+    """Prints lines until it is interrupted or, `once`, till all was read; gives the exit code."""
+    from agentv_stream.errors import EXIT_FINE, EXIT_IO
+    from agentv_stream.watch.lines import watch_lines
+
+    def write(data: bytes) -> None:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+
+    watch_lines(feed, write, say, once)
+    no_logs = feed.follower.no_logs()
+    for path in no_logs:
+        say(f"{path}: not a log of a known agent")
+    return EXIT_IO if no_logs or feed.follower.troubles else EXIT_FINE

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from agentv_stages.event import Kind, Origin
+from agentv_stages.event import Kind, Origin, Status
 from agentv_stages.fault import Reason
 
 
@@ -28,6 +28,33 @@ class SessionLine(Struct):
     further: list[str]
     copies: list[str]
     children: "list[SessionLine] | UnsetType" = UNSET
+
+
+class WatchLine(Struct):
+    """A line of `watch --json`: how a session stands. Times are ISO 8601, UTC, of a log without times when its file was
+    last changed. Tokens, cost and context (the share of the window that was last in use) are null where the log does
+    not say; `stalled` says why it does not go on, and is null where it does, or has ended."""
+
+    time: str
+    session_id: str
+    provider: str
+    project: str | None
+    model: str | None
+    path: str
+    status: Status
+    stalled: str | None
+    turns: int
+    tool_calls: int
+    open_calls: int
+    errors: int
+    last_tool: str | None
+    last_tool_at: str | None
+    last_event_at: str | None
+    input_tokens: int | None
+    output_tokens: int | None
+    cost_usd: float | None
+    context: float | None
+    first_edit_turn: int | None
 
 
 class ToolTableRow(Struct):

@@ -67,7 +67,9 @@ def details(look: Look, width: int) -> Text:
     edit = f"turn {look.first_edit}" if look.first_edit is not None else "none"
     tokens = f"tokens in {count_text(look.tokens_in)} out {count_text(look.tokens_out)}"
     figures = f"{tokens}  cost {cost}  context {context}  first edit {edit}  open calls {look.open_calls}"
-    text = Text(visible(f"{look.status}  {look.session}  {look.model}", width) + "\n" + visible(figures, width) + "\n")
+    text = Text(
+        visible(f"{look.status}  {look.session}  {look.model or '?'}", width) + "\n" + visible(figures, width) + "\n"
+    )
     text.append(visible(look.stalled or look.last_tool, width), style="bold yellow" if look.stalled else "")
     return text
 

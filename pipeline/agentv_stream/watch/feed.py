@@ -7,6 +7,7 @@ from agentv_stages.batch import Batch
 from agentv_stream.following.follow import Follower
 from agentv_stream.following.follow_plan import Plan
 from agentv_stream.following.followed import Followed
+from agentv_stream.outputs.naming import stand_in_start
 from agentv_stream.watch.model import Look, SessionView
 
 MOST_SHOWN = 100
@@ -40,10 +41,10 @@ class Feed:
                     self._last.pop(number, None)
         return read
 
-    def looks(self, now_ms: int) -> list[Look]:
+    def looks(self, now_ms: int, most: int | None = MOST_SHOWN) -> list[Look]:
         """The rows: running sessions first, then by the last event."""
         with self._lock:
-            views = sorted(self.views.values(), key=lambda v: -(v.last_event_ms or 0))[:MOST_SHOWN]
+            views = sorted(self.views.values(), key=lambda v: -(v.last_event_ms or 0))[:most]
             for view in views:
                 try:
                     look = view.look(now_ms)
@@ -62,7 +63,8 @@ class Feed:
             view = self.views.get(session.number)
             if view is None:
                 view = self.views[session.number] = SessionView(session)
-            view.observe(batch, time.time_ns() // 1_000_000)
+            # Of a log without times: it was written by then, whenever it is read.
+            view.observe(batch, stand_in_start(session.main, time.time_ns() // 1_000_000))
 
     def _say(self, event: str, **facts: object) -> None:
         if "blocked" in event or "failed" in event:

@@ -32,13 +32,14 @@ class Open:
 
 @dataclass
 class Look:
-    """One row of the view. Ages are seconds, None where nothing happened yet; `stalled` says why, "" if it is not."""
+    """One row of the view. Ages are seconds, None where nothing happened yet; times are UTC ms; `stalled` says why, ""
+    if it is not."""
 
     key: int
     agent: str
     project: str
     session: str
-    model: str
+    model: str | None
     status: str
     turn: int
     calls: int
@@ -53,6 +54,10 @@ class Look:
     first_edit: int | None
     stalled: str
     live: bool
+    cwd: str | None
+    path: str
+    last_tool_ms: int | None
+    last_event_ms: int | None
 
 
 @dataclass
@@ -75,7 +80,7 @@ class SessionView:
     _log: SummaryLog = field(default_factory=SummaryLog)
 
     def observe(self, batch: Batch, now_ms: int) -> None:
-        """Takes a batch behind all stages."""
+        """Takes a batch behind all stages; `now_ms` is the time of what has none."""
         for event in batch.events:
             self._event(event, event.source.time_ms if event.source.time_ms is not None else now_ms)
         text = self._log.render(batch).decode("utf-8", "replace")
@@ -147,7 +152,7 @@ class SessionView:
             agent=chain.provider.name,
             project=project_of(facts.cwd),
             session=facts.session_id or Path(self.session.main).stem,
-            model=facts.model or "?",
+            model=facts.model,
             status=self.ended or ("stalled" if stalled else "running"),
             turn=stats.turns,
             calls=stats.figures.calls,
@@ -162,6 +167,10 @@ class SessionView:
             first_edit=stats.figures.first_edit_turn,
             stalled=stalled,
             live=silent is not None and silent < LONG_CALL_SECONDS and not self.ended,
+            cwd=facts.cwd,
+            path=self.session.main,
+            last_tool_ms=self.last_tool_ms,
+            last_event_ms=self.last_event_ms,
         )
 
 

@@ -1,0 +1,72 @@
+"""The live view for programs: a line of JSON for a session whenever its row says something else, ages apart."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from agentv_stages.payload import told_json, told_path
+from agentv_stages.times import iso, nearest_date_ms
+from agentv_stream.watch.feed import Feed
+from agentv_stream.watch.model import Look
+
+LOOK_SECONDS = 0.5  # between two looks at the rows
+IDLE_SECONDS = 0.2  # between two looks at files, while nothing grows
+
+
+def watch_lines(feed: Feed, write: Callable[[bytes], object], say: Callable[[str], None], once: bool) -> None:
+    """Follows until it is interrupted, or with `once` till all was read; lines go to `write`, troubles to `say`."""
+    told: dict[int, dict[str, Any]] = {}
+    troubles, due = "", 0.0
+    while True:
+        read = feed.round() or feed.follower.backlog
+        if feed.troubles != troubles:
+            troubles = feed.troubles
+            say(troubles)
+        if not read if once else time.monotonic() >= due:
+            due = time.monotonic() + LOOK_SECONDS
+            now = time.time_ns() // 1_000_000
+            lines: list[bytes] = []
+            looks = feed.looks(now, most=None)
+            for look in looks:
+                line = line_of(look)
+                same = {**line, "stalled": line["stalled"] is not None}  # the reason tells an age, which grows
+                if told.get(look.key) != same:
+                    told[look.key] = same
+                    lines.append(told_json({"time": iso(now), **line}) + b"\n")
+            for key in told.keys() - {look.key for look in looks}:
+                del told[key]
+            if lines:
+                write(b"".join(lines))
+            if once:
+                return
+        if not read:
+            time.sleep(IDLE_SECONDS)
+
+
+def line_of(look: Look) -> dict[str, Any]:
+    """A row as plain values, without the time."""
+    return {
+        "session_id": look.session,
+        "provider": look.agent,
+        "project": look.cwd,
+        "model": look.model,
+        "path": told_path(look.path),
+        "status": look.status,
+        "stalled": look.stalled or None,
+        "turns": look.turn,
+        "tool_calls": look.calls,
+        "open_calls": look.open_calls,
+        "errors": look.errors,
+        "last_tool": look.last_tool or None,
+        "last_tool_at": _at(look.last_tool_ms),
+        "last_event_at": _at(look.last_event_ms),
+        "input_tokens": look.tokens_in,
+        "output_tokens": look.tokens_out,
+        "cost_usd": look.cost,
+        "context": look.context,
+        "first_edit_turn": look.first_edit,
+    }
+
+
+def _at(time_ms: int | None) -> str | None:
+    return iso(nearest_date_ms(time_ms)) if time_ms is not None else None

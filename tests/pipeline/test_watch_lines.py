@@ -1,0 +1,109 @@
+"""The live view for programs: when a line comes, what it says, how the command ends."""
+
+import json
+import os
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from agentv_stream.discovery.places import find_roots
+from agentv_stream.following.follow_plan import Plan
+from agentv_stream.watch import lines
+from agentv_stream.watch.feed import Feed
+from agentv_stream.watch.lines import watch_lines
+from support.consuming import SESSION, run
+from support.fake_agents import READ_EDIT, stream
+from support.growing_logs import claude_records
+from support.schemas import fits
+
+START = 1_767_225_600_000  # 2026-01-01, when the records of growing_logs begin
+
+
+class Enough(Exception):
+    """The test has seen what it wanted."""
+
+
+def write(folder: Path, turns: int, cut: int | None = None) -> Path:
+    path = folder / "aaaa-1.jsonl"
+    path.write_bytes(b"\n".join(claude_records("aaaa-1", turns)[:cut]) + b"\n")
+    return path
+
+
+def test_a_line_comes_when_a_row_says_something_else_and_not_because_time_passes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, growing, told = [START + 10_000], [False], list[dict[str, Any]]()
+
+    def sleep(seconds: float) -> None:
+        if not growing[0]:  # else until it is seen
+            clock[0] += 60_000
+        if clock[0] > START + 1_200_000:
+            raise Enough
+
+    now = SimpleNamespace(monotonic=time.monotonic, time_ns=lambda: clock[0] * 1_000_000, sleep=sleep)
+    monkeypatch.setattr(lines, "time", now)
+    monkeypatch.setattr(lines, "LOOK_SECONDS", 0.0)
+    write(tmp_path, 2)
+
+    def take(data: bytes) -> None:
+        told.extend(json.loads(line) for line in data.splitlines())
+        growing[0] = told[-1]["stalled"] is not None and told[-1]["turns"] == 2
+        if growing[0]:
+            write(tmp_path, 4)
+            clock[0] = START + 30_000
+
+    feed = Feed(Plan(find_roots([str(tmp_path)])))
+    with pytest.raises(Enough):
+        watch_lines(feed, take, lambda text: None, once=False)
+    feed.close()
+    for line in told:
+        fits("watch", line)
+    assert [(line["turns"], line["status"], line["stalled"] is not None) for line in told] == [
+        (2, "running", False),
+        (2, "stalled", True),
+        (4, "running", False),
+        (4, "stalled", True),
+    ]
+
+
+def test_a_log_without_times_was_written_when_its_file_was(tmp_path: Path) -> None:
+    """It seemed to be at work just now, whenever the view was opened."""
+    log = tmp_path / "s.jsonl"
+    log.write_bytes(stream(READ_EDIT, whole=False))
+    os.utime(log, (START / 1000, START / 1000))
+    told = run(tmp_path, "watch", "--json", "--once", log)
+    (line,) = map(json.loads, told.out.splitlines())
+    assert (told.code, line["last_event_at"]) == (0, "2026-01-01T00:00:00.000Z")
+    assert line["stalled"] is not None
+
+
+def test_once_tells_every_session_and_ends(tmp_path: Path) -> None:
+    path = write(tmp_path, 2, cut=6)
+    told = run(tmp_path, "watch", "--json", "--once", path, SESSION)
+    assert (told.code, told.err) == (0, "")
+    found = {line["path"]: line for line in map(json.loads, told.out.splitlines())}
+    for line in found.values():
+        fits("watch", line)
+    assert set(found) == {str(path), str(SESSION)}
+    assert (found[str(path)]["open_calls"], found[str(path)]["last_tool"]) == (1, "Bash ls 1")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("--once",), 2, "--once needs --json"),
+        ((), 2, "watch needs a terminal; `watch --json`"),
+        (("--json", "--once", "none"), 4, "cannot read none: no such file or folder"),
+        (("--json", "--once", "x.jsonl"), 4, "x.jsonl: not a log of a known agent"),
+    ],
+)
+def test_what_cannot_be_watched_is_told_on_standard_error(
+    tmp_path: Path, arguments: tuple[str, ...], code: int, said: str
+) -> None:
+    (tmp_path / "x.jsonl").write_bytes(b"hello\n")
+    told = run(tmp_path, "watch", *arguments)
+    assert (told.code, told.out) == (code, b"")
+    assert said in told.err
