@@ -4,7 +4,9 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,10 @@ import pytest
 from agentv_stream.bulk import engine, leaving
 from agentv_stream.bulk.engine import open_engine
 from agentv_stream.bulk.pools import dead_in, end_pool
+from agentv_stream.bulk.unit import Task, Unit, Work
+from agentv_stream.bulk.worker import do_task
 from support.dying import die_in_answer, stop_in_answer
+from support.growing_logs import claude_records
 
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="signals are Unix"),
@@ -43,6 +48,36 @@ def test_ctrl_c_in_the_middle_of_an_answer_ends_the_pool(tmp_path: Path) -> None
 
     with pytest.raises(KeyboardInterrupt):
         press()
+
+
+def test_ctrl_c_ends_a_thread_in_the_middle_of_a_session(tmp_path: Path) -> None:
+    """It was read to its end first, and its outputs were written."""
+    log, out = tmp_path / "endless.jsonl", tmp_path / "out"
+    os.mkfifo(log)
+    read = threading.Event()
+
+    def write() -> None:
+        with suppress(BrokenPipeError), log.open("wb", buffering=0) as file:
+            file.write(b"\n".join(claude_records("aaaa-1", 2000)) + b"\n")
+            read.set()
+            while True:
+                file.write(claude_records("aaaa-1", 1)[0] + b"\n")
+
+    writer = threading.Thread(target=write, daemon=True)
+    writer.start()
+    work = Work(transcripts=str(out))
+
+    def press() -> None:
+        with open_engine("thread", 1) as crew:
+            crew.executor.submit(do_task, work, Task(0, (Unit(str(log)),)))
+            assert read.wait(30)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        press()
+    writer.join(30)
+    assert not writer.is_alive()
+    assert not list(out.iterdir() if out.exists() else ())
 
 
 def test_a_pool_that_is_ended_has_no_worker_left() -> None:

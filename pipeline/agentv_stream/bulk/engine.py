@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from multiprocessing.context import BaseContext
 from typing import Any, TypeVar
 
-from agentv_stream.bulk.leaving import obey_parent, undisturbed
+from agentv_stream.bulk.leaving import obey, obey_parent, undisturbed
 from agentv_stream.bulk.pools import dead_in, end_pool
 from agentv_stream.errors import SourceError, UsageError
 from agentv_stream.extras import extra
@@ -96,9 +96,13 @@ def open_engine(engine: str | Executor, workers: int | None = None) -> Generator
     elif engine == "serial":
         yield Crew(SerialExecutor(), 1)
     elif engine == "thread":
-        pool = ThreadPoolExecutor(count)
+        over = threading.Event()
+        pool = ThreadPoolExecutor(count, initializer=obey, initargs=(over,))
         try:
             yield Crew(pool, count)
+        except BaseException:
+            over.set()  # what they are at may take minutes, and nothing of it would count
+            raise
         finally:
             pool.shutdown(cancel_futures=True)  # after Ctrl-C the tasks that wait need not be done
     elif engine == "process":

@@ -1,4 +1,4 @@
-"""How a worker process ends at once: nothing half-written stays, and none outlives the run that it works for.
+"""How a worker, process or thread, ends at once: nothing half-written stays, and none outlives the run it works for.
 
 What a run that was killed left half-written bears its mark; the next one at its place removes that.
 """
@@ -18,6 +18,7 @@ from pathlib import Path
 _ENDING = frozenset(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 _temporary: set[Path] = set()
 _NUMBERS = count()
+_thread = threading.local()
 
 
 def temporary(folder: Path | None, mark: str) -> Path:
@@ -62,6 +63,18 @@ def sweep(folder: Path, mark: str) -> None:
 def settled(place: Path) -> None:
     """It has been removed or moved to where it belongs."""
     _temporary.discard(place)
+
+
+def obey(over: threading.Event) -> None:
+    """Once per worker thread: once `over` is set, it does nothing more."""
+    _thread.over = over
+
+
+def give_up() -> None:
+    """Between two batches. Raises: KeyboardInterrupt where the run that this thread works for is over."""
+    over: threading.Event | None = getattr(_thread, "over", None)
+    if over is not None and over.is_set():
+        raise KeyboardInterrupt
 
 
 def obey_parent() -> None:

@@ -20,6 +20,7 @@ from agentv_stages.payload import NULL
 from agentv_stages.provider import no_companions
 from agentv_stages.result import Observer, Result
 from agentv_stream.bulk import object_store, rows
+from agentv_stream.bulk.leaving import give_up
 from agentv_stream.bulk.listing import RememberingFolder
 from agentv_stream.bulk.session_name import SessionName
 from agentv_stream.bulk.staging import Staging
@@ -113,7 +114,7 @@ class Worker:
         except Exception as error:  # one log that we fail on must not end the run; the report names it as our bug
             session.abandon()
             return Done(unit=unit, error=told(f"bug: {type(error).__name__}: {error}")[0], kind="Bug")
-        except BaseException:  # Ctrl-C, where all is done in one process
+        except BaseException:  # the run is over, where all is done in one process
             session.abandon()
             raise
         return done
@@ -181,7 +182,8 @@ class Session:
         return self.worker.work.subagents and self.unit.session is None
 
     def take(self, batch: Batch) -> None:
-        """A batch that was observed: its messages go to the outputs."""
+        """A batch that was observed: its messages go to the outputs. Raises: SinkError; as `give_up`."""
+        give_up()
         if self.consolidate is not None:
             self.consolidate.push(batch)
             self.write(batch)
