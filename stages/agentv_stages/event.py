@@ -200,7 +200,8 @@ class TokenUsage(Event, frozen=True, gc=False, tag="token_usage"):
     left for the next one of the session to go on from. Of a process that was killed there is none: its calls, more
     than the total grew by, count beside it.
     A `share` stands beside a total and is a part of it: what the `model` had of the session so far, or without one
-    what its stream had of this run. `output_final` is False where `output` is a placeholder. None means that the log
+    what its stream had of this run. A call `of_subagent` is told by whoever began it: it counts on the sub-agent's own
+    stream where that tells it, too. `output_final` is False where `output` is a placeholder. None means that the log
     does not say.
     """
 
@@ -219,6 +220,7 @@ class TokenUsage(Event, frozen=True, gc=False, tag="token_usage"):
     covers_later: bool = False
     saved: bool = False
     until_ms: int | None = None
+    of_subagent: bool = False
 
 
 class Notification(Event, frozen=True, gc=False, tag="notification"):

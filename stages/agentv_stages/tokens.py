@@ -75,8 +75,9 @@ def better(old: TokenUsage, new: TokenUsage) -> TokenUsage:
         first, second = new, old
     else:
         first, second = old, new
+    place = new if old.of_subagent and not new.of_subagent else old  # the stream that it was counted on first
     return TokenUsage(
-        old.source,  # the stream that it was counted on first
+        place.source,
         old.part,
         old.key,
         "call",
@@ -90,6 +91,7 @@ def better(old: TokenUsage, new: TokenUsage) -> TokenUsage:
         first.output_final,
         False,
         first.cost_usd if first.cost_usd is not None else second.cost_usd,
+        of_subagent=place.of_subagent,
     )
 
 

@@ -197,7 +197,7 @@ class Totals:
         state = self.state
         known = self._calls.get(usage.key)
         covered = self._covering(usage.source)
-        if usage.input is not None and usage.source.stream == MAIN:
+        if usage.input is not None and usage.source.stream == MAIN and not usage.of_subagent:
             state.last_input = usage.input
         if known is None:
             state.model_calls += 1
@@ -243,6 +243,7 @@ class Totals:
             usage.output_final,
             False,
             usage.cost_usd,
+            of_subagent=usage.of_subagent,
         )
 
     def _sum(self, usage: TokenUsage) -> Tokens:

@@ -105,6 +105,26 @@ def test_it_is_followed_while_the_agent_writes_it(tmp_path: Path) -> None:
     desk.close()
 
 
+def test_a_sub_agents_tokens_are_its_own_though_the_state_of_its_session_is_met_first(tmp_path: Path) -> None:
+    now = [1000.0]
+    desk = Desk(tmp_path, lambda: now[0])
+    follower = desk.follower()
+    for place, _ in enumerate(put_down("session.jsonl", desk.logs / ID)):
+        catch_up(follower)
+        now[0] += 10  # files of sub-agents are looked for now and then
+        if place == 4:
+            for agent, name in AGENTS.items():
+                list(put_down(name, desk.logs / ID / "subagents" / agent))
+    follower.settle_all()
+    (result,) = desk.out.glob("*.result.json")
+    followed = json.loads(result.read_bytes())
+    follower.close()
+    desk.close()
+    read = summarize(first_event(desk.logs))
+    assert followed["tokens_by_stream"] == read.tokens_by_stream
+    assert [told["input"] for told in read.tokens_by_stream.values()] == [2050, 1050, 4180]
+
+
 def test_its_sub_agents_are_counted_and_not_their_files(conversations: Path) -> None:
     (found,) = find_sessions(find_roots([f"openhands={conversations}"]))
     assert [len(files) for files in found.agents.values()] == [6, 4]

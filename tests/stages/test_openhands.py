@@ -326,13 +326,18 @@ def test_tokens_are_those_of_the_calls_and_the_total_is_not_added_to_them() -> N
     events = stored(state("finished", **metrics))
     assert [u.key for u in usages(events) if u.scope == "call"] == ["a1", "a2", "k1", "t1"]
     child = decoded(SESSION, lines(state(agent=task)), DecodeContext("c", "subagent:x", "c1", "s-1")).events
+    streams: list[dict[str, Any]] = []
     for order in ((events, child), (child, events)):
         totals = Totals()
         for part in order:
             batch = decoded(SESSION, [])
             batch.events = list(part)
             totals.observe(batch)
+            totals.restore(totals.snapshot())
         assert (totals.tokens().input, totals.tokens().output, totals.cost_usd) == (380, 38, 0.75)
+        assert totals.state.last_input == 50
+        streams.append({stream: told["input"] for stream, told in totals.by_stream().items()})
+    assert streams == [{"main": 350, "subagent:x": 30}] * 2  # a follower meets the session's state first
 
 
 def test_a_cost_of_nothing_is_not_known_and_no_call_is_no_total() -> None:

@@ -1,7 +1,7 @@
 """What a conversation took, from its state: each model call by the id of its answer, and the whole.
 
-The metrics count from the conversation's beginning. Those of sub-agents stand among them (`task:…`) once their task
-is over, with the ids that their own states have; the whole holds them.
+The metrics count from the conversation's beginning. Those of sub-agents stand among them (`task:…`, `delegate:…`) once
+their task is over, with the ids that their own states have; the whole holds them.
 Source: openhands-sdk 1.21.0 and 1.58.2, `stats` in `base_state.json`.
 """
 
@@ -11,24 +11,27 @@ from agentv_stages.event import MAIN, Source, TokenUsage
 from agentv_stages.providers.openhands.wire import Counts, Metrics, Stats
 from agentv_stages.tokens import known_sum
 
+_OF_SUBAGENTS = ("task:", "delegate:")
+
 
 def spent(source: Source, stats: Stats) -> Iterator[TokenUsage]:
     """The calls of the model, then the total; nothing where none was made."""
     metrics = list(stats.usage_to_metrics.values())
     calls = 0
-    for one in metrics:
+    for name, one in stats.usage_to_metrics.items():
         for counts in one.token_usages:
             key = counts.response_id or f"call-{calls}"
-            yield _usage(source, f"-{calls}", key, counts)
+            yield _usage(source, f"-{calls}", key, counts, name.startswith(_OF_SUBAGENTS))
             calls += 1
     if calls:
         yield _total(source, metrics)
 
 
-def _usage(source: Source, part: str, key: str, counts: Counts) -> TokenUsage:
+def _usage(source: Source, part: str, key: str, counts: Counts, of_subagent: bool) -> TokenUsage:
     return TokenUsage(
         *(source, part, key, "call", counts.model, counts.prompt_tokens, counts.cache_read_tokens),
         *(counts.cache_write_tokens, None, counts.completion_tokens, counts.reasoning_tokens),
+        of_subagent=of_subagent,
     )
 
 
