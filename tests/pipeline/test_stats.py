@@ -14,7 +14,7 @@ from agentv_stream import summarize, summarize_groups
 from agentv_stream.cli import build
 from agentv_stream.cli.importing import megabytes
 from support.consuming import SESSION
-from support.made_sessions import make_folder
+from support.made_sessions import claude_session, make_folder
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -218,6 +218,25 @@ def test_where_nothing_was_found_that_is_told(tmp_path: Path) -> None:
     told = CliRunner().invoke(build(["stats"]), ["stats", str(tmp_path)])
     assert (told.exit_code, told.stdout) == (3, "")
     assert told.stderr == f"agentv-stream: no session was found in {tmp_path}\n"
+
+
+@pytest.mark.parametrize("command", ["stats", "import"])
+def test_why_a_command_fails_is_told_though_it_is_to_be_quiet(
+    tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The exit code alone said that something was wrong."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.jsonl").write_bytes(b"hello\n")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "good.jsonl").write_bytes(claude_session(1, 3))
+    for name, code, told in (
+        ("x.jsonl", 4, "not a log of a known agent"),
+        ("empty", 3, "found"),
+        ("good.jsonl", 0, ""),
+    ):
+        done = _run(command, name, "--engine", "serial", "-q")
+        assert (done.exit_code, done.stdout) == (code, "")
+        assert told in done.stderr and len(done.stderr.splitlines()) == bool(code)
 
 
 @pytest.mark.parametrize("command", ["stats", "import"])

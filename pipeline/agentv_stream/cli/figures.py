@@ -11,10 +11,10 @@ from agentv_stream.bulk.outcome import Outcome
 from agentv_stream.bulk.run import summarize_groups
 from agentv_stream.cli.fitting import print_fitting
 from agentv_stream.cli.importing import (
-    MOST_SHOWN,
     check_json_place,
     exit_code,
     number,
+    tell_failures,
     tokens_cell,
     with_listed,
     write_json,
@@ -70,11 +70,9 @@ def show_figures(
         return error.exit_code
     except KeyboardInterrupt as error:
         return ended_by(error)
-    if not quiet:
-        for failure in outcome.failures[:MOST_SHOWN]:
-            say(failure.error)
-        if not outcome.done and not outcome.failures:
-            say(f"no session was found in {', '.join(sources)}")
+    tell_failures(outcome)
+    if not outcome.done and not outcome.failures:
+        say(f"no session was found in {', '.join(sources)}")
     return exit_code(outcome)
 
 

@@ -80,9 +80,16 @@ def import_all(sources: Sequence[str], wanted: Wanted, *, dry_run: bool, json: P
     except SinkError as error:
         say(str(error))
         return error.exit_code
+    code = exit_code(outcome)
     if not quiet:
         tell(outcome)
-    return exit_code(outcome)
+    if not quiet or code:  # what the exit code stands for is always told
+        for note in outcome.notes:
+            say(note)
+    tell_failures(outcome)
+    if not quiet:
+        tell_places(outcome)
+    return code
 
 
 def with_listed(sources: Sequence[str]) -> list[str]:
@@ -204,13 +211,19 @@ def tell(outcome: Outcome) -> None:
         if count:
             said.append(f"{count:,} {what}")
     sys.stderr.write(", ".join(said) + "\n")
-    for note in outcome.notes:
-        sys.stderr.write(f"{note}\n")
+
+
+def tell_failures(outcome: Outcome) -> None:
+    """What could not be read, to standard error."""
     for failure in outcome.failures[:MOST_SHOWN]:
-        sys.stderr.write(f"  {visible(failure.error, 300)}\n")
+        say(failure.error)
     if len(outcome.failures) > MOST_SHOWN:
-        sys.stderr.write(f"  … and {len(outcome.failures) - MOST_SHOWN:,} more; --json FILE lists all\n")
-    names = [name for name, _ in groups]
+        say(f"… and {len(outcome.failures) - MOST_SHOWN:,} more; --json FILE lists all")
+
+
+def tell_places(outcome: Outcome) -> None:
+    """Where the outputs are, to standard error."""
+    names = sorted(outcome.summary.groups)
     for name, place in outcome.outputs.items():
         if "{provider}" in place and not names:
             continue  # nothing was written
