@@ -18,9 +18,11 @@ EXIT_IO = 4
 
 
 class AgentvStreamError(Exception):
-    """Anything that ends the work on one input. `exit_code` is what a command makes of it."""
+    """Anything that ends the work on one input. `exit_code` is what a command makes of it; `below` are lines that it
+    shows under the message."""
 
     exit_code = EXIT_IO
+    below = ""
 
 
 class UsageError(AgentvStreamError):

@@ -84,11 +84,20 @@ def run_query(sql: str, dataset: str | Path) -> tuple[list[str], list[tuple[Any,
         raise SourceError(f"{dataset}: {error}") from error
     except duckdb.CatalogException as error:
         if "Table with name" not in str(error):
-            raise UsageError(str(error)) from error
-        told = str(error).partition("\n")[0]  # the nearest name may be one of DuckDB's own
-        raise UsageError(f"{told}\nthere are {', '.join(TABLES)}") from error
+            raise _refused(error) from error
+        refused = _refused(error)
+        refused.below = f"there are {', '.join(TABLES)}"  # the nearest name may be one of DuckDB's own
+        raise refused from error
     except duckdb.Error as error:
-        raise UsageError(str(error)) from error
+        raise _refused(error) from error
+
+
+def _refused(error: Exception) -> UsageError:
+    """DuckDB's message; below it the place in the query."""
+    message, _, place = str(error).partition("\n")
+    refused = UsageError(message)
+    refused.below = place
+    return refused
 
 
 def _check_reading(connection: Any, sql: str) -> None:

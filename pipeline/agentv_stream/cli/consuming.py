@@ -43,6 +43,14 @@ HINT = (
     '  codex exec --json "…" | agentv-stream consume\n'
     '  gemini -p "…" -o stream-json | agentv-stream consume'
 )
+
+
+class NoInput(UsageError):
+    """Nobody said what is to be read."""
+
+    below = HINT
+
+
 SESSION_ID = re.compile(r"(ses_)?[0-9a-fA-F-]{6,36}|ses_\w+")
 WHICH = "; `agentv-stream providers` lists the logs that are read"
 
@@ -71,7 +79,7 @@ def consume_source(
         live = _checks(checks, case, fail_fast, settings, name)
         source = open_source(name, session_id)
     except AgentvStreamError as error:
-        say(str(error))
+        say(str(error), error.below)
         return error.exit_code
     tune_collector()
     try:
@@ -119,10 +127,10 @@ def open_source(name: str, session_id: str | None = None) -> ByteSource:
     """The source that a name means: `-`, a file, or a session in a store."""
     if name == "-":
         if sys.stdin is not None and sys.stdin.isatty():
-            raise UsageError(f"no input: standard input is a terminal\n{HINT}")
+            raise NoInput("no input: standard input is a terminal")
         return standard_input()
     if not name:
-        raise UsageError(f"no input: the name of the file is empty\n{HINT}")
+        raise NoInput("no input: the name of the file is empty")
     if "://" in name:
         raise UsageError(f"consume reads files and pipes, no URLs; `agentv-stream import {name}` does")
     path = Path(name)
@@ -227,7 +235,7 @@ def _finish(session: StreamSession, settings: Settings, stats: Path | None, fail
     for warning in report.warnings:
         say(warning)
     for failure in report.failures:
-        say(_told(failure, session))
+        say(*_told(failure, session))
         if isinstance(failure, AgentvStreamError):
             code = _worst(code, failure.exit_code)
     if result is not None:
@@ -253,9 +261,8 @@ def _worst(one: int, other: int) -> int:
     return min(one, other, key=order.index)
 
 
-def _told(failure: Exception, session: StreamSession) -> str:
-    if isinstance(failure, EmptyInput):
-        return f"{failure}\n{HINT}"
-    if isinstance(failure, NotALog):
-        return f"{failure}{WHICH if session.source.finished else chr(10) + HINT}"
-    return str(failure)
+def _told(failure: Exception, session: StreamSession) -> tuple[str, str]:
+    """What is said of it, and the lines below."""
+    if isinstance(failure, NotALog) and session.source.finished:
+        return f"{failure}{WHICH}", ""
+    return str(failure), HINT if isinstance(failure, EmptyInput | NotALog) else ""

@@ -42,7 +42,7 @@ def query(
             else:
                 as_table(names, rows, limit)
     except AgentvStreamError as error:
-        say(str(error))
+        say(str(error), error.below)
         raise typer.Exit(error.exit_code) from None
     except UnicodeDecodeError:
         say(f"{sql[1:]} is not UTF-8")

@@ -14,10 +14,12 @@ def quiet_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def say(text: str) -> None:
-    """One message to standard error; nothing in it acts on the terminal."""
-    lines = text.split("\n")
-    sys.stderr.write("agentv-stream: " + "\n".join(visible(line, 2000) for line in lines) + "\n")
+def say(text: str, below: str = "") -> None:
+    """One message to standard error, on one line, whatever names stand in it: it acts neither on the terminal nor on
+    a build server, which acts on lines that begin in its own way. `below` are lines of ours, to be shown under it.
+    """
+    lines = ["agentv-stream: " + visible(text, 2000), *(visible(line, 2000) for line in below.split("\n") if below)]
+    sys.stderr.write("\n".join(lines) + "\n")
 
 
 @contextmanager
