@@ -146,6 +146,11 @@ def test_a_source_that_is_missing_or_no_log_is_told_and_the_others_are_checked(
     assert "PASS  1.00  good" in out
 
 
+def test_who_gives_a_pipe_is_told_what_takes_one(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run_cli(tmp_path, sources=["-"]) == EXIT_USAGE
+    assert "`… | agentv-stream consume --check SPEC` checks a pipe" in capfd.readouterr().err
+
+
 def test_an_empty_source_and_one_that_ended_too_early_are_runs_that_failed(tmp_path: Path) -> None:
     assert run_cli(tmp_path, sources=[str(log(tmp_path, b"\n", "e.jsonl"))]) == EXIT_RUN
     cut = log(tmp_path, stream(READ_EDIT, whole=False), "c.jsonl")

@@ -26,8 +26,9 @@ from agentv_stream.errors import (
     EmptyInput,
     NotALog,
     SourceError,
+    UsageError,
 )
-from agentv_stream.files import is_file, is_folder
+from agentv_stream.files import is_file, is_folder, is_gone
 from agentv_stream.folder import companions_of
 from agentv_stream.outputs.forms import told_twice
 from agentv_stream.outputs.naming import safe_part
@@ -217,13 +218,15 @@ def target_warnings(cases: Sequence[SpecCase], provider: Provider) -> list[str]:
 def expand(sources: Sequence[str]) -> list[Path]:
     """The files that the sources name; a folder stands for the logs below it.
 
-    Raises: SourceError for what does not exist.
+    Raises: SourceError for what does not exist, UsageError for `-`.
     """
     paths: list[Path] = []
     for source in sources:
         if not source:
             raise SourceError("cannot read '': the name of a source is empty")  # not all that lies in this folder
         path = Path(source)
+        if source == "-" and is_gone(path):
+            raise UsageError("check reads files; `… | agentv-stream consume --check SPEC` checks a pipe")
         if is_folder(path):
             found = sorted(_logs_below(path))
             if not found:
