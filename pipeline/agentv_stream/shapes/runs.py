@@ -39,7 +39,7 @@ class RunOutputs(Outputs):
 class RunResult(ResultFile):
     """What `run` stores of an attempt: the result of its session, and how the process went."""
 
-    outputs: RunOutputs
+    outputs: RunOutputs  # pyright: ignore[reportIncompatibleVariableOverride] - a shape is never assigned to
     run: RunFacts | UnsetType = UNSET
     task_id: str | UnsetType = UNSET
     approach: str | UnsetType = UNSET
