@@ -31,7 +31,7 @@ from agentv_stream.errors import (
 from agentv_stream.files import is_file, is_folder, is_gone
 from agentv_stream.folder import companions_of
 from agentv_stream.outputs.forms import told_twice
-from agentv_stream.outputs.naming import safe_part
+from agentv_stream.outputs.naming import RAW_LOG, safe_part
 from agentv_stream.summary import SessionReader, without_collector
 
 SCHEMA = "agentv_stream.check.v1"
@@ -245,7 +245,7 @@ def _logs_below(folder: Path) -> Iterator[Path]:
     for path in folder.rglob("*"):
         if path.name.endswith(endings) and not path.name.endswith(".dead-letters.jsonl") and is_file(path):
             names.setdefault(path.parent, []).append(path.name)
-        elif _ATTEMPT.search(path.name) and silent_end(path) is not None:
+        elif _ATTEMPT.search(path.name) and not is_file(path.with_suffix(RAW_LOG)) and silent_end(path) is not None:
             yield path
     for place, found in names.items():
         twice = told_twice(found)
