@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,71 @@ def test_a_file_on_standard_input_is_one(tmp_path: Path) -> None:
         )
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 2
     assert log.read_bytes() == LOG
+
+
+@pytest.mark.parametrize("option", ["--tee", "--stats=-", "--transcript=-"])
+@pytest.mark.parametrize("piped", [False, True], ids=["named", "piped"])
+def test_what_is_printed_is_not_appended_to_the_input(tmp_path: Path, option: str, piped: bool) -> None:
+    """`consume log.jsonl --tee >> log.jsonl` read what it wrote, and wrote what it read, until the disk was full."""
+    log = tmp_path / "log.jsonl"
+    log.write_bytes(LOG)
+    with log.open("rb") as read, log.open("ab") as appended:
+        done = subprocess.run(
+            command("consume", "-" if piped else log, "--quiet", option),
+            stdin=read,
+            stdout=appended,
+            stderr=subprocess.PIPE,
+            cwd=tmp_path,
+            timeout=LIMIT_SECONDS,
+            check=False,
+        )
+    told = f"agentv-stream: {option.removesuffix('=-')}: standard output is the input itself\n"
+    assert (done.returncode, done.stderr.decode()) == (2, told)
+    assert log.read_bytes() == LOG
+
+
+WRITES = [
+    ("consume", STREAM, "--quiet", "--stats"),
+    ("consume", STREAM, "--quiet", "--transcript"),
+    ("stats", STREAM, "--json"),
+    ("import", STREAM, "--quiet", "--json"),
+    ("check", SPEC, STREAM, "--jsonl"),
+]
+
+
+@pytest.mark.parametrize("arguments", WRITES, ids=lambda arguments: f"{arguments[0]} {arguments[-1]}")
+def test_a_name_of_standard_output_is_written_to_and_not_replaced(
+    tmp_path: Path, arguments: tuple[str | Path, ...]
+) -> None:
+    """As `--stats /dev/stdout >> FILE`, where the new file took the place of `/dev/stdout`, and `FILE` got nothing."""
+    name = tmp_path / "stdout"
+    name.symlink_to("/dev/fd/1")
+    got = tmp_path / "got"
+    got.write_bytes(b"before\n")
+    with got.open("ab") as appended:
+        done = subprocess.run(
+            command(*arguments, name), stdout=appended, cwd=tmp_path, timeout=LIMIT_SECONDS, check=False
+        )
+    assert done.returncode in (0, 1)
+    assert name.readlink() == Path("/dev/fd/1")
+    assert got.read_bytes().startswith(b"before\n")
+    assert len(got.read_bytes()) > 100
+
+
+def test_a_name_of_standard_output_is_no_second_user_of_it(tmp_path: Path) -> None:
+    ran = consume(tmp_path, STREAM, "--tee", "--stats", "/dev/stdout")
+    assert (ran.code, ran.out) == (2, b"")
+    assert "both want standard output" in ran.err
+
+
+def test_no_state_is_kept_beside_a_name_of_standard_output(tmp_path: Path) -> None:
+    (tmp_path / "stdout").symlink_to("/dev/fd/1")
+    with (tmp_path / "got").open("wb") as got:
+        done = subprocess.run(
+            command("import", STREAM, "--quiet", "--jsonl", "stdout"), stdout=got, cwd=tmp_path, check=False
+        )
+    assert done.returncode == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["got", "stdout"]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from agentv_stream.discovery.header import dialect_of
 from agentv_stream.errors import SinkError, UsageError
 from agentv_stream.files import is_file, is_folder, is_there
 from agentv_stream.outputs.naming import TRAJECTORY, TRANSCRIPT, prepare_folder
+from agentv_stream.outputs.publish import own_descriptor
 
 _FOLDERS = {"transcripts": TRANSCRIPT, "trajectories": TRAJECTORY}
 """Outputs that are a folder with a file for each session -> how the names of these end."""
@@ -34,7 +35,7 @@ def check_places(places: dict[str, str]) -> None:
             raise UsageError(f"{told_path(place)}: import writes to names in UTF-8 only; it reads any")
         path = Path(place)
         folder = path.parent if name == "jsonl" else Path(place.partition("{provider}")[0])
-        if name == "jsonl" and is_there(path) and not is_file(path):
+        if name == "jsonl" and (own_descriptor(path) is not None or (is_there(path) and not is_file(path))):
             raise UsageError(f"--jsonl: {place} is not a file; the results need one, beside which the state is kept")
         if name == "jsonl" and is_file(path) and (log := dialect_of(path)) is not None:
             raise UsageError(f"--jsonl: {place} is a log ({log}), which would be lost; give another file")

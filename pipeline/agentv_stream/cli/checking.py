@@ -17,7 +17,7 @@ from agentv_stream.checks.spec import Spec, load_spec
 from agentv_stream.cli.own_files import check_own_files
 from agentv_stream.cli.telling import check_one_user, print_bytes, say
 from agentv_stream.errors import AgentvStreamError, NotALog
-from agentv_stream.outputs.publish import publish_now
+from agentv_stream.outputs.publish import means_stdout, publish_now
 
 
 def check_sources(
@@ -35,7 +35,7 @@ def check_sources(
 ) -> int:
     """Checks all sources against all specs; gives the exit code."""
     try:
-        outputs = (("--jsonl -", str(jsonl) == "-"), ("--junit -", str(junit_file) == "-"))
+        outputs = (("--jsonl -", means_stdout(jsonl)), ("--junit -", means_stdout(junit_file)))
         check_one_user((("--json", as_json), *outputs))
         check_own_files((("--jsonl", jsonl), ("--junit", junit_file)), (*specs, *sources))
         loaded = [load_spec(path, threshold) for path in specs]

@@ -28,7 +28,7 @@ from agentv_stream.errors import (
 from agentv_stream.outputs.live_line import LiveLine, is_wanted
 from agentv_stream.outputs.output_file import publish
 from agentv_stream.outputs.pipe_output import PipeOutput, cannot_seek
-from agentv_stream.outputs.publish import publish_now
+from agentv_stream.outputs.publish import means_stdout, publish_now
 from agentv_stream.session import StreamSession
 from agentv_stream.settings import Settings, from_process, stream_log
 from agentv_stream.signals import heeded
@@ -114,13 +114,14 @@ def _settings(options: dict[str, Any]) -> Settings:
 
 def _check_outputs(settings: Settings, inputs: Sequence[str | Path]) -> None:
     """Standard output has one user, and so has every file."""
-    printed = (("--stats -", settings.stats == "-"), ("--transcript -", settings.transcript == "-"))
-    check_one_user((("--tee", settings.tee), *printed))
     outputs = (("--transcript", settings.transcript), ("--stats", settings.stats))
+    check_one_user(
+        (("--tee", settings.tee), *((f"{option} -", means_stdout(place)) for option, place in outputs[::-1]))
+    )
     for option, place in outputs:
         if place == "":
             raise UsageError(f"{option}: the name of the file is empty")
-    check_own_files(outputs, inputs)
+    check_own_files((*outputs, ("--tee", "-" if settings.tee else None)), inputs)
 
 
 def open_source(name: str, session_id: str | None = None) -> ByteSource:

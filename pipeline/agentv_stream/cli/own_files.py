@@ -2,7 +2,6 @@
 
 import os
 import stat
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -12,7 +11,8 @@ Places = Iterable[tuple[str, str | Path | None]]
 
 
 def check_own_files(outputs: Places, inputs: Iterable[str | Path]) -> None:
-    """No file is an output and an input, under whatever name, and none two outputs. `-` is a standard stream.
+    """No file is an output and an input, under whatever name, and none two outputs. `-` is a standard stream: an
+    output that is appended to the log that is read would be read again, without end.
 
     Nor is any agent's log an output: it may lie in a folder that is read, and nobody has it twice. A transcript, which
     is made anew, may be where an earlier one is.
@@ -22,13 +22,18 @@ def check_own_files(outputs: Places, inputs: Iterable[str | Path]) -> None:
     read: set[tuple[int, int]] | None = None
     written: dict[str, str] = {}
     for option, place in outputs:
-        if place is None or str(place) == "-":
+        if place is None:
             continue
-        known = _regular(place)
+        printed = str(place) == "-"
+        known = _regular(1 if printed else place)
         if known is not None:
-            read = {found for one in inputs if (found := _regular(one))} if read is None else read
+            read = {found for one in inputs if (found := _input(one))} if read is None else read
             if known in read:
-                raise UsageError(f"{option} {place} is the input itself")
+                told = f"{option}: standard output" if printed else f"{option} {place}"
+                raise UsageError(f"{told} is the input itself")
+        if printed:
+            continue
+        if known is not None:
             from agentv_stream.discovery.header import dialect_of  # start-up time counts, and mostly nothing is there
 
             log = dialect_of(Path(place))
@@ -41,10 +46,14 @@ def check_own_files(outputs: Places, inputs: Iterable[str | Path]) -> None:
             raise UsageError(f"{other} and {option} are both {place}; give each a file of its own")
 
 
-def _regular(place: str | Path) -> tuple[int, int] | None:
-    """Device and inode of a file; None for all else, and for what is not there."""
+def _input(place: str | Path) -> tuple[int, int] | None:
+    return _regular(0 if str(place) == "-" else place)
+
+
+def _regular(place: str | Path | int) -> tuple[int, int] | None:
+    """Device and inode of a file, or of the one behind a descriptor; None for all else, and for what is not there."""
     try:
-        told = os.fstat(sys.stdin.fileno()) if str(place) == "-" else os.stat(place)  # noqa: PTH116 - as above
-    except (OSError, ValueError, AttributeError):  # standard input is closed, or none
+        told = os.stat(place)  # noqa: PTH116 - as above
+    except (OSError, ValueError):
         return None
     return (told.st_dev, told.st_ino) if stat.S_ISREG(told.st_mode) else None

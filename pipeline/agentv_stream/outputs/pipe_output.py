@@ -12,14 +12,14 @@ import anyio
 
 from agentv_stages.visible import escaped
 from agentv_stream.errors import SinkError
+from agentv_stream.outputs.publish import own_descriptor
 
 OPEN_SECONDS = 0.05  # after which a named pipe without a reader is tried again
-STANDARD_OUTPUT = "-"
 
 
 def cannot_seek(target: str) -> bool:
-    """Whether a name means standard output, or something that exists and is neither a file nor a folder."""
-    if target == STANDARD_OUTPUT:
+    """Whether a name means a descriptor of ours, or something that exists and is neither a file nor a folder."""
+    if _own(target) is not None:
         return True
     try:
         mode = Path(target).stat().st_mode
@@ -28,8 +28,12 @@ def cannot_seek(target: str) -> bool:
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
+def _own(target: str) -> int | None:
+    return 1 if target == "-" else own_descriptor(target)
+
+
 class PipeOutput:
-    """Writes to standard output (`-`) or to a named pipe or device.
+    """Writes to standard output (`-`), another descriptor of ours (`/dev/fd/3`), or a named pipe or device.
 
     Waiting blocks no thread: it is written when there is room, in pieces that fit, because the mode of a descriptor
     that we share with others is not ours to change. On a terminal nothing of the JSON acts.
@@ -37,10 +41,11 @@ class PipeOutput:
     """
 
     def __init__(self, target: str) -> None:
-        self.name = "standard output" if target == STANDARD_OUTPUT else target
+        self._own = _own(target)
+        self.name = "standard output" if self._own == 1 else target
         self.left = self.gave_up = False
         self._target = target
-        self._seen = target == STANDARD_OUTPUT and os.isatty(1)
+        self._seen = False
         self._descriptor: int | None = None
         self._deadline = math.inf
         self._scope: anyio.CancelScope | None = None
@@ -55,6 +60,7 @@ class PipeOutput:
             try:
                 if self._descriptor is None:
                     self._descriptor = await self._open()
+                    self._seen = os.isatty(self._descriptor)
                 await write_all(self._descriptor, escaped(data) if self._seen else data)
             except BrokenPipeError as error:
                 self.left = True
@@ -74,14 +80,14 @@ class PipeOutput:
                 self._scope.deadline = self._deadline
 
     def close(self) -> None:
-        """Closes what was opened here; standard output stays open."""
+        """Closes what was opened here; a descriptor that was given to us stays open."""
         descriptor, self._descriptor = self._descriptor, None
-        if descriptor is not None and self._target != STANDARD_OUTPUT:
+        if descriptor is not None and self._own is None:
             os.close(descriptor)
 
     async def _open(self) -> int:
-        if self._target == STANDARD_OUTPUT:
-            return 1
+        if self._own is not None:
+            return self._own
         while True:
             try:
                 return os.open(self._target, os.O_WRONLY | os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 0))

@@ -12,6 +12,30 @@ from agentv_stream.files import is_folder
 from agentv_stream.outputs.naming import prepare_folder, temporary_name
 
 PRIVATE = 0o600
+_MOST_LINKS = 40
+
+
+def own_descriptor(place: str | Path) -> int | None:
+    """The descriptor of ours that a name means (`/dev/stdout`, `/dev/fd/3`, a link to one), whatever is behind it.
+
+    Such a name is written to and never replaced: a container's root would lose `/dev/stdout` by it. It is not opened
+    anew either, which would begin at the start of a file, and is impossible for a socket.
+    """
+    ours, name = os.path.realpath("/dev/fd"), os.path.abspath(place)  # noqa: PTH100 - links are followed one by one
+    for _ in range(_MOST_LINKS):
+        folder, last = os.path.split(name)
+        if last.isascii() and last.isdigit() and os.path.realpath(folder) == ours:
+            return int(last)
+        try:
+            name = os.path.join(folder, os.readlink(name))  # noqa: PTH115, PTH118 - as above
+        except (OSError, ValueError):  # it is no link
+            return None
+    return None
+
+
+def means_stdout(place: str | Path | None) -> bool:
+    """Whether an output is asked for on standard output: `-`, or a name of it."""
+    return place is not None and (str(place) == "-" or own_descriptor(place) == 1)
 
 
 def private_opener(path: str, flags: int) -> int:
@@ -33,6 +57,10 @@ def publish_now(path: Path, data: bytes | Iterable[bytes]) -> None:
         raise SinkError(str(path), IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR)))
     temporary = temporary_name(path)
     try:
+        if (own := own_descriptor(path)) is not None:
+            with os.fdopen(os.dup(own), "wb") as file:
+                file.writelines(pieces)
+            return
         prepare_folder(path.parent)
         if path.exists() and not path.is_file():  # /dev/null, a pipe: there is nothing to rename
             with path.open("wb") as file:
