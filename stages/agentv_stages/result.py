@@ -68,7 +68,8 @@ class Result(Struct):
     the agent told; `duration_ms` too, else last event less first. `records` and `events` count what was read,
     `model_calls` those of which the log tells tokens. `faults` counts dead letters by reason, `unknown` record types
     that no decoder knows, `ignored` records that carry nothing to keep. `losses` are what this format cannot say.
-    `verdicts` are there where the run was held against a spec, `traces` with `run --include-trace`.
+    `verdicts` are there where the run was held against a spec, `traces` with `run --include-trace`; `source`, the log's
+    name, in a line of `import --jsonl`.
 
     None means that the log does not say; a field that is UNSET does not appear in the JSON. Written by `to_json`, read
     by `msgspec.json.decode(data, type=Result)`.
@@ -100,6 +101,7 @@ class Result(Struct):
     target: str | UnsetType = UNSET
     test_id: str | UnsetType = UNSET
     attempt: int | UnsetType = UNSET
+    source: str | UnsetType = UNSET
 
     def to_json(self) -> bytes:
         """The result as JSON with a line end, indented where it is short."""

@@ -142,6 +142,13 @@ def test_a_damaged_archive_is_a_row_of_the_report(tmp_path: Path) -> None:
     assert outcome.failures[0].kind == "DamagedArchive"
 
 
+def test_a_line_of_results_names_its_log(tmp_path: Path) -> None:
+    paths = make_folder(tmp_path / "in", 3)
+    import_sessions([tmp_path / "in"], jsonl=tmp_path / "s.jsonl", engine="serial")
+    lines = (tmp_path / "s.jsonl").read_bytes().splitlines()
+    assert [json.loads(line)["source"] for line in lines] == sorted(map(str, paths))
+
+
 def test_a_sub_agents_file_is_read_with_its_session_only(tmp_path: Path) -> None:
     paths = make_folder(tmp_path)
     units = find_units([str(tmp_path)])

@@ -16,7 +16,7 @@ from msgspec import UNSET, Raw
 from agentv_stages.batch import Batch
 from agentv_stages.consolidate import Consolidate
 from agentv_stages.merge import day_of, summary_of
-from agentv_stages.payload import NULL
+from agentv_stages.payload import NULL, told_path
 from agentv_stages.provider import no_companions
 from agentv_stages.result import Observer, Result
 from agentv_stream.bulk import object_store, rows
@@ -217,6 +217,8 @@ class Session:
         estimate = None
         if work.results or work.state is not None or worker.staging is not None or work.prices:
             result = observer.result(left)
+            if work.state is not None:
+                result.source = told_path(unit.name)
             if work.target is not None:
                 result.target = work.target
             if work.prices:
