@@ -3,11 +3,14 @@
 import csv
 import io
 import json
+import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from threading import Timer
 
 import pytest
 from typer.testing import CliRunner
@@ -194,6 +197,15 @@ def test_mistakes_are_told(dataset: Path) -> None:
     none = CliRunner().invoke(app, ["query", "SELECT * FROM session", str(dataset)])
     assert none.exit_code == 2
     assert none.stderr.endswith("\nthere are sessions, messages, tool_calls, faults\n")
+
+
+def test_ctrl_c_ends_a_query_as_it_ends_everything(dataset: Path) -> None:
+    """DuckDB made a RuntimeError of it, and the command a traceback."""
+    press = Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    press.start()
+    with pytest.raises(KeyboardInterrupt):
+        run_query("SELECT count(*) FROM range(10000000) a, range(10000000) b WHERE a.range + b.range < 0", dataset)
+    press.join()
 
 
 def test_a_whole_number_has_no_decimals_whatever_its_type(dataset: Path) -> None:

@@ -80,6 +80,10 @@ def run_query(sql: str, dataset: str | Path) -> tuple[list[str], list[tuple[Any,
             found = connection.execute(sql)
             names = [str(column[0]) for column in found.description or ()]
             return names, found.fetchall() if names else []
+    except RuntimeError as error:
+        if str(error) != "Query interrupted":
+            raise
+        raise KeyboardInterrupt from error  # what DuckDB makes of Ctrl-C
     except duckdb.IOException as error:
         raise SourceError(f"{dataset}: {error}") from error
     except duckdb.CatalogException as error:
