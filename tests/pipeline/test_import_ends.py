@@ -44,15 +44,21 @@ def _workers(of: int) -> list[int]:
     return found
 
 
-def _end(arguments: list[str], number: signal.Signals) -> tuple[int, str]:
-    """Runs the command, ends it once it has two workers, and waits until the last of them has gone."""
+def _end(arguments: list[str], number: signal.Signals, *, group: bool = False) -> tuple[int, str]:
+    """Runs the command, ends it once it has two workers, and waits until the last of them has gone.
+
+    `group`: as a terminal does, which tells all processes in it.
+    """
     command = [sys.executable, "-c", PROGRAM, *arguments]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
         deadline = time.monotonic() + 60
         while len(_workers(process.pid)) < 2:
             assert process.poll() is None, process.communicate()
             assert time.monotonic() < deadline
-        process.send_signal(number)
+        if group:
+            os.killpg(process.pid, number)
+        else:
+            process.send_signal(number)
         _, said = process.communicate(timeout=60)
         while _workers(process.pid):
             assert time.monotonic() < deadline, "a worker lives on"
@@ -84,6 +90,20 @@ def test_no_worker_outlives_the_command_and_resuming_gives_the_whole(tmp_path: P
     out.rename(tmp_path / "resumed")
     import_sessions([source], **options)  # type: ignore[arg-type]
     assert resumed == tree(out)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_to_all_of_the_group_is_told_by_the_command_alone(tmp_path: Path, number: signal.Signals) -> None:
+    """Of a closed terminal each worker printed a traceback: it had the command's handler, which raises."""
+    source, out = tmp_path / "in", tmp_path / "out"
+    source.mkdir()
+    for i in range(8):
+        (source / f"long-{i}.jsonl").write_bytes(claude_session(100 + i, 4000))
+    for _ in range(3):
+        code, said = _end(["import", str(source), "--out", str(out), "--workers", "2"], number, group=True)
+        told = "agentv-stream: interrupted; the same command with --resume continues from here\n"
+        assert (code, said) == (128 + number, told)
+        assert not _hidden(out)
 
 
 def test_stats_and_a_large_log_on_all_cores_end_as_well(tmp_path: Path) -> None:

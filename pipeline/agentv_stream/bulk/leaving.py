@@ -78,11 +78,13 @@ def give_up() -> None:
 
 
 def obey_parent() -> None:
-    """Once per worker: Ctrl-C is the parent's business, SIGTERM ends at once, and so does the parent's death.
+    """Once per worker: Ctrl-C and the end of the terminal are the parent's business, although all of its group gets
+    them; SIGTERM ends at once, and so does the parent's death.
 
     A pool's idle worker waits for a queue whose other end it holds itself: without this it would wait for ever.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in _ENDING - {signal.SIGTERM}:
+        signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda number, frame: _end())
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)  # see `undisturbed`
