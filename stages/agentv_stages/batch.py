@@ -47,7 +47,8 @@ class Batch(Struct):
     name; `unknown` counts record types that no decoder knows, of which `strangers` holds the first. `end` is the
     offset in bytes behind the last whole line of this batch. `unterminated` says that the last record has no line
     end, which only a flush gives; `document` that the record is pretty-printed; `again` that a store tells
-    something in another form that was told before, which counts for nothing more.
+    something in another form that was told before, which counts for nothing more. `elements` counts what a record
+    that is an array holds beyond its first element: each of them is a record.
     """
 
     file: str = ""
@@ -63,6 +64,7 @@ class Batch(Struct):
     unknown: dict[str, int] = {}
     strangers: list[Record] = []
     again: bool = False
+    elements: int = 0
 
     def ignore(self, name: str) -> None:
         """Counts a record that carries nothing to keep."""

@@ -184,7 +184,7 @@ class Decode:
             elements = _array.decode(record.data)
         except REFUSED:
             return False
-        self._ahead += max(len(elements) - 1, 0)
+        self._open_array(len(elements), batch)
         for i, element in enumerate(elements):
             one = Record(bytes(element), record.offset, record.row + i)
             if one.data.lstrip()[:1] == b"[":
@@ -195,6 +195,11 @@ class Decode:
             except REFUSED:
                 self._repair(one, batch)
         return True
+
+    def _open_array(self, elements: int, batch: Batch) -> None:
+        further = max(elements - 1, 0)
+        self._ahead += further
+        batch.elements += further
 
     def _salvage(self, text: str, record: Record, batch: Batch, error: json.JSONDecodeError) -> None:
         """Cuts whole objects out of a line that is no JSON as a whole."""
@@ -226,7 +231,7 @@ class Decode:
         reason: Reason = "torn" if _at_end(text, error) else "torn-middle"
         if reason == "torn-middle" and len(values) > 1 and len(_cut(text)[0]) >= len(values):
             return False  # records stand behind the break too
-        self._ahead += max(len(values) - 1, 0)
+        self._open_array(len(values), batch)
         for i, value in enumerate(values):
             self._typed(value, Record(bytes(to_raw(value)), record.offset, record.row + i), batch)
         whole = text[:at].encode("utf-8", "replace")

@@ -73,7 +73,7 @@ class FactsObserver:
         facts = self.facts
         events = batch.events
         if not batch.again:
-            facts.records += len(batch.records)
+            facts.records += len(batch.records) + batch.elements
             facts.events += len(events)
         if not events:
             return

@@ -48,6 +48,27 @@ def test_the_first_row_holds_the_totals(tmp_path: Path) -> None:
     assert (tokens["input"], tokens["output"], tokens["cached"]) == (1170, 500, 900)
 
 
+def test_a_closing_object_alone_gets_the_command_line_that_prints_the_rest(tmp_path: Path) -> None:
+    """`--output-format json` was told as "turns 1, calls 0" and nothing more."""
+    closing = json.loads(LOG.splitlines()[-1]) | {"num_turns": 17}
+    ran = consume(tmp_path, given=json.dumps(closing).encode())
+    assert ran.code == 0
+    assert ran.err.startswith("agentv-stream: the input is the closing object alone, without the 17 turns before\n")
+    assert "--output-format stream-json --verbose" in ran.err
+    answered = consume(tmp_path, given=json.dumps(closing | {"num_turns": 1}).encode())
+    assert answered.err.startswith("status ")
+
+
+def test_elements_of_an_array_are_records(tmp_path: Path) -> None:
+    """`claude -p --output-format json --verbose` prints one; it counted as one record, and as 39 in lines."""
+    whole = b"[" + b",".join(line for line in LOG.splitlines() if line.strip()) + b"]"
+    assert consume(tmp_path, "-q", "--stats", "lines.json", given=LOG).code == 0
+    assert consume(tmp_path, "-q", "--stats", "array.json", given=whole).code == 0
+    assert stats(tmp_path / "array.json")["records"] == stats(tmp_path / "lines.json")["records"] > 1
+    assert consume(tmp_path, "-q", "--stats", "torn.json", given=whole[: len(whole) // 2]).code == 3
+    assert stats(tmp_path / "torn.json")["records"] > 1
+
+
 def test_a_message_is_one_row_and_a_row_has_its_calls(tmp_path: Path) -> None:
     rows = sorted(consume(tmp_path, given=LOG).rows(), key=lambda row: row["message_index"])
     assert [row["message_index"] for row in rows] == list(range(len(rows)))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from agentv_stages.result import Result
 from agentv_stream.cli.closing import tell_closing
 from agentv_stream.cli.own_files import check_own_files
 from agentv_stream.cli.telling import check_one_user, say
@@ -247,6 +248,8 @@ def _finish(session: StreamSession, settings: Settings, stats: Path | None, fail
                 say(str(error))
                 code = _worst(code, error.exit_code)
         if not settings.quiet:
+            if _is_end_alone(result):
+                say(f"the input is the closing object alone, without the {result.agent_num_turns} turns before\n{HINT}")
             tell_closing(result, report.failures)
         if result.status in ("error", "incomplete", "interrupted", "stalled", "killed") and not stopped:
             code = _worst(code, EXIT_RUN)
@@ -254,6 +257,14 @@ def _finish(session: StreamSession, settings: Settings, stats: Path | None, fail
     if session.cut_short and report.signalled is not None:
         return 128 + report.signalled
     return code
+
+
+def _is_end_alone(result: Result) -> bool:
+    """Whether an agent counts turns of which nothing was printed, as with `--output-format json`."""
+    told = result.agent_num_turns
+    return (
+        isinstance(told, int) and told > 1 and result.records == 1 and not result.tool_use_summary["total_tool_calls"]
+    )
 
 
 def _worst(one: int, other: int) -> int:
