@@ -283,6 +283,11 @@ def test_the_one_line_form_of_a_case(tmp_path: Path) -> None:
     assert case["input"] == "go"
     assert [m["role"] for m in case["output"]][:2] == ["user", "assistant"]
     assert case["token_usage"]["input"] == 1170
+    (transcript,) = (tmp_path / "o").glob("*.transcript.jsonl")
+    rows = sorted(rows_of(transcript), key=lambda row: row["message_index"])
+    calls = [[call["id"] for call in row.get("tool_calls", ())] for row in rows]
+    assert [[call["id"] for call in m.get("toolCalls", ())] for m in case["output"]] == calls
+    assert calls != [[call["id"] for call in row.get("tool_calls", ())] for row in rows_of(transcript)]
 
 
 def test_statistics_on_standard_output_are_one_json_object(tmp_path: Path) -> None:

@@ -33,4 +33,5 @@ def test_each_stream_comes_in_the_order_of_its_messages_as_often_as_it_is_asked_
     spool = spooled([3, 0, 1, 7, 2, 5, 6], "abacbbca")  # 4 never came
     for _ in range(2):
         assert {stream: read(spool, stream) for stream in "cab"} == {"a": [0, 2, 7], "b": [1, 5], "c": [3, 6]}
+        assert [int(line.split()[0]) for line in spool.all_lines()] == [0, 1, 2, 3, 5, 6, 7]
     spool.close()

@@ -8,8 +8,8 @@ import pytest
 
 from agentv_stream.errors import SinkError
 from agentv_stream.outputs import transcript_sink
+from agentv_stream.outputs.case_sink import CaseSink
 from agentv_stream.outputs.transcript_file import is_of_session, log_of
-from agentv_stream.outputs.transcript_sink import CaseSink
 from agentv_stream.session import StreamSession
 from agentv_stream.session_report import Report
 from agentv_stream.settings import Settings

@@ -25,7 +25,8 @@ def line(
     *batches: list[Message], tokens: Tokens | None = None, cost: float | None = None, ms: int | None = None
 ) -> Any:
     case = CaseLine()
-    data = b"".join(case.render(batch) for batch in batches) + case.close(IDENTITY, tokens or Tokens(), cost, ms)
+    elements = [case.element(message) for batch in batches for message in batch]
+    data = b"".join(case.line(elements, IDENTITY, tokens or Tokens(), cost, ms))
     assert data.endswith(b"}\n")
     assert data.count(b"\n") == 1
     return json.loads(data.decode())
@@ -54,6 +55,13 @@ def test_a_session_without_messages_is_a_line_all_the_same() -> None:
 def test_the_input_is_the_first_text_of_a_person() -> None:
     made = line([message("user", "reminder", injected=True), message("user", "a", [{"type": "text", "text": "b"}])])
     assert made["input"] == "ab"
+
+
+def test_the_input_is_not_what_a_sub_agent_was_told_nor_a_later_prompt() -> None:
+    """Claude's stream has no prompt of the main agent's: `input` was that of the first sub-agent."""
+    told = Message(0, "user", at(0, stream="sidechain:a"), "m", content=[to_raw("read it")])
+    assert line([told])["input"] == ""
+    assert line([told, message("user", "second", index=2), message("user", "first", index=1)])["input"] == "first"
 
 
 def test_members_are_in_camel_case_and_payloads_stay_as_they_were() -> None:

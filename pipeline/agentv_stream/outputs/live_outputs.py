@@ -12,6 +12,7 @@ from agentv_stages.sinks import raw_log
 from agentv_stages.sinks.summary_log import SummaryLog
 from agentv_stages.sinks.transcript import Identity
 from agentv_stream.files import is_there
+from agentv_stream.outputs.case_sink import CaseSink
 from agentv_stream.outputs.dead_letter_sink import DeadLetterSink, remove_letters
 from agentv_stream.outputs.naming import (
     FINISHED_PATIENCE,
@@ -25,7 +26,7 @@ from agentv_stream.outputs.naming import (
 )
 from agentv_stream.outputs.output_names import OutputNames
 from agentv_stream.outputs.trajectory_sink import TrajectorySink
-from agentv_stream.outputs.transcript_sink import CaseSink, TranscriptSink
+from agentv_stream.outputs.transcript_sink import TranscriptSink
 from agentv_stream.outputs.transcript_stream import TranscriptStream, make_transcript, transcript_file
 from agentv_stream.settings import Settings
 from agentv_stream.sink import RenderSink, Sink

@@ -1,7 +1,10 @@
-"""Where the steps of a trajectory wait for its end: in memory while they are few, then in a file without a name."""
+"""Where messages wait for the end of a session: in memory while they are few, then in a file without a name.
+
+For outputs that have them in order, which is not that in which they are complete.
+"""
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from tempfile import SpooledTemporaryFile, gettempdir
 
 from agentv_stages.message import Message
@@ -45,9 +48,22 @@ class StepSpool:
         """The lines of a stream in the order of its messages. Raises: OSError."""
         if not self._next:
             self._chain()
-        index, at, file = self._first[self._numbers[stream]], _NOWHERE, self._file
+        return self._read(self._of(stream))
+
+    def all_lines(self) -> Iterator[bytes]:
+        """The lines of all streams in the order of the messages. Raises: OSError."""
+        return self._read(index for index, offset in enumerate(self._offsets) if offset != _NOWHERE)
+
+    def _of(self, stream: str) -> Iterator[int]:
+        index = self._first[self._numbers[stream]]
         while index != _NOWHERE:
-            offset, index = self._offsets[index], self._next[index]
+            yield index
+            index = self._next[index]
+
+    def _read(self, messages: Iterable[int]) -> Iterator[bytes]:
+        at, file = _NOWHERE, self._file
+        for index in messages:
+            offset = self._offsets[index]
             if offset != at:
                 file.seek(offset)
             line = file.readline()

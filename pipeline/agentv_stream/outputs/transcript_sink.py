@@ -1,4 +1,4 @@
-"""The transcript's file, in its two forms: a row per message, and a line per case."""
+"""The transcript's file: a row per message."""
 
 import errno
 import os
@@ -9,11 +9,10 @@ from anyio.to_thread import run_sync
 from agentv_stages.batch import Batch
 from agentv_stages.message import Message
 from agentv_stages.result import Observer
-from agentv_stages.sinks.case import CaseLine
 from agentv_stages.sinks.transcript import TranscriptRows, closing_members, patch
 from agentv_stream.errors import SinkError
 from agentv_stream.files import is_folder, is_there
-from agentv_stream.outputs.naming import CASE, FINISHED_PATIENCE, TRANSCRIPT, temporary_name
+from agentv_stream.outputs.naming import FINISHED_PATIENCE, TRANSCRIPT, temporary_name
 from agentv_stream.outputs.output_file import OutputFile
 from agentv_stream.outputs.output_names import OutputNames
 from agentv_stream.outputs.transcript_file import is_of_session
@@ -140,48 +139,3 @@ class TranscriptSink:
                 await file.remove()
             else:
                 await file.take_place()
-
-
-class CaseSink:
-    """The one-line-per-case transcript; it appears at the end, at once, because half a line is no JSON."""
-
-    name = "case transcript"
-    required = True
-
-    def __init__(self, names: OutputNames, observer: Observer) -> None:
-        self._names = names
-        self._observer = observer
-        self._line = CaseLine()
-        self._file: OutputFile | None = None
-        self.path: Path | None = None
-
-    async def write(self, batch: Batch) -> None:
-        data = self._line.render(batch.messages) if batch.messages else b""
-        if data:
-            await self._open().write(data)
-
-    def _open(self) -> OutputFile:
-        if self._file is None:
-            folder, name, _ = self._names.propose()
-            place = folder / f"{name}{CASE}"
-            self._file = OutputFile(temporary_name(place), told=place)
-        return self._file
-
-    async def close(self, whole: bool) -> None:
-        if self._file is None and not whole:
-            return
-        file, totals = self._open(), self._observer.totals
-        try:
-            self.path = await run_sync(self._names.file, CASE)
-            _, _, identity = self._names.propose()
-            end = self._line.close(identity, totals.tokens(), totals.cost_usd, totals.duration_ms)
-            await file.write(end)
-        finally:
-            await file.close()
-        if file.failed:  # before its end
-            return
-        try:
-            self.path = await run_sync(self._names.appear, file.path, CASE)
-        except OSError as error:
-            file.path.unlink(missing_ok=True)
-            raise SinkError(str(self.path), error) from error

@@ -1,13 +1,15 @@
-"""The one-line-per-case form of AgentV 4.15 (shape A): messages as they come, totals at the end, in bounded memory.
+"""The one-line-per-case form of AgentV 4.15 (shape A): the messages in their order, and the totals.
 
-The members of a message are in camel case there; payloads stay as they were. The line is `{"output":[…],"input":…}`:
-the order of members means nothing in JSON, and so nothing has to be held back.
+The members of a message are in camel case there; payloads stay as they were. `element` gives each message as it is
+complete; whoever keeps them gives them to `line` by their index, because nothing else tells their order there.
 """
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 
+from agentv_stages.event import MAIN
 from agentv_stages.message import Message, PairedCall
 from agentv_stages.sinks.transcript import Identity, text_or_blocks, valid_utf8
 from agentv_stages.times import iso_bytes
@@ -17,35 +19,44 @@ _encode = msgspec.json.Encoder().encode
 
 
 class CaseLine:
-    """Renders one case; `render` for each batch of messages, `close` once."""
+    """Renders one case: `element` for each message, `line` once."""
 
     def __init__(self) -> None:
-        self._begun = False
-        self._input: str | None = None
+        self._input: Message | None = None
 
-    def render(self, messages: list[Message]) -> bytes:
-        """The messages as array elements; the first call opens the line."""
+    def element(self, message: Message) -> bytes:
+        """The message as an element of `output`."""
+        if message.role == "user" and not message.injected and message.source.stream == MAIN:
+            if self._input is None or message.index < self._input.index:
+                self._input = message
         parts: list[Any] = []
-        for message in messages:
-            parts.append(b"," if self._begun else b'{"output":[')
-            self._begun = True
-            if self._input is None and message.role == "user" and not message.injected:
-                self._input = message.text
-            _message(message, parts)
+        _message(message, parts)
         return valid_utf8(b"".join(parts))
 
-    def close(self, identity: Identity, tokens: Tokens, cost_usd: float | None, duration_ms: int | None) -> bytes:
-        """The end of the line."""
+    def line(
+        self,
+        elements: Iterable[bytes],
+        identity: Identity,
+        tokens: Tokens,
+        cost_usd: float | None,
+        duration_ms: int | None,
+    ) -> Iterator[bytes]:
+        """The line, piece by piece. `elements`: what `element` gave, by the index of the messages."""
+        given = self._input.text if self._input is not None else ""
         source = msgspec.json.decode(identity.source(), type=dict[str, Any])
-        members: dict[str, Any] = {"input": self._input or "", "cost_usd": cost_usd, "source": source}
+        members: dict[str, Any] = {"input": given, "cost_usd": cost_usd, "source": source}
         usage = {"input": tokens.input, "output": None if tokens.unsure else tokens.output, "cached": tokens.cached}
         known = {name: value for name, value in usage.items() if value is not None}
         if known:
             members["token_usage"] = known
         if duration_ms is not None:
             members["duration_ms"] = duration_ms
-        opening = b"" if self._begun else b'{"output":['
-        return opening + b"]," + _encode(members)[1:] + b"\n"
+        yield b'{"output":['
+        before = b""
+        for element in elements:
+            yield before + element
+            before = b","
+        yield b"]," + _encode(members)[1:] + b"\n"
 
 
 def _message(message: Message, parts: list[Any]) -> None:
