@@ -1,7 +1,8 @@
 """A folder of packed logs as providers see it: under the names that the logs had before they were packed.
 
-Providers tell by names what belongs together. Where a session's main file is packed (`.gz`, `.zst`), the others mostly
-are, too; one that is there plain and packed is read plain.
+Providers tell by names what belongs together. Any of a session's files may be packed (`.gz`, `.zst`): all, where a
+folder was archived, or those of sub-agents alone, which are the older ones. One that is there plain and packed is read
+plain.
 """
 
 from dataclasses import replace
@@ -19,10 +20,15 @@ def unpacked_name(path: str) -> str:
 
 
 class PackedFolder:
-    """`Folder` over another one. `place` gives the path at which a name lies."""
+    """`Folder` over another one. `place` gives the path at which a name lies.
 
-    def __init__(self, folder: Folder) -> None:
+    `whole`: names that end in anything are told as they were before, too. Without it, beside a plain main file, they
+    are told as they are, which costs nothing: who asks so looks for packed ones itself.
+    """
+
+    def __init__(self, folder: Folder, whole: bool) -> None:
         self._folder = folder
+        self._whole = whole
         self._places: dict[str, str] = {}
 
     def place(self, name: str) -> str:
@@ -30,11 +36,17 @@ class PackedFolder:
 
     def glob(self, pattern: str) -> list[str]:
         """Names of files that match, packed or not, sorted."""
-        plain = self._folder.glob(pattern)
-        names = {path for path in plain if unpacked_name(path) == path}
-        packed = [path for path in plain if unpacked_name(path) != path]
-        if not pattern.endswith("*"):
-            packed += [path for suffix in PACKED for path in self._folder.glob(pattern + suffix)]
+        if pattern.endswith("*"):
+            found = self._folder.glob(pattern)
+            if not self._whole:
+                return found
+        else:
+            ending = pattern.rpartition("*")[2]
+            found = [path for path in self._folder.glob(f"{pattern}*") if unpacked_name(path).endswith(ending)]
+        packed = [path for path in found if path.endswith(PACKED)]
+        if not packed:
+            return found
+        names = {path for path in found if not path.endswith(PACKED)}
         for path in packed:
             name = unpacked_name(path)
             if name not in names:
@@ -55,17 +67,17 @@ def companion_files(provider: Provider, path: str, folder: Folder) -> list[str] 
     """The paths alone of the companions of a main file that may be packed; None where that is no less work."""
     if provider.companion_files is None:
         return None
-    packed = PackedFolder(folder) if unpacked_name(path) != path else None
-    if packed is None:
-        return provider.companion_files(path, folder)
-    return [packed.place(name) for name in provider.companion_files(unpacked_name(path), packed)]
+    name = unpacked_name(path)
+    packed = PackedFolder(folder, name != path)
+    return [packed.place(found) for found in provider.companion_files(name, packed)]
 
 
 def packed_companions(provider: Provider, path: str, folder: Folder) -> list[Companion]:
     """The companions of a main file that may be packed."""
     name = unpacked_name(path)
-    if name == path:
-        return provider.companions(path, folder)
-    packed = PackedFolder(folder)
+    packed = PackedFolder(folder, name != path)
     found = provider.companions(name, packed)
-    return [Companion(place := packed.place(c.path), replace(c.context, file=place)) for c in found]
+    return [
+        c if (place := packed.place(c.path)) == c.path else Companion(place, replace(c.context, file=place))
+        for c in found
+    ]

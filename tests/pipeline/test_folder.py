@@ -1,5 +1,6 @@
 """The file system as providers see it."""
 
+import gzip
 import json
 import shutil
 from collections.abc import Callable
@@ -7,9 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from agentv_stages.providers import get_provider
-from agentv_stream import summarize
+from agentv_stream import summarize, summarize_groups
 from agentv_stream.bulk.listing import RememberingFolder
 from agentv_stream.folder import LocalFolder, companions_of
 from support.consuming import run
@@ -28,6 +30,30 @@ def test_folders_with_glob_signs_in_their_names_are_taken_literally(tmp_path: Pa
     found = companions_of(get_provider("claude"), str(main))
     assert [companion.path for companion in found] == [str(agents / "agent-1.jsonl")]
     assert found[0].context.stream == "sidechain:1"
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
+def test_packed_files_of_sub_agents_go_with_a_plain_session(tmp_path: Path, suffix: str) -> None:
+    """They are older than the session that goes on; `consume` left them out, `stats` counted them as sessions."""
+    main, agents = tmp_path / f"{SESSION}.jsonl", tmp_path / SESSION / "subagents"
+    agents.mkdir(parents=True)
+    shutil.copy(FIXTURES / "claude" / f"{SESSION}.jsonl", main)
+    for source in sorted((FIXTURES / "claude" / SESSION / "subagents").iterdir()):
+        shutil.copy(source, agents / source.name)
+    plain = companions_of(get_provider("claude"), str(main))
+    expected = summarize(main)
+    for file in sorted(agents.glob("*.jsonl")):
+        data = file.read_bytes()
+        packed = file.with_name(file.name + suffix)
+        packed.write_bytes(gzip.compress(data) if suffix == ".gz" else zstandard.compress(data))
+        file.with_name(file.name + ".bak").write_bytes(b"")
+        file.unlink()
+    found = companions_of(get_provider("claude"), str(main))
+    assert [one.path for one in found] == [one.path + suffix for one in plain]
+    assert [one.context.parent_call for one in found] == [one.context.parent_call for one in plain]
+    assert summarize(main).tool_use_summary == expected.tool_use_summary
+    total = summarize_groups([tmp_path], engine="serial").summary.total()
+    assert (total.sessions, total.tool_calls) == (1, expected.tool_use_summary["total_tool_calls"])
 
 
 def test_the_remembering_folder_finds_the_same(tmp_path: Path) -> None:

@@ -288,15 +288,10 @@ def _without_companions(found: dict[str, Unit]) -> list[Unit]:
         if _AGENT_FILE.match(unpacked_name(last)):
             main, below, _ = folder.partition("/subagents")
             parent = f"{main}.jsonl" if below else _parent_beside(unit, folder)
-            if parent in names and _goes_with(name, parent, found):
+            if parent in names:
                 continue
         kept.append(unit)
     return kept
-
-
-def _goes_with(name: str, parent: str, found: dict[str, Unit]) -> bool:
-    """Whether a session takes a sub-agent's file along: a plain one takes no packed ones."""
-    return parent not in found or unpacked_name(name) == name
 
 
 def _parent_beside(unit: Unit, folder: str) -> str:

@@ -24,7 +24,7 @@ from agentv_stream.following.growing import GrowingFile, Mark, OpenFiles
 from agentv_stream.following.merged import MergedEvents
 from agentv_stream.following.repeats import Repeated, Seen
 from agentv_stream.following.stored import MUTE_ALL, StoredLog, Stores, is_stored
-from agentv_stream.packed_folder import companion_files
+from agentv_stream.packed_folder import companion_files, unpacked_name
 
 
 @dataclass
@@ -148,13 +148,16 @@ class Followed:
         provider = self.provider
         if provider is None:
             return []
-        known = {one.path for one in self.inputs}
+        known = {unpacked_name(one.path) for one in self.inputs}  # one that is packed meanwhile is not new
         parts = [self.main, *(one.path for one in self.inputs[1:] if one.generation)]
         files = [companion_files(provider, part, folder) for part in parts]
-        if all(some is not None and known.issuperset(some) for some in files):
+        if all(some is not None and known.issuperset(map(unpacked_name, some)) for some in files):
             return []
         found = {
-            c.path: c for part in parts for c in companions_of(provider, part, folder=folder) if c.path not in known
+            c.path: c
+            for part in parts
+            for c in companions_of(provider, part, folder=folder)
+            if unpacked_name(c.path) not in known
         }
         return [self.join(c.path) if c.context.further else self.add(c.path, c.context) for c in found.values()]
 
