@@ -18,7 +18,7 @@ from agentv_stream.bulk.plan import make_tasks, one_by_one
 from agentv_stream.bulk.unit import Task, Unit
 from agentv_stream.checks.check import expand
 from agentv_stream.errors import NotALog, SourceError, UsageError
-from support.consuming import consume
+from support.consuming import consume, run
 from support.decoding import FIXTURES
 from support.dying import die_on_three
 from support.made_sessions import claude_session, make_folder, tree
@@ -100,6 +100,20 @@ def test_slips_of_a_bulk_call_are_told(tmp_path: Path, wrong: dict[str, Any]) ->
     paths = make_folder(tmp_path / "in")[:2]
     with pytest.raises(UsageError):
         list(summarize_many(paths, **wrong))
+
+
+def test_a_misspelt_provider_is_no_fault_of_the_logs(tmp_path: Path) -> None:
+    """Each log was a failure, exit code 4, and what an earlier import had written was replaced by nothing."""
+    make_folder(tmp_path / "in", 3)
+    out = tmp_path / "s.jsonl"
+    import_sessions([tmp_path / "in"], jsonl=out, engine="serial")
+    before = out.read_bytes()
+    for arguments in (("import", tmp_path / "in", "--jsonl", out), ("stats", tmp_path / "in")):
+        ran = run(tmp_path, *arguments, "--provider", "clade")
+        assert (ran.code, ran.err) == (2, "agentv-stream: no provider is called 'clade'; did you mean 'claude'?\n")
+    assert out.read_bytes() == before
+    with pytest.raises(UsageError):
+        list(summarize_many([tmp_path / "in"], provider="clade", errors="skip"))
 
 
 def test_a_daemonic_process_reads_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,7 @@ from agentv_stream.bulk.places import absolute, check_places, is_output, state_p
 from agentv_stream.bulk.state import State
 from agentv_stream.bulk.unit import Unit, Work, told
 from agentv_stream.errors import SourceError, UsageError
+from agentv_stream.named_provider import named_provider
 
 
 def import_sessions(
@@ -64,6 +65,7 @@ def import_sessions(
     Raises: UsageError, SourceError (none of the sources is there), SinkError.
     """
     begun = time.monotonic()
+    named_provider(provider)
     outputs = (("transcripts", transcripts), ("trajectories", trajectories), ("jsonl", jsonl), ("parquet", parquet))
     places = {name: absolute(str(place)) for name, place in outputs if place is not None}
     if not places:
@@ -137,6 +139,7 @@ def summarize_many(
     """
     if errors not in ("raise", "skip"):
         raise UsageError(f"errors={errors!r}: expected raise or skip")
+    named_provider(provider)
     units: list[Unit] = []
     for i, path in enumerate(listed(paths)):
         place = object_store.plain(path)
@@ -180,6 +183,7 @@ def summarize_groups(
     Raises: UsageError, SourceError (none of the sources is there).
     """
     begun = time.monotonic()
+    named_provider(provider)
     if by not in DIMENSIONS:
         raise UsageError(f"by={by!r}: expected one of {', '.join(DIMENSIONS)}")
     trouble: Trouble = []
