@@ -270,6 +270,7 @@ class ResultFile(Struct):
     target: str | UnsetType = UNSET
     test_id: str | UnsetType = UNSET
     attempt: int | UnsetType = UNSET
+    source: str | UnsetType = UNSET
 
 
 class StreamId(Struct):
