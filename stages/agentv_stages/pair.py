@@ -2,7 +2,8 @@
 
 In: batches in file order, their calls normalised. Out: the same batches; each `ToolResult` bears its call, an outcome
 and a duration (result time minus call time where both have one and the log gives none). A call or result that the log
-repeats is dropped and counted (`repeated-call`, `repeated-result`). A result that comes before its call waits for it.
+repeats is dropped and counted (`repeated-call`, `repeated-result`), and so are texts, beginnings and ends of runs, and
+what is taken back, where their records have ids (`repeated-record`). A result that comes before its call waits for it.
 At `flush` the calls without a result come as results with the outcome `unpaired`. Past 10,000 open calls the oldest is
 let go, as one without a result; if that still comes, it goes on without a call.
 Another call under the id of an open one of its stream gives that one up, as `unpaired`; under that of another stream's
@@ -22,6 +23,7 @@ from agentv_stages.batch import Batch
 from agentv_stages.event import AnyEvent, Outcome, ToolCall, ToolResult, call_key
 from agentv_stages.fault import Fault
 from agentv_stages.recent import Recent
+from agentv_stages.repeated_events import ONCE, RepeatedEvents
 from agentv_stages.stage import Flushed
 
 MOST_OPEN = 10_000
@@ -35,13 +37,15 @@ class PairState(Struct):
 
     All by `call_key`. Of calls that were answered a checksum of name and input is kept, to tell a repetition from
     another call under a reused id: some servers count each answer's calls anew (`call_0`, `functions.read:0`). Of a
-    call that was let go without a result it is kept inverted (`~`): a result may still come.
+    call that was let go without a result it is kept inverted (`~`): a result may still come. `told` has the ids of
+    other events, with the rows of their records.
     """
 
     open: dict[str, ToolCall] = {}
     early: dict[str, ToolResult] = {}
     recent: dict[str, int] = {}
     bare: dict[str, ToolResult] = {}
+    told: dict[str, int] = {}
 
 
 class Pair:
@@ -51,6 +55,7 @@ class Pair:
         self.state = PairState()
         self._left: list[ToolCall] = []
         self._recent = Recent[int](MOST_RECENT)
+        self._told = RepeatedEvents()
         self._flushed = Flushed()
 
     @property
@@ -64,7 +69,7 @@ class Pair:
 
     def push(self, batch: Batch, /) -> tuple[Batch]:
         events = batch.events
-        calls, early, answered = self.state.open, self.state.early, self._recent.get
+        calls, early, answered, told = self.state.open, self.state.early, self._recent.get, self._told.has
         out: list[AnyEvent] | None = None
         for i, event in enumerate(events):
             kind = type(event)
@@ -97,6 +102,10 @@ class Pair:
                     if out is None:
                         out = events[: i + 1]
                     self._result(early.pop(key), batch, out)
+            elif kind in ONCE and told(event, kind):
+                batch.ignore("repeated-record")
+                if out is None:
+                    out = events[:i]
             elif out is not None:
                 out.append(event)
         if out is not None:
@@ -119,12 +128,15 @@ class Pair:
 
     def snapshot(self) -> PairState:
         state = self.state
-        return PairState(dict(state.open), dict(state.early), self._recent.items(), dict(state.bare))
+        return PairState(
+            dict(state.open), dict(state.early), self._recent.items(), dict(state.bare), self._told.snapshot()
+        )
 
     def restore(self, snapshot: object, /) -> None:
         self.state = convert(snapshot, PairState, from_attributes=True)
         self._recent.load(self.state.recent)
-        self.state.recent = {}
+        self._told.restore(self.state.told)
+        self.state.recent, self.state.told = {}, {}
 
     def _let_go(self, key: str, out: list[AnyEvent]) -> None:
         """A call that is open no longer has no result, or what was told of its end."""

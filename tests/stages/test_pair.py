@@ -9,9 +9,21 @@ from msgspec.structs import replace
 
 from agentv_stages import pair
 from agentv_stages.batch import Batch, Record
-from agentv_stages.event import AnyEvent, ToolCall, ToolResult
+from agentv_stages.event import (
+    AnyEvent,
+    AssistantText,
+    Reasoning,
+    Retract,
+    SessionEnd,
+    SessionInfo,
+    ToolCall,
+    ToolResult,
+    UserText,
+)
 from agentv_stages.pair import Pair
-from support.events import batch, call, result, text
+from agentv_stages.payload import to_raw
+from agentv_stages.repeated_events import MOST_KNOWN
+from support.events import at, batch, call, result, text
 
 
 def run(*events: AnyEvent) -> tuple[list[AnyEvent], list[str], Batch]:
@@ -101,15 +113,52 @@ def test_repetitions_are_dropped_and_counted() -> None:
     assert faults == []
 
 
+def test_what_records_with_ids_say_is_told_once() -> None:
+    source, other = at(0), at(0, stream="subagent:a")
+    said = AssistantText(source, "-0", "m1", to_raw("Yes."))
+    told: list[AnyEvent] = [
+        SessionInfo(source, "", begins=True), UserText(source, "", to_raw("Do it.")), said, replace(said, part="-1"),
+        Reasoning(source, "-0", "m1", to_raw("Hm.")), Retract(source, "", ("m0",), "rewind"),
+        SessionEnd(source, "", "error"), replace(said, source=other),
+    ]  # fmt: skip
+    again = [replace(event, source=replace(event.source, row=7, offset=700)) for event in told]
+    out, _, whole = run(*told, *again)
+    assert out == told
+    assert whole.ignored == {"repeated-record": len(told)}
+    piece = replace(said, delta=True)
+    longer = replace(said, source=replace(source, row=7, length=100))
+    nameless = replace(said, source=replace(source, base_id=""))
+    fact = SessionInfo(source, "", model="m")
+    others: list[AnyEvent] = [piece, piece, said, longer, nameless, nameless, fact, fact]
+    assert run(*others)[0] == others
+
+
+def test_one_record_may_say_things_under_one_id() -> None:
+    twice = [text(0, "a"), text(0, "a")]
+    assert run(*twice)[0] == twice
+
+
+def test_the_memory_of_what_was_said_is_bounded() -> None:
+    stage = Pair()
+    for n in range(5 * MOST_KNOWN):
+        stage.push(batch(text(n, "x")))
+    assert MOST_KNOWN <= len(stage.snapshot().told) <= 2 * pair.MOST_TOLD
+    last = at(5 * MOST_KNOWN, None)
+    for n, kept in ((0, 1), (4 * MOST_KNOWN, 0)):
+        whole = batch(AssistantText(replace(last, base_id=f"b{n}"), "", "m1", to_raw("x")))
+        stage.push(whole)
+        assert len(whole.events) == kept
+
+
 def test_repetitions_are_known_after_a_restart() -> None:
     stage = Pair()
-    stage.push(batch(call(0, "t"), result(1, "t")))
+    stage.push(batch(call(0, "t"), result(1, "t"), text(2, "x")))
     again = Pair()
     again.restore(msgspec.json.decode(msgspec.json.encode(stage.snapshot())))
-    whole = batch(call(2, "t"), result(3, "t"))
+    whole = batch(call(2, "t"), result(3, "t"), AssistantText(replace(at(4), base_id="b2"), "", "m1", to_raw("x")))
     again.push(whole)
     assert whole.events == []
-    assert whole.ignored == {"repeated-call": 1, "repeated-result": 1}
+    assert whole.ignored == {"repeated-call": 1, "repeated-result": 1, "repeated-record": 1}
 
 
 def test_a_partial_result_leaves_its_call_open() -> None:
