@@ -19,15 +19,17 @@ class Branches(Struct):
     """`recent` are the ids of the last records of the main stream; the decoder appends them, and keeps 32. Ahead of
     that of an answer's first record stands an entry that also says its message id, ahead of that of a prompt one with
     what it follows. `root` is the session whose first prompt was seen. `linked`: the log says what its messages
-    follow; in one that does not, each prompt looks like the first.
+    follow; in one that does not, each prompt looks like the first. `last` is the time of the last answer.
     """
 
     recent: list[str] = []
     root: str | None = None
     linked: bool = False
+    last: str = ""
 
-    def answer(self, uuid: str, message_id: str, data: bytes) -> None:
+    def answer(self, uuid: str, message_id: str, data: bytes, time: str | None) -> None:
         """The first record of an answer."""
+        self.last = time or ""
         if not self.linked:
             self.linked = data.find(_LINKED, 0, 80) >= 0
         self.recent.append(f"{uuid}{_ANSWER}{message_id}")

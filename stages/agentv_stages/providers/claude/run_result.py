@@ -22,7 +22,7 @@ def tell_result(line: ResultLine, source: Source, record: Record, state: StreamS
     """What a run spent, the answer where nothing else was printed, how it ended."""
     again = state.results.again(line.uuid, len(record.data))  # an end all the same, maybe of a repeated log
     key = line.uuid or f"result{record.row}"
-    cost = _tell_spent(line, source, state, again, batch)
+    cost = None if again else _tell_spent(line, source, state, batch)
     if not again and line.usage is not None and (line.usage.input_tokens or line.usage.output_tokens):
         usage = token_usage(source, key, line.usage, None, True)
         # Of the main thread alone: the whole of it only where no total stands beside it.
@@ -37,7 +37,7 @@ def tell_result(line: ResultLine, source: Source, record: Record, state: StreamS
     batch.events.append(SessionEnd(source, "", status, reason, cost, duration, turns, Raw(record.data)))
 
 
-def _tell_spent(line: ResultLine, source: Source, state: StreamState, again: bool, batch: Batch) -> float | None:
+def _tell_spent(line: ResultLine, source: Source, state: StreamState, batch: Batch) -> float | None:
     """The tokens of the session so far, by model and in all; gives its cost."""
     cost = line.total_cost_usd if line.total_cost_usd is not None else line.cost_usd
     if not line.modelUsage:
@@ -56,8 +56,7 @@ def _tell_spent(line: ResultLine, source: Source, state: StreamState, again: boo
         cost = spent.cost_usd
     else:
         batch.events.extend(model_shares(source, line.modelUsage))
-    if not again:
-        _note_run(spent, line, state)
+    _note_run(spent, line, state)
     if state.before is not None:
         spent = more(spent, state.before)
         cost = spent.cost_usd

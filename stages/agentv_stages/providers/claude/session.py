@@ -198,7 +198,7 @@ class SessionDecoder:
             stopped = message.stop_reason is not None
             if seen.message_id != message_id or seen.final != stopped or seen.usage != message.usage:
                 if seen.message_id != message_id and source.stream == "main":
-                    state.branches.answer(source.base_id, message_id, record.data)
+                    state.branches.answer(source.base_id, message_id, record.data, line.timestamp)
                 told = answer_usage(line, message, message_id, source)
                 seen.message_id, seen.usage, seen.final = message_id, message.usage, stopped
         model = None if synthetic or source.stream != "main" else message.model
@@ -228,7 +228,7 @@ class SessionDecoder:
         content = message.content
         results = type(content) is list and content and content[0].type == "tool_result"  # they come first
         if not results and source.stream == "main" and not line.isCompactSummary:
-            self._branch(source, message_id, record, batch)
+            self._branch(line, source, record, batch)
         if isinstance(content, str):
             user_string(content, source, batch, message_id, injected)
         elif content:
@@ -243,10 +243,10 @@ class SessionDecoder:
         else:
             batch.ignore("user/empty")
 
-    def _branch(self, source: Source, message_id: str, record: Record, batch: Batch) -> None:
-        """Takes back what stands between a prompt and the record that it follows."""
-        branches = self.state.branches
-        if branches.goes_on(message_id, record.data):
+    def _branch(self, line: SessionLine, source: Source, record: Record, batch: Batch) -> None:
+        """Takes back what stands between a prompt and the record that it follows; an older prompt is a repeated one."""
+        branches, message_id = self.state.branches, line.uuid or ""
+        if branches.goes_on(message_id, record.data) or (line.timestamp or branches.last) < branches.last:
             return
         back = branches.prompt(decode_head(record.data), message_id)
         if back is not None:

@@ -55,6 +55,7 @@ LOSSES = (
     "in older versions (2.1.197) the time of most lines",
     "an answer that an error cut off",
     "with --output-format json all calls, and all answers but the last",
+    "whether a piece of an answer that is cut off is repeated (--include-partial-messages)",
 )
 QUIET_TYPES = frozenset(
     ("tool_progress", "auth_status", "keep_alive", "control_request", "control_response", "control_cancel_request",
