@@ -201,11 +201,13 @@ class AppServerDecoder(Threads):
             self.completed(same, source, record, batch)
 
     def _end(self, turn: AppTurn, source: Source, record: Record, batch: Batch) -> None:
+        if self.state.over.again(turn.id):
+            batch.ignore("turn/completed, repeated")
+            return
         self._tell_begun(batch)
         self.state.after_result = True
         reason = member(turn.error, "message")
-        again = self.state.over.again(turn.id)
-        duration = None if again else whole_ms(turn.duration_ms)
+        duration = whole_ms(turn.duration_ms)
         status = ENDS.get(turn.status or "", "unknown")
         text = reason if isinstance(reason, str) else None
         batch.events.append(SessionEnd(source, "", status, text, duration_ms=duration, result_json=Raw(record.data)))

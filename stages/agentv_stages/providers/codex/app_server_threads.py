@@ -27,12 +27,10 @@ class Begun(Struct):
 
 
 class AppState(State):
-    """`thread` is the one that `answer` belongs to; `others` keeps the answers of the rest. `used` are the totals of
-    each thread at its last model call."""
+    """`thread` is the one that `answer` belongs to; `others` keeps the answers of the rest."""
 
     thread: str = ""
     others: dict[str, tuple[str, bool]] = field(default_factory=dict[str, tuple[str, bool]])
-    used: dict[str, int] = field(default_factory=dict[str, int])
     begun: dict[str, Begun] = field(default_factory=dict[str, Begun])
 
 
@@ -87,10 +85,9 @@ class Threads(ItemStream):
         state, thread = self.state, p.thread_id or ""
         total = usage.total.total_tokens if usage.total is not None else None
         last = usage.last
-        if last is None or total is None or state.used.get(thread) == total:
+        if last is None or total is None or state.over.again(f"{thread}:{total}"):
             batch.ignore("thread/tokenUsage/updated")
             return
-        remember(state.used, thread, total, MOST_THREADS)
         batch.events.append(
             TokenUsage(
                 source,

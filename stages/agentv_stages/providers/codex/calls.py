@@ -41,11 +41,12 @@ class State(Struct):
     own. `ends` says that the log tells how its turns end, `over` that the last one was broken off. `answer` is the
     message id of the model answer that is being written, "" between answers. `open` maps the calls that wait for a
     result to the sub-agent's id that they started, if any; `left` has those of them whose turn is over (a kill);
-    `early` those whose result came first, True where it told the call too. `said` holds checksums of the last texts,
-    `said_id` the id of the model's last one, whose copies are not needed. `counted` is the `token_count` that `totals`
-    are of, as it stands in the log, `counted_ms` its time. `turns` are the ids of the last turns' messages, `begins`
-    the ordinals of their first lines, `ordinal` that of the last line that may begin one. `told` has the lines that
-    bear no call id. `idle_turn` is the turn that began by itself, for a goal, until something comes of it.
+    `early` those whose result came first, True where it told the call too; `answered` those that have one, True until
+    their output has come, too. `said` holds checksums of the last texts, `said_id` the id of the model's last one,
+    whose copies are not needed. `counted` is the `token_count` that `totals` are of, as it stands in the log,
+    `counted_ms` its time. `turns` are the ids of the last turns' messages, `begins` the ordinals of their first lines,
+    `ordinal` that of the last line that may begin one. `told` has the lines that bear no call id. `idle_turn` is the
+    turn that began by itself, for a goal, until something comes of it.
     """
 
     session_id: str | None = None

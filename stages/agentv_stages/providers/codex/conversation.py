@@ -262,21 +262,22 @@ class Conversation(Calls):
         state = self.state
         if call_id not in state.answered or call_id in state.open:
             return False
-        if state.outputs_end:
-            state.answer = ""
+        if state.answered[call_id]:  # a repeated output ends no answer
+            state.answered[call_id] = False
+            if state.outputs_end:
+                state.answer = ""
         batch.ignore("output of an answered call")
         return True
 
     def _output(self, call_id: str, output: Raw, source: Source, batch: Batch) -> None:
         state = self.state
+        script = next((script for script in state.scripts if script.call_id == call_id), None)
+        if script is None and self.answered_already(call_id, batch):
+            return
         if state.outputs_end:
             state.answer = ""
-        if state.scripts:
-            for script in state.scripts:
-                if script.call_id == call_id:
-                    self._script_output(script, judge(output), source, batch)
-                    return
-        if self.answered_already(call_id, batch):
+        if script is not None:
+            self._script_output(script, judge(output), source, batch)
             return
         verdict = judge(output)
         if state.open.get(call_id) == "" and len(output) < 400:
@@ -287,6 +288,7 @@ class Conversation(Calls):
             self.hold(call_id, verdict.output, source, batch)
             return
         self.result(source, call_id, verdict.output, verdict.outcome, verdict.exit_code, verdict.duration_ms, batch)
+        state.answered[call_id] = False
 
     def _whole_call(self, p: ItemPayload, source: Source, batch: Batch) -> None:
         """A call that the server ran; nothing follows it."""
@@ -331,7 +333,7 @@ class Conversation(Calls):
             self.state.scripts.remove(script)
             script.over = source.row
             self.ended(script)
-            remember(self.state.answered, script.call_id, True, MOST_ANSWERED)
+            remember(self.state.answered, script.call_id, False, MOST_ANSWERED)
 
     def close(self, source: Source | None, batch: Batch) -> None:
         """A run ended: nothing that waits will be completed. With `source` its open calls were cancelled there."""

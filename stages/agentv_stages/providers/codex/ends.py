@@ -8,24 +8,24 @@ from agentv_stages.providers.codex.wire import Payload, member, plain
 from agentv_stages.times import whole_ms
 
 
-def completed(decoder: Conversation, p: Payload, source: Source, again: bool, batch: Batch) -> None:
-    """A turn ended by itself, well or with an error. An end that the log repeats lasted no longer (`again`)."""
+def completed(decoder: Conversation, p: Payload, source: Source, batch: Batch) -> None:
+    """A turn ended by itself, well or with an error."""
     decoder.close(None, batch)
     decoder.state.ends = True
     failed = given(p.error)
     reason = (member(p.error, "message") or plain(p.error)) if failed else None
-    duration = None if again else whole_ms(p.duration_ms)
+    duration = whole_ms(p.duration_ms)
     batch.events.append(SessionEnd(source, "", "error" if failed else "complete", reason, duration_ms=duration))
 
 
-def aborted(decoder: Conversation, p: Payload, source: Source, again: bool, batch: Batch) -> None:
+def aborted(decoder: Conversation, p: Payload, source: Source, batch: Batch) -> None:
     """A turn was interrupted. One that a goal began by itself ends nothing where nothing came of it: `exec` leaves."""
     decoder.close(source, batch)
     if p.turn_id is not None and p.turn_id == decoder.state.idle_turn:
         batch.events.append(Notification(source, "", "turn_aborted", "a turn for the goal was left as it began"))
         return
     decoder.state.over = True
-    duration = None if again else whole_ms(p.duration_ms)
+    duration = whole_ms(p.duration_ms)
     batch.events.append(SessionEnd(source, "", "interrupted", p.reason, duration_ms=duration))
 
 

@@ -16,8 +16,10 @@ from agentv_stages.providers.codex.conversation import Conversation
 from agentv_stages.providers.codex.outcome import mcp_result, outcome_of
 from agentv_stages.providers.codex.scripts import Script, maker, named_call
 from agentv_stages.providers.codex.wire import Item, Payload, decode_invocation, duration_ms, first, parts_of, word
+from agentv_stages.repeats import check
 
 LATEST = 32  # rows behind its script's output that an item is waited for
+MESSAGES = frozenset(("AgentMessage", "UserMessage"))
 COPIES = frozenset(("Reasoning", "Plan", "ContextCompaction", "HookPrompt"))
 REVIEWS = {"EnteredReviewMode": "entered_review_mode", "ExitedReviewMode": "exited_review_mode"}
 _USER_SHELL = frozenset((b'"user_shell"', b'"userShell"'))
@@ -50,6 +52,8 @@ class Items(Conversation):
         if p.thread_id is not None and p.thread_id != self.state.thread and self.state.thread is not None:
             # What a review does is told here, too; it has a log of its own.
             batch.ignore("item of another thread")
+        elif kind in MESSAGES and self.state.told.again(check(record, source.time_ms)):
+            batch.ignore(f"item_completed:{kind}, repeated")
         elif kind == "AgentMessage":
             for part in parts_of(item.content):
                 self.copy("assistant", part.text, source, batch, item.id)

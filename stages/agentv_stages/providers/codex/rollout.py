@@ -33,6 +33,9 @@ from agentv_stages.times import parse_iso
 _VERSION = re.compile(r"0\.(\d+)")
 _UUID7 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7")
 _BURST_MS = 1000
+_TURNS = frozenset(
+    ("task_started", "turn_started", "task_complete", "turn_complete", "turn_aborted", "thread_rolled_back")
+)
 
 
 class RolloutDecoder(Items):
@@ -73,10 +76,14 @@ class RolloutDecoder(Items):
                     if state.reviewing:
                         batch.ignore("text of a review")
                         return
-                    if self.told_again(COPIED[event], p.message, batch):
+                    again = state.told.again(check(record, line.timestamp))
+                    if self.told_again(COPIED[event], p.message, batch) or again:
                         return
         elif kind in IGNORED_LINES:
             batch.ignore(kind)
+            return
+        elif kind == "turn_context" and not state.replay and state.told.again(check(record, line.timestamp)):
+            batch.ignore("turn_context, repeated")
             return
         elif kind == "turn_context" and not state.replay and (not p.model or p.model == state.model):
             state.started = True
@@ -116,7 +123,9 @@ class RolloutDecoder(Items):
 
     def _event(self, p: Payload, source: Source, record: Record, batch: Batch) -> None:
         kind = p.type
-        if kind == "token_count":
+        if kind in _TURNS and self._again(source, record):
+            batch.ignore(f"{kind}, repeated")
+        elif kind == "token_count":
             usage.counted(self.state, p.info, source, batch)
         elif kind == "item_completed":
             self.item(p, source, record, batch)
@@ -137,9 +146,9 @@ class RolloutDecoder(Items):
                 self.state.window = p.model_context_window
                 batch.events.append(SessionInfo(source, "", context_window=p.model_context_window))
         elif kind == "task_complete" or kind == "turn_complete":
-            ends.completed(self, p, source, self._again(source, record), batch)
+            ends.completed(self, p, source, batch)
         elif kind == "turn_aborted":
-            ends.aborted(self, p, source, self._again(source, record), batch)
+            ends.aborted(self, p, source, batch)
         elif kind in NOTICES:
             self._notice(p, source, batch)
         elif kind == "thread_rolled_back":
