@@ -40,6 +40,7 @@ LOSSES = (
     "the output of a call that was cut off, the end of a run that a signal ended",
     "the commands of a call with several of them as calls of their own, with their outputs",
     "reasoning tokens, the tokens of compactions and of answers that were cut off",
+    "whether a line that names neither an agent nor a call (the beginning or a piece of an answer) is repeated",
 )
 ONCE = frozenset(("content_end", "usage", "notice", "error"))
 """Events that count again when their line is repeated; Cline never prints one twice."""
@@ -111,7 +112,12 @@ class StreamDecoder:
             batch.ignore(f"content_start/{content}")
         elif kind == "content_update":
             batch.ignore(f"content_update/{content}")
+        elif content == "tool" and self.state.told.again(f"{event.toolCallId} {kind} {line.ts}"):
+            batch.ignore(f"{kind}/again")
         elif kind in ONCE and content != "tool" and self.state.told.again(check(record, line.ts)):
+            if kind == "content_end":  # its pieces were repeated, too
+                agent = mate or agents.writer() or agents.spoke()
+                (agent.text if content == "text" else agent.reasoning).clear()
             batch.ignore(f"{kind}/again")
         elif kind == "content_end" and content != "tool":
             self._said(event, mate or agents.writer() or agents.spoke(), line, record, batch)
@@ -209,7 +215,8 @@ class StreamDecoder:
     def _hook(self, line: Line, record: Record, batch: Batch) -> None:
         agents, name, agent_id = self.state.agents, line.hookEventName, line.agentId or ""
         if name == "agent_start":
-            if agents.start(agent_id, line.parentAgentId):
+            again = self.state.told.again(f"{agent_id} {line.ts}")
+            if not again and agents.start(agent_id, line.parentAgentId):
                 batch.events.append(SessionInfo(self._source(line, record, MAIN), ""))
                 return
         elif name in ("agent_end", "agent_error", "agent_abort"):

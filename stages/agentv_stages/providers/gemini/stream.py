@@ -31,6 +31,7 @@ from agentv_stages.providers.gemini.wire import Failure, Stats, StreamLine, deco
 from agentv_stages.repeats import Repeats, check
 from agentv_stages.times import parse_iso, whole_ms
 
+_TOOL = frozenset(("tool_use", "tool_result"))
 LOSSES = (
     "thoughts (their tokens are in the totals)",
     "what sub-agents say and do (their tokens are in the totals)",
@@ -81,6 +82,8 @@ class StreamDecoder:
         )
         if kind == "message":
             self._message(line, source, record, batch)
+        elif kind in _TOOL and self.state.told.again(f"{kind} {line.tool_id} {line.timestamp}", source.length):
+            batch.ignore(f"{kind}/again")
         elif kind == "tool_use":
             name, call_id = line.tool_name or "unknown", line.tool_id or f"row_{record.row}"
             if name in SHELL_TOOLS:
@@ -105,10 +108,12 @@ class StreamDecoder:
             another = other_session(record, line.session_id, self.state.session_id, batch)
             resumed = line.session_id is not None and line.session_id == self.state.session_id
             self.state.session_id, self.state.model = line.session_id, line.model
-            if not self.state.told.again(check(record, source.time_ms)):
+            again = self.state.told.again(check(record, source.time_ms))
+            if not again:
                 self.state.message_id, self.state.ended_ms = "", -1
                 another = another or resumed  # a run's totals are its own
-            batch.events.append(SessionInfo(source, "", line.session_id, line.model, another=another, begins=True))
+            info = SessionInfo(source, "", line.session_id, line.model, another=another and not again, begins=not again)
+            batch.events.append(info)
         elif kind == "result":
             self._end(line, source, record, batch)
         elif kind == "error":
@@ -173,12 +178,14 @@ class StreamDecoder:
         batch.events.append(ToolResult(source, "", call_id, output, outcome, exit_code))
 
     def _end(self, line: StreamLine, source: Source, record: Record, batch: Batch) -> None:
+        if self.state.told.again(check(record, source.time_ms)):
+            batch.ignore("result/again")
+            return
         self.state.message_id = ""
-        again = self.state.told.again(check(record, source.time_ms))
         self.state.ended_ms = -1 if source.time_ms is None else source.time_ms
         if line.stats is not None:
             batch.events.append(total(source, line.stats))
-        duration = whole_ms(line.stats.duration_ms) if line.stats and line.stats.duration_ms and not again else None
+        duration = whole_ms(line.stats.duration_ms) if line.stats and line.stats.duration_ms else None
         reason = _reason(line.error)
         status: Status = "complete" if line.status == "success" and reason is None else "error"
         batch.events.append(SessionEnd(source, "", status, reason, None, duration, None, Raw(record.data)))

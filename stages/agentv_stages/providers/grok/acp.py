@@ -27,6 +27,7 @@ LOSSES = (
     "costs, as soon as one turn has none",
     "that an answer was cut off and tried again: its two texts become one, with a notice before it",
     "which call started which of two sub-agents that started at once",
+    "whether a text, a prompt, or the tokens of an answer are repeated",
 )
 _UPDATES = frozenset(("session/update", "_x.ai/session_notification", "_x.ai/session/update"))
 _MOST = 1_000

@@ -107,7 +107,9 @@ class SessionDecoder:
         if kind == "usage.record":
             key = state.step if line.usageScope == "turn" and state.step else f"{line.usageScope}-{source.time_ms}"
             usage = usage_event(source, key, state.model or line.model, line.usage)
-            if usage is not None:
+            if usage is not None and self._again(check(record, source.time_ms), source):
+                batch.ignore("usage.record/again")
+            elif usage is not None:
                 batch.events.append(usage)
             else:
                 batch.ignore("usage.record/nothing")
@@ -123,7 +125,10 @@ class SessionDecoder:
             state.cancelled = False
             batch.ignore(kind)
         elif kind == "turn.ended":
-            self._ended(line, source, batch)
+            if self._again(check(record, source.time_ms), source):
+                batch.ignore("turn.ended/again")
+            else:
+                self._ended(line, source, batch)
         elif kind == "turn.cancel":
             state.cancelled = line.target != "queued"
             if state.cancelled and not state.ends:
@@ -141,7 +146,10 @@ class SessionDecoder:
             state.goal = line.status if line.status in GOAL_ENDS else None if line.status else state.goal
             batch.ignore(kind)
         elif kind == "context.undo":
-            undo(line.count, source, state.heard, batch)
+            if self._again(check(record, source.time_ms), source):
+                batch.ignore("context.undo/again")
+            else:
+                undo(line.count, source, state.heard, batch)
         elif kind in _WHO:
             self._info(line, source, batch)
         else:
@@ -194,7 +202,9 @@ class SessionDecoder:
         elif kind == "tool.result":
             self._result(event, self._source(line, record, ""), batch)
         elif kind == "step.begin" or kind == "step.end":
-            if kind == "step.begin":
+            if state.told.again(event.uuid and f"{event.uuid} {kind}", len(record.data)):
+                kind += "/again"
+            elif kind == "step.begin":
                 state.step = event.uuid or ""
             elif not state.ends and event.finishReason in LAST:
                 source = self._source(line, record, "")

@@ -36,6 +36,7 @@ LOSSES = (
     "what sub-agents do; only their calls are printed",
     "answers that were cut off and tried again; why a run failed",
     "that a hook refused a call with words of its own (it counts as ok)",
+    "whether an answer is repeated",
 )
 _HOOK = (b'"UserPromptSubmit hook\\n\\n', b'"UserPromptSubmit hook blocked\\n\\n')
 _MOST_OPEN = 10_000

@@ -38,9 +38,9 @@ _OUTCOMES: dict[str, Outcome] = {
 
 
 class State(PiState):
-    """`told`: the newest calls. `message_id`: the newest answer's."""
+    """`asked`: the newest calls. `message_id`: the newest answer's."""
 
-    told: dict[str, bool] = field(default_factory=dict[str, bool])
+    asked: dict[str, bool] = field(default_factory=dict[str, bool])
     message_id: str = ""
 
 
@@ -64,7 +64,8 @@ class SessionDecoder(PiSessionDecoder):
                 return
         super().decode(record, batch)
         if entry is not None and own is not None and own.role == "assistant":
-            self.state.message_id = entry.id or f"m{record.row}"
+            if not self.state.told.again(entry.id, len(record.data)):
+                self.state.message_id = entry.id or f"m{record.row}"
         self._refine(own, begin, batch)
 
     def _refine(self, own: OwnMessage | None, begin: int, batch: Batch) -> None:
@@ -75,7 +76,7 @@ class SessionDecoder(PiSessionDecoder):
         while at < len(events):
             event = events[at]
             if isinstance(event, ToolCall):
-                remember(state.told, event.call_id, True, _MOST_TOLD)
+                remember(state.asked, event.call_id, True, _MOST_TOLD)
                 if event.name == _DISPATCH or (event.name == _SCRIPT and _is_code(event.input_json)):
                     if not _answered(event, batch, at):
                         scripts.append(event)
@@ -84,8 +85,8 @@ class SessionDecoder(PiSessionDecoder):
             elif isinstance(event, ToolResult):
                 if own is not None and own.role == "toolResult":
                     events[at] = _ended(event, own.details)
-                    if event.call_id not in state.told and own.tool_name and state.message_id:
-                        remember(state.told, event.call_id, True, _MOST_TOLD)
+                    if event.call_id not in state.asked and own.tool_name and state.message_id:
+                        remember(state.asked, event.call_id, True, _MOST_TOLD)
                         source, part = event.source, "-asked"
                         call = ToolCall(source, part, state.message_id, event.call_id, own.tool_name, EMPTY_OBJECT)
                         events.insert(at, call)

@@ -7,7 +7,7 @@ End rule: there is no end record; each final answer (`stop`, `length`, `error`, 
 Source: pi sessions v1 (2025-11) to v3 (0.73.1, 1.5.2).
 """
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from agentv_stages.batch import Batch, Record
@@ -29,6 +29,7 @@ from agentv_stages.providers.pi.messages import (
 )
 from agentv_stages.providers.pi.scripts import TOOL, listed
 from agentv_stages.providers.pi.wire import Block, Entry, PiMessage, decode_entry, decode_row
+from agentv_stages.repeats import Repeats
 from agentv_stages.scripts import Script, let_all_go, let_go, told
 from agentv_stages.times import from_epoch, parse_iso
 
@@ -52,6 +53,7 @@ class State(Struct):
     leaf: str | None = None
     forked_ms: int | None = None
     scripts: dict[str, Script] = {}
+    told: Repeats = field(default_factory=Repeats)
 
 
 class SessionDecoder:
@@ -168,6 +170,11 @@ class TranscriptDecoder:
             self.state.session_id = session_id = f"{row.run_id}-{row.child_index or 0}"
             batch.events.append(SessionInfo(source, "", session_id, None, None, row.cwd, title=row.agent))
         if kind == "message" and row.message is not None:
+            # results are known by their calls; of the rest no two stand in one millisecond
+            said = row.message.role if row.message.role != "toolResult" and source.time_ms is not None else None
+            if self.state.told.again(said and f"{said} {source.time_ms}", source.length):
+                batch.ignore(f"{said}/again")
+                return
             _append(self, row.message, blocks, f"m{record.row}", source, record, batch)
         elif kind == "stderr":
             batch.events.append(Notification(source, "", kind, row.text or "", "debug"))

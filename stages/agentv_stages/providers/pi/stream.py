@@ -242,9 +242,9 @@ class StreamDecoder:
         state = self.state
         state.partial = None
         state.growing.clear()
-        state.stop, state.error = message.stop_reason, message.error_message
         if self._again(str(source.time_ms or ""), source, batch):  # no two answers begin in one ms
             return
+        state.stop, state.error = message.stop_reason, message.error_message
         state.message_id = message_id = f"m{record.row}"
         if message.model and message.model != state.model:
             state.model = message.model
@@ -309,7 +309,8 @@ class StreamDecoder:
         state.partial = None
         state.growing.clear()
         let_all_go(state.scripts, batch)
-        if line.will_retry or line.is_terminal is False:
+        again = b'"timestamp":' in record.data and state.told.again(check(record, 1))  # it has the run's messages
+        if again or line.will_retry or line.is_terminal is False:
             batch.ignore("agent_end")
         elif state.stop == "error" and line.will_retry is None:
             state.held_end = True

@@ -98,6 +98,10 @@ class SessionDecoder:
         if self.companion:
             self._result(line, source, batch)
             return
+        if kind != "tool_result" and line.uuid is not None:  # older versions write two lines under one id
+            if self.state.told.again(f"{line.sessionId} {line.uuid} {line.timestamp}", source.length):
+                batch.ignore(f"{kind}/again")
+                return
         if info != self.state.info:
             self._session(info, source, record, batch)
         if kind == "system":

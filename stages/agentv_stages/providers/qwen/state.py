@@ -1,8 +1,9 @@
 """What the decoder of Qwen Code's sessions remembers between lines, of a size that does not grow with the session."""
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from agentv_stages.providers.qwen.telemetry import Ended, Tokens
+from agentv_stages.repeats import Repeats
 from agentv_stages.scripts import Script
 
 KEEP = 4096
@@ -34,3 +35,4 @@ class SessionState(Struct):
     counted: str | None = None
     prompts: dict[str, str] = {}
     asked: str | None = None
+    told: Repeats = field(default_factory=Repeats)

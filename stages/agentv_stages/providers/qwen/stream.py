@@ -188,16 +188,16 @@ class StreamDecoder:
         assert message is not None
         if record.data.find(CLAUDE_ENVELOPE, 0, 64) >= 0:
             batch.strangers.append(record)
-        source = self._source(line, record)
         state = self.state
+        if state.told.again(line.uuid, len(record.data)):
+            batch.ignore("user/again")
+            return
+        source = self._source(line, record)
         state.answers.pop(source.stream, None)
         content = message.content
         events = batch.events
         if isinstance(content, str):
-            if self.state.told.again(line.uuid, len(record.data)):
-                batch.ignore("user/again")
-            else:
-                events.append(UserText(source, "-content-0", to_raw(content), line.uuid or f"u{record.row}"))
+            events.append(UserText(source, "-content-0", to_raw(content), line.uuid or f"u{record.row}"))
             return
         for i, block in enumerate(content or ()):
             at = PARTS[i] if i < 64 else f"-content-{i}"
@@ -275,7 +275,7 @@ class StreamDecoder:
         self.state.partial = []
         again = self.state.told.again(line.uuid, len(record.data))
         usage = line.usage
-        if usage is not None:
+        if usage is not None and not again:
             batch.events.append(
                 TokenUsage(
                     source, "", "result", "session", None, usage.input_tokens, usage.cache_read_input_tokens,

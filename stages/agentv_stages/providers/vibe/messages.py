@@ -7,7 +7,7 @@ End rule: there is no end record; a session whose last answer asks for no tool i
 Source: Mistral Vibe 1.0.0 to 2.26.1.
 """
 
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, field
 from msgspec.structs import replace
 
 from agentv_stages.batch import Batch, Record
@@ -40,6 +40,7 @@ from agentv_stages.providers.vibe.wire import (
     decode_meta,
 )
 from agentv_stages.pruning import read_each
+from agentv_stages.repeats import Repeats
 from agentv_stages.times import parse_iso
 
 STREAM_LOSSES = (
@@ -68,6 +69,7 @@ class State(Struct):
 
     begun: bool = False
     gave: bool = False
+    told: Repeats = field(default_factory=Repeats)
 
 
 class MessagesDecoder:
@@ -124,6 +126,9 @@ class MessagesDecoder:
 
     def _message(self, message: Message, part: str, message_id: str, record: Record, batch: Batch) -> None:
         source, role = self.context.source(record), message.role
+        if self.state.told.again(message.message_id, source.length):
+            batch.ignore(f"message/{role}, repeated")
+            return
         message_id = message.message_id or message_id
         gave, self.state.gave = self.state.gave, role == "tool"
         if role == "assistant":

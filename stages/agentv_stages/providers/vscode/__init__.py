@@ -31,7 +31,7 @@ PROVIDER = Provider(
     title="Copilot chat in VS Code",
     dialects=(
         Dialect("vscode-chat", is_document, SessionDecoder, False, False, LOSSES),
-        Dialect("vscode-chat-jsonl", is_log, LogDecoder, False, False, LOSSES),
+        Dialect("vscode-chat-jsonl", is_log, LogDecoder, False, False, (*LOSSES, "whether a change is repeated")),
     ),
     tools=TABLE,
     aliases=("vscode", "vscode-insiders"),
