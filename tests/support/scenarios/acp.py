@@ -14,6 +14,7 @@ from support.scenarios.writer import (
     ALL,
     CWD,
     NOTHING,
+    PIECES,
     Writer,
     Written,
     counts_as,
@@ -150,6 +151,7 @@ WRITERS = (
         took=takes(None),
         tokens=last_tokens,
         prompts=1,
+        nameless=PIECES,
     ),
     Writer(
         "acp",
@@ -161,5 +163,6 @@ WRITERS = (
         tokens=no_tokens,
         prompts=1,
         name="acp-claude",
+        nameless=PIECES,
     ),
 )

@@ -18,6 +18,7 @@ from support.scenarios.scenario import Answer, Call, Prompt, Scenario, Usage, al
 from support.scenarios.writer import (
     CWD,
     NOTHING,
+    Nameless,
     Writer,
     Written,
     json_lines,
@@ -264,5 +265,8 @@ WRITERS = (
         took=takes(None),
         tokens=stream_tokens,
         mixes=True,
+        nameless=Nameless(
+            "pieces of a block are not looked at one by one", lambda record: record["type"] == "stream_event"
+        ),
     ),
 )

@@ -12,6 +12,7 @@ from support.scenarios.scenario import Answer, Call, Scenario, Usage, Verb
 from support.scenarios.writer import (
     NOTHING,
     STARTED_MS,
+    Nameless,
     Writer,
     Written,
     by_last_written,
@@ -175,6 +176,16 @@ def stream_tokens(written: Scenario, told: Scenario) -> dict[str, int | None]:
 
 POSSIBLE = (counts_as("error", ("denied",)), counts_as("error", ("ok",), ("unknown",)))
 LISTED: tuple[Verb, ...] = ("read", "search", "run", "fetch")
+
+
+def is_anybodys(record: dict[str, Any]) -> bool:
+    """Whether the line names neither its agent nor a call; a text's end and its tokens are printed once in a moment."""
+    event = record.get("event", {})
+    event = event.get("event", event)  # a teammate's
+    piece = event.get("type") == "content_start" and event.get("contentType") != "tool"
+    return piece or event.get("type") == "iteration_start" or record.get("hookEventName") == "tool_call"
+
+
 WRITERS = (
     Writer(
         "cline-stream",
@@ -186,6 +197,7 @@ WRITERS = (
         took=takes(21),
         tokens=stream_tokens,
         prompts=1,
+        nameless=Nameless("agents at work at once may print equal lines", is_anybodys),
     ),
     Writer(
         "cline-session",

@@ -13,6 +13,7 @@ from support.scenarios import expected
 from support.scenarios.scenario import Answer, Call, Scenario, Usage, Verb, changed
 from support.scenarios.writer import (
     NOTHING,
+    Nameless,
     Writer,
     Written,
     counts_as,
@@ -196,5 +197,6 @@ WRITERS = (
         ),
         took=takes(None),
         tokens=exec_tokens,
+        nameless=Nameless("each run counts its items anew, and says of itself what any run does"),
     ),
 )

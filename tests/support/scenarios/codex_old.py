@@ -14,6 +14,7 @@ from support.scenarios.scenario import Answer, Call, Scenario, Verb, changed
 from support.scenarios.writer import (
     CWD,
     NOTHING,
+    Nameless,
     Writer,
     Written,
     by_last_answer,
@@ -195,6 +196,7 @@ WRITERS = (
         status=lambda written, told: "unknown",
         later={"id": "0", "msg": {"type": "later", "text": "later"}},
         prompts=1,
+        nameless=Nameless("neither ids nor times"),
     ),
     Writer(
         "codex-rollout-old",
@@ -206,5 +208,6 @@ WRITERS = (
         finer=True,
         tokens=no_tokens,
         status=by_last_answer,
+        nameless=Nameless("neither ids nor times"),
     ),
 )

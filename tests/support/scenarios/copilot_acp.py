@@ -12,6 +12,7 @@ from support.scenarios.copilot import given, own
 from support.scenarios.scenario import Answer, Call, Scenario, Verb
 from support.scenarios.writer import (
     NOTHING,
+    PIECES,
     Writer,
     Written,
     counts_as,
@@ -115,5 +116,6 @@ WRITERS = (
         prompts=1,
         later={"jsonrpc": "2.0", "method": "session/update", "params": LATER},
         took=takes(None),
+        nameless=PIECES,
     ),
 )

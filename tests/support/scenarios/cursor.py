@@ -13,6 +13,7 @@ from support.scenarios.writer import (
     CWD,
     NOTHING,
     STARTED_MS,
+    Nameless,
     Writer,
     Written,
     by_last_answer,
@@ -150,7 +151,17 @@ def write_transcript(scenario: Scenario) -> Written:
 
 TRANSCRIPT_VERBS: tuple[Verb, ...] = tuple(verb for verb in ALL if verb not in ("list", "mcp", "unknown"))
 WRITERS = (
-    Writer("cursor-stream", write_stream, VERBS, losses=(no_empty_answers,), tokens=stream_tokens, prompts=1),
+    Writer(
+        "cursor-stream",
+        write_stream,
+        VERBS,
+        losses=(no_empty_answers,),
+        tokens=stream_tokens,
+        prompts=1,
+        nameless=Nameless(
+            "texts bear neither an id nor a time", lambda record: record["type"] not in ("tool_call", "result")
+        ),
+    ),
     Writer(
         "cursor-transcript",
         write_transcript,
@@ -166,5 +177,6 @@ WRITERS = (
         tokens=no_tokens,
         status=by_last_answer,
         later={"role": "later", "message": {"content": [{"type": "text", "text": "later"}]}},
+        nameless=Nameless("neither ids nor times"),
     ),
 )

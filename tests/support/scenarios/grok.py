@@ -16,6 +16,7 @@ from support.scenarios.writer import (
     CWD,
     NOTHING,
     STARTED_MS,
+    Nameless,
     Tokens,
     Writer,
     Written,
@@ -305,6 +306,7 @@ WRITERS = (
         took=takes(None),
         tokens=counted(),
         prompts=1,
+        nameless=Nameless("neither ids nor times"),
     ),
     Writer(
         "grok-messages",

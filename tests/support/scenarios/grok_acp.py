@@ -27,7 +27,9 @@ from support.scenarios.mixing import Clock, in_some_order, run
 from support.scenarios.scenario import Answer, Call, Prompt, Scenario
 from support.scenarios.writer import (
     CWD,
+    PIECES,
     STARTED_MS,
+    Nameless,
     Writer,
     Written,
     by_end_record,
@@ -242,6 +244,7 @@ WRITERS = (
         later={"dir": "a2c", "msg": RECORD},
         mixes=True,
         nests=True,
+        nameless=Nameless(PIECES.why, lambda record: PIECES.which(record["msg"])),
     ),
     Writer(
         "grok-acp",
@@ -255,5 +258,6 @@ WRITERS = (
         mixes=True,
         nests=True,
         name="grok-acp-agent",
+        nameless=PIECES,
     ),
 )

@@ -12,6 +12,7 @@ from support.scenarios.writer import (
     ALL,
     CWD,
     STARTED_MS,
+    Nameless,
     Writer,
     Written,
     counts_as,
@@ -172,6 +173,7 @@ WRITERS = (
         took=takes(None),
         tokens=no_tokens,
         prompts=1,
+        nameless=Nameless("answers have neither an id nor a time", lambda record: record["role"] != "tool"),
     ),
     Writer(
         "kimi-session",

@@ -1,7 +1,7 @@
 """What may stand in a log beside what its agent is known to write, and must change no figure.
 
 Line ends of another system, blank lines, lines of other programs on the same output, records of types and members of
-records that only a later version has.
+records that only a later version has, records that come again.
 """
 
 import json
@@ -18,6 +18,7 @@ from support.scenarios.scenario import Call, Scenario
 from support.scenarios.writer import Writer, Written
 
 Kind: TypeAlias = Literal["blank", "text", "record"]
+Where: TypeAlias = Literal["at once", "later", "at the end"]
 TEXT = b"npm warn deprecated: an odd line"
 LATER: dict[str, Any] = {"type": "later", "items": [{"type": "text", "text": "later"}], "n": 1}
 HELD = ("input", "arguments", "args", "parameters", "rawInput", "tool_call", "changes")
@@ -28,7 +29,8 @@ class Noise(Struct, frozen=True):
     """`between`: what stands before which line, its place counted around the file. `members`: each object that
     says what it is has a further member. `escaped`: letters but ASCII are escaped; `halved`: of each `WHOLE` there is
     the first half alone, as a program cuts a text that counts in halves. `reused`: where it is not 0, it decides which
-    later call has the id of an earlier one."""
+    later call has the id of an earlier one. `again`: of which record on, counted around the file, how many come again
+    and where; then no id is reused, for a repetition of the earlier call may be a third one."""
 
     crlf: bool
     members: bool
@@ -36,6 +38,7 @@ class Noise(Struct, frozen=True):
     escaped: bool = False
     halved: bool = False
     reused: int = 0
+    again: tuple[int, int, Where] | None = None
 
     def of(self, kind: Kind) -> int:
         return sum(one == kind for _, one in self.between)
@@ -44,6 +47,7 @@ class Noise(Struct, frozen=True):
 WHOLE = "😀"
 ID = re.compile(rb"(call_|toolu_)(\d{4})")
 SILENCE = Noise(False, False, ())
+repetitions = st.tuples(st.integers(0, 200), st.integers(1, 8), st.sampled_from(("at once", "later", "at the end")))
 places = st.tuples(st.integers(0, 200), st.sampled_from(("blank", "text", "record")))
 noises = st.one_of(
     st.just(SILENCE),
@@ -55,6 +59,7 @@ noises = st.one_of(
         st.booleans(),
         st.booleans(),
         st.integers(0, 9),
+        st.none() | repetitions,
     ),
 )
 
@@ -62,7 +67,7 @@ noises = st.one_of(
 def disturbed(written: Written, writer: Writer, noise: Noise, heard: Scenario) -> Written:
     """The session with noise in it; a whole document can be written otherwise alone. The first line stays first, for a
     log without it may begin as another agent's. `heard` is what the log tells."""
-    shared = None if writer.marks_ids else reused(heard, noise.reused)
+    shared = None if writer.marks_ids or noise.again else reused(heard, noise.reused)
     if not writer.lines:
         change = _rewritten_rows if written.session else _rewritten
         return replace(written, data=_renamed(change(written.data, noise, noise.members), shared))
@@ -71,6 +76,8 @@ def disturbed(written: Written, writer: Writer, noise: Noise, heard: Scenario) -
         _rewritten(line, noise, members) if line[:1] == b"{" != line else line for line in written.data.splitlines()
     ]
     lines = _renamed(b"\n".join(lines), shared).split(b"\n")
+    if noise.again is not None:
+        lines = _repeated(lines, *noise.again, writer)
     record = json.dumps(writer.later or LATER)
     for number, (place, kind) in enumerate(sorted(noise.between)):
         added: dict[Kind, bytes] = {"blank": b"", "text": TEXT, "record": record.replace("#", str(number)).encode()}
@@ -97,6 +104,27 @@ def _renamed(data: bytes, shared: tuple[int, int] | None) -> bytes:
         return data
     old, new = (b"%04d" % number for number in shared)
     return ID.sub(lambda found: found[1] + (old if found[2] == new else found[2]), data)
+
+
+def _repeated(lines: list[bytes], first: int, count: int, where: Where, writer: Writer) -> list[bytes]:
+    """With some of the records once more: those of a run that are told from others."""
+    records: list[list[bytes]] = []
+    for line in lines:
+        if records and line[:1] in (b" ", b"}"):  # of a record that takes several lines
+            records[-1].append(line)
+        else:
+            records.append([line])
+    first %= len(records)
+    behind = min(first + count, len(records))
+    run = [record for record in records[first:behind] if not _is_nameless(b"\n".join(record), writer)]
+    place = {"at once": behind, "later": (behind + len(records) + 1) // 2, "at the end": len(records)}[where]
+    while place and _is_nameless(b"\n".join(records[place - 1]), writer):
+        place -= 1  # what is told in pieces goes on behind what came again
+    return [line for record in (*records[:place], *run, *records[place:]) for line in record]
+
+
+def _is_nameless(data: bytes, writer: Writer) -> bool:
+    return data[:1] == b"{" and writer.nameless.which(json.loads(data))
 
 
 def _rewritten(data: bytes, noise: Noise, members: bool) -> bytes:

@@ -20,6 +20,7 @@ from support.scenarios.writer import (
     ALL,
     CWD,
     STARTED_MS,
+    Nameless,
     Writer,
     Written,
     by_last_written,
@@ -331,6 +332,7 @@ WRITERS = tuple(
         resumes=True,
         mixes=True,
         marks_ids=True,
+        nameless=Nameless("a line tells what changes at a place: told again, it changes again"),
     )
     for dialect, writes in (("vscode-chat", write_document), ("vscode-chat-jsonl", write_log))
 )

@@ -46,6 +46,24 @@ class Written:
 
 
 @dataclass(frozen=True)
+class Nameless:
+    """Records that nothing tells from others that are equal: neither an id nor a time of their own. `why` says so."""
+
+    why: str
+    which: Callable[[dict[str, Any]], bool] = lambda record: True
+
+
+PIECES = Nameless(
+    "pieces of texts bear nothing of their own, and the ids of requests begin anew with each connection",
+    lambda record: (
+        not {"tool_call", "tool_call_update"} & {record.get("params", {}).get("update", {}).get("sessionUpdate")}
+    ),
+)
+"""Of the Agent Client Protocol."""
+NAMED = Nameless("each has an id, or a time of its own", lambda record: False)
+
+
+@dataclass(frozen=True)
 class Writer:
     """One dialect, or with a `name` one agent's way of it. `verbs` are those that its agent has a tool for: others
     are not asked of it. `possible` takes out of a scenario what cannot happen there, `losses` what is not told of it.
@@ -57,7 +75,8 @@ class Writer:
     `later` is a record of a type that no version has yet; `#` in it stands for a number of its own. `took` gives the
     milliseconds that the log tells of a call that ended, None of one of which it tells none; without it they are not
     looked at. `ended`: no version is to come that could add members to its records. `marks_ids`: the agent makes the
-    ids of calls its own, so that a server's that come again are others."""
+    ids of calls its own, so that a server's that come again are others. `nameless` are records of which nobody can say
+    whether they come again, or are others that are equal: all others count once."""
 
     dialect: str
     write: Callable[[Scenario], Written]
@@ -80,6 +99,7 @@ class Writer:
     marks_ids: bool = False
     name: str = ""
     ended: bool = False
+    nameless: Nameless = NAMED
 
     @property
     def sessions(self) -> st.SearchStrategy[Scenario]:
