@@ -142,7 +142,7 @@ def test_the_memory_of_what_was_said_is_bounded() -> None:
     stage = Pair()
     for n in range(5 * MOST_KNOWN):
         stage.push(batch(text(n, "x")))
-    assert MOST_KNOWN <= len(stage.snapshot().told) <= 2 * pair.MOST_TOLD
+    assert MOST_KNOWN <= len(stage.snapshot().told) <= 2 * MOST_KNOWN
     last = at(5 * MOST_KNOWN, None)
     for n, kept in ((0, 1), (4 * MOST_KNOWN, 0)):
         whole = batch(AssistantText(replace(last, base_id=f"b{n}"), "", "m1", to_raw("x")))
