@@ -23,7 +23,7 @@ from agentv_stages.batch import Batch
 from agentv_stages.event import AnyEvent, Outcome, ToolCall, ToolResult, call_key
 from agentv_stages.fault import Fault
 from agentv_stages.recent import Recent
-from agentv_stages.repeated_events import ONCE, RepeatedEvents
+from agentv_stages.repeated_events import ONCE, Identity, RepeatedEvents
 from agentv_stages.stage import Flushed
 
 MOST_OPEN = 10_000
@@ -45,7 +45,7 @@ class PairState(Struct):
     early: dict[str, ToolResult] = {}
     recent: dict[str, int] = {}
     bare: dict[str, ToolResult] = {}
-    told: dict[str, int] = {}
+    told: list[tuple[Identity, int]] = []
 
 
 class Pair:
@@ -69,7 +69,8 @@ class Pair:
 
     def push(self, batch: Batch, /) -> tuple[Batch]:
         events = batch.events
-        calls, early, answered, told = self.state.open, self.state.early, self._recent.get, self._told.has
+        calls, early, answered = self.state.open, self.state.early, self._recent.get
+        once, told = ONCE.get, self._told.has
         out: list[AnyEvent] | None = None
         for i, event in enumerate(events):
             kind = type(event)
@@ -102,7 +103,7 @@ class Pair:
                     if out is None:
                         out = events[: i + 1]
                     self._result(early.pop(key), batch, out)
-            elif kind in ONCE and told(event, kind):
+            elif (what := once(kind)) is not None and told(event, what):
                 batch.ignore("repeated-record")
                 if out is None:
                     out = events[:i]
@@ -136,7 +137,7 @@ class Pair:
         self.state = convert(snapshot, PairState, from_attributes=True)
         self._recent.load(self.state.recent)
         self._told.restore(self.state.told)
-        self.state.recent, self.state.told = {}, {}
+        self.state.recent, self.state.told = {}, []
 
     def _let_go(self, key: str, out: list[AnyEvent]) -> None:
         """A call that is open no longer has no result, or what was told of its end."""

@@ -5,9 +5,9 @@ records. The same id, part and kind of event in another record of the same lengt
 are not looked at here: `Pair` knows theirs.
 """
 
+from typing import TypeAlias
+
 from agentv_stages.event import (
-    MAIN,
-    SUFFIXES,
     AnyEvent,
     AssistantText,
     Reasoning,
@@ -17,43 +17,58 @@ from agentv_stages.event import (
     SlashCommand,
     UserText,
 )
-from agentv_stages.recent import Recent
 
 MOST_KNOWN = 256
-_TEXTS = frozenset((UserText, AssistantText, Reasoning))
-ONCE = _TEXTS | {SlashCommand, SessionInfo, SessionEnd, Retract}
+ONCE: dict[type[AnyEvent], int] = {
+    UserText: 0,
+    AssistantText: 1,
+    Reasoning: 2,
+    SlashCommand: 3,
+    SessionInfo: 4,
+    SessionEnd: 5,
+    Retract: 6,
+}
 """Kinds of events that would count, or stand in the transcript, twice."""
+_LAST_TEXT = 2
+
+Identity: TypeAlias = tuple[str, str, str, int, int]
+"""Id, part, stream, kind (as in `ONCE`), length of the record."""
 
 
 class RepeatedEvents:
-    """Remembers the last 256 events of these kinds at least, at most twice as many."""
+    """Remembers the last 256 events of these kinds at least, at most twice as many, as `Recent` does."""
 
     def __init__(self) -> None:
-        self._rows = Recent[int](MOST_KNOWN)
+        self._young: dict[Identity, int] = {}
+        self._old: dict[Identity, int] = {}
 
-    def has(self, event: AnyEvent, kind: type[AnyEvent]) -> bool:
-        """Whether an earlier record said this; remembers it. `kind`, one of `ONCE`, is the event's type."""
+    def has(self, event: AnyEvent, kind: int) -> bool:
+        """Whether an earlier record said this; remembers it."""
         source = event.source
         if not source.base_id:
             return False
-        if kind in _TEXTS:
-            if event.delta:  # type: ignore[union-attr]  # narrowed by `kind`, which mypy does not follow
+        if kind <= _LAST_TEXT:
+            if event.delta:  # type: ignore[union-attr]  # narrowed by `kind`
                 return False  # what is told in pieces may be told under one id
-        elif kind is SessionInfo and not (event.begins or event.another):  # type: ignore[union-attr]  # as above
+        elif type(event) is SessionInfo and not (event.begins or event.another):
             return False
-        key = f"{source.base_id}{event.part}:{SUFFIXES[kind]} {source.length}"
-        if source.stream != MAIN:
-            key = f"{source.stream} {key}"
-        row = self._rows.get(key)
+        key = (source.base_id, event.part, source.stream, kind, source.length)
+        young = self._young
+        row = young.get(key)
         if row is None:
-            self._rows.put(key, source.row)
-            return False
+            row = self._old.get(key)
+            if row is None:
+                if len(young) >= MOST_KNOWN:
+                    self._old = young
+                    self._young = young = {}
+                young[key] = source.row
+                return False
         return row != source.row
 
-    def snapshot(self) -> dict[str, int]:
-        """What is remembered: the row of each event."""
-        return self._rows.items()
+    def snapshot(self) -> list[tuple[Identity, int]]:
+        """What is remembered, each event with the row of its record."""
+        return [*self._old.items(), *self._young.items()]
 
-    def restore(self, rows: dict[str, int]) -> None:
+    def restore(self, rows: list[tuple[Identity, int]]) -> None:
         """Goes on from a snapshot."""
-        self._rows.load(rows)
+        self._old, self._young = dict(rows[:-MOST_KNOWN]), dict(rows[-MOST_KNOWN:])
