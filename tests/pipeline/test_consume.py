@@ -588,7 +588,7 @@ def test_memory_does_not_grow_with_the_session(tmp_path: Path) -> None:
         assert code == b"0"
         peaks.append(int(peak))
     unit = 1024 if sys.platform == "darwin" else 1
-    assert (peaks[1] - peaks[0]) / unit < 12_000, peaks
+    assert (peaks[1] - peaks[0]) / unit < 15_000, peaks  # buffers fill; all of it would be far more than 20 MB
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="named pipes are Unix")

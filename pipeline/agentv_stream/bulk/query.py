@@ -6,6 +6,7 @@ files are those of the manifest, so a data set that is being written looks as it
 
 import re
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -77,13 +78,7 @@ def run_query(sql: str, dataset: str | Path) -> tuple[list[str], list[tuple[Any,
     try:
         with connection:
             _check_reading(connection, sql)
-            found = connection.execute(sql)
-            names = [str(column[0]) for column in found.description or ()]
-            return names, found.fetchall() if names else []
-    except RuntimeError as error:
-        if str(error) != "Query interrupted":
-            raise
-        raise KeyboardInterrupt from error  # what DuckDB makes of Ctrl-C
+            return _answer(connection, sql)
     except duckdb.IOException as error:
         raise SourceError(f"{dataset}: {error}") from error
     except duckdb.CatalogException as error:
@@ -94,6 +89,23 @@ def run_query(sql: str, dataset: str | Path) -> tuple[list[str], list[tuple[Any,
         raise refused from error
     except duckdb.Error as error:
         raise _refused(error) from error
+
+
+def _answer(connection: Any, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Runs a query on a thread of its own: DuckDB does not always look for Ctrl-C while it waits for its workers."""
+
+    def run() -> tuple[list[str], list[tuple[Any, ...]]]:
+        found = connection.execute(sql)
+        names = [str(column[0]) for column in found.description or ()]
+        return names, found.fetchall() if names else []
+
+    with ThreadPoolExecutor(1) as threads:
+        answer = threads.submit(run)
+        try:
+            return answer.result()
+        except KeyboardInterrupt:
+            connection.interrupt()
+            raise
 
 
 def _refused(error: Exception) -> UsageError:

@@ -249,7 +249,7 @@ def _finish(session: StreamSession, settings: Settings, stats: Path | None, fail
                 code = _worst(code, error.exit_code)
         if not settings.quiet:
             if _is_end_alone(result):
-                say(f"the input is the closing object alone, without the {result.agent_num_turns} turns before\n{HINT}")
+                say(f"the input is the closing object alone, without the {result.agent_num_turns} turns before", HINT)
             tell_closing(result, report.failures)
         if result.status in ("error", "incomplete", "interrupted", "stalled", "killed") and not stopped:
             code = _worst(code, EXIT_RUN)

@@ -89,7 +89,18 @@ def companions(path: str, folder: Folder) -> list[Companion]:
     beside = folder.glob(f"{parent or '.'}/agent-*.jsonl")
     mark = f'"sessionId":"{session_id}"'.encode("utf-8", "surrogateescape")
     found += [p for p in beside if mark in folder.read(p, 4096)]
-    return [_companion(p, session_id, folder) for p in found]
+    names = frozenset(found)
+    return [_companion(p, session_id, folder) for p in found if not _is_copy(p, names, folder)]
+
+
+def _is_copy(path: str, names: frozenset[str], folder: Folder) -> bool:
+    """Whether a file begins like another one, and has its name with something behind it (`agent-a1-backup.jsonl`)."""
+    stem = path[: -len(".jsonl")].rpartition("-")[0]
+    while "/agent-" in stem:
+        if (original := f"{stem}.jsonl") in names:
+            return folder.read(path, 4096) == folder.read(original, 4096)
+        stem = stem.rpartition("-")[0]
+    return False
 
 
 def _companion(path: str, session_id: str, folder: Folder) -> Companion:
