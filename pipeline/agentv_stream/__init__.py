@@ -1,12 +1,12 @@
 """agentv-stream: a streaming pipeline for the event streams of coding agents.
 
-    async with open_stream("-") as stream:          # events while the agent still works
+    async with open_stream("-") as stream:          # events while the agent is still working
         async for event in stream.events(): ...
     summarize("session.jsonl").tool_use_summary     # a finished session, blocking
     parse_stream_json(text)                         # (result, tool_use_summary) of an agent's whole output
     normalize_tool_call("copilot-cli", call)        # a tool call in canonical terms
 
-Names are loaded when they are used, so that importing the package costs nothing.
+Names are imported on first use, so that importing the package costs nothing.
 """
 
 from importlib import import_module
@@ -87,7 +87,7 @@ _HOMES = {
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 
-if not TYPE_CHECKING:  # else a misspelt name would be of type Any
+if not TYPE_CHECKING:  # else type checkers would take a misspelt name for Any
 
     def __getattr__(name: str) -> object:
         if name == "__version__":

@@ -1,13 +1,13 @@
 """The entry point of `agentv-stream`, and of `python -m agentv_stream` where no script was installed.
 
-It imports next to nothing: from here on Ctrl-C is one that a command expects.
+It imports next to nothing, so that Ctrl-C is handled as commands expect from the very start.
 """
 
 from agentv_stream.ctrl_c import die_of_it
 
 
 def main() -> None:
-    """Loads the command line, which takes the longest of a start, and runs it."""
+    """Imports the command line, which is most of the start-up time, and runs it."""
     die_of_it()
     from agentv_stream.cli import main as run
 

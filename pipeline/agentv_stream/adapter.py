@@ -61,7 +61,7 @@ class Adapter:
 
     @property
     def roots(self) -> tuple[LogRoot, ...]:
-        """Where its logs lie."""
+        """Where its logs are stored."""
         return self.provider.roots
 
     @property
@@ -74,14 +74,15 @@ class Adapter:
         return {dialect.name: dialect.detect(head) for dialect in self.provider.dialects}
 
     def classify(self, name: str) -> tuple[Origin, Kind]:
-        """Origin and kind of a native tool name; what a shell call does, only its text says (`normalize_call`)."""
+        """Origin and kind of a native tool name. What a shell call does depends on its command line: see
+        `normalize_call`."""
         found = self.provider.tools.resolve(name)
         return found.origin, found.kind
 
     def normalize_call(self, name: str, args: Any = None, call_id: str | None = None) -> NormalizedCall:
         """A native call in canonical terms.
 
-        Raises: TypeError when `args` is nothing that JSON can hold.
+        Raises: TypeError when `args` cannot be represented in JSON.
         """
         raw = EMPTY_OBJECT if args is None else to_raw(args)
         call = _normalize(self.provider.name).call(_native(name, raw, call_id or ""))
@@ -91,17 +92,17 @@ class Adapter:
         )
 
     def summarize(self, kind: str, args: Any) -> str:
-        """One short line on a call's arguments (JSON builtins) for people, `kind` as `classify` gives it; control
+        """A call's arguments (JSON builtins) as one short line for people; `kind` as returned by `classify`. Control
         characters are made visible."""
         return summarize_arguments(kind, args)
 
     def decode_record(self, data: bytes | bytearray | memoryview | str, dialect: str | None = None) -> list[AnyEvent]:
-        """The events of a single record (one line), its calls normalised; none for what is no record of this provider.
+        """The events of a single record (one line), its calls normalised; empty if it is no record of this provider.
 
-        The dialect is the one named, else the surest one, else the first that knows the record. What a decoder only
-        knows from earlier records (a result's call, the model, cumulative counters) is not there.
+        The dialect is the named one, else the most confident one, else the first that recognises the record. What a
+        decoder knows only from earlier records (a result's call, the model, cumulative counters) is missing.
 
-        Raises: UsageError for a dialect that the provider has not.
+        Raises: UsageError for a dialect that the provider does not have.
         """
         data = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else bytes(memoryview(data))
         chosen = self.decoders
@@ -140,8 +141,9 @@ def create_adapter(name: str) -> Adapter:
 
 
 def decode_record(provider: str, data: bytes | bytearray | memoryview | str) -> list[AnyEvent]:
-    """The events of a single record (one line) of a provider's log, its calls normalised; a list, empty for what is no
-    record of it. Results do not bear their calls, which stand in other records: whole logs are for `open_stream`.
+    """The events of a single record (one line) of a provider's log, its calls normalised; an empty list if it is no
+    record of that provider. Results are not linked to their calls, which are in other records: use `open_stream` for
+    whole logs.
 
     Raises: UsageError for a name that no provider has.
     """
@@ -151,15 +153,15 @@ def decode_record(provider: str, data: bytes | bytearray | memoryview | str) -> 
 def normalize_tool_call(provider: str, call: Any) -> dict[str, Any]:
     """AgentV's function: a tool call `{tool, input, …}` of a provider kind, with the canonical name and input keys.
 
-    Gives a new dict with all members of `call` (a mapping, a dataclass, a msgspec Struct or any object with
-    attributes): `tool` (or `name`) is canonical, `input` has `file_path` or `skill` added. An unknown provider or
-    name gives the members as they were. The call itself is not changed.
+    Returns a new dict with all members of `call` (a mapping, a dataclass, a msgspec Struct or any object with
+    attributes): `tool` (or `name`) is canonical, `input` has `file_path` or `skill` added. For an unknown provider or
+    name the members are returned unchanged. The call itself is not modified.
 
-    It does more than AgentV 4.15 where its tables have gaps: more native names are known, `Viewing X` moves X into
-    `file_path`, a Codex command that reads or searches is Read, Grep or Glob. And it does less where AgentV changes
-    what is there: an existing `skill` is kept, an input that is no object stays as it is.
+    It does more than AgentV 4.15 where AgentV's tables have gaps: more native names are known, `Viewing X` moves X into
+    `file_path`, a Codex command that reads or searches is Read, Grep or Glob. It does less where AgentV overwrites
+    existing values: an existing `skill` is kept, an input that is not an object stays as it is.
 
-    Raises: TypeError for what has no members.
+    Raises: TypeError for a call without members.
     """
     members = _members(call)
     key = "tool" if "tool" in members or "name" not in members else "name"
@@ -210,7 +212,7 @@ def _native(name: str, raw: Raw, call_id: str) -> ToolCall:
 
 @cache
 def _normalize(provider: str) -> Normalize:
-    """One stage for each provider; it keeps nothing of the calls.
+    """One stage per provider; it keeps no state between calls.
 
     Raises: KeyError for a name that no provider has.
     """

@@ -1,4 +1,5 @@
-"""`parse_stream_json`: what bobbin's evaluation calls on an agent's whole output, with the values put right."""
+"""`parse_stream_json`: the function that bobbin's evaluation calls on an agent's whole output, with corrected
+values."""
 
 from typing import Any
 
@@ -12,12 +13,11 @@ from agentv_stream.summary import SessionReader, without_collector
 
 
 def parse_stream_json(raw_output: str | bytes) -> tuple[dict[str, Any] | None, dict[str, Any]]:
-    """Gives the closing record of a stream (None where there is none) and its `tool_use_summary`.
+    """Returns the closing record of a stream (None if there is none) and its `tool_use_summary`.
 
-    Never raises for what an agent printed: blank, broken and foreign lines are passed over, a single JSON object of
-    `--output-format json` is the result. `first_edit_turn` counts turns from 1; bobbin's count of lines from 0 stands
-    in `first_edit_turn_lines`.
-    Source: bobbin `eval/runner/agent_runner.py`, plan of 2026-02.
+    Never raises for what an agent printed: blank, broken and foreign lines are skipped; a single JSON object, as
+    printed with `--output-format json`, is the result. `first_edit_turn` counts turns from 1; bobbin's line count from
+    0 is in `first_edit_turn_lines`. Source: bobbin `eval/runner/agent_runner.py`, plan of 2026-02.
     """
     data = raw_output.encode("utf-8", "replace") if isinstance(raw_output, str) else raw_output
     try:
@@ -36,7 +36,7 @@ def parse_stream_json(raw_output: str | bytes) -> tuple[dict[str, Any] | None, d
 
 def _single(data: bytes) -> dict[str, Any] | None:
     """The closing record of an output that is no stream: one JSON object, as the old command line printed it, or the
-    last line that calls itself a result."""
+    last line of type result."""
     whole = _object(data) if data.strip() else None
     if whole is not None:
         return whole

@@ -1,6 +1,6 @@
-"""What Ctrl-C does before a command is at work and after it: the process dies of it, as programs do, and says nothing.
+"""Ctrl-C before a command starts and after it has finished: it kills the process silently, as in other programs.
 
-Python's own way, an exception wherever it just is, prints a traceback out of an import or out of the end of Python.
+Python's default, an exception at whatever point is executing, prints a traceback from an import or from shutdown.
 """
 
 import signal
@@ -9,16 +9,17 @@ from contextlib import contextmanager
 
 
 def die_of_it() -> None:
-    """From now on, where Ctrl-C would raise; where it is ignored or handled by somebody else it stays so."""
+    """From now on Ctrl-C kills the process instead of raising, unless it is ignored or has somebody else's handler."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @contextmanager
 def raised() -> Generator[None]:
-    """While this is open Ctrl-C raises KeyboardInterrupt, as commands expect, unless it is ignored; then as before.
+    """Within this context Ctrl-C raises KeyboardInterrupt, as commands expect, unless it is ignored; afterwards as
+    before.
 
-    asyncio does not put back what was there before its own handler.
+    asyncio does not restore the handler that was set before its own.
     """
     before = signal.getsignal(signal.SIGINT)
     try:

@@ -1,4 +1,4 @@
-"""The pages of docs/ that are made from the code: cli.md, configuration.md, and tools.md from the tables.
+"""The pages of docs/ that are generated from the code: cli.md, configuration.md, and tools.md from the tables.
 
 python -m agentv_stream.docs_pages docs
 """
@@ -96,7 +96,7 @@ Those that only tests read are in [CONTRIBUTING](../CONTRIBUTING.md).
 
 def cli_page(names: Iterable[str] = tuple(COMMANDS)) -> str:
     """docs/cli.md: every command with its arguments and options."""
-    program: Any = typer.main.get_command(build(list(names)))  # click's objects, which typer keeps to itself
+    program: Any = typer.main.get_command(build(list(names)))  # click's objects; typer does not expose them with types
     commands: Mapping[str, Any] = program.commands
     out = [HEAD, "| command | what it does |\n|---|---|\n"]
     out += [f"| [`{name}`](#{name}) | {_first(command)} |\n" for name, command in commands.items()]
@@ -174,7 +174,7 @@ def _first(command: Any) -> str:
 
 
 def configuration_page() -> str:
-    """docs/configuration.md: every setting, with its variable."""
+    """docs/configuration.md: every setting with its environment variable."""
     return SETTINGS + _settings() + VARIABLES
 
 

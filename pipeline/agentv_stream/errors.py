@@ -3,11 +3,11 @@
     AgentvStreamError
     ├── UsageError          2  the call or the configuration is wrong
     ├── SourceError         4  an input cannot be read
-    │   ├── NotALog         4  it was read, and is no log of a known agent
-    │   └── DamagedArchive  4  compressed data that break off or are damaged
+    │   ├── NotALog         4  it was read, but is no log of a known agent
+    │   └── DamagedArchive  4  compressed data that are truncated or damaged
     ├── SinkError           4  an output cannot be written
     └── EmptyInput          3  there was nothing to read
-Records that cannot be used are no exceptions but faults (`agentv_stages.fault`).
+Records that cannot be used are not exceptions but faults (`agentv_stages.fault`).
 """
 
 EXIT_FINE = 0
@@ -18,8 +18,8 @@ EXIT_IO = 4
 
 
 class AgentvStreamError(Exception):
-    """Anything that ends the work on one input. `exit_code` is what a command makes of it; `below` are lines that it
-    shows under the message."""
+    """Anything that ends the work on one input. `exit_code` is the exit code of a command that fails with it; `below`
+    are lines shown under the message."""
 
     exit_code = EXIT_IO
     below = ""
@@ -36,11 +36,11 @@ class SourceError(AgentvStreamError):
 
 
 class NotALog(SourceError):
-    """The input is no log of a known agent; the message says what stood there and what was tried."""
+    """The input is no log of a known agent; the message says what was found and which agents were tried."""
 
 
 class DamagedArchive(SourceError):
-    """A compressed input that breaks off or is damaged; what came before has been given."""
+    """A compressed input that is truncated or damaged; what precedes the damage has already been delivered."""
 
 
 class SinkError(AgentvStreamError):
@@ -52,7 +52,7 @@ class SinkError(AgentvStreamError):
         super().__init__(f"cannot write {path}: {error.strerror or str(error) or type(error).__name__}")
 
     def __reduce__(self) -> tuple[type["SinkError"], tuple[str, OSError]]:
-        """For worker processes, whose errors are pickled: the default would call us with the message alone."""
+        """For worker processes, whose errors are pickled: the default would call `__init__` with the message alone."""
         return type(self), (self.path, self.error)
 
 

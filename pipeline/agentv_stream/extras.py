@@ -1,6 +1,6 @@
-"""Libraries that are extras: imported when they are used, and a clear word where one is missing.
+"""Optional libraries (extras): imported on first use, with a clear error message if one is missing.
 
-They come as `Any`: their types are partial, absent, or in packages of their own that a user may not have.
+They are typed as `Any`: their types are partial, absent, or in separate packages that a user may not have.
 """
 
 from importlib import import_module
@@ -10,7 +10,7 @@ from agentv_stream.errors import UsageError
 
 
 def extra(module: str, name: str, what: str) -> Any:
-    """The module. `name` is the extra that brings it, `what` opens the message.
+    """The imported module. `name` is the extra that installs it, `what` begins the error message.
 
     Raises: UsageError where it is not installed.
     """

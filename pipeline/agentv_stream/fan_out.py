@@ -1,8 +1,8 @@
-"""One channel to one per sink, each with the sink's policy.
+"""Copies one channel of batches to a channel per sink and applies each sink's failure policy.
 
-A slow sink slows the reader: its channel is bounded. A sink that fails is detached and the others go on: a disk that is
-full for the transcript is no reason to lose the statistics. A required one is a failure of the run, an optional one a
-warning.
+The channels are bounded: a slow sink slows the reader. A sink that fails is detached and the others continue: a disk
+too full for the transcript is no reason to lose the statistics. A required sink's failure fails the run; an optional
+one's is a warning.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,9 +22,9 @@ async def fan_out(
     bound: int,
     failed: Callable[[Sink, SinkError], None],
 ) -> None:
-    """Hands every batch to every sink and closes them at the end.
+    """Hands every batch to every sink and closes the sinks at the end.
 
-    A sink that fails gets nothing more and is told to `failed`, once; the others go on.
+    A sink that fails gets no more batches and is reported to `failed`, once; the others continue.
     """
     async with anyio.create_task_group() as tasks:
         sends: list[MemoryObjectSendStream[Batch]] = []
@@ -39,7 +39,7 @@ async def fan_out(
                         try:
                             await hand_on(send, batch)
                         except anyio.BrokenResourceError:
-                            continue  # the sink has failed, and said so
+                            continue  # the sink has failed, and `failed` was called
             finally:
                 for send in sends:
                     send.close()
@@ -61,10 +61,10 @@ async def _feed(
                 try:
                     await sink.close(whole)
                 except (SinkError, OSError) as error:
-                    if whole:  # else the failure was told already
+                    if whole:  # else the failure was already reported
                         failed(sink, _as_told(sink, error))
 
 
 def _as_told(sink: Sink, error: SinkError | OSError) -> SinkError:
-    """A sink of somebody else need not know our errors: a connection that is refused is a failure, no bug."""
+    """A third-party sink need not know our errors: an OSError such as a refused connection is a failure, not a bug."""
     return SinkError(sink.name, error) if isinstance(error, OSError) else error

@@ -1,4 +1,4 @@
-"""Finished files as plain bytes, compressed ones unpacked; synchronous, for bulk workers and threads."""
+"""Reads finished files as plain bytes, decompressing them; synchronous, for bulk workers and threads."""
 
 import gzip
 import os
@@ -14,7 +14,7 @@ CHUNK_BYTES = 256 * 1024
 
 
 def is_there(path: str | Path) -> bool:
-    """Whether something is seen at a path; no for what lies in a folder that may not be entered.
+    """Whether a path exists; False inside a folder that may not be entered.
 
     `Path.exists` raises PermissionError there.
     """
@@ -22,7 +22,7 @@ def is_there(path: str | Path) -> bool:
 
 
 def is_gone(path: str | Path) -> bool:
-    """Whether nothing is at a path. What cannot be looked at is not taken for gone."""
+    """Whether nothing exists at a path; False if that cannot be determined."""
     try:
         os.stat(path)  # noqa: PTH116
     except (FileNotFoundError, NotADirectoryError):
@@ -43,12 +43,13 @@ def is_file(path: str | Path) -> bool:
 
 
 def is_store_folder(path: str | Path) -> bool:
-    """Whether a folder holds sessions as OpenCode kept them before 1.2: a file for each message and each part."""
+    """Whether a folder holds sessions in OpenCode's layout before 1.2: a file for each message and each part."""
     return os.path.isdir(os.path.join(path, "storage", "session"))  # noqa: PTH112, PTH118 - for each of many folders
 
 
 def absolute(path: str | Path) -> Path:
-    """An absolute path; without `..` where that means the same place, which behind a link to a folder it may not."""
+    """An absolute path; `..` is resolved only where that is the same place, which it may not be behind a link to a
+    folder."""
     as_told = Path(path).absolute()
     short = Path(os.path.abspath(as_told))  # noqa: PTH100 - links stay
     try:
@@ -58,7 +59,7 @@ def absolute(path: str | Path) -> Path:
 
 
 def check_readable(path: Path) -> None:
-    """Raises: SourceError for what is missing, a directory, or not ours to read."""
+    """Raises: SourceError for what is missing, a directory, or lacks read permission."""
     try:
         mode = path.stat().st_mode
     except OSError as error:
@@ -76,7 +77,8 @@ def check_readable(path: Path) -> None:
 
 
 def compression(path: Path) -> str | None:
-    """`gzip` or `zstd`, by the file's first bytes; None for a plain file, and for a pipe, whose bytes come once."""
+    """`gzip` or `zstd`, by the file's first bytes; None for a plain file, and for a pipe, whose bytes can be read only
+    once."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             return None
@@ -87,7 +89,7 @@ def compression(path: Path) -> str | None:
 
 
 def open_plain(path: Path) -> BinaryIO:
-    """The file's bytes, unpacked. Reading may raise OSError, EOFError or a zstandard error for damaged data."""
+    """The file's decompressed bytes. Reading may raise OSError, EOFError or a zstandard error for damaged data."""
     kind = compression(path)
     if kind == "gzip":
         return cast(BinaryIO, gzip.open(path, "rb"))
@@ -99,9 +101,9 @@ def open_plain(path: Path) -> BinaryIO:
 
 
 def read_pieces(path: Path) -> Iterator[bytes]:
-    """The bytes of a file, unpacked, in pieces, in the calling thread.
+    """Yields the decompressed bytes of a file in pieces, in the calling thread.
 
-    Raises: SourceError when it cannot be read; DamagedArchive, when what came before has been given.
+    Raises: SourceError when it cannot be read; DamagedArchive, after what precedes the damage was yielded.
     """
     try:
         file = path.open("rb", buffering=0)
@@ -112,7 +114,7 @@ def read_pieces(path: Path) -> Iterator[bytes]:
 
 
 def unpacked(file: BinaryIO, place: str) -> Iterator[bytes]:
-    """As `read_pieces`, of an open file at its beginning; `place` is its name in errors."""
+    """As `read_pieces`, for an open file positioned at its start; `place` is its name in errors."""
     damage: tuple[type[Exception], ...] = (gzip.BadGzipFile, EOFError, zlib.error)
     try:
         data = file.read(CHUNK_BYTES)
@@ -130,7 +132,7 @@ def unpacked(file: BinaryIO, place: str) -> Iterator[bytes]:
                 damage = (*damage, zstandard.ZstdError)
                 reader = open_zstd(file, closefd=False)
             with reader:
-                # Of an archive that breaks off, `read` would lose what it had unpacked before it noticed.
+                # `read` would lose what it had decompressed before it came to the end of a truncated archive.
                 while data := reader.read1(CHUNK_BYTES):
                     yield data
             return
@@ -144,7 +146,7 @@ def unpacked(file: BinaryIO, place: str) -> Iterator[bytes]:
 
 
 def first_unpacked(file: BinaryIO, place: str, limit: int) -> bytes:
-    """The first `limit` bytes of an open file, unpacked, as far as they can be read. Raises: OSError."""
+    """The first `limit` decompressed bytes of an open file, as far as they can be read. Raises: OSError."""
     data = file.read(limit)
     if _packed(data) is None:
         return data

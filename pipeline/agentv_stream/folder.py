@@ -12,10 +12,10 @@ from agentv_stream.packed_folder import packed_companions
 
 
 class LocalFolder:
-    """Local files. A path that cannot be read is empty, not an error: it may have gone since."""
+    """Local files. A path that cannot be read is empty, not an error: it may have been removed meanwhile."""
 
     def glob(self, pattern: str) -> list[str]:
-        """Files that match, sorted; `**` goes to any depth. The part before the first star is taken literally."""
+        """Matching files, sorted; `**` matches at any depth. The part before the first star is taken literally."""
         head, star, rest = pattern.partition("*")
         folder, _, tail = head.rpartition("/")
         found = glob.glob(f"{tail}{star}{rest}", root_dir=folder or None, recursive=True)  # noqa: PTH207 - Path.glob refuses absolute patterns
@@ -23,7 +23,7 @@ class LocalFolder:
         return sorted(path for path in paths if is_file(path))
 
     def read(self, path: str, limit: int) -> bytes:
-        """The first `limit` bytes, unpacked."""
+        """The first `limit` decompressed bytes."""
         try:
             with Path(path).open("rb") as file:
                 return first_unpacked(file, path, limit)
@@ -34,10 +34,10 @@ class LocalFolder:
 def companions_of(
     provider: Provider, path: str, subagents: bool = True, folder: Folder | None = None
 ) -> list[Companion]:
-    """The further files of a session's log, then those of its sub-agents where they are wanted, in a fixed order.
+    """The further files of a session's log, then, with `subagents`, those of its sub-agents, in a fixed order.
 
-    Without `folder` they are on the local disk. Agents tell by its folders what a log is, so there they see the whole
-    path; files below the current folder are named from there if the log is.
+    `folder` defaults to the local disk. Providers recognise a log by the folders in its path, so on disk they are given
+    the absolute path; files below the current folder are returned as relative paths if the log's path was relative.
     """
     found = packed_companions(provider, path, folder) if folder is not None else _local_companions(provider, path)
     return found if subagents else [companion for companion in found if companion.context.further]
@@ -55,7 +55,7 @@ def _named(companion: Companion, path: str) -> Companion:
 
 
 def context_of(provider: Provider, path: str, folder: Folder | None = None) -> DecodeContext:
-    """What the decoder of a main file is told; without `folder` it is on the local disk."""
+    """The decode context of a main file; `folder` defaults to the local disk."""
     whole = _whole(path) if folder is None else path
     return replace(provider.context(whole, folder or LocalFolder()), file=path, place=told_path(whole))
 

@@ -1,4 +1,5 @@
-"""A stream to iterate over, from Python: events or messages as they come, the statistics live beside them."""
+"""A stream to iterate over from Python: events or messages as they arrive, with statistics that are updated
+meanwhile."""
 
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
@@ -28,12 +29,12 @@ AnySource: TypeAlias = str | PathLike[str] | int | bytes | bytearray | memoryvie
 
 
 class BytesSource:
-    """Bytes in memory, or an async iterable of bytes: an agent's standard output, a stream of the network."""
+    """Bytes in memory, or an async iterable of bytes: an agent's standard output, a network stream."""
 
     def __init__(self, data: bytes | AsyncIterable[bytes]) -> None:
         self._data = data
         self.name = "<memory>"
-        self.finished = isinstance(data, bytes)  # who hands over an iterator may still be writing
+        self.finished = isinstance(data, bytes)  # behind an iterable somebody may still be writing
 
     async def chunks(self) -> AsyncIterator[Chunk]:
         if isinstance(self._data, bytes):
@@ -43,14 +44,14 @@ class BytesSource:
             async for data in self._data:
                 if not isinstance(data, (bytes, bytearray, memoryview)):  # pyright: ignore[reportUnnecessaryIsInstance] - of callers that check no types
                     raise TypeError(f"the source gave {type(data).__name__}, not bytes")
-                if data:  # an empty piece is no end; to the stages behind it would be one
+                if data:  # an empty piece is not the end, but later stages would take it for one
                     yield Chunk(bytes(data), now_ms(), self.name)
         except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
             raise SourceError(f"cannot read {self.name}: {str(error) or type(error).__name__}") from error
 
 
 class _ChannelSink:
-    """Hands batches to whoever iterates; his leaving is an end, not a failure."""
+    """Hands batches to whoever iterates. If the iteration is left early, that is an end, not a failure."""
 
     name = "iteration"
     required = False
@@ -72,7 +73,7 @@ class _ChannelSink:
 
 
 class _Iteration(Generic[Item]):
-    """What batches hold, one after the other. No generator: trio warns of one that its loop has left early."""
+    """The items of batches, one after the other. Not a generator: trio warns about one that its loop has left early."""
 
     def __init__(
         self, receive: MemoryObjectReceiveStream[Batch], pick: Callable[[Batch], Sequence[Item]], ended: anyio.Event
@@ -92,7 +93,7 @@ class _Iteration(Generic[Item]):
             try:
                 batch = await self._receive.receive()
             except anyio.EndOfStream:
-                await self._ended.wait()  # the last output is written, the result made
+                await self._ended.wait()  # until the last output is written and the result is made
                 raise StopAsyncIteration from None
             except anyio.ClosedResourceError:
                 raise UsageError("the block of this stream has ended: iterate inside it") from None
@@ -100,11 +101,11 @@ class _Iteration(Generic[Item]):
 
 
 class LiveStream:
-    """A stream that is being read. Iterate `events()` or `messages()` or `batches()`, one of them, once, inside the
-    block: what one iteration took no other one gets, so a second one is refused (UsageError).
+    """A stream that is being read. Iterate over one of `events()`, `messages()` and `batches()`, once, inside the
+    block: an item taken by one iteration is lost to any other, so a second one is refused (UsageError).
 
-    `statistics` is the `tool_use_summary` so far; `result` and `report` are there when the iteration has ended, and
-    behind the block. What failed in the reading is raised when the block ends.
+    `statistics` is the `tool_use_summary` so far; `result` and `report` are set when the iteration has ended, and stay
+    after the block. What failed while reading is raised when the block ends.
     """
 
     def __init__(self, session: StreamSession, receive: MemoryObjectReceiveStream[Batch]) -> None:
@@ -113,7 +114,7 @@ class LiveStream:
         self._ended = anyio.Event()
         self._iterated: str | None = None
         self._summary: dict[str, Any] = {}
-        self._summary_at = -1  # batches that were observed when it was made
+        self._summary_at = -1  # number of batches observed when it was made
         self.report: Report | None = None
 
     def batches(self) -> AsyncIterator[Batch]:
@@ -139,20 +140,20 @@ class LiveStream:
 
     @property
     def statistics(self) -> dict[str, Any]:
-        """The `tool_use_summary` so far (docs/metrics.md); all its keys are there before the first record, too.
+        """The `tool_use_summary` so far (docs/metrics.md); all its keys exist even before the first record.
 
-        A snapshot: it does not change any more. It is made anew when something came, which takes as long as its lists.
+        A snapshot, which does not change. It is rebuilt when new batches came, in time proportional to its lists.
         """
         observer, at = self._session.observer, self._session.batches
         if observer is None:
             return Stats(self._session.settings.watch).summary()
-        if at != self._summary_at:  # who asks at every event of a large batch would make it thousands of times
+        if at != self._summary_at:  # else asking at each event of a large batch rebuilds it each time
             self._summary, self._summary_at = observer.stats.summary(), at
         return dict(self._summary)
 
     def stop(self) -> None:
-        """Ends the reading here: what was read is worked off and given, and the result counts it, as of an input that
-        ends there. The agent is not told; ending its process is the caller's."""
+        """Stops reading: what was read is still processed and delivered, and the result is as if the input ended there.
+        The agent is not notified; ending its process is up to the caller."""
         self._session.stop()
 
     async def _run(self, send: MemoryObjectSendStream[Batch]) -> None:
@@ -184,10 +185,11 @@ async def open_stream(
 
     `source`: a path, `-` for standard input, a file descriptor, bytes, or an async iterable of bytes. With `transcript`
     (or a place for it: `out`, or `out` or `transcript` of the settings) the transcript is written, too. `stages` are
-    your own, over `Batch`, behind ours; `watchers` see every batch (`observe`), then `sinks` take it. Leaving the block
-    early ends the iteration; the source is read to its end all the same, but not after an exception or a cancellation.
+    your own stages over `Batch`, run after ours; `watchers` see every batch (`observe`) before `sinks` get it. Leaving
+    the block early ends the iteration; the source is still read to its end, except after an exception or a
+    cancellation.
 
-    Raises: SourceError for a source that is not there, UsageError and TypeError for what is given wrongly, at once; the
+    Raises: SourceError for a source that does not exist, UsageError and TypeError for wrong arguments, at once; the
     other errors of errors.py when the block ends.
     """
     if settings is not None and not isinstance(settings, Settings):  # pyright: ignore[reportUnnecessaryIsInstance] - of callers that check no types
@@ -216,7 +218,7 @@ async def open_stream(
                 with receive:
                     yield stream
         except BaseExceptionGroup as group:
-            raise alone(group) from None  # what the block raised, or a bug of ours: one thing, told as it is
+            raise alone(group) from None  # what the block raised, or a bug of ours: unwrapped if it is the only one
     if stream.report is not None and stream.report.failures:
         raise stream.report.failures[0]
 
@@ -232,7 +234,7 @@ def _check(what: str, parts: Sequence[object], members: Sequence[str]) -> None:
 
 
 def alone(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The exception of a group of one; a group of several as it is."""
+    """The only exception in a group; a group of several unchanged."""
     inner: list[BaseException] = list(group.exceptions)
     if len(inner) > 1:
         return group
@@ -240,9 +242,9 @@ def alone(group: BaseExceptionGroup[BaseException]) -> BaseException:
 
 
 def make_source(source: AnySource) -> ByteSource:
-    """What `open_stream` accepts, as a source.
+    """The source for an argument of `open_stream`.
 
-    Raises: SourceError for a file that cannot be read; TypeError for what is no source.
+    Raises: SourceError for a file that cannot be read; TypeError for an unsupported type.
     """
     if isinstance(source, (bytes, bytearray, memoryview)):
         return BytesSource(bytes(source))

@@ -1,4 +1,4 @@
-"""A provider by the name that somebody gave: its own, or an alias; one place where an unknown name is refused."""
+"""Looks up a provider by its name or an alias; the one place where an unknown name is refused."""
 
 from typing import overload
 

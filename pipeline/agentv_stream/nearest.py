@@ -1,15 +1,15 @@
-"""The known name that is nearest to a wrong one: a hint behind an error."""
+"""The known name that is most similar to a wrong one: a hint appended to an error."""
 
 import difflib
 from collections.abc import Iterable, Sequence
 
-FEW = 5  # names that can all be told, where none is like the wrong one
+FEW = 5  # up to this many names are all listed, if none is similar to the wrong one
 
 
 def suggestion(wrong: str, known: Iterable[str], otherwise: Sequence[str] = ()) -> str:
-    """`; did you mean 'x'?` with the known name that is nearest, or the known names where none is near.
+    """`; did you mean 'x'?` with the most similar known name, or a list of the known names if none is similar.
 
-    `otherwise` are the names to tell then, where they are not all that are known.
+    `otherwise` are the names to list in that case, if not all known ones.
     """
     names = sorted(set(known))
     near = nearly(wrong, names)
@@ -25,7 +25,7 @@ def suggestion(wrong: str, known: Iterable[str], otherwise: Sequence[str] = ()) 
 
 
 def nearly(wrong: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
-    """The known name that the wrong one is like, if any; `likeness` 1 is the same."""
+    """The known name that is similar to the wrong one, if any; `likeness` 1 means identical."""
     names = sorted(set(known))
     like = [name.replace("_", "-") for name in names]
     near = difflib.get_close_matches(wrong.lower().replace("_", "-"), like, 1, likeness)

@@ -1,8 +1,7 @@
 """A folder of packed logs as providers see it: under the names that the logs had before they were packed.
 
-Providers tell by names what belongs together. Any of a session's files may be packed (`.gz`, `.zst`): all, where a
-folder was archived, or those of sub-agents alone, which are the older ones. One that is there plain and packed is read
-plain.
+Providers find related files by their names. Any of a session's files may be packed (`.gz`, `.zst`): all of them in an
+archived folder, or only those of sub-agents, which are older. If a file exists plain and packed, the plain one is read.
 """
 
 from dataclasses import replace
@@ -13,17 +12,17 @@ PACKED = (".gz", ".zst")
 
 
 def unpacked_name(path: str) -> str:
-    """A path without what packing appended."""
+    """A path without the suffix of its compression."""
     for suffix in PACKED:
         path = path.removesuffix(suffix)
     return path
 
 
 class PackedFolder:
-    """`Folder` over another one. `place` gives the path at which a name lies.
+    """`Folder` around another one. `place` maps a name to the path of its file.
 
-    `whole`: names that end in anything are told as they were before, too. Without it, beside a plain main file, they
-    are told as they are, which costs nothing: who asks so looks for packed ones itself.
+    `whole`: files matched by a pattern with an open end are listed under their unpacked names, too. Without it, beside
+    a plain main file, they are listed as they are, which costs nothing: the caller looks for packed ones itself.
     """
 
     def __init__(self, folder: Folder, whole: bool) -> None:
@@ -54,7 +53,7 @@ class PackedFolder:
         return sorted({*names, *map(unpacked_name, packed)})
 
     def read(self, path: str, limit: int) -> bytes:
-        """The first `limit` bytes, unpacked."""
+        """The first `limit` decompressed bytes."""
         if path in self._places:
             return self._folder.read(self._places[path], limit)
         data = self._folder.read(path, limit)
@@ -64,7 +63,7 @@ class PackedFolder:
 
 
 def companion_files(provider: Provider, path: str, folder: Folder) -> list[str] | None:
-    """The paths alone of the companions of a main file that may be packed; None where that is no less work."""
+    """Only the paths of the companions of a main file that may be packed; None if that would be no less work."""
     if provider.companion_files is None:
         return None
     name = unpacked_name(path)

@@ -1,8 +1,8 @@
 """What a session's tokens would cost at list prices, by the price table of genai-prices (an extra); never invented.
 
-The agent's own figure stays in `cost_usd`; the estimate stands beside it. It is null where a model is not in the table
-or the log does not say how many tokens there were. Prices are those of the day on which the session began.
-Where a price depends on the size of a request, the session's mean request decides, because only sums are kept.
+The agent's own figure stays in `cost_usd`; the estimate is a separate field. It is null if a model is not in the table
+or the log does not say how many tokens there were. Prices are those of the day on which the session began. Where a
+price depends on the size of a request, the session's mean request is used, because only sums are kept.
 """
 
 import re
@@ -15,8 +15,8 @@ from agentv_stages.result import Result
 from agentv_stream.extras import extra
 
 DISPLAYED = frozenset(("cursor-stream", "cursor-transcript"))
-"""Dialects that name a model as people read it (`Auto`, `GPT-5`): what was really called is not known."""
-_MOST_TOKENS = 10**15  # a log can claim any number, below 0 too: nothing is made of it
+"""Dialects that give a model's display name (`Auto`, `GPT-5`): which model was really called is not known."""
+_MOST_TOKENS = 10**15  # a log can claim any number, even a negative one: such are not priced
 _CLOUD = re.compile(r"(?:(?:us|eu|apac|global|jp|au)\.)?(?:anthropic|amazon|meta|openai)\.|-v\d+:\d+\Z|@\d+\Z")
 
 
@@ -36,20 +36,20 @@ def estimate_cost(result: Result) -> None:
 
 
 def cost_text(result: Result) -> str:
-    """The cost for people: the agent's own, the estimate, how far they are apart; empty where nothing is known."""
+    """The cost for people: the agent's own figure, the estimate, the difference; empty if neither is known."""
     told, estimated = result.cost_usd, result.estimated_cost_usd
     if not isinstance(estimated, float):
         return f"${told:.4f}" if told is not None else ""
     if told is None:
         return f"${estimated:.4f} estimated"
-    percent = round(100 * (estimated - told) / told) if told else 0  # an int: it knows no -0
+    percent = round(100 * (estimated - told) / told) if told else 0  # an int, which has no -0
     apart = f", {percent:+d} %" if percent else ""
     return f"${told:.4f} (estimated ${estimated:.4f}{apart})"
 
 
 @cache
 def price_table_date() -> str:
-    """The newest day on which a price of the table came into force, and the version of the package that brought it."""
+    """The newest effective date of a price in the table, and the version of the package that contains it."""
     from importlib.metadata import version
 
     snapshot: Any = extra("genai_prices.data_snapshot", "prices", "an estimate of costs").get_snapshot()
@@ -64,7 +64,7 @@ def price_table_date() -> str:
 
 
 def dated_prices(prices: Any) -> list[Any]:
-    """The prices of a model where it has several, each from a day on."""
+    """A model's prices if it has several, each with the day from which it applies."""
     return list(prices) if isinstance(prices, list) else []  # pyright: ignore[reportUnknownArgumentType] - the table's
 
 

@@ -1,6 +1,6 @@
 """The page of all dialects: `python -m agentv_stream.provider_page CORPUS > docs/providers.md` writes it.
 
-The counts come from a run over the recordings below CORPUS; without CORPUS they are left out.
+The counts come from reading the recordings below CORPUS; without CORPUS they are left out.
 """
 
 import sys
@@ -11,7 +11,7 @@ from agentv_stages.providers import all_providers
 from agentv_stream.provider_survey import OUTCOMES, outcomes, recordings, survey
 from agentv_stream.provider_table import dialect_rows, facts_of
 
-MOST_PLACES = 4  # that a line of the page names
+MOST_PLACES = 4  # named in one line of the page
 MEASURED = "## Recordings read"
 OUTCOMES_NOTE = """\
 The same calls (scenario s2), as each agent's log tells their ends; a number is the exit code. Agents differ where
@@ -22,7 +22,7 @@ ends early and calls reads and edits that failed a success."""
 
 
 def markdown(corpus: Path | None = None) -> str:
-    """docs/providers.md; with recordings their counts behind what the code says."""
+    """docs/providers.md; with recordings, their counts follow what the code says."""
     out = [
         "# Providers and dialects",
         "",

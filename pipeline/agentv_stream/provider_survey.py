@@ -1,4 +1,4 @@
-"""A run over recordings: what each dialect's logs came to, and how one script's calls ended in each."""
+"""A run over recordings: the totals of each dialect's logs, and how the calls of one script ended in each."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,7 +22,7 @@ class Seen(Struct):
 
 
 OUTCOMES = ("sleep 2", "exit 1", "exit 3", "kill -9", "missing.py", "this text is not there", "no_such_tool")
-"""What scenario s2 lets fail, besides a shell that works: by a part of the call's arguments or name."""
+"""Calls that scenario s2 makes fail, and one that works, each by a part of its arguments or name."""
 
 
 def survey(corpus: Path) -> dict[str, Seen]:

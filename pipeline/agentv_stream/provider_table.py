@@ -1,7 +1,7 @@
 """What is read: each dialect with the command that makes it, the versions seen, its end rule and its losses.
 
-The facts come from the providers; what a provider does not say of itself (commands, versions of the recordings) stands
-in the tables here.
+The facts come from the providers; what a provider does not define itself (commands, versions of the recordings) is in
+the tables here.
 """
 
 from collections.abc import Iterable, Mapping
@@ -63,7 +63,7 @@ PRODUCED: Mapping[str, str] = {
     "agentv-transcript": "agentv-stream consume … --out DIR; AgentV",
     "atif": "harbor and other writers of ATIF",
 }
-"""Dialect -> how an input of it is made."""
+"""Dialect -> the command that produces it."""
 
 VERSIONS: Mapping[str, str] = {
     "claude-stream": "1.0.128 to 2.1.332",
@@ -107,7 +107,7 @@ VERSIONS: Mapping[str, str] = {
     "acp": "Gemini 0.61.0, Qwen 0.15.10 and 0.24.4, OpenCode 1.18.33, Kilo 7.7.9, OpenHands 1.16.0, "
     "Mistral Vibe 2.14.0 and 3.0.3",
 }
-"""Dialect -> versions of the agent in the recordings that it was tested with; the log does not say it for the rest."""
+"""Dialect -> versions of the agent in the recordings that it was tested with; other logs do not say their version."""
 
 LAYOUTS: Mapping[str, tuple[str, ...]] = {
     "vibe-session-old": ("session_*/messages.jsonl", "session_*.json"),
@@ -115,7 +115,7 @@ LAYOUTS: Mapping[str, tuple[str, ...]] = {
     "opencode-export": (),
     "kilo-export": (),
 }
-"""Dialect -> globs below its provider's roots, where they are not the first pattern's; none: it lies anywhere."""
+"""Dialect -> globs below its provider's roots, if not the first pattern's; empty: it may be anywhere."""
 
 ENDS: Mapping[str, str] = {
     "claude-stream": "`result`; of several the last",
@@ -169,7 +169,7 @@ ENDS: Mapping[str, str] = {
     "agentv-transcript": "what our finished rows say; else complete when the last answer's calls have results",
     "atif": "what our documents say; else complete when the last answer asks for no tool",
 }
-"""Dialect -> its end record, or how a good end is told without one."""
+"""Dialect -> its end record, or how a good end is recognised without one."""
 
 
 class DialectRow(Struct, frozen=True):
@@ -213,13 +213,13 @@ def _row(provider: Provider, dialect: Dialect) -> DialectRow:
 
 def _places(dialect: Dialect, roots: Iterable[LogRoot]) -> Iterable[str]:
     for root in roots:
-        # of several patterns the first, for it is the newest layout
+        # the first of several patterns is the newest layout
         for pattern in LAYOUTS.get(dialect.name, root.patterns[:1]):
             yield f"{root.default}/{pattern}"
 
 
 def text_table(rows: Iterable[DialectRow], width: int | None = None) -> str:
-    """The rows for people; longer lines than `width` are broken between words."""
+    """The rows for people; lines longer than `width` are wrapped between words."""
     out: list[str] = []
     provider = None
     for row in rows:
@@ -241,7 +241,7 @@ def facts_of(row: DialectRow) -> list[tuple[str, str]]:
     facts = [("from", row.produced_by)] if row.produced_by else []
     if row.lies_in:
         facts.append(("stored in", ", ".join(row.lies_in)))
-    if row.produced_by or row.versions:  # else it is a plug-in's, of which neither is known here
+    if row.produced_by or row.versions:  # else it is a plug-in's dialect, of which neither is known here
         facts.append(("versions", row.versions or "unknown (the log does not name them)"))
     facts.append(("end", row.end or ("an end record" if row.has_end else "none; its status is unknown")))
     if not row.has_prompt:

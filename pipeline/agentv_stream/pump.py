@@ -1,7 +1,7 @@
 """Runs a stage as a task between two bounded channels.
 
-A channel that has room, or something to take, is used without a turn of the event loop: with ten tasks in a row those
-turns cost more than the work (measured on 100 MB: 1.3 s of processor time with them, see docs/performance.md).
+If a channel has room, or something to take, it is used without a switch to the event loop: with ten tasks in a row the
+switches cost more than the work (on 100 MB: 1.3 s of processor time with them, see docs/performance.md).
 """
 
 from collections.abc import AsyncIterator
@@ -20,9 +20,10 @@ Item = TypeVar("Item")
 async def pump(
     stage: Stage[In, Out], receive: MemoryObjectReceiveStream[In], send: MemoryObjectSendStream[Out]
 ) -> None:
-    """Feeds `stage` from `receive` until that ends, then flushes it; what it gives goes to `send`, which is closed.
+    """Feeds `stage` with items from `receive` until it ends, then flushes the stage; sends its output to `send` and
+    closes it.
 
-    Raises: anyio.BrokenResourceError when the next task has gone; whatever the stage raises.
+    Raises: anyio.BrokenResourceError when the next task has ended; whatever the stage raises.
     """
     with receive, send:
         async for item in items_of(receive):
@@ -33,9 +34,9 @@ async def pump(
 
 
 async def hand_on(send: MemoryObjectSendStream[Item], item: Item) -> None:
-    """Sends an item; waits only where the channel is full.
+    """Sends an item; waits only if the channel is full.
 
-    Raises: anyio.BrokenResourceError when nobody takes it any more.
+    Raises: anyio.BrokenResourceError when nobody receives any more.
     """
     try:
         send.send_nowait(item)
@@ -44,12 +45,12 @@ async def hand_on(send: MemoryObjectSendStream[Item], item: Item) -> None:
 
 
 def items_of(receive: MemoryObjectReceiveStream[Item]) -> AsyncIterator[Item]:
-    """The items of a channel until it ends; waits only where it is empty."""
+    """The items of a channel until it ends; waits only if it is empty."""
     return _Items(receive)
 
 
 class _Items(Generic[Item]):
-    """See `items_of`. No generator: trio warns of one that a task leaves by failing."""
+    """See `items_of`. Not a generator: trio warns about one that a failing task leaves."""
 
     def __init__(self, receive: MemoryObjectReceiveStream[Item]) -> None:
         self._receive = receive

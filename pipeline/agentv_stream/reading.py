@@ -1,6 +1,6 @@
-"""The reading of a stream's source: to its end, whatever fails behind it, with a copy to standard output first.
+"""Reads a stream's source to its end, whatever fails downstream, and copies it to standard output first.
 
-So the agent behind the pipe never dies of us: its bytes are read even where nobody takes them any more.
+The agent behind the pipe must never die because of us: its bytes are read even when nobody processes them any more.
 """
 
 import os
@@ -22,7 +22,7 @@ from agentv_stream.source import ByteSource, FileSource
 
 
 class Reading:
-    """Reads one source, then the files that belong to it. What fails goes into `report`.
+    """Reads one source, then the files that belong to it. Failures are added to `report`.
 
     `grace_seconds` is how long an agent may go on writing after Ctrl-C.
     """
@@ -41,7 +41,7 @@ class Reading:
         self._tee: int | None = 1 if settings.tee else None
 
     async def run(self, send: MemoryObjectSendStream[Chunk]) -> None:
-        """Reads and tees to the end, whatever happens behind; then the files that `go_on_with` names."""
+        """Reads and tees to the end, whatever happens downstream; then reads the files given to `go_on_with`."""
         forward = True
         with send, self._scope:
             try:
@@ -52,7 +52,7 @@ class Reading:
                             await self._write_tee(chunk.data)
                     except anyio.get_cancelled_exc_class():
                         with anyio.CancelScope(shield=True):
-                            forward = forward and await _forward(send, chunk)  # it was read: it is worked off
+                            forward = forward and await _forward(send, chunk)  # it was read, so it is processed
                         raise
                     if forward:
                         forward = await _forward(send, chunk)
@@ -64,7 +64,7 @@ class Reading:
         self.whole = self.whole and not self._scope.cancelled_caught
 
     def go_on_with(self, paths: Iterable[str]) -> None:
-        """The files that are read behind the source, which waits for this. The first call holds."""
+        """Sets the files to read after the source; the reading waits for this call. Only the first call counts."""
         if not self._more_known.is_set():
             self._more = list(paths)
             self._more_known.set()
@@ -83,9 +83,11 @@ class Reading:
                 self._report.failures.append(error)
 
     async def _write_tee(self, data: bytes) -> None:
-        """Standard output first. A reader that leaves ends the tee, not the run; one that does not read is waited for.
+        """Copies to standard output. If its reader leaves, the tee ends, not the run; a reader that does not read is
+        waited for.
 
-        Until the reading ends: what a thread writes cannot be taken back, and no signal would end it.
+        But only until the reading is cancelled, hence no thread here: a blocked write in a thread cannot be
+        interrupted.
         """
         assert self._tee is not None
         try:
@@ -103,14 +105,15 @@ class Reading:
             self._report.failures.append(SinkError("standard output", error))
 
     def stop(self) -> None:
-        """Ends the reading; what has come is worked off."""
+        """Stops reading; what has been read is still processed."""
         self._stopped = self._stopped or not self._scope.cancel_called
         self._scope.cancel()
 
     def goes_on_after(self, number: int) -> bool:
-        """A signal has come. After any but the first SIGINT, and for a log that is finished, the reading has ended.
+        """Handles a signal; returns whether reading continues. Only a first SIGINT lets it continue, and not for a
+        finished log.
 
-        After that one it goes on for a while, because an agent at the other end of the pipe may print its end.
+        It then continues for `grace_seconds`, because the agent at the other end of the pipe may still print its end.
         """
         first = number == signal.SIGINT and not self._source.finished
         if first and self._report.signalled is None and not self._scope.cancel_called:
@@ -129,7 +132,7 @@ class Reading:
 
 
 async def _forward(send: MemoryObjectSendStream[Chunk], chunk: Chunk) -> bool:
-    """Hands a chunk on; False when nobody takes it any more."""
+    """Sends a chunk; False when nobody receives any more."""
     try:
         await hand_on(send, chunk)
     except (anyio.BrokenResourceError, anyio.ClosedResourceError):

@@ -1,4 +1,4 @@
-"""Which release this is, and how releases compare."""
+"""The version of this release, and how versions compare."""
 
 import re
 from importlib.metadata import PackageNotFoundError, version
@@ -12,6 +12,6 @@ def running_version() -> str:
 
 
 def release(text: str) -> tuple[int, ...]:
-    """A version as numbers, for comparison; what follows them (`rc1`, `.dev0`) does not matter."""
+    """A version as numbers, for comparison; a suffix (`rc1`, `.dev0`) is ignored."""
     found = re.match(r"\d+(?:\.\d+)*", text)
     return tuple(int(part) for part in found.group().split(".")) if found else (0,)

@@ -1,4 +1,4 @@
-"""JSON Schemas of all outputs, by name: of a session (`agentv_stages.schemas`) and of commands (`shapes`)."""
+"""JSON Schemas of all outputs, by name: of sessions (`agentv_stages.schemas`) and of commands (`shapes`)."""
 
 from typing import Any, get_args, get_origin
 
@@ -45,7 +45,7 @@ VERSIONS: dict[str, str] = {
 def schema(name: str) -> dict[str, Any]:
     """The JSON Schema (2020-12) of an output.
 
-    Raises: KeyError for a name that there is none of.
+    Raises: KeyError for an unknown name.
     """
     return of_stages.titled(SHAPES[name], VERSIONS[name])
 

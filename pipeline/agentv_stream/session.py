@@ -2,8 +2,8 @@
 
     source -> lines -> decode -> normalize -> pair -> consolidate -> observe -> fan-out -> sinks
 
-Each stage is a task; bounded channels between them. The reader stands outside: whatever fails behind it, the source is
-read (and teed) to its end, so that the agent behind the pipe never dies of us.
+Each stage is a task, with bounded channels between them. The reader is independent: whatever fails downstream, the
+source is read (and teed) to its end, so that the agent behind the pipe never dies because of us.
 """
 
 from collections.abc import Sequence
@@ -38,15 +38,15 @@ from agentv_stream.source import ByteSource, now_ms
 
 
 class Watcher(Protocol):
-    """Somebody who sees every batch after `Consolidate`, before the sinks: a check, a live view."""
+    """Sees every batch after `Consolidate` and before the sinks: a check, a live view."""
 
     def observe(self, batch: Batch) -> None: ...
 
 
 class StreamSession:
-    """Runs one stream. While it runs, `observer` and `pair` show where it stands.
+    """Runs one stream. While it runs, `observer` and `pair` hold its current state.
 
-    Without `lists` the report's result has no part that grows with the session; the observer still has it.
+    Without `lists` the report's result omits whatever grows with the session; the observer still has it.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class StreamSession:
         self._lines = ReadLines(source.name, settings.max_record)
 
     async def run(self) -> Report:
-        """Reads the source to its end. Failures are in the report, bugs are raised."""
+        """Reads the source to its end. Failures are put into the report, bugs are raised."""
         bug: BaseException | None = None
         async with anyio.create_task_group() as outer:
             send, receive = anyio.create_memory_object_stream[Chunk](self.settings.bound)
@@ -90,7 +90,7 @@ class StreamSession:
             except* (SinkError, SourceError, EmptyInput, UsageError) as group:
                 self.report.fail(group)
             except* Exception as group:
-                # Tasks before one that failed find their channel broken: only what broke it is worth telling.
+                # Tasks upstream of a failed one find their channel broken: only the cause is worth reporting.
                 bug = group.split((anyio.BrokenResourceError, anyio.ClosedResourceError))[1] or group
             finally:
                 self._reading.go_on_with(())
@@ -100,15 +100,16 @@ class StreamSession:
         return self.report
 
     def stop(self) -> None:
-        """Ends the reading; what has come is worked off."""
+        """Stops reading; what has been read is still processed."""
         self._reading.stop()
         self._lines.cut_short = self.source.finished
 
     def interrupt(self, number: int) -> None:
-        """A signal. The first SIGINT is noted and reading a pipe goes on for a while, a second one or SIGTERM ends it.
+        """Handles a signal. After a first SIGINT a pipe is read for a while longer; a second one or SIGTERM ends
+        reading.
 
-        What comes after that ends nothing: what has been read is written. Only who reads a pipe of ours has no more
-        than that while to do so.
+        Later signals end nothing more: all that was read is still written. But a reader of one of our output pipes then
+        gets only that while to take it.
         """
         if self._reading.goes_on_after(number):
             return
@@ -118,7 +119,7 @@ class StreamSession:
 
     @property
     def saw_bytes(self) -> bool:
-        """Whether anything has come."""
+        """Whether any input has arrived."""
         return self._reading.saw_bytes
 
     @property
@@ -149,7 +150,7 @@ class StreamSession:
         decode = DecodeInputs(self.dialect, self.source.name, contexts)
         stages: list[Any] = [decode, Normalize(self.provider.tools), self.pair, Consolidate(), *self._stages]
         if self.source.finished:
-            stages = [Chain(*stages)]  # nothing is live: a task each would only cost turns of the event loop
+            stages = [Chain(*stages)]  # nothing is live: a task for each would only cost switches of the event loop
         async with anyio.create_task_group() as tasks:
             send, of_lines = anyio.create_memory_object_stream[Batch](bound)
             tasks.start_soon(_pump_from, held, lines, receive, send)
@@ -165,7 +166,7 @@ class StreamSession:
             self.report.warnings.append("not all was read: what an earlier reading wrote stands")
 
     async def _detect(self, lines: ReadLines, receive: MemoryObjectReceiveStream[Chunk]) -> list[Batch]:
-        """Reads until the dialect is known; gives the batches that were read for it."""
+        """Reads until the dialect is known; returns the batches read so far."""
         detector = Detector(self.provider)
         async for chunk in receive:
             if not chunk.data:
@@ -192,7 +193,7 @@ class StreamSession:
         return detector.held
 
     def _put_prompt(self, held: list[Batch]) -> None:
-        """The prompt that the caller knows and the log does not say becomes the first message."""
+        """A prompt from the settings becomes the first message if the log does not contain it."""
         prompt = self.settings.prompt
         assert self.dialect is not None
         if prompt is None or self.dialect.has_prompt:
@@ -242,7 +243,7 @@ async def _pump_from(
     receive: MemoryObjectReceiveStream[Chunk],
     send: MemoryObjectSendStream[Batch],
 ) -> None:
-    """The reader's pump, which begins with the batches that detection has read."""
+    """The pump of the line reader, preceded by the batches that detection has already read."""
     with receive, send:
         for batch in held:
             await hand_on(send, batch)

@@ -1,4 +1,4 @@
-"""What running a stream came to: its result, what failed, what people should know."""
+"""The outcome of running a stream: its result, what failed, and warnings for people."""
 
 from dataclasses import dataclass, field
 
@@ -8,7 +8,8 @@ from agentv_stream.errors import EmptyInput, SourceError
 
 @dataclass
 class Report:
-    """What a session came to. `failures` are exceptions of errors.py, first one first; `warnings` are for people."""
+    """The outcome of a session. `failures` are exceptions of errors.py in order of occurrence; `warnings` are for
+    people."""
 
     result: Result | None = None
     failures: list[Exception] = field(default_factory=list[Exception])
@@ -16,7 +17,8 @@ class Report:
     signalled: int | None = None
 
     def fail(self, group: BaseExceptionGroup[Exception]) -> None:
-        """Takes what tasks failed on; without `EmptyInput` where the input is empty because it could not be read."""
+        """Adds the exceptions of failed tasks, without `EmptyInput` if the input is empty because it could not be
+        read."""
         unread = any(isinstance(failure, SourceError) for failure in self.failures)
         self.failures += [error for error in _flat(group) if not (unread and isinstance(error, EmptyInput))]
 

@@ -1,6 +1,7 @@
-"""What a command was told, as one object: options before `AGENTV_STREAM_*` variables before `[tool.agentv-stream]`.
+"""The settings of a command as one object: options override `AGENTV_STREAM_*` variables, which override
+`[tool.agentv-stream]`.
 
-The front end builds it; nothing below looks at arguments or the environment.
+The front end builds it; no lower layer looks at arguments or the environment.
 """
 
 import os
@@ -24,17 +25,17 @@ PREFIX = "AGENTV_STREAM_"
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How one stream is consumed; docs/cli.md says what each does, at the option of its name.
+    """How one stream is consumed; docs/cli.md describes each setting at the option of the same name.
 
-    `target`, `test_id` and `attempt` name the outputs and stand in them; `prompt` becomes the first message where
-    the log has none. `watch` names programs whose runs are listed; `subagents` takes sub-agents' files of a
-    finished session along. `max_record` is the cap of a record in bytes; `bound` counts batches per channel.
+    `target`, `test_id` and `attempt` appear in the outputs and their names; `prompt` becomes the first message if the
+    log has none. `watch` names programs whose runs are listed; `subagents` includes the sub-agents' files of a finished
+    session. `max_record` is the cap of a record in bytes; `bound` is the capacity of a channel in batches.
 
-    `transcript` is a file, or `-` for standard output; else the transcript gets its usual name in `out`. `stats`,
-    `quiet`, `live` and `roots` are the commands': `open_stream` looks at none of them. `roots` says where sessions are
-    found, as `PROVIDER=PATH` or `PATH`; what is named by its path does not need it.
+    `transcript` is a file, or `-` for standard output; without it the transcript gets its usual name in `out`. `stats`,
+    `quiet`, `live` and `roots` are for commands: `open_stream` ignores them. `roots` says where sessions are looked up,
+    as `PROVIDER=PATH` or `PATH`; a session given by its path does not need it.
 
-    Raises: UsageError for a number or a word that does not fit.
+    Raises: UsageError for a number or a word that is not allowed.
     """
 
     provider: str | None = None
@@ -57,9 +58,9 @@ class Settings:
     roots: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """What goes into outputs as text is UTF-8; an argument of the command line need not be.
+        """Checks values and makes texts valid UTF-8, as outputs need them; command-line arguments may not be.
 
-        Raises: UsageError for what does not fit.
+        Raises: UsageError for a value that is not allowed.
         """
         for name in (*_LEAST, *_WORDS):
             value = getattr(self, name)
@@ -76,9 +77,10 @@ class Settings:
 
 
 def resolve(options: Mapping[str, Any], environment: Mapping[str, str], folder: Path) -> Settings:
-    """Settings from given options (None: not given), the environment, and the nearest pyproject.toml from `folder` up.
+    """Settings from given options (None: not given), the environment, and the nearest pyproject.toml from `folder`
+    upwards.
 
-    Raises: UsageError for a value that does not fit, naming where it stands.
+    Raises: UsageError for an invalid value, saying where it comes from.
     """
     settings = Settings()
     project, table = _project(folder)
@@ -100,7 +102,7 @@ _WORDS = {"stream_log": get_args(StreamLog), "transcript_shape": get_args(Shape)
 
 
 def _check(name: str, value: Any) -> None:
-    """Raises: ValueError for a value of the right type that does not fit."""
+    """Raises: ValueError for a value of the right type that is not allowed."""
     if name in _LEAST and value is not None and (not isinstance(value, int) or value < _LEAST[name]):
         raise ValueError(f"expected {_LEAST[name]} or more")
     if name in _WORDS and value not in _WORDS[name]:
@@ -112,7 +114,7 @@ def _variable(name: str) -> str:
 
 
 def _environment(environment: Mapping[str, str]) -> dict[str, Any]:
-    """What the variables say; an empty one says nothing."""
+    """The settings given by variables; an empty variable counts as not set."""
     given = {f.name: environment.get(_variable(f.name)) for f in fields(Settings)}
     return {name: value for name, value in given.items() if value}
 
@@ -152,7 +154,7 @@ def _with(settings: Settings, name: str, value: Any, where: str) -> Settings:
 
 
 def _convert(name: str, value: Any) -> Any:
-    """A text of the environment or a TOML value as what the field holds.
+    """A text of the environment or a TOML value, converted to the field's type.
 
     Raises: ValueError.
     """
@@ -186,7 +188,7 @@ def _whole_number(value: Any) -> int:
 
 
 def _texts(value: Any) -> tuple[str, ...]:
-    """A list of texts, or one text with commas."""
+    """A list of strings, or one comma-separated string."""
     if isinstance(value, str):
         return tuple(part for part in value.split(",") if part)
     items: list[Any] = value if isinstance(value, list) else [None]  # pyright: ignore[reportUnknownVariableType] - TOML
@@ -196,7 +198,7 @@ def _texts(value: Any) -> tuple[str, ...]:
 
 
 def stream_log(value: object) -> StreamLog:
-    """`false`, `summary` or `raw`; the booleans are accepted as YAML and TOML write them.
+    """`false`, `summary` or `raw`; also accepts booleans as YAML and TOML spell them.
 
     Raises: ValueError.
     """

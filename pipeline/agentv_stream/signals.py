@@ -1,4 +1,5 @@
-"""SIGINT, SIGTERM, SIGHUP while a run reads and writes: they are told to it, and kill nothing until all is written."""
+"""SIGINT, SIGTERM, SIGHUP while a run reads and writes: they are passed to it and kill nothing before all is
+written."""
 
 import signal
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -12,10 +13,10 @@ ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP")
 
 @asynccontextmanager
 async def heeded(note: Callable[[int], None], numbers: Sequence[signal.Signals] = ENDING) -> AsyncGenerator[None]:
-    """While this is open, each signal of `numbers` is handed to `note`, and does nothing else; but not a SIGHUP that is
-    ignored, as `nohup` sets it.
+    """Within this context each signal of `numbers` is only passed to `note`, except a SIGHUP that is ignored, as
+    `nohup` sets it.
 
-    An error of the body is raised as it is, in no group.
+    An error of the body is raised unwrapped, not in an exception group.
     """
     hangup = getattr(signal, "SIGHUP", None)
     if hangup is not None and signal.getsignal(hangup) is signal.SIG_IGN:

@@ -1,6 +1,6 @@
 """Where batches go: the contract of a sink, and the sink that renders batches into a file.
 
-A sink takes batches in order. A required one that fails fails the run; an optional one is detached with a warning.
+Sinks take batches in order. If a required one fails the run fails; an optional one is detached with a warning.
 """
 
 from collections.abc import Callable
@@ -14,17 +14,18 @@ from agentv_stream.outputs.output_file import OutputFile
 
 
 class Sink(Protocol):
-    """One consumer of batches, in order, one at a time.
+    """A consumer of batches, in order, one at a time.
 
-    `name` stands in messages. `required`: its failure is the run's; an optional one that fails is detached with a
-    warning (`stream.report.warnings`). A slow sink slows the reading down.
+    `name` is used in messages. If a `required` sink fails the run fails; an optional one is detached with a warning
+    (`stream.report.warnings`). A slow sink slows the reading down.
     """
 
     name: str
     required: bool
 
     async def write(self, batch: Batch) -> None:
-        """Takes one batch. Raises: SinkError or any OSError when it fails; anything else is a bug, and comes out."""
+        """Takes one batch. Raises: SinkError or any OSError when it fails; anything else is a bug and is raised as
+        such."""
         ...
 
     async def close(self, whole: bool) -> None:
@@ -38,8 +39,8 @@ class Sink(Protocol):
 class RenderSink:
     """Renders each batch with a function and appends the bytes to a file.
 
-    `place` names it when there is something to write; where it names another path later, the file moves there.
-    `another`: a file that stands there already is left alone, and this gives the path to try next.
+    `place` returns its path once there is something to write; when it later returns another path, the file is moved
+    there. `another`: an existing file is left alone, and this returns the path to try next.
     """
 
     def __init__(
@@ -62,7 +63,7 @@ class RenderSink:
 
     @property
     def path(self) -> Path | None:
-        """Where the file is by now; None before there is one, and where nothing could be written."""
+        """The current path of the file; None before it exists, and if nothing could be written."""
         return self._file.path if self._file is not None and not self._file.got_nothing else None
 
     async def write(self, batch: Batch) -> None:
@@ -78,7 +79,7 @@ class RenderSink:
         await self._file.write(data)
 
     async def settle(self) -> None:
-        """Moves the file where it belongs by now."""
+        """Moves the file to its current `place`."""
         if self._file is not None and self._place() != self._file.path:
             await self._file.move(self._place())
 

@@ -1,6 +1,6 @@
-"""Where bytes come from: standard input, files (compressed ones too), child processes.
+"""Where bytes come from: standard input, other descriptors, files (compressed ones too), named pipes.
 
-A source gives `Chunk`s with their time of arrival and never waits to fill one. It is read by one task.
+A source yields `Chunk`s with their time of arrival and never waits to fill one. It is read by one task.
 """
 
 import os
@@ -21,12 +21,13 @@ from agentv_stream.files import CHUNK_BYTES, check_readable, compression, read_p
 from agentv_stream.outputs.async_file import open_unbuffered
 
 PIPE_BYTES = 1024 * 1024
-READ_BYTES = 1024 * 1024  # of a file at a time: each read is a trip to a thread and back
+READ_BYTES = 1024 * 1024  # of a file at a time: each read is a round trip to a thread
 _SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ, Linux
 
 
 class ByteSource(Protocol):
-    """An input of bytes. `name` stands in sources and messages; `finished` says that it does not grow any more."""
+    """An input of bytes. `name` identifies it in event sources and messages; `finished` says that it no longer
+    grows."""
 
     name: str
     finished: bool
@@ -53,7 +54,7 @@ class DescriptorSource:
         _widen(descriptor)
         while True:
             try:
-                if not _readable(descriptor):  # asked first: to wait takes two system calls and a turn of the loop
+                if not _readable(descriptor):  # checked first: waiting takes two system calls and a switch of the loop
                     await anyio.wait_readable(descriptor)
                 data = os.read(descriptor, CHUNK_BYTES)
             except OSError as error:
@@ -64,13 +65,14 @@ class DescriptorSource:
 
 
 class FileSource:
-    """A finished file; `.gz` and `.zst` are unpacked while they are read. A named pipe, too, which is not finished."""
+    """A finished file, where `.gz` and `.zst` are decompressed while reading; or a named pipe, which is not
+    finished."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self.name = str(path)
         check_readable(self.path)
-        self.finished = not self.path.is_fifo()  # an agent may still write it
+        self.finished = not self.path.is_fifo()  # an agent may still be writing into a pipe
 
     async def chunks(self) -> AsyncIterator[Chunk]:
         if compression(self.path):
@@ -95,7 +97,7 @@ class FileSource:
 
 
 def standard_input() -> ByteSource:
-    """What stands on standard input: a pipe, a terminal, or a file that was redirected into it."""
+    """The source for standard input: a pipe, a terminal, or a file that was redirected into it."""
     descriptor = sys.stdin.fileno() if sys.stdin is not None else -1
     try:
         mode = os.fstat(descriptor).st_mode
@@ -129,15 +131,15 @@ class RedirectedSource:
 
 
 def _readable(descriptor: int) -> bool:
-    """Whether a read would not wait. `select` rather than `poll`, which knows no terminals on macOS."""
+    """Whether a read would not block. `select` rather than `poll`, which does not support terminals on macOS."""
     try:
         return bool(select.select((descriptor,), (), (), 0)[0])
-    except ValueError:  # a descriptor past those that `select` can watch
+    except ValueError:  # a descriptor too large for `select`
         return False
 
 
 def _widen(descriptor: int) -> None:
-    """Asks for a larger pipe, so that a busy writer is woken less often; where that is refused it stays as it is."""
+    """Enlarges the pipe's buffer, so that a busy writer is woken less often; if that is refused it stays as it is."""
     if sys.platform == "linux":
         import fcntl
 

@@ -1,4 +1,4 @@
-"""A session's result without a transcript: one synchronous chain, as bulk workers run it."""
+"""The result of a session without its transcript: one synchronous chain, as bulk workers run it."""
 
 import gc
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -22,7 +22,7 @@ from agentv_stream.named_provider import named_provider
 
 @contextmanager
 def without_collector() -> Generator[None]:
-    """The cyclic garbage collector rests: what decoding makes has no cycles; its rounds cost a tenth of the time."""
+    """Pauses the cyclic garbage collector: decoding creates no cycles, and collecting costs a tenth of the time."""
     if not gc.isenabled():
         yield
         return
@@ -34,7 +34,7 @@ def without_collector() -> Generator[None]:
 
 
 def read_batches(pieces: Iterable[bytes], file: str, row: int = 0) -> Iterator[Batch]:
-    """The records of one input, batch by batch, its rows numbered from `row`."""
+    """The records of one input, batch by batch, with rows numbered from `row`."""
     reader = LineReader(file)
     reader.row = row
     for data in pieces:
@@ -43,7 +43,7 @@ def read_batches(pieces: Iterable[bytes], file: str, row: int = 0) -> Iterator[B
 
 
 def detect(batches: Iterator[Batch], only: Provider | None, file: str) -> tuple[Provider, Dialect, list[Batch]]:
-    """Reads until the dialect is known; gives the batches that were read for it.
+    """Reads until the dialect is known; returns the batches read so far.
 
     Raises: NotALog, EmptyInput.
     """
@@ -68,11 +68,11 @@ def read_file(path: str) -> Iterator[bytes]:
 
 
 class SessionReader:
-    """Reads one finished session, all files of it, through the chain; batches come out after `Pair`.
+    """Reads all files of one finished session through the chain; yields batches after `Pair`.
 
-    `folder` and `read` say where further files and sub-agents' are looked for and how they are read; the local disk if
-    not given. `companions` are those that were found, once the reading has come to them; `held` the batches that were
-    read to tell the dialect.
+    `folder` and `read` define where further files and sub-agents' are looked for and how they are read; by default on
+    the local disk. `companions` are the ones found, once reading has reached them; `held` are the batches that were
+    read to detect the dialect.
     """
 
     def __init__(
@@ -98,9 +98,9 @@ class SessionReader:
         self._rest = batches
 
     def batches(self, companions: bool = True) -> Iterator[Batch]:
-        """Every batch, observed; at the end those of sub-agents' files, then what the pairing held back.
+        """Every batch, observed; then those of sub-agents' files, then what the pairing held back.
 
-        `companions` False leaves sub-agents out; further files of the log are a part of it.
+        `companions` False leaves sub-agents out, but not the log's further files, which are part of it.
         """
         decode, row = Decode(self.dialect, context_of(self.provider, self.file, self._folder)), 0
         for batch in self._main():
@@ -117,7 +117,7 @@ class SessionReader:
         yield from self._others()
 
     def ending(self, companions: bool = True) -> Iterator[Batch]:
-        """What comes behind a log of one file: sub-agents' files, then what the pairing held back."""
+        """What follows a log of one file: sub-agents' files, then what the pairing held back."""
         self.companions = companions_of(self.provider, self.file, companions, self._folder)
         yield from self._others()
 
@@ -127,7 +127,7 @@ class SessionReader:
         except SourceError as error:
             if not isinstance(error.__cause__, FileNotFoundError):
                 raise
-            return  # it has gone since it was listed
+            return  # it was removed after it was listed
 
     def _others(self) -> Iterator[Batch]:
         for companion in self.companions:
@@ -151,13 +151,13 @@ class SessionReader:
         return self.join(batch)
 
     def join(self, batch: Batch) -> Batch:
-        """A normalised batch, in its turn: paired and observed."""
+        """A normalised batch, paired and observed; batches must come in order."""
         self.pair.push(batch)
         self.observer.observe(batch)
         return batch
 
     def result(self) -> Result:
-        """The result, once all batches were read."""
+        """The result, after all batches were read."""
         return self.observer.result(self.pair.left)
 
 
@@ -168,10 +168,10 @@ def summarize(
     subagents: bool = True,
     watch: str | tuple[str, ...] = (),
 ) -> Result:
-    """Reads a finished stream or session and gives its result; blocking, nothing is written.
+    """Reads a finished stream or session and returns its result; blocking, nothing is written.
 
-    `path` is a file, which may be compressed (`.gz`, `.zst`), or an agent's whole output as bytes. `subagents` takes
-    sub-agents' files of a session on disk along. `watch` names programs whose runs are listed (`watched_commands`).
+    `path` is a file, which may be compressed (`.gz`, `.zst`), or an agent's whole output as bytes. `subagents` includes
+    the sub-agents' files of a session on disk. `watch` names programs whose runs are listed (`watched_commands`).
 
     Raises: SourceError (missing, a directory), DamagedArchive, NotALog, EmptyInput, UsageError.
     """

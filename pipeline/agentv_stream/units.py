@@ -26,12 +26,12 @@ def bytes_of(text: str) -> int:
 
 
 def is_duration(text: str) -> bool:
-    """Whether a text is a duration that names its unit: a bare number may be anything."""
+    """Whether a text is a duration with a unit; a bare number might be anything."""
     return _names_unit(_DURATION, text)
 
 
 def is_size(text: str) -> bool:
-    """Whether a text is a size with K, M, G or T."""
+    """Whether a text is a size ending in K, M, G or T."""
     return _names_unit(_SIZE, text)
 
 

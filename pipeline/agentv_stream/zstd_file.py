@@ -1,6 +1,6 @@
-"""A `.zst` file as the bytes in it: all its frames, and an error where it breaks off.
+"""The decompressed bytes of a `.zst` file: all its frames, and an error if it is truncated.
 
-zstandard's own readers take a file that breaks off within a frame for one that has ended.
+zstandard's own readers treat a file truncated within a frame as complete.
 """
 
 import io
@@ -8,12 +8,12 @@ from typing import BinaryIO
 
 import zstandard
 
-STEP = 2048  # of packed bytes at a time: what they unpack to stands in memory, and can be 32,768 times as much
+STEP = 2048  # compressed bytes at a time: their contents are held in memory and can be 32,768 times as large
 AHEAD = 256 * 1024
 
 
 class ZstdFile(io.RawIOBase):
-    """Unpacks `file`, from where it stands. Seeking forward reads, seeking back begins anew.
+    """Decompresses `file` from its current position. Seeking forward reads, seeking back starts over.
 
     Raises: EOFError when a frame has no end, zstandard.ZstdError for damaged data.
     """
@@ -40,7 +40,7 @@ class ZstdFile(io.RawIOBase):
         return self._position
 
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        """Only from the beginning or from here."""
+        """Only relative to the beginning or to the current position."""
         target = offset + (self._position if whence == io.SEEK_CUR else 0)
         if whence == io.SEEK_END or target < 0:
             raise io.UnsupportedOperation("seek from the end")
@@ -69,7 +69,7 @@ class ZstdFile(io.RawIOBase):
         return data
 
     def _fill(self) -> bool:
-        """Unpacks more where nothing is left; False at the end."""
+        """Decompresses more if nothing is left in the buffer; False at the end."""
         while not self._plain:
             if not self._packed:
                 self._packed = memoryview(self._file.read(AHEAD))
@@ -90,5 +90,6 @@ class ZstdFile(io.RawIOBase):
 
 
 def open_zstd(file: BinaryIO, *, closefd: bool = True) -> io.BufferedReader:
-    """The plain bytes of an open `.zst` file, buffered: `read` gives as many as were asked for, while there are any."""
+    """The decompressed bytes of an open `.zst` file, buffered: `read` returns as many as requested, while there are
+    any."""
     return io.BufferedReader(ZstdFile(file, closefd=closefd), AHEAD)
