@@ -12,7 +12,7 @@ def named_provider(name: str) -> Provider: ...
 @overload
 def named_provider(name: str | None) -> Provider | None: ...
 def named_provider(name: str | None) -> Provider | None:
-    """None for no name: the content tells. Raises: UsageError for a name that no provider has."""
+    """The provider; None for no name (it is then detected from the content). Raises: UsageError for an unknown name."""
     if name is None:
         return None
     try:

@@ -1,1 +1,1 @@
-"""Specs and targets as YAML files, and the verdicts that a stream gets by them."""
+"""Specs and targets as YAML files, and the verdicts on a stream according to them."""

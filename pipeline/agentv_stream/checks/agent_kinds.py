@@ -8,8 +8,8 @@ MODEL = "{MODEL}"
 
 @dataclass(frozen=True, slots=True)
 class AgentKind:
-    """How the agents of a provider kind are started: `command` with {PROMPT}, `model` what names a model, if one is
-    set; None where no option does, only the agent's own configuration."""
+    """How the agents of a provider kind are started: `command` with {PROMPT}, `model` the option words for a model, if
+    one is set; None if the model can only be set in the agent's own configuration."""
 
     provider: str
     command: tuple[str, ...]
@@ -39,7 +39,7 @@ AGENT_KINDS: dict[str, AgentKind] = {
     **dict.fromkeys(("vibe", "mistral-vibe"), AgentKind("vibe", ("vibe", "-p", PROMPT, "--output", "streaming"), None)),
     "cli": AgentKind("", (), ()),
 }
-"""AgentV's provider kinds that are agents on a command line, and the agents that it has no kind for."""
+"""AgentV's provider kinds that are command-line agents, and the agents for which it has no kind."""
 
 OTHER_KINDS = frozenset(
     (
@@ -61,7 +61,7 @@ OTHER_KINDS = frozenset(
         "static_trace",
     )
 )
-"""Kinds that are known and cannot be run here: models without an agent, editors, replays."""
+"""Known kinds that cannot be run here: models without an agent, editors, replays."""
 
 SETTINGS = frozenset(
     """name provider use_target grader_target judge_target workers provider_batching subagent_mode_allowed

@@ -1,4 +1,4 @@
-"""Holds streams against specs: live, as a watcher of a session, and over finished transcripts, sessions and streams."""
+"""Checks streams against specs: live, as a watcher of a session, and finished transcripts, sessions and streams."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -44,9 +44,9 @@ OnDecision = Callable[[Case, Decision], None]
 
 
 class Checker:
-    """Feeds cases with a stream's batches, those of the session's end included. A `Watcher` of a session.
+    """Feeds cases with a stream's batches, including those at the session's end. A `Watcher` of a session.
 
-    `on_decision` is called when the verdict of a case becomes final, while the stream still runs.
+    `on_decision` is called when the verdict of a case becomes final while the stream still runs.
     """
 
     def __init__(self, cases: Sequence[SpecCase], on_decision: OnDecision | None = None) -> None:
@@ -61,7 +61,7 @@ class Checker:
                     self._on_decision(case, decision)
 
     def finish(self) -> list[CaseResult]:
-        """The stream has ended; gives the outcomes, the same ones when asked again."""
+        """Ends the stream; returns the outcomes, the same ones when called again."""
         if self.results is None:
             for case in self.cases:
                 case.flush()
@@ -70,7 +70,7 @@ class Checker:
 
     @property
     def failed(self) -> bool:
-        """Whether a case ended as a failure."""
+        """Whether any case failed."""
         return any(result.verdict == "fail" for result in self.finish())
 
 
@@ -81,9 +81,10 @@ def verdicts_json(results: Sequence[CaseResult]) -> list[Any]:
 
 @dataclass
 class SourceCheck:
-    """What a check of one source gave. `companions` are files of its sub-agents; `error` where it could not be read.
+    """The outcome of checking one source. `companions` are files of its sub-agents; `error` is set if it could not be
+    read.
 
-    `status` and `reason` say how the session ended, of an attempt of `run` how its process did.
+    `status` and `reason` say how the session ended, or for an attempt of `run` how its process ended.
     """
 
     source: str
@@ -127,7 +128,7 @@ class SourceCheck:
 def check_source(
     path: Path, specs: Sequence[Spec], case: str | None = None, provider: str | None = None, subagents: bool = True
 ) -> SourceCheck:
-    """Checks a finished source. What is wrong with the source stands in `error`; a wrong spec raises SpecError."""
+    """Checks a finished source. A problem with the source is put into `error`; a wrong spec raises SpecError."""
     from agentv_stream.files import check_readable, read_pieces
 
     check = SourceCheck(str(path))
@@ -148,7 +149,7 @@ def check_source(
     except (NotALog, EmptyInput) as error:
         if end is None:
             check.error = error
-        else:  # as `run` judges it: nothing of what was wished for was seen
+        else:  # as in `run`: nothing that the spec expects was seen
             check.cases = checker.finish()
             check.warnings.append(f"the agent printed no stream of events: {error}")
             _ended(check, end)
@@ -183,8 +184,9 @@ def worth_telling(checks: Sequence[SourceCheck], named: Sequence[str]) -> list[S
 
 
 def cases_for(source: str, specs: Sequence[Spec], case: str | None) -> list[tuple[Spec, SpecCase]]:
-    """Which cases a source is held against: the one that is named; else the one whose id begins its name, as
-    `<case>_<approach>_<attempt>`, or ends it, as `<time>_<target>_<case>_<attempt>` (of several the longest); else all.
+    """The cases against which to check a source: the named one; else the one whose id begins the source's name, as
+    `<case>_<approach>_<attempt>`, or ends it, as `<time>_<target>_<case>_<attempt>` (the longest if several match);
+    else all.
 
     Raises: SpecError for a case that no spec has.
     """
@@ -195,13 +197,13 @@ def cases_for(source: str, specs: Sequence[Spec], case: str | None) -> list[tupl
     named = [pair for pair in every if source.startswith((pair[1].id + "_", safe_part(pair[1].id) + "_"))]
     if not named:
         named = [pair for pair in every if re.search(rf"_{re.escape(safe_part(pair[1].id))}(_\d+)?(-\d+)?\.", source)]
-    # A run of the case fix_1 is none of the case fix.
+    # A run of the case fix_1 is not a run of the case fix.
     longest = max((len(one.id) for _, one in named), default=0)
     return [(spec, one) for spec, one in named if len(one.id) == longest] or every
 
 
 def target_warnings(cases: Sequence[SpecCase], provider: Provider) -> list[str]:
-    """A warning for each case that is meant for another agent than the one whose log this is."""
+    """A warning for each case that is meant for another agent than that of the log."""
     warnings: list[str] = []
     for case in cases:
         if case.target is None:
@@ -216,14 +218,14 @@ def target_warnings(cases: Sequence[SpecCase], provider: Provider) -> list[str]:
 
 
 def expand(sources: Sequence[str]) -> list[Path]:
-    """The files that the sources name; a folder stands for the logs below it.
+    """The files named by the sources; a folder stands for the logs below it.
 
     Raises: SourceError for what does not exist, UsageError for `-`.
     """
     paths: list[Path] = []
     for source in sources:
         if not source:
-            raise SourceError("cannot read '': the name of a source is empty")  # not all that lies in this folder
+            raise SourceError("cannot read '': the name of a source is empty")  # it does not mean the current folder
         path = Path(source)
         if source == "-" and is_gone(path):
             raise UsageError("check reads files; `… | agentv-stream consume --check SPEC` checks a pipe")
@@ -238,8 +240,8 @@ def expand(sources: Sequence[str]) -> list[Path]:
 
 
 def _logs_below(folder: Path) -> Iterator[Path]:
-    """Without what tells a run once more: `run` leaves the agent's stream, the transcript, and trace events. Of an
-    agent that printed nothing there is the result alone."""
+    """The logs below a folder, each run once: `run` leaves the agent's stream, the transcript, and trace events. If the
+    agent printed nothing only the result exists, and is given instead."""
     endings = (".jsonl", ".jsonl.gz", ".jsonl.zst")
     names: dict[Path, list[str]] = {}
     for path in folder.rglob("*"):
@@ -253,7 +255,7 @@ def _logs_below(folder: Path) -> Iterator[Path]:
 
 
 def worst(codes: Sequence[int]) -> int:
-    """Of exit codes the one that is told: 2 before 4 before 3 before 1 before 0."""
+    """The exit code to report out of several: 2 before 4 before 3 before 1 before 0."""
     order = (EXIT_USAGE, EXIT_IO, EXIT_RUN, EXIT_VERDICT, EXIT_FINE)
     return min(codes, key=order.index, default=EXIT_FINE)
 
@@ -280,7 +282,7 @@ def report_jsonl(checks: Sequence[SourceCheck]) -> bytes:
     lines: list[bytes] = []
     for check in checks:
         head = {key: value for key, value in check.to_json().items() if key not in ("cases", "specs")}
-        if not check.cases:  # it could not be read: its specs have no outcome
+        if not check.cases:  # it could not be read, so there is no outcome
             lines.append(told_json({"schema_version": LINE_SCHEMA, **head}))
             continue
         for spec, case in zip(check.specs, check.cases, strict=True):

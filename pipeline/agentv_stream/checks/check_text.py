@@ -1,4 +1,4 @@
-"""Outcomes of checks for people and for build servers: a table for the terminal, JUnit XML."""
+"""Outcomes of checks for people and for build servers: a terminal table, JUnit XML."""
 
 import re
 from collections import Counter
@@ -14,12 +14,12 @@ MARKS = {"pass": "PASS", "fail": "FAIL", "skipped": "skip"}
 
 
 def table(checks: Sequence[SourceCheck], width: int = 120, details: bool = True) -> str:
-    """The terminal's table: a block for each source, a row for each evaluator, under what failed the reasons."""
+    """The terminal's table: a block for each source, a row for each evaluator, with reasons below a failed one."""
     lines: list[str] = []
     for check in checks:
         who = f"  [{check.provider}]" if check.provider else ""
         if check.run_failed:
-            who += f"  {visible(_how(check), width)}"  # it, too, is in the exit code
+            who += f"  {visible(_how(check), width)}"  # this affects the exit code, too
         lines.append(visible(check.source, width - 20) + who)
         if check.error is not None:
             lines.append(f"  ERROR {visible(str(check.error), width - 8)}")
@@ -71,13 +71,13 @@ def assertion_line(assertion: Assertion, width: int) -> str:
 
 
 def place(evidence: Evidence) -> str:
-    """Where an event stands: row (from 1, as an editor counts lines) and stream."""
+    """The place of an event: row (from 1, as an editor counts lines) and stream."""
     stream = "" if evidence.stream == "main" else f" {visible(evidence.stream, 40)}"
     return f"@row {evidence.row + 1}{stream}"
 
 
 def decided(decision: Decision) -> str:
-    """At which event a verdict became final."""
+    """The event at which a verdict became final."""
     if decision.at is None:
         return f"decided at the end, {counted(decision.calls, 'call')}"
     tool = f" {visible(decision.at.tool, 40)}" if decision.at.tool else ""
@@ -87,7 +87,7 @@ def decided(decision: Decision) -> str:
 def junit(checks: Sequence[SourceCheck]) -> bytes:
     """JUnit XML: a suite for each source, a test for each evaluator of each case.
 
-    No two tests have class and name in common: build servers (GitLab, by both) make one of such, whatever failed.
+    No two tests share class and name: build servers (GitLab, by both) merge such tests, whichever failed.
     """
     sources = Counter(name for check in checks for name in {case.case for case in check.cases})
     given: Counter[tuple[str, str]] = Counter()
@@ -143,5 +143,5 @@ def junit(checks: Sequence[SourceCheck]) -> bytes:
 
 
 def clean(text: str) -> str:
-    """Text without the characters that XML cannot hold."""
+    """Text without the characters that are not allowed in XML."""
     return NO_XML.sub("�", text)

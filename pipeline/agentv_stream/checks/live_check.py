@@ -1,4 +1,4 @@
-"""Specs held against a stream while it runs: what `consume --check` and `run --check` share."""
+"""Checks a stream against specs while it runs: what `consume --check` and `run --check` share."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,9 +17,9 @@ FailFast: TypeAlias = Literal["report", "close"]
 
 
 class LiveCheck:
-    """The checker of one stream, and what is to happen when a case has failed for good.
+    """The checker of one stream, and what happens when a case has failed for good.
 
-    `stop` is called once, at the first such violation, where `fail_fast` asks for it; `stopped` says that it was.
+    `stop` is called once, at the first such violation, if `fail_fast` asks for it; `stopped` says that it was called.
     """
 
     def __init__(
@@ -29,8 +29,8 @@ class LiveCheck:
         self.fail_fast = fail_fast
         self.stop: Callable[[], None] | None = None
         self.stopped: str | None = None
-        self.quiet = False  # violations are told all the same
-        self.before_telling: Callable[[], None] = lambda: None  # while the stream runs: a live line may stand there
+        self.quiet = False  # violations are reported all the same
+        self.before_telling: Callable[[], None] = lambda: None  # clears a live line before a message
         self._cases = list(cases)
         self._say = say
 
@@ -45,7 +45,7 @@ class LiveCheck:
                 self.stop()
 
     def finish(self, result: Result | None, provider: Provider | None, quiet: bool = False) -> bool:
-        """Puts the verdicts into the result and tells them; True where a case failed."""
+        """Puts the verdicts into the result and reports them; returns whether a case failed."""
         results = self.checker.finish()
         if result is not None:
             result.verdicts = verdicts_json(results)
@@ -67,7 +67,7 @@ def open_checks(
     say: Callable[[str], None],
     threshold: float | None = None,
 ) -> LiveCheck | None:
-    """Reads the specs; None where there are none. `source` is the name by which cases are chosen where none is named.
+    """Reads the specs; None if there are none. Unless `case` is given, `source` is the name by which cases are chosen.
 
     Raises: SpecError, UsageError.
     """

@@ -1,5 +1,5 @@
-"""How an attempt of `run` ended, for whoever reads what it left: the file of a stream or transcript in, what the result
-beside it says of the process out. No log knows its agent's exit code, nor that the agent was ended by us."""
+"""How an attempt of `run` ended. In: the path of a stream or transcript that it left. Out: what the result beside it
+says about the process. No log contains its agent's exit code, or that we ended the agent."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -19,7 +19,7 @@ class _Ran(Struct):
 
 
 class RunEnd(Struct):
-    """What is used of a result of `run`."""
+    """The members of a result of `run` that are used here."""
 
     schema_version: str
     status: Status
@@ -29,7 +29,7 @@ class RunEnd(Struct):
 
     @property
     def by_fail_fast(self) -> bool:
-        """Whether it was ended because a verdict had failed for good: that decides, not how the agent took it."""
+        """Whether it was ended because a verdict had failed for good: that counts, not how the agent reacted to it."""
         return self.run.stopped == "fail-fast"
 
 
@@ -37,7 +37,7 @@ _decode = msgspec.json.Decoder(RunEnd).decode
 
 
 def run_end(path: Path) -> RunEnd | None:
-    """What `run` stored of the attempt whose stream, transcript or trace events this is; None where it did not."""
+    """The result that `run` stored for the attempt of this stream, transcript or trace file; None if there is none."""
     stem = stem_in(path.name)
     for name in stems_of_run(path.name):
         end = _read(path.with_name(f"{name}.json"))
@@ -47,7 +47,7 @@ def run_end(path: Path) -> RunEnd | None:
 
 
 def silent_end(path: Path) -> RunEnd | None:
-    """The result itself, where `run` stored nothing else of an attempt that can be read; else None."""
+    """The result at this path, if `run` stored nothing else of the attempt that can be read; else None."""
     end = _read(path)
     return end if end is not None and end.run.stream is None and end.outputs.transcript is None else None
 

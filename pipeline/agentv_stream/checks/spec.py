@@ -1,8 +1,8 @@
-"""Reads spec files, AgentV's of any version and ours, into cases whose evaluators can be built again and again.
+"""Reads spec files, ours and AgentV's of any version, into cases whose evaluators can be built repeatedly.
 
-`evalcases` or `tests` (in the file, in a file of its own, JSONL too), `evaluators`, `execution.evaluators`, `assert` or
-`assertions`, of the file and of each case; `include:` of templates. What a name of no version is, is an error with its
-line.
+`evalcases` or `tests` (inline, or in a separate file, JSONL too), `evaluators`, `execution.evaluators`, `assert` or
+`assertions`, of the file and of each case; `include:` of templates. A name unknown to every version is an error with
+its line.
 """
 
 import re
@@ -28,7 +28,7 @@ OWN_SCHEMA = re.compile(rb'\s*\{\s*"schema_version":\s*"(agentv_stream\.[a-z_.0-
 
 @dataclass
 class SpecCase:
-    """A case of a spec. `target` is the target that it is meant for; `prompt` its input, where that is a plain text."""
+    """A case of a spec. `target` is the target that it is meant for; `prompt` its input, if that is plain text."""
 
     id: str
     items: list[Item]
@@ -52,7 +52,7 @@ class Spec:
     warnings: list[str] = field(default_factory=list[str])
 
     def select(self, case: str | None) -> list[SpecCase]:
-        """All cases, or the one that is named. Raises: SpecError for a name that no case has."""
+        """All cases, or the named one. Raises: SpecError for a name that no case has."""
         if case is None:
             return self.cases
         found = [c for c in self.cases if c.id == case]
@@ -63,12 +63,12 @@ class Spec:
 
 
 def load_spec(path: str | Path, threshold: float | None = None) -> Spec:
-    """Reads and checks a spec file; every evaluator is built once, so that what is wrong shows here.
+    """Reads and checks a spec file; every evaluator is built once, so that errors are found here.
 
     The spec's `cases` are built for each stream: `case.build()` gives a `Case`, which takes events (`push`) or batches.
-    `threshold` goes before those of the file.
+    `threshold` overrides those of the file.
 
-    Raises: SpecError (a UsageError that begins with file and line), the first with the `further`.
+    Raises: SpecError (a UsageError that begins with file and line), the first one, with the others as `further`.
     """
     path = Path(path)
     try:
@@ -86,7 +86,7 @@ def load_spec(path: str | Path, threshold: float | None = None) -> Spec:
 
 
 def _own_schema(path: Path) -> str | None:
-    """The schema that one of our own outputs names at its beginning."""
+    """The schema named at the beginning of one of our own outputs."""
     try:
         with path.open("rb") as file:
             found = OWN_SCHEMA.match(file.read(200))
@@ -101,7 +101,7 @@ class _Loader:
         self.threshold = threshold
         self.errors = Errors()
         self.top = Document(path, {})
-        self.places: list[tuple[Document, At]] = []  # where each case of the spec stands
+        self.places: list[tuple[Document, At]] = []  # the location of each case of the spec
 
     def load(self) -> Spec:
         path = self.spec.path
@@ -123,7 +123,7 @@ class _Loader:
             if not suite:
                 self.errors.check()
                 raise document.error((), "the spec has neither tests (or evalcases) nor assertions")
-            # A spec of assertions alone is one case for every source.
+            # A spec with only assertions is one case that applies to every source.
             entry = (document, (), {"id": path.name.split(".")[0]})
             with self.errors.noting():
                 self._case(entry, top, execution, suite)
@@ -150,7 +150,7 @@ class _Loader:
         return self.spec
 
     def _warn_of_nothing(self, case: SpecCase) -> None:
-        """Warns of trajectories that expect nothing, and of fields that their mode does not read."""
+        """Warns about trajectories that expect nothing, and about fields that their mode ignores."""
         for item in case.items:
             config, mode = item.config, item.config.get("mode")
             if config["type"] != "tool-trajectory":
@@ -170,7 +170,7 @@ class _Loader:
     # --- cases
 
     def _entries(self, document: Document, at: At, value: Any) -> list[tuple[Document, At]]:
-        """Where the cases stand: in this file, or in files that it names."""
+        """Where the cases are: in this file, or in files that it names."""
         if isinstance(value, str):
             return self._external(document, at, value)
         if not is_list(value):
@@ -293,7 +293,7 @@ class _Loader:
 
 
 Places: TypeAlias = Sequence[tuple[Mapping[str, Any], Document, At]]
-"""Where a setting may stand, the nearest first."""
+"""Where a setting may be found, the nearest first."""
 
 
 def _first(places: Places, key: str) -> Any:
@@ -301,7 +301,7 @@ def _first(places: Places, key: str) -> Any:
 
 
 def _checked(places: Places, key: str, fits: Callable[[Any], bool], need: str, known: Sequence[str] = ()) -> Any:
-    """The nearest value of a setting. Raises: SpecError at any that does not fit."""
+    """The nearest value of a setting. Raises: SpecError if any of them is not allowed."""
     for place, document, at in places:
         value = place.get(key)
         if value is not None and not fits(value):
@@ -315,7 +315,7 @@ def _is_share(value: Any) -> bool:
 
 
 def _expected_calls(case: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The tool calls inline in expected messages, flattened."""
+    """The tool calls within expected messages, flattened."""
     calls: list[Mapping[str, Any]] = []
     for key in ("expected_messages", "expected_output", "expected_tool_calls"):
         messages: Any = case.get(key)

@@ -1,6 +1,6 @@
-"""The evaluators of a spec file: lists of them, in whatever place and spelling a version had, in; `Item`s out.
+"""Evaluators of a spec file. In: lists of them, in any place and spelling that a version had. Out: `Item`s.
 
-`include:` takes those of a template. What a name of no version is, is an error with its line.
+`include:` takes those of a template. A name unknown to every version is an error with its line.
 """
 
 from collections.abc import Iterable, Mapping
@@ -25,7 +25,7 @@ SCRIPTS = (".ts", ".js", ".mts", ".mjs", ".cts", ".cjs", ".py")
 
 @dataclass(frozen=True)
 class Item:
-    """One evaluator as it was read: its configuration in canonical spelling, and where it stands."""
+    """One evaluator as read: its configuration in canonical spelling, and its location."""
 
     config: Mapping[str, Any]
     document: Document
@@ -47,8 +47,8 @@ def make(item: Item, context: Context) -> Member:
 
 
 def items_of(document: Document, at: At, value: Mapping[str, Any], errors: Errors) -> tuple[list[Item], bool]:
-    """The evaluators of a case or a file, and whether any list of them was there; the first list that is there
-    holds. What is wrong with one is noted, and the others are read."""
+    """The evaluators of a case or a file, and whether it has any list of them; the first list found is used. Errors in
+    one evaluator are noted, and the others are read."""
     execution: Any = value.get("execution")
     places: list[tuple[At, Any]] = [((*at, name), value.get(name)) for name in ("assertions", "assert")]
     if is_object(execution):
@@ -89,7 +89,7 @@ def _list(document: Document, at: At, entries: Any, chain: tuple[Path, ...], err
 def _items(document: Document, at: At, entry: Any, chain: tuple[Path, ...], errors: Errors) -> list[Item]:
     """The evaluators of one entry. Raises: SpecError."""
     if isinstance(entry, str):
-        # A plain text is a criterion for a model.
+        # A plain string is a criterion for a model.
         return [Item({"type": "rubrics", "name": entry[:60]}, document, at)]
     if not is_object(entry):
         raise document.error(at, "an evaluator is a mapping with a type, or a text")
@@ -99,7 +99,7 @@ def _items(document: Document, at: At, entry: Any, chain: tuple[Path, ...], erro
 
 
 def _config(document: Document, at: At, entry: Mapping[str, Any], chain: tuple[Path, ...]) -> dict[str, Any]:
-    """An evaluator's configuration in canonical spelling. Raises: SpecError for names that no version has."""
+    """An evaluator's configuration in canonical spelling. Raises: SpecError for names unknown to every version."""
     written: Any = entry.get("type")
     if not isinstance(written, str):
         raise document.error((*at, "type"), "an evaluator needs a type")
@@ -107,7 +107,7 @@ def _config(document: Document, at: At, entry: Mapping[str, Any], chain: tuple[P
     if kind not in TYPES and _script_of(written, document.path) is None:
         raise document.error((*at, "type"), f"no version knows an evaluator {written!r}", TYPES, written)
     known = keys_of(kind)
-    errors = Errors()  # with any of its own an evaluator is not built
+    errors = Errors()  # an evaluator with errors of its own is not built
     config: dict[str, Any] = {}
     for key, value in entry.items():
         name = snake(key)
@@ -116,7 +116,7 @@ def _config(document: Document, at: At, entry: Mapping[str, Any], chain: tuple[P
         config[name] = value
     config["type"] = kind
     if "name" not in config and isinstance(config.get("metric"), str):
-        config["name"] = config["metric"]  # the name's name since 5.x
+        config["name"] = config["metric"]  # the key of the name since 5.x
     if is_list(config.get("expected")):
         config["expected"] = [
             _step(document, (*at, "expected", i), s, errors) for i, s in enumerate(config["expected"])
@@ -136,7 +136,7 @@ def _step(document: Document, at: At, step: Any, errors: Errors) -> Any:
 
 
 def _include(document: Document, at: At, name: Any, chain: tuple[Path, ...], errors: Errors) -> list[Item]:
-    """The assertions of a template: `.agentv/templates/<name>.yaml` from here up, or a file."""
+    """The assertions of a template: `.agentv/templates/<name>.yaml` in this folder or above, or a file."""
     if not isinstance(name, str) or not name:
         raise document.error(at, "include names a template or a file")
     if len(chain) >= MAX_INCLUDES:
@@ -157,7 +157,7 @@ def _include(document: Document, at: At, name: Any, chain: tuple[Path, ...], err
 def known_keys(
     document: Document, at: At, value: Mapping[str, Any], known: frozenset[str], what: str, errors: Errors
 ) -> dict[str, Any]:
-    """The mapping with canonical keys; each key that no version has is noted and left out."""
+    """The mapping with canonical keys; each unknown key is noted as an error and left out."""
     out: dict[str, Any] = {}
     for key, member in value.items():
         name = snake(key)
@@ -169,7 +169,7 @@ def known_keys(
 
 
 def value_at(value: Any, at: Iterable[str | int]) -> Any:
-    """What stands there; None where nothing does."""
+    """The value at that location; None if there is none."""
     for key in at:
         try:
             value = value[key]
@@ -190,7 +190,7 @@ def _template(folder: Path, name: str) -> Path | None:
 
 
 def _script_of(kind: str, path: Path) -> Path | None:
-    """The script of an evaluator type of the user's own, `.agentv/assertions/<type>.*`, from here up."""
+    """The script of a user-defined evaluator type, `.agentv/assertions/<type>.*`, in this folder or above."""
     if kind in SKIPPED or "/" in kind or "\\" in kind:
         return None
     here = path.resolve().parent

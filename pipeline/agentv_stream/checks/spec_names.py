@@ -62,7 +62,7 @@ CAMEL = {
     "expectedOutput": "expected_output",
     "skipDefaults": "skip_defaults",
 }
-"""Spellings in camelCase that AgentV takes, too."""
+"""Spellings in camelCase that AgentV also accepts."""
 
 
 def snake(key: str) -> str:
@@ -70,10 +70,10 @@ def snake(key: str) -> str:
 
 
 def type_name(written: str) -> str:
-    """The one spelling of a type: AgentV has had `tool_trajectory` and `tool-trajectory`."""
+    """The canonical spelling of a type: AgentV has had `tool_trajectory` and `tool-trajectory`."""
     return written.strip().lower().replace("_", "-")
 
 
 def keys_of(kind: str) -> frozenset[str] | None:
-    """The keys that an evaluator may have; None where they are not looked at (it is skipped anyway)."""
+    """The keys that an evaluator may have; None if they are not checked (it is skipped anyway)."""
     return None if kind in SKIPPED else fields_of(kind)

@@ -1,7 +1,7 @@
 """Reads AgentV's targets file: which agent a target is, how it is started, how its stream is logged.
 
-`stream_log` is `false`, `summary` or `raw`, `false` where nothing is said. `log_format` and `log_output_format` are its
-old names: taken with one warning until the release named in `REMOVED_IN`, refused from it on.
+`stream_log` is `false` (the default), `summary` or `raw`. `log_format` and `log_output_format` are its old names:
+accepted with one warning before the release named in `REMOVED_IN`, refused from then on.
 """
 
 import math
@@ -21,13 +21,13 @@ from agentv_stream.release import release, running_version
 from agentv_stream.settings import StreamLog, stream_log
 
 REMOVED_IN = "0.2.0"
-"""The release from which on the old names are refused."""
+"""The first release that refuses the old names."""
 
 OLD_NAMES = ("log_format", "log_output_format")
 OLD_VALUES: Mapping[str, StreamLog] = {"json": "raw", "raw": "raw", "summary": "summary"}
 
 SLIP = 0.85
-"""How like a known setting an unknown one of a `cli` target is to be taken for a slip."""
+"""Similarity from which an unknown setting of a `cli` target counts as a misspelling of a known one."""
 
 CAMEL = re.compile(r"(?<=[a-z0-9])([A-Z])")
 VARIABLE = re.compile(r"\$\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
@@ -35,7 +35,7 @@ VARIABLE = re.compile(r"\$\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
 
 @dataclass
 class Target:
-    """One target. `command` is empty where the kind cannot be run here, with the reason in `why_not`."""
+    """One target. `command` is empty if its kind cannot be run here; `why_not` is then the reason."""
 
     name: str
     kind: str
@@ -50,13 +50,13 @@ class Target:
     shown: tuple[str, ...] = ()
 
     def command_line(self, prompt: str) -> tuple[str, ...]:
-        """The words to start. Raises: SpecError where this kind of target cannot be run."""
+        """The words to start. Raises: SpecError if this kind of target cannot be run."""
         if self.why_not is not None:
             raise SpecError(f"the target {self.name!r} cannot be run: {self.why_not}")
         return tuple(word.replace(PROMPT, prompt) for word in self.command)
 
     def command_shown(self, prompt: str) -> tuple[str, ...]:
-        """The same for a file: variables of the environment, which may hold secrets, by name."""
+        """The same for output files: environment variables, which may hold secrets, are shown by name."""
         return tuple(word.replace(PROMPT, prompt) for word in self.shown)
 
 
@@ -90,10 +90,10 @@ def load_targets(
     *,
     wanted: str | None = None,
 ) -> Targets:
-    """Reads a targets file. `${{ NAME }}` stands for a variable of the environment.
+    """Reads a targets file. `${{ NAME }}` stands for an environment variable.
 
-    `current` is the running release, against which `removed_in` is held. Where one target is `wanted`, what is wrong
-    with another one is a warning. Raises: SpecError, with the `further`.
+    `current` is the running release, which is compared with `removed_in`. If one target is `wanted`, errors in others
+    are only warnings. Raises: SpecError, with the `further`.
     """
     document = read_yaml(path)
     value: Any = document.value
@@ -117,7 +117,7 @@ def load_targets(
 
 
 def _name_of(entry: Any) -> str | None:
-    """How an entry is called, None where it has no name."""
+    """An entry's name, None if it has none."""
     given: Any = entry.get("name", entry.get("id", entry.get("label"))) if is_object(entry) else None
     return given if isinstance(given, str) and given else None
 
@@ -126,10 +126,10 @@ class _Reader:
     def __init__(self, document: Document, environment: Mapping[str, str]) -> None:
         self.document = document
         self.environment = environment
-        self.hiding = False  # variables stay names
+        self.hiding = False  # whether variables are shown by name
         self.found = Targets(document.path)
-        self.errors = Errors()  # of the entry that is read
-        self.wrong: list[tuple[str | None, list[SpecError]]] = []  # the entries' names, what is wrong with each
+        self.errors = Errors()  # of the entry being read
+        self.wrong: list[tuple[str | None, list[SpecError]]] = []  # each entry's name and errors
         self.names: set[str | None] = set()
         self.uses: dict[str, tuple[str, At]] = {}
         self.old: list[tuple[At, str, str, str]] = []
@@ -140,7 +140,7 @@ class _Reader:
         target: dict[str, Any] = {}
         for key, value in entry.items():
             setting = CAMEL.sub(lambda m: "_" + m.group(1).lower(), key)
-            # A program of the user's own may have settings of its own: there only what is nearly one of ours is a slip.
+            # A user's own program may have settings of its own: only what nearly matches one of ours is an error there.
             own = entry.get("provider") == "cli" and nearly(key, SETTINGS, SLIP) is None
             if setting not in SETTINGS and not key.startswith("x-") and not own:
                 text = f"no version knows a setting of targets {key!r}"
@@ -190,7 +190,7 @@ class _Reader:
         self.hiding = True
         made.shown = self.command(at, target, agent, self.text(model) if isinstance(model, str) else None)
         self.hiding = False
-        if not made.command and not self.errors.all:  # what it is called is the slip
+        if not made.command and not self.errors.all:  # then its name is the error
             raise self.document.error(at, f"the target {name!r} needs a command")
         return made
 
@@ -211,7 +211,7 @@ class _Reader:
         else:
             given = []
         if any(PROMPT in word for word in given):
-            return (*given, *words)  # a whole command line of the user's own
+            return (*given, *words)  # a whole command line given by the user
         if not agent.command:
             return (*given, *words, PROMPT) if given else ()
         if model and agent.model is None:
@@ -233,7 +233,7 @@ class _Reader:
             raise self.document.error((*at, key), f"{key}: {error}") from error
 
     def log(self, at: At, name: str, target: dict[str, Any]) -> StreamLog:
-        """`stream_log`, or what an old name means; the old names are noted for the warning."""
+        """`stream_log`, or what an old name means; uses of old names are noted for the warning."""
         chosen: StreamLog | None = None
         for key in OLD_NAMES:
             value = target.get(key)
@@ -253,7 +253,7 @@ class _Reader:
         return chosen or "false"
 
     def judge(self, wanted: str | None) -> None:
-        """Raises: SpecError for what is wrong, or, where a target is wanted, with that one and those it leads to."""
+        """Raises: SpecError for any error, or, if a target is wanted, for errors in that one and those it refers to."""
         names = {wanted}
         while wanted in self.uses and self.uses[wanted][0] not in names:
             wanted = self.uses[wanted][0]
@@ -270,7 +270,7 @@ class _Reader:
             self.found.warnings.append(f"{others.all[0].message}{more}{text}")
 
     def resolve(self) -> None:
-        """Follows `use_target` to the end."""
+        """Follows `use_target` references to the end."""
         for name, (other, at) in self.uses.items():
             self.errors = Errors()
             self.wrong.append((name, self.errors.all))
@@ -284,7 +284,7 @@ class _Reader:
                 continue
             if target is None:
                 if VARIABLE.search(other) or other in self.names:
-                    continue  # chosen by the environment, where it is set; or wrong itself
+                    continue  # its name comes from an unset environment variable; or it has errors itself
                 known = [*self.found.targets, *self.uses]
                 text = f"use_target: no target is called {other!r}"
                 self.errors.note(self.document.error(at, text, known, other))
@@ -292,7 +292,7 @@ class _Reader:
             self.found.targets[name] = target
 
     def old_names(self, current: str, removed_in: str) -> None:
-        """One warning for all uses of the old names, or from the release of their removal on an error."""
+        """One warning for all uses of the old names; an error from the release of their removal on."""
         if not self.old:
             return
         at, name, key, meant = self.old[0]
@@ -308,7 +308,7 @@ class _Reader:
         )
 
     def text(self, value: str) -> str:
-        """`value` with the variables of the environment in it; one that is not set stays as it is written."""
+        """`value` with environment variables substituted; one that is not set stays as written."""
         if self.hiding:
             return VARIABLE.sub(
                 lambda m: f"${{{{{m.group(1)}}}}}" if m.group(1) in self.environment else m.group(0), value

@@ -1,4 +1,4 @@
-"""Tells specs from targets files and reads them for what is wrong."""
+"""Distinguishes specs from targets files and checks them for errors."""
 
 import re
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ SCHEMA = "agentv_stream.validation.v1"
 
 
 def validate_file(path: Path) -> tuple[dict[str, Any], list[str]]:
-    """What the file is: `kind` and how many things of each sort are in it; and its warnings. Raises: SpecError."""
+    """What the file is (`kind`, and the number of things of each sort in it), and its warnings. Raises: SpecError."""
     if path.suffix != ".jsonl" and is_targets(path):
         found = load_targets(path)
         agents = sum(target.why_not is None for target in found.targets.values())
@@ -30,7 +30,7 @@ def validate_file(path: Path) -> tuple[dict[str, Any], list[str]]:
 
 
 def said(what: dict[str, Any]) -> str:
-    """What a file is, in one line for people."""
+    """A one-line description of a file, for people."""
     if what["kind"] == "targets":
         return f"targets file, {counted(what['targets'], 'target')}, {what['agents']} of them agents"
     text = f"spec, {counted(what['cases'], 'case')}, {counted(what['evaluators'], 'evaluator')}"
@@ -38,7 +38,7 @@ def said(what: dict[str, Any]) -> str:
 
 
 def file_json(path: Path, found: tuple[dict[str, Any], list[str]] | SpecError) -> dict[str, Any]:
-    """A file as a member of `report_json`; `found` is what `validate_file` gave or raised."""
+    """A file as a member of `report_json`; `found` is what `validate_file` returned or raised."""
     if isinstance(found, SpecError):
         errors = [_finding(path, error.message) for error in (found, *found.further)]
         more = len(errors) >= MOST_ERRORS
@@ -55,7 +55,7 @@ def report_json(files: Sequence[dict[str, Any]]) -> bytes:
 
 
 def _finding(path: Path, text: str) -> dict[str, Any]:
-    """A message taken apart: it begins with file and line, those of a file of cases that the spec names, too."""
+    """A message split into file, line and text; the file may be a file of cases named by the spec."""
     at = re.match(rf"({re.escape(str(path))}|.+?):(\d{{1,9}}): ", text, re.DOTALL)
     if at is not None:
         return {"file": at[1], "line": int(at[2]), "message": text[at.end() :]}

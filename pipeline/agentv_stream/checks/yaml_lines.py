@@ -1,6 +1,6 @@
-"""Reads YAML and remembers on which line each value stands, so that an error can point at it.
+"""Reads YAML and records the line of each value, so that an error can point at it.
 
-Plain words are read by YAML 1.2, as AgentV reads them: `yes`, `no`, `on` and `2026-01-02` are texts, `0755` is 755.
+Plain scalars are read by YAML 1.2, as AgentV reads them: `yes`, `no`, `on` and `2026-01-02` are texts, `0755` is 755.
 """
 
 import re
@@ -17,7 +17,7 @@ from agentv_stream.errors import UsageError
 from agentv_stream.nearest import suggestion
 
 At: TypeAlias = tuple[str | int, ...]
-"""The way to a value: keys and indices."""
+"""The path to a value: keys and indices."""
 
 MOST_VALUES = 50_000
 MAX_DEPTH = 60
@@ -25,7 +25,7 @@ TOO_DEEP = "too many or too deeply nested values"
 
 
 class _CoreLoader(yaml.SafeLoader):
-    """PyYAML's safe loader with the plain words of YAML 1.2's core schema, and merge keys."""
+    """PyYAML's safe loader with the scalars of YAML 1.2's core schema, and merge keys."""
 
     def read_int(self, node: Any) -> int:
         text: str = node.value
@@ -36,8 +36,8 @@ class _CoreLoader(yaml.SafeLoader):
         return float(text.replace(".", "", 1) if text.lower().lstrip("+-") in (".inf", ".nan") else text)
 
 
-_Loader: Any = _CoreLoader  # PyYAML's methods of the class have no types
-_Loader.yaml_implicit_resolvers = {}  # its own, without those of YAML 1.1
+_Loader: Any = _CoreLoader  # PyYAML's class methods are untyped
+_Loader.yaml_implicit_resolvers = {}  # a table of its own, without those of YAML 1.1
 for _tag, _words, _first in (
     ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
     ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
@@ -55,13 +55,13 @@ _Loader.add_constructor("tag:yaml.org,2002:float", _CoreLoader.read_float)
 
 
 MOST_ERRORS = 100
-"""What is wrong beyond that is not looked for."""
+"""After that many errors no more are looked for."""
 
 
 class SpecError(UsageError):
-    """A file of the user's that cannot be used; the message begins with `file:line`.
+    """A user's file that cannot be used; the message begins with `file:line`.
 
-    `further` is what else is wrong with it, `MOST_ERRORS` at most.
+    `further` are its other errors, `MOST_ERRORS` at most.
     """
 
     further: "tuple[SpecError, ...]" = ()
@@ -77,7 +77,7 @@ class SpecError(UsageError):
 
 
 class Errors:
-    """What is wrong with a file, one error after the other; each is told once."""
+    """Collects the errors of a file; each is reported once."""
 
     def __init__(self) -> None:
         self.all: list[SpecError] = []
@@ -87,13 +87,13 @@ class Errors:
         return len(self.all) >= MOST_ERRORS
 
     def note(self, error: SpecError) -> None:
-        """Keeps an error, so that the reading goes on behind it."""
+        """Records an error, so that reading can continue after it."""
         if not self.full and all(error.message != known.message for known in self.all):
             self.all.append(error)
 
     @contextmanager
     def noting(self) -> Generator[None]:
-        """What is refused within costs itself alone."""
+        """Records a SpecError raised in this context instead of passing it on."""
         try:
             yield
         except SpecError as error:
@@ -104,7 +104,7 @@ class Errors:
         """Raises: SpecError, the first one in the file with the others as `further`, if anything was noted."""
         if not self.all:
             return
-        first, *others = sorted(self.all, key=_place)  # what is built comes after what is read
+        first, *others = sorted(self.all, key=_place)  # errors of building are noted after those of reading
         first.further = tuple(others)
         raise first
 
@@ -116,14 +116,14 @@ def _place(error: SpecError) -> tuple[str, int]:
 
 @dataclass
 class Document:
-    """A decoded file. `lines` maps the way to a value to its line, counted from 1."""
+    """A decoded file. `lines` maps the path of a value to its line, counted from 1."""
 
     path: Path
     value: Any
     lines: dict[At, int] = field(default_factory=dict[At, int])
 
     def line(self, at: At) -> int:
-        """The line of a value, or of the nearest thing around it."""
+        """The line of a value, or of the nearest value around it."""
         for end in range(len(at), -1, -1):
             found = self.lines.get(at[:end])
             if found is not None:
@@ -131,7 +131,7 @@ class Document:
         return 1
 
     def error(self, at: At, message: str, known: Iterable[str] = (), wrong: str | None = None) -> SpecError:
-        """An error about a value; with `wrong` the nearest of the `known` names is offered."""
+        """An error about a value; with `wrong` the most similar of the `known` names is suggested."""
         hint = suggestion(wrong, known) if wrong is not None else ""
         return SpecError(f"{self.path}:{self.line(at)}: {message}{hint}")
 
@@ -152,9 +152,9 @@ def read_text(path: Path) -> str:
 
 
 def parse_yaml(path: Path, text: str) -> Document:
-    """As `read_yaml`, of a text. Raises: SpecError."""
+    """As `read_yaml`, for a text. Raises: SpecError."""
     if path.suffix == ".json":
-        text = text.replace("\t", " ")  # no text of JSON holds a bare tab, and PyYAML takes none between tokens
+        text = text.replace("\t", " ")  # JSON strings contain no raw tab, and PyYAML accepts none between tokens
     try:
         loader = _CoreLoader(text)
     except yaml.YAMLError as error:
@@ -178,9 +178,9 @@ def parse_yaml(path: Path, text: str) -> Document:
 
 
 def read_jsonl(path: Path, errors: Errors) -> list[Document]:
-    """One document a line; blank lines and lines of comments (`//`, `#`) are passed over, broken ones noted.
+    """One document per line; blank lines and comment lines (`//`, `#`) are skipped, broken ones noted.
 
-    Raises: SpecError where the file cannot be read.
+    Raises: SpecError if the file cannot be read.
     """
     documents: list[Document] = []
     for number, line in enumerate(read_text(path).split("\n"), 1):
@@ -197,7 +197,7 @@ def read_jsonl(path: Path, errors: Errors) -> list[Document]:
 
 
 class _Reader:
-    """Builds values of nodes. Aliases are followed, but not without end."""
+    """Builds the values of nodes. Aliases are followed, but not endlessly."""
 
     def __init__(self, loader: yaml.SafeLoader, document: Document) -> None:
         self.loader: Any = loader
@@ -221,9 +221,9 @@ class _Reader:
         line = int(node.start_mark.line) + 1
         try:
             value = self.loader.construct_object(node, deep=True)
-            # JSON writes what lies beyond 16 bits as two escapes, which PyYAML leaves apart.
+            # JSON writes characters beyond 16 bits as two escapes, which PyYAML does not combine.
             return value.encode("utf-16", "surrogatepass").decode("utf-16") if isinstance(value, str) else value
-        except ValueError as error:  # a number of too many digits, half a character, a wrong tag
+        except ValueError as error:  # a number with too many digits, a lone surrogate, a wrong tag
             short = str(error).split(":", 1)[0]
             raise SpecError(f"{self.document.path}:{line}: cannot read {str(node.value)[:40]!r}: {short}") from error
 

@@ -1,1 +1,1 @@
-"""What a session leaves on disk and on the terminal: sinks for each output, the files that they write, their names."""
+"""What a session leaves on disk and in the terminal: a sink for each output, the files they write, and their names."""

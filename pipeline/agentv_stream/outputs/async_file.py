@@ -1,4 +1,4 @@
-"""Unbuffered files from within an event loop: aiofiles under asyncio; under trio, which it knows not, threads."""
+"""Unbuffered files for an event loop: aiofiles under asyncio; threads under trio, which aiofiles does not support."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,21 +13,21 @@ Mode = Literal["rb", "wb", "xb"]
 
 
 class AsyncFile(Protocol):
-    """What a source and an output need of a file."""
+    """The file operations that sources and outputs need."""
 
     def fileno(self) -> int: ...
 
     async def read(self, size: int, /) -> bytes: ...
 
     async def write(self, data: bytes | memoryview, /) -> int:
-        """Gives how many bytes were taken: unbuffered, that may be fewer."""
+        """Returns how many bytes were written; being unbuffered, that may be fewer than given."""
         ...
 
     async def close(self) -> None: ...
 
 
 class _ThreadFile:
-    """A file each call of which runs in a thread of anyio's."""
+    """A file whose calls run in anyio's worker threads."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -47,10 +47,10 @@ class _ThreadFile:
 
 async def open_unbuffered(path: Path, mode: Mode, opener: Callable[[str, int], int] | None = None) -> AsyncFile:
     """Raises: OSError."""
-    if path.is_fifo():  # which may wait for its other end for ever
+    if path.is_fifo():  # opening one may wait for its other end for ever
         return await _open(path, mode, opener)
     opened: list[AsyncFile] = []
-    with CancelScope(shield=True):  # else who is cancelled never gets what a thread has opened, and nobody closes it
+    with CancelScope(shield=True):  # else a file opened in a thread during cancellation would never be closed
         opened.append(await _open(path, mode, opener))
     return opened[0]
 

@@ -1,4 +1,4 @@
-"""The one-line-per-case transcript; it appears at the end, at once, because half a line is no JSON."""
+"""The transcript with one line per case; it is written at once at the end, because half a line is not valid JSON."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from agentv_stream.outputs.step_spool import StepSpool
 
 
 class CaseSink:
-    """Messages wait for the end of the session, because one may be complete after a later one."""
+    """Holds messages until the end of the session, because one may be completed after a later one."""
 
     name = "case transcript"
     required = True
@@ -40,7 +40,7 @@ class CaseSink:
         self._failed = False
 
     async def close(self, whole: bool) -> None:
-        """Writes the line; after a failure of its own there is none."""
+        """Writes the line, unless the sink has failed."""
         try:
             if not self._failed and (whole or self._begun):
                 self.path = await run_sync(self._write)

@@ -1,6 +1,6 @@
-"""Dead-letter files read back: listed, shown, and their records decoded once more.
+"""Reads dead-letter files: lists them, shows them, and decodes their records again.
 
-A letter whose log still stands where it stood is decoded in its place, behind the records before it; else by itself.
+A letter whose log still holds the record at its place is decoded there, after the records before it; else on its own.
 """
 
 from base64 import b64decode
@@ -40,7 +40,8 @@ class Letter(Struct):
 
 
 def letter_files(places: list[Path] | None) -> list[Path]:
-    """The dead-letter files that are meant. Raises: SourceError for a place that is not there, or is another file."""
+    """The dead-letter files in `places`. Raises: SourceError for a place that does not exist or is another kind of
+    file."""
     found: list[Path] = []
     for place in places or [DEFAULT_ROOT / "logs"]:
         if is_folder(place):
@@ -63,13 +64,13 @@ def letters(path: Path) -> Iterator[Letter]:
                 try:
                     yield decode(line)
                 except (msgspec.MsgspecError, UnicodeDecodeError):
-                    continue  # half a line: its writer is at work
+                    continue  # half a line: it is still being written
     except OSError as error:
         raise SourceError(f"cannot read {path}: {error.strerror}") from error
 
 
 def data_of(letter: Letter, path: Path) -> bytes:
-    """The bytes of the record. A blob's name that leads out of the folder is not followed."""
+    """The bytes of the record. A blob whose name leads out of the folder is not read."""
     if letter.text is not None:
         return letter.text.encode("utf-8", "surrogatepass")
     if letter.base64 is not None:
@@ -120,7 +121,7 @@ def fault_bytes(place: str) -> str:
 
 
 def retry_faults(places: list[Path] | None) -> tuple[str, str]:
-    """Events of records that can be used by now, as JSON lines, and what to tell. Raises: SourceError."""
+    """Events of records that can be decoded now, as JSON lines, and a message for people. Raises: SourceError."""
     out: list[bytes] = []
     tried = used = 0
     for path in letter_files(places):

@@ -14,26 +14,26 @@ from agentv_stream.errors import SinkError
 from agentv_stream.outputs.naming import LETTERS, temporary_name
 from agentv_stream.outputs.output_file import OutputFile, publish
 
-_MOST_HELD = 256 * 1024  # bytes of records whose lines are written at once, or wait for the name
+_MOST_HELD = 256 * 1024  # bytes of records whose lines are written together, or held until the session can be named
 
 
 def remove_letters(path: Path) -> None:
-    """What `DeadLetterSink` wrote there before, as far as it can be removed."""
+    """Removes what an earlier `DeadLetterSink` wrote at `path`, as far as possible."""
     with suppress(OSError):
         path.unlink()
         shutil.rmtree(_blobs(path), ignore_errors=True)
 
 
 def _blobs(path: Path) -> Path:
-    """The folder of what cannot stand in a line."""
+    """The folder for data that cannot be stored in a line."""
     return path.with_name(path.name.removesuffix(LETTERS) + ".dead")
 
 
 class DeadLetterSink:
-    """Dead letters, beside the transcript; the file comes into being with the first fault.
+    """Writes dead letters beside the transcript; the file is created at the first fault.
 
-    `finished`: the place is that of an earlier reading, whose letters stand until `settle`. Faults wait until `known`
-    says that the session can be named, as far as they are few: the first file of a session names all of them.
+    `finished`: the path may belong to an earlier reading, whose letters stay until `settle`. Until `known` says that
+    the session can be named, faults are held back if they are few: the first file of a session names all its files.
     """
 
     name = "dead letters"
@@ -47,7 +47,7 @@ class DeadLetterSink:
         finished: bool = False,
         known: Callable[[], bool] = lambda: True,
     ) -> None:
-        """`another`: a file that stands at the place already is left alone, and this gives the path to try next."""
+        """`another`: an existing file is left alone, and this returns the path to try next."""
         self._place = place
         self._another = another
         self._finished = finished
@@ -59,7 +59,7 @@ class DeadLetterSink:
 
     @property
     def path(self) -> Path | None:
-        """Where they are, or will be; None as long as there are none."""
+        """The current or future path of the file; None as long as there are no letters."""
         if self._file is None or self._file.got_nothing:
             return None
         return self._file.place
@@ -76,7 +76,7 @@ class DeadLetterSink:
         await self._take(faults)
 
     async def _take(self, faults: list[Fault]) -> None:
-        lines: list[bytes] = []  # noise is many short lines: a call of the kernel for each takes 40 µs
+        lines: list[bytes] = []  # noise gives many short lines, and a system call for each would take 40 µs
         held = 0
         try:
             for fault in faults:
@@ -85,7 +85,7 @@ class DeadLetterSink:
                 if held >= _MOST_HELD:
                     await self._write(lines)
                     held = 0
-        except SinkError:  # of a file beside the lines
+        except SinkError:  # raised by a file in the blobs folder
             await self._write(lines)
             raise
         await self._write(lines)
@@ -128,7 +128,7 @@ class DeadLetterSink:
             await self._file.close()
 
     async def settle(self, keep: bool) -> None:
-        """They take the place of an earlier reading's, where that is not to `keep`. Raises: SinkError."""
+        """Replaces the letters of an earlier reading, or with `keep` discards its own. Raises: SinkError."""
         if self._file is None or self._file.told is None or self._file.failed:
             return
         if keep:

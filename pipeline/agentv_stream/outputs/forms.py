@@ -1,7 +1,8 @@
-"""Names of files in a folder in; out those of our own outputs that tell a session which another one of them tells, too.
+"""Finds outputs of ours that describe the same session as another one. In: file names of a folder. Out: those to leave
+out.
 
-`consume --transcript-shape case` leaves two files of a session, `run` its raw stream, the transcript, and trace events:
-who reads the folder shall count the session once.
+`consume --transcript-shape case` leaves two files per session; `run` its raw stream, the transcript, and trace events.
+A reader of the folder must count the session once.
 """
 
 import re
@@ -17,14 +18,14 @@ _ATTEMPT = re.compile(r"(.+)_(\d+)(?:-\d+)?")
 
 
 def told_twice(names: Iterable[str]) -> dict[str, str]:
-    """Those that are left out, each with the one that is read in its place. The names are those of one folder.
+    """The names to leave out, each mapped to the one that is read instead. All names are from one folder.
 
-    Of a run the agent's own stream is read, else the transcript; of a session that was read the transcript, else the
+    Of a run the agent's own stream is read, else the transcript; of a session that was read, the transcript, else the
     trajectory.
     """
     files: dict[str, dict[str, str]] = {}
     for name in names:
-        if name.endswith(_ANY):  # of ten thousand logs of agents, none
+        if name.endswith(_ANY):  # skips agents' own logs, of which there may be ten thousand
             plain = unpacked_name(name)
             end = next(one for one in _ENDS if plain.endswith(one))
             files.setdefault(plain.removesuffix(end), {})[end] = name
@@ -47,13 +48,13 @@ def told_twice(names: Iterable[str]) -> dict[str, str]:
 
 
 def stem_in(name: str) -> str:
-    """What the names of all outputs of a run begin with, in one of them; of another name nothing."""
+    """The common beginning of the names of all outputs of a run, taken from one of them; empty for any other name."""
     plain = unpacked_name(name)
     return next((plain.removesuffix(end) for end in _ENDS if plain.endswith(end)), "")
 
 
 def stems_of_run(name: str) -> Iterator[str]:
-    """Under which names `run` may have stored the result of the attempt whose output this is."""
+    """The names under which `run` may have stored the result of the attempt that this output belongs to."""
     stem = stem_in(name)
     if stem and _TIME.match(stem) is None:
         yield stem
@@ -62,7 +63,7 @@ def stems_of_run(name: str) -> Iterator[str]:
 
 
 def _runs_of(stem: str) -> Iterator[str]:
-    """How the other files of a run may be called whose transcript is `<time>_<approach>_<task>_<attempt>`."""
+    """Possible stems of a run's other files, if its transcript is named `<time>_<approach>_<task>_<attempt>`."""
     match = _ATTEMPT.fullmatch(stem.partition("_")[2])
     if match is None:
         return

@@ -16,16 +16,16 @@ from agentv_stream.settings import Settings
 
 REFRESH_SECONDS = 0.25
 NAMED = ((5, 3), (4, 3), (3, 3), (3, 1), (2, 1), (1, 1), (0, 1), (0, 0))
-"""How many tools and open calls are named: the first that leaves room for tokens, cost and faults."""
+"""How many tools and open calls are named; the first pair that leaves room for tokens, cost and faults is used."""
 
 
 def can_redraw(stream: TextIO) -> bool:
-    """Whether a line of a stream can be taken back: a terminal, and none that says it knows no such thing."""
+    """Whether a line of a stream can be erased: only in a terminal, and not in one declared as incapable of it."""
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
 class LiveLine:
-    """Redraws one line while a session runs, and takes it away at the end."""
+    """Redraws one line while a session runs, and erases it at the end."""
 
     def __init__(self, session: StreamSession, stream: TextIO) -> None:
         self.session = session
@@ -33,7 +33,7 @@ class LiveLine:
         self._opened: dict[str, float] = {}
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Redraws until cancelled."""
         try:
             while True:
                 self._draw()
@@ -42,7 +42,7 @@ class LiveLine:
             self.clear()
 
     def clear(self) -> None:
-        """Takes the line away until it is drawn again, for a message in its place."""
+        """Erases the line until it is drawn again, to make room for a message."""
         self.stream.write("\r\x1b[K")
         self.stream.flush()
 
@@ -52,7 +52,7 @@ class LiveLine:
         self.stream.flush()
 
     def text(self, width: int | None = None) -> str:
-        """What the line says now; in few columns fewer tools and open calls are named."""
+        """The current text of the line; in a narrow terminal fewer tools and open calls are named."""
         observer = self.session.observer
         if observer is None:
             return "waiting for the first records …" if not self.session.saw_bytes else "reading …"
@@ -97,7 +97,7 @@ def _running(named: list[str], count: int) -> list[str]:
 
 
 def _spent(observer: Observer) -> list[str]:
-    """Tokens, cost, the first edit, faults, as far as they are known."""
+    """Tokens, cost, first edit and faults, as far as known."""
     tokens, cost = observer.totals.tokens(), observer.totals.cost_usd
     edit = observer.stats.figures.first_edit_turn
     faults = sum(observer.counters.faults.values())
@@ -115,7 +115,7 @@ def _spent(observer: Observer) -> list[str]:
 
 
 def is_wanted(settings: Settings) -> bool:
-    """Whether a live line stands on standard error: as it is told, else in a terminal."""
+    """Whether to show a live line on standard error: as configured, else only in a terminal."""
     return settings.live if settings.live is not None else can_redraw(sys.stderr) and not settings.quiet
 
 

@@ -1,4 +1,4 @@
-"""The outputs of one live session: which sinks its settings ask for, where they write, and what came of them."""
+"""The outputs of one live session: which sinks its settings ask for, where they write, and what was written."""
 
 from collections.abc import Callable
 from functools import partial
@@ -34,9 +34,9 @@ from agentv_stream.source import ByteSource
 
 
 class LiveOutputs:
-    """`observer` says who the session is; `started_ms` (UTC) stands in where its log holds no time.
+    """`observer` identifies the session; `started_ms` (UTC) is used if its log has no times.
 
-    `whole` says at the end whether all of the source was read.
+    `whole` returns, at the end, whether all of the source was read.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class LiveOutputs:
         )
 
     def sinks(self, transcript: bool = True) -> list[Sink]:
-        """The sinks that are asked for; without `transcript` neither it nor dead letters."""
+        """The sinks that are asked for; without `transcript` neither transcript nor dead letters."""
         sinks: list[Sink] = []
         if transcript:
             self.transcript = make_transcript(
@@ -81,9 +81,9 @@ class LiveOutputs:
         return sinks
 
     async def settle(self) -> None:
-        """All have ended: what began before the transcript moves beside it; an earlier reading's dead letters go.
+        """After all sinks ended: moves the stream log beside the transcript, and replaces or removes old dead letters.
 
-        A log that was read while its last line was being written had a fault that it has no more.
+        A log that was read while its last line was being written had a fault that it no longer has.
         """
         if self.log is not None:
             await self.log.settle()
@@ -95,11 +95,11 @@ class LiveOutputs:
 
     @property
     def kept_earlier(self) -> bool:
-        """Whether what an earlier reading wrote stands, since this one ended early."""
+        """Whether outputs of an earlier reading were kept because this one ended early."""
         return self._names.kept
 
     def told(self) -> Outputs:
-        """What was written, for the result."""
+        """The paths of what was written, for the result."""
         outputs = Outputs(transcript=_written(self.transcript))
         trajectory, log, dead_letters = map(_written, (self.trajectory, self.log, self.dead_letters))
         if trajectory is not None:
@@ -111,7 +111,7 @@ class LiveOutputs:
         return outputs
 
     def hurry(self, seconds: float) -> None:
-        """Whoever reads a pipe of ours has no more than that while to do so."""
+        """From now on the reader of the transcript's pipe has at most `seconds` to take the rest."""
         if isinstance(self.transcript, TranscriptStream):
             self.transcript.output.hurry(seconds)
 
@@ -126,7 +126,8 @@ class LiveOutputs:
         return RenderSink("stream log", place, summary.render, summary.flush, another=another)
 
     def _known(self) -> bool:
-        """Whether the session can be named; a live one is by what is known of it when its first file begins."""
+        """Whether the session can be named. A live one always can: from what is known when its first file is
+        created."""
         facts = self.observer.facts
         return facts.named or not self.source.finished or facts.records >= FINISHED_PATIENCE
 
@@ -134,7 +135,7 @@ class LiveOutputs:
         return partial(self._names.another, suffix) if self._names.exclusive else None
 
     def _propose(self) -> tuple[Path, str, Identity]:
-        """Folder, name and identity of the outputs, from what is known of the session by now."""
+        """Folder, name and identity of the outputs, from what is known of the session so far."""
         observer, settings = self.observer, self.settings
         facts, provider = observer.facts, observer.provider
         path = None if self.source.name.startswith("<") else self.source.name
@@ -154,7 +155,7 @@ class LiveOutputs:
 
 
 def _written(sink: TranscriptSink | TrajectorySink | RenderSink | DeadLetterSink | None) -> str | None:
-    """The path of a sink's file, if it came into being; for a transcript through a pipe the name that was asked for."""
+    """The path of a sink's file, if it was created; for a transcript through a pipe, the requested name."""
     if isinstance(sink, TranscriptStream):
         return sink.written
     return told_path(str(sink.path)) if sink is not None and sink.path is not None and is_there(sink.path) else None

@@ -1,4 +1,4 @@
-"""Locks between processes: held as long as a descriptor is open, gone with its process."""
+"""Locks between processes: held while a descriptor is open, and released when its process ends."""
 
 import os
 from pathlib import Path
@@ -11,13 +11,13 @@ class Taken(Exception):
 
 
 def take_lock(path: Path, *, folder: bool = False) -> int | None:
-    """The descriptor that holds a lock on a file, which is made, or with `folder` on a folder that is there.
+    """The descriptor that holds a lock on a file, which is created, or with `folder` on an existing folder.
 
-    None where the system or the file system has no locks. Raises: Taken, OSError where the path cannot be opened.
+    None if the system or the file system has no locks. Raises: Taken, OSError if the path cannot be opened.
     """
     try:
         import fcntl
-    except ImportError:  # not here
+    except ImportError:  # not on this system
         return None
     flags = os.O_RDONLY | os.O_DIRECTORY if folder else os.O_RDWR | os.O_CREAT
     descriptor = os.open(path, flags | os.O_CLOEXEC, PRIVATE)

@@ -1,6 +1,6 @@
 """Names and places of outputs: `.agentv/logs/<provider>/<start time>_<target>_<case>.transcript.jsonl`.
 
-Every part comes from outside, a session id from the agent too: it may hold separators, `..`, control characters.
+Every part is untrusted, the agent's session id too: it may contain separators, `..`, control characters.
 """
 
 import errno
@@ -20,8 +20,8 @@ RAW_LOG, SUMMARY_LOG = ".stream.jsonl", ".stream.log"
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 MOST_PART = 80
 FINISHED_PATIENCE = 4096
-"""Records of a finished log after which its outputs wait no longer for the session's id and model: Copilot's stream
-tells the id in its last one."""
+"""Records of a finished log after which its outputs no longer wait for the session's id and model: Copilot's stream
+has the id in its last record."""
 _NUMBERS = count()
 _APART = str.maketrans(":.", "--")
 
@@ -40,7 +40,7 @@ def stem(started_ms: int, target: str, case: str, attempt: int | None = None) ->
 
 
 def stem_start(name: str) -> int | None:
-    """The time (UTC ms) at the beginning of an output's name; None where there is none."""
+    """The time (UTC ms) at the beginning of an output's name; None if there is none."""
     try:
         when = datetime.strptime(name.partition("_")[0], "%Y-%m-%dT%H-%M-%S-%fZ").replace(tzinfo=UTC)
     except ValueError:
@@ -49,13 +49,14 @@ def stem_start(name: str) -> int | None:
 
 
 def stand_in_id(path: str) -> str:
-    """The session id for a log that tells none: its file's name, and what tells it from another file of that name."""
+    """The session id for a log that has none: its file's name, and a suffix that distinguishes files of the same
+    name."""
     place = Path(path).absolute()
     return f"unknown-{place.stem}-{blake2b(str(place).encode(errors='surrogateescape'), digest_size=4).hexdigest()}"
 
 
 def stand_in_start(path: str, else_ms: int = 0) -> int:
-    """The start (UTC ms) for a log that tells no time: when its file was last changed; `else_ms` where it has gone."""
+    """The start (UTC ms) for a log without times: its file's modification time; `else_ms` if it no longer exists."""
     try:
         return Path(path).stat().st_mtime_ns // 1_000_000
     except OSError:
@@ -63,12 +64,12 @@ def stand_in_start(path: str, else_ms: int = 0) -> int:
 
 
 def log_folder(out: Path | None, provider: str) -> Path:
-    """The folder for a provider's transcripts: `out` as it is, else `.agentv/logs/<provider>` of the current folder."""
+    """The folder for a provider's transcripts: `out` if given, else `.agentv/logs/<provider>` in the current folder."""
     return out if out is not None else DEFAULT_ROOT / "logs" / safe_part(provider)
 
 
 def prepare_folder(folder: Path) -> None:
-    """Makes the folder; a new `.agentv` gets a `.gitignore`, because it lies in the agent's own workspace.
+    """Creates the folder; a new `.agentv` gets a `.gitignore`, because it is in the agent's own workspace.
 
     Raises: OSError.
     """
@@ -84,7 +85,7 @@ def prepare_folder(folder: Path) -> None:
 
 
 def free_name(folder: Path, name: str, suffix: str) -> Path:
-    """`name` + `suffix` in `folder`, with `-2`, `-3`… before the suffix where that exists."""
+    """`name` + `suffix` in `folder`, with `-2`, `-3`… before the suffix if that exists."""
     path = folder / f"{name}{suffix}"
     n = 2
     while os.path.lexists(path):
@@ -94,5 +95,5 @@ def free_name(folder: Path, name: str, suffix: str) -> Path:
 
 
 def temporary_name(path: Path) -> Path:
-    """A hidden name beside a file, for what takes its place at the end; no other task or process has it."""
+    """A hidden name beside a file, for its later replacement; unique among tasks and processes."""
     return path.with_name(f".{path.name}.{os.getpid()}-{next(_NUMBERS)}.tmp")

@@ -1,4 +1,4 @@
-"""Files that a running session writes: private, grown by whole lines; from within an event loop."""
+"""Files that a running session writes: private, growing by whole lines, written from within an event loop."""
 
 import errno
 import os
@@ -20,13 +20,13 @@ _MOST_TRIES = 100
 class OutputFile:
     """A private file that grows by whole lines; opened at the first write. `size` counts bytes handed to the kernel.
 
-    `another`: no file may stand there yet; where one does, this gives the path to try next.
-    `gather`: so many bytes are collected before they are written. Only for inputs that are finished: behind a pipe
-    everything goes to the kernel at once, so that nothing is lost when we are killed.
-    `told`: where `path` is a temporary name, the place that it is to take, which errors tell.
+    `another`: the file must be new; if one exists, this returns the path to try next.
+    `gather`: this many bytes are buffered before they are written. Only for finished inputs: behind a pipe everything
+    goes to the kernel at once, so that nothing is lost when we are killed.
+    `told`: if `path` is a temporary name, the final path, which errors show.
 
-    `failed` is set by a write that went wrong. When it is closed, a temporary file then goes, and one of our own making
-    that got nothing.
+    `failed` is set by a write that failed. On close, a temporary file is then removed, and so is an empty file that we
+    created.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class OutputFile:
         self._file: AsyncFile | None = None
 
     async def write(self, data: bytes) -> None:
-        """Appends `data`; without `gather` it is with the kernel when this returns.
+        """Appends `data`; without `gather` it has reached the kernel when this returns.
 
         Raises: SinkError.
         """
@@ -87,16 +87,16 @@ class OutputFile:
         return SinkError(str(self.place), error)
 
     def _cut_half_line(self, written: bytes) -> None:
-        """A full disk takes a part of a line: readers of whole lines, JSON, shall not stumble over it."""
+        """Removes the partial line that a full disk left: it would break readers that expect whole lines of JSON."""
         half = len(written) - (written.rfind(b"\n") + 1)
         if self._file is not None and half:
-            with suppress(OSError):  # a pipe, or a device
+            with suppress(OSError):  # a pipe or a device cannot be truncated
                 os.ftruncate(self._file.fileno(), self.size - half)
                 self.size -= half
                 os.lseek(self._file.fileno(), self.size, os.SEEK_SET)
 
     async def open(self) -> None:
-        """Makes the file; else the first write does. Raises: SinkError."""
+        """Creates the file, which otherwise the first write does. Raises: SinkError."""
         await self._write(b"")
 
     async def _begin(self) -> AsyncFile:
@@ -107,7 +107,7 @@ class OutputFile:
         for _ in range(_MOST_TRIES):
             try:
                 file = await open_unbuffered(self.path, "xb", private_opener)
-            except FileExistsError:  # somebody made it since it was looked for
+            except FileExistsError:  # created by somebody after it was looked for
                 self.path = await anyio.to_thread.run_sync(self._another)
             else:
                 self._made = True
@@ -115,7 +115,7 @@ class OutputFile:
         raise FileExistsError(errno.EEXIST, "other files stand there again and again")
 
     async def move(self, path: Path) -> None:
-        """Gives the file another name; where something stands there, or it cannot be, it keeps its own."""
+        """Renames the file; keeps its name if the new one exists or renaming fails."""
 
         def link() -> None:
             os.link(self.path, path)  # unlike a rename it replaces nothing
@@ -128,7 +128,7 @@ class OutputFile:
         self.path = path
 
     async def patch(self, offset: int, data: bytes) -> None:
-        """Writes `data` at `offset`, over what stands there.
+        """Overwrites the bytes at `offset` with `data`.
 
         Raises: SinkError.
         """
@@ -145,7 +145,7 @@ class OutputFile:
     async def close(self) -> None:
         """Writes what was gathered.
 
-        Raises: SinkError (some file systems tell of a full disk only now), of a file that is gone too.
+        Raises: SinkError (some file systems report a full disk only now), also if the file has been removed.
         """
         try:
             if self._gathered:
@@ -160,7 +160,7 @@ class OutputFile:
         removed = self.size > 0 and os.fstat(file.fileno()).st_nlink == 0
         try:
             await file.close()
-            if removed or (self.size > 0 and not os.path.lexists(self.path)):  # every write of it succeeded
+            if removed or (self.size > 0 and not os.path.lexists(self.path)):  # although every write to it succeeded
                 how = "removed" if removed else "moved away"
                 raise FileNotFoundError(errno.ENOENT, f"it was {how} while it was written")
         except OSError as error:
@@ -172,11 +172,11 @@ class OutputFile:
 
     @property
     def place(self) -> Path:
-        """Where it stands, or will stand."""
+        """Its current or final path."""
         return self.told or self.path
 
     async def take_place(self) -> None:
-        """Closed, a temporary file takes the place of what stands there. Raises: SinkError; it is gone then."""
+        """Moves a closed temporary file to its final path. Raises: SinkError; the temporary file is removed then."""
         try:
             await anyio.to_thread.run_sync(self.path.replace, self.place)
         except OSError as error:
@@ -189,13 +189,13 @@ class OutputFile:
         return self.failed and not self.size
 
     async def remove(self) -> None:
-        """Takes the file away, as far as that can be."""
+        """Removes the file, if possible."""
         with suppress(OSError):
             await anyio.to_thread.run_sync(self.path.unlink)
 
 
 async def publish(path: Path, data: bytes | Iterable[bytes]) -> None:
-    """Writes a whole file so that it appears at once, or not at all; private.
+    """Writes a whole private file so that it appears at once or not at all.
 
     Raises: SinkError.
     """

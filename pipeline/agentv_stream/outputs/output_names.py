@@ -1,7 +1,7 @@
-"""One name for all outputs of a session, free of what other runs left; and files that begin before it is known.
+"""One name for all outputs of a session, not used by other runs; and files that begin before it is known.
 
-The name has the session's start and id in it. A stream log cannot wait for them: it begins under the name that can be
-given by then, and moves beside the transcript when that is opened.
+The name contains the session's start and id. A stream log cannot wait for them: it begins under a preliminary name, and
+is moved beside the transcript when that is opened.
 """
 
 import os
@@ -17,12 +17,12 @@ _SUFFIXES = (TRANSCRIPT, CASE, TRAJECTORY, LETTERS, RAW_LOG, SUMMARY_LOG)
 
 
 class OutputNames:
-    """`propose` gives folder, name and identity from what is known of the session by now.
+    """`propose` returns folder, name and identity from what is known of the session so far.
 
-    `finished`: the outputs of an earlier reading of the same session are written anew; else an existing name gets `-2`.
-    `fixed`: the name was asked for, whatever stands there. `sure`: the first name that is settled will do; else it is
-    the transcript's to say that it has it. `whole` says at the end whether all was read: what an earlier reading left
-    stands where it was not. Methods look at the disk.
+    `finished`: the outputs of an earlier reading of the same session are replaced; else an existing name gets `-2`.
+    `fixed`: the name was requested and is used even if it exists. `sure`: the first settled name is final; else it may
+    change until the transcript has its file. `whole` returns, at the end, whether all was read: if not, outputs of an
+    earlier reading are kept. Methods access the disk.
     """
 
     def __init__(
@@ -36,21 +36,21 @@ class OutputNames:
     ) -> None:
         self.propose = propose
         self.sure = sure
-        self.kept = False  # something of an earlier reading stands, in the place of this one's
+        self.kept = False  # an output of an earlier reading was kept instead of this one's
         self._whole = whole
         self._finished = finished
         self._fixed = fixed
         self._settled: tuple[Path, str] | None = None
         self._begun: dict[str, Path] = {}
-        self._settling = threading.Lock()  # sinks ask from threads of their own
+        self._settling = threading.Lock()  # sinks call from different threads
 
     @property
     def exclusive(self) -> bool:
-        """Whether a file that stands there already is somebody else's."""
+        """Whether an existing file of the same name must be somebody else's."""
         return not (self._finished or self._fixed)
 
     def place(self) -> tuple[Path, str, Identity]:
-        """Folder and name, from now on the same for all outputs, and what is known of the session by now."""
+        """Folder and name, settled by the first call for all outputs, and the identity as known so far."""
         folder, name, identity = self.propose()
         with self._settling:
             if self._settled is None:
@@ -58,14 +58,14 @@ class OutputNames:
         return *self._settled, identity
 
     def file(self, suffix: str) -> Path:
-        """The output of that suffix, under the name that is settled."""
+        """The path of the output with that suffix, under the settled name."""
         folder, name = self._settled or self.place()[:2]
         return folder / f"{name}{suffix}"
 
     def another(self, suffix: str) -> Path:
         """As `file`, under another name: somebody else took this one at the same moment.
 
-        What comes after it bears that name, too, unless the transcript has one already.
+        Later outputs get that name, too, unless the transcript already has one.
         """
         if self.sure and self._settled is not None:
             return free_name(*self._settled, suffix)
@@ -73,13 +73,13 @@ class OutputNames:
         return self.file(suffix)
 
     def keeps(self, earlier: Path) -> bool:
-        """Whether what an earlier reading left there stands: it may hold more than this one, which ended early."""
+        """Whether an earlier reading's output is kept: it may hold more than this reading, which ended early."""
         keeps = self._finished and not self._whole() and os.path.lexists(earlier)
         self.kept = self.kept or keeps
         return keeps
 
     def appear(self, written: Path, suffix: str) -> Path | None:
-        """Gives a finished file its name: that of an earlier reading, or one that nobody has; None where that `keeps`.
+        """Moves a finished file to its name: an earlier reading's, or an unused one; returns None if that one `keeps`.
 
         Raises: OSError.
         """
@@ -101,9 +101,9 @@ class OutputNames:
                 return path
 
     def early(self, suffix: str) -> Path:
-        """The path of a file that begins before the name is known; asked again, where it belongs by then.
+        """The path of a file that begins before the name is known; when called later, its final path.
 
-        Until then it bears the process's number, so that it is in the way of no other run.
+        Until then it contains the process's number, so that it does not collide with another run.
         """
         if not self.exclusive or self.sure:
             return self.file(suffix)

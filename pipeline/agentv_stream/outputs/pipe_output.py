@@ -1,4 +1,4 @@
-"""Standard output and named pipes: outputs that cannot seek, and whose reader may be slow, or leave."""
+"""Standard output and named pipes: outputs that cannot seek, and whose reader may be slow or leave."""
 
 import errno
 import math
@@ -14,11 +14,11 @@ from agentv_stages.visible import escaped
 from agentv_stream.errors import SinkError
 from agentv_stream.outputs.publish import own_descriptor
 
-OPEN_SECONDS = 0.05  # after which a named pipe without a reader is tried again
+OPEN_SECONDS = 0.05  # between attempts to open a named pipe that has no reader
 
 
 def cannot_seek(target: str) -> bool:
-    """Whether a name means a descriptor of ours, or something that exists and is neither a file nor a folder."""
+    """Whether a name means one of our descriptors, or something that exists and is neither a file nor a folder."""
     if _own(target) is not None:
         return True
     try:
@@ -35,9 +35,9 @@ def _own(target: str) -> int | None:
 class PipeOutput:
     """Writes to standard output (`-`), another descriptor of ours (`/dev/fd/3`), or a named pipe or device.
 
-    Waiting blocks no thread: it is written when there is room, in pieces that fit, because the mode of a descriptor
-    that we share with others is not ours to change. On a terminal nothing of the JSON acts.
-    `left` says that the reader has gone, `gave_up` that nobody read until the patience of `hurry` was over.
+    Waiting blocks no thread: data are written when there is room, in pieces that fit, because we must not change the
+    mode of a descriptor that is shared with others. In a terminal, control sequences in the JSON have no effect.
+    `left` says that the reader has gone, `gave_up` that nobody read before the deadline of `hurry`.
     """
 
     def __init__(self, target: str) -> None:
@@ -51,9 +51,9 @@ class PipeOutput:
         self._scope: anyio.CancelScope | None = None
 
     async def write(self, data: bytes) -> None:
-        """Hands all of `data` to the kernel; waits for a reader, and for room.
+        """Hands all of `data` to the kernel; waits for a reader and for room.
 
-        Raises: SinkError; when the reader has left, and when the patience of `hurry` is over, too.
+        Raises: SinkError; also when the reader has left, and after the deadline of `hurry`.
         """
         with anyio.CancelScope(deadline=self._deadline) as scope:
             self._scope = scope
@@ -73,14 +73,14 @@ class PipeOutput:
             raise SinkError(self.name, TimeoutError(errno.ETIMEDOUT, "nobody reads it"))
 
     def hurry(self, seconds: float) -> None:
-        """From now on nobody is waited for longer than until `seconds` from now; the first call counts."""
+        """Sets the deadline for readers to `seconds` from now; only the first call counts."""
         if self._deadline == math.inf:
             self._deadline = anyio.current_time() + seconds
             if self._scope is not None:
                 self._scope.deadline = self._deadline
 
     def close(self) -> None:
-        """Closes what was opened here; a descriptor that was given to us stays open."""
+        """Closes what was opened here, but not a descriptor that was given to us."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None and self._own is None:
             os.close(descriptor)
@@ -98,7 +98,7 @@ class PipeOutput:
 
 
 async def write_all(descriptor: int, data: bytes) -> None:
-    """Hands all of `data` to the kernel, blocks no thread, and can be cancelled between pieces. Raises: OSError."""
+    """Hands all of `data` to the kernel without blocking a thread; can be cancelled between pieces. Raises: OSError."""
     poll = select.poll()
     poll.register(descriptor, select.POLLOUT)
     view = memoryview(data)
@@ -113,9 +113,9 @@ async def write_all(descriptor: int, data: bytes) -> None:
 
 
 def _room(descriptor: int) -> int:
-    """How much something takes without waiting that takes anything: what a pipe has free, in whole pages.
+    """How many bytes can be written to a writable descriptor without blocking: a pipe's free space in whole pages.
 
-    The first and the last page of a pipe may be used in part, and count as used.
+    The first and the last page of a pipe may be partly used, and count as used.
     """
     if sys.platform == "linux":
         import fcntl
@@ -125,7 +125,7 @@ def _room(descriptor: int) -> int:
             size = fcntl.fcntl(descriptor, fcntl.F_GETPIPE_SZ)
             held = int.from_bytes(fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4)), sys.byteorder)
         except OSError:
-            return select.PIPE_BUF  # no pipe
+            return select.PIPE_BUF  # not a pipe
         page = select.PIPE_BUF
         return max(page, ((size - held) // page - 2) * page)
     return select.PIPE_BUF

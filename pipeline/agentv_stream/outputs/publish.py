@@ -1,4 +1,4 @@
-"""Files that appear at once, whole and private; in the calling thread."""
+"""Private files that appear at once and whole; written in the calling thread."""
 
 import errno
 import os
@@ -18,8 +18,8 @@ _MOST_LINKS = 40
 def own_descriptor(place: str | Path) -> int | None:
     """The descriptor of ours that a name means (`/dev/stdout`, `/dev/fd/3`, a link to one), whatever is behind it.
 
-    Such a name is written to and never replaced: a container's root would lose `/dev/stdout` by it. It is not opened
-    anew either, which would begin at the start of a file, and is impossible for a socket.
+    Such a name is written to and never replaced: run as root in a container, that would destroy `/dev/stdout`. It is
+    not reopened either, which would begin at the start of a file, and is impossible for a socket.
     """
     ours, name = os.path.realpath("/dev/fd"), os.path.abspath(place)  # noqa: PTH100 - links are followed one by one
     for _ in range(_MOST_LINKS):
@@ -28,27 +28,27 @@ def own_descriptor(place: str | Path) -> int | None:
             return int(last)
         try:
             name = os.path.join(folder, os.readlink(name))  # noqa: PTH115, PTH118 - as above
-        except (OSError, ValueError):  # it is no link
+        except (OSError, ValueError):  # it is not a link
             return None
     return None
 
 
 def means_stdout(place: str | Path | None) -> bool:
-    """Whether an output is asked for on standard output: `-`, or a name of it."""
+    """Whether a place means standard output: `-`, or one of its names."""
     return place is not None and (str(place) == "-" or own_descriptor(place) == 1)
 
 
 def private_opener(path: str, flags: int) -> int:
-    """Opens with mode 0600, whatever the umask, or a file that was there, had; no link is followed when creating."""
+    """Opens with mode 0600, whatever the umask or an existing file's mode; follows no link when creating."""
     descriptor = os.open(path, flags | getattr(os, "O_CLOEXEC", 0), PRIVATE)
-    with suppress(OSError):  # somebody else's file, which we may write to: its mode is not ours to change
+    with suppress(OSError):  # a writable file of another user, whose mode we cannot change
         if stat.S_ISREG(os.fstat(descriptor).st_mode):
-            os.fchmod(descriptor, PRIVATE)  # one that was there already
+            os.fchmod(descriptor, PRIVATE)  # for a file that existed before
     return descriptor
 
 
 def publish_now(path: Path, data: bytes | Iterable[bytes]) -> None:
-    """Writes a whole file (`data`: its bytes, or pieces of them) so that it appears at once, or not at all; private.
+    """Writes a whole private file (`data`: its bytes, or pieces of them) so that it appears at once or not at all.
 
     Raises: SinkError.
     """
@@ -71,7 +71,7 @@ def publish_now(path: Path, data: bytes | Iterable[bytes]) -> None:
             with os.fdopen(descriptor, "wb") as file:
                 file.writelines(pieces)
             temporary.replace(path)
-        except BaseException:  # of pieces that are made while they are written, any
+        except BaseException:  # pieces are made while they are written, which may raise anything
             temporary.unlink(missing_ok=True)
             raise
     except OSError as error:

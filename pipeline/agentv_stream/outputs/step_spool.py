@@ -1,6 +1,6 @@
-"""Where messages wait for the end of a session: in memory while they are few, then in a file without a name.
+"""Holds messages until the end of a session: in memory while they are few, then in an unnamed temporary file.
 
-For outputs that have them in order, which is not that in which they are complete.
+For outputs that need messages in order, which is not the order in which they are completed.
 """
 
 from array import array
@@ -15,10 +15,10 @@ _NOWHERE = -1
 
 
 class StepSpool:
-    """Lines of messages, which may come in another order than they are read in.
+    """Stores one line per message, in any order, to be read back in the order of the messages.
 
-    16 bytes a message stay in memory, 24 when they are read.
-    The file is where the system keeps such. Nothing of it is left, however the process ends.
+    16 bytes per message stay in memory, 24 while they are read. The file is in the system's temporary folder and leaves
+    nothing behind, however the process ends.
     """
 
     def __init__(self) -> None:
@@ -27,11 +27,11 @@ class StepSpool:
         self._offsets = array("q")  # by the message's index
         self._streams = array("q")
         self._numbers: dict[str, int] = {}
-        self._first: list[int] = []  # messages of each stream, once they are read
-        self._next = array("q")  # message -> the one behind it in its stream
+        self._first: list[int] = []  # the first message of each stream, once they are read
+        self._next = array("q")  # message -> the next one in its stream
 
     def add(self, message: Message, line: bytes) -> None:
-        """For before the first of `lines`. Raises: SinkError."""
+        """Adds a message's line, before the first call of `lines`. Raises: SinkError."""
         missing = message.index + 1 - len(self._offsets)
         if missing > 0:
             self._offsets.extend([_NOWHERE] * missing)
@@ -71,7 +71,7 @@ class StepSpool:
             yield line
 
     def _chain(self) -> None:
-        """Links the messages of each stream: to look through all of them for each stream would take for ever."""
+        """Links the messages of each stream: searching all of them for each stream would take far too long."""
         self._first = [_NOWHERE] * len(self._numbers)
         self._next = array("q", [_NOWHERE]) * len(self._streams)
         for index in range(len(self._streams) - 1, -1, -1):
@@ -80,5 +80,5 @@ class StepSpool:
                 self._next[index], self._first[number] = self._first[number], index
 
     def close(self) -> None:
-        """What waits is gone."""
+        """Discards what is stored."""
         self._file.close()

@@ -1,4 +1,4 @@
-"""The session as one ATIF document, which appears at the end and at once."""
+"""The session as one ATIF document, which is written at once at the end."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from agentv_stream.outputs.step_spool import StepSpool
 
 
 class TrajectorySink:
-    """Steps wait for the end of the session, because a message may be complete after a later one."""
+    """Holds steps until the end of the session, because a message may be completed after a later one."""
 
     name = "trajectory"
     required = True
@@ -37,7 +37,7 @@ class TrajectorySink:
             self._spool.add(message, self._trajectory.step(message))
 
     async def close(self, whole: bool) -> None:
-        """Writes the document; after a failure there is none, and none of a session without a message."""
+        """Writes the document, unless the sink has failed or the session has no message."""
         try:
             if whole and self._trajectory.models:
                 self.path = await run_sync(self._write)

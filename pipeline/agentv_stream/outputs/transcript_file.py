@@ -1,4 +1,4 @@
-"""Whose a transcript file is, by its first row."""
+"""Which session a transcript file belongs to, by its first row."""
 
 from pathlib import Path
 
@@ -6,13 +6,13 @@ import msgspec
 
 
 class _Head(msgspec.Struct):
-    """What tells whose transcript a row is of."""
+    """The part of a row that identifies the session."""
 
     source: dict[str, object]
 
 
 def _source(path: Path) -> dict[str, object]:
-    """The `source` of a transcript's first row; empty for what is no transcript."""
+    """The `source` of a transcript's first row; empty for a file that is not a transcript."""
     try:
         with path.open("rb") as file:
             return msgspec.json.decode(file.readline(64 * 1024 * 1024), type=_Head).source
@@ -21,11 +21,11 @@ def _source(path: Path) -> dict[str, object]:
 
 
 def is_of_session(path: Path, session_id: str) -> bool:
-    """Whether a transcript is one of ours, of that session."""
+    """Whether a file is a transcript of ours of that session."""
     return _source(path).get("session_id") == session_id
 
 
 def log_of(path: Path, session_id: str) -> str:
-    """The log that a transcript of that session was made of; empty for one of another session, or none."""
+    """The log from which a transcript of that session was made; empty if it is of another session or is none."""
     source = _source(path)
     return str(source.get("path", "")) if source.get("session_id") == session_id else ""

@@ -1,4 +1,4 @@
-"""The transcript's file: a row per message."""
+"""The transcript file: one row per message."""
 
 import errno
 import os
@@ -22,11 +22,11 @@ LIVE_PATIENCE = 64
 
 
 class TranscriptSink:
-    """The transcript. Its first row waits until the session is known, because every row names it: for 64 records of a
-    stream that an agent writes just now, for 4,096 of a finished one.
+    """The transcript. Its first row is held until the session is known, because every row names it: for at most 64
+    records of a live stream, 4,096 of a finished one.
 
     A session that is read again replaces its own file atomically; somebody else's file of that name is left alone. A
-    file that was asked for by its name (`named`) is written anew, whatever stood there.
+    file requested by its name (`named`) is overwritten, whatever it is.
     """
 
     name = "transcript"
@@ -52,12 +52,12 @@ class TranscriptSink:
 
     @property
     def replaces(self) -> bool:
-        """Whether it stands in the place of an earlier reading's."""
+        """Whether it replaces the transcript of an earlier reading."""
         return self._file is not None and self._file.told is not None and not self._kept
 
     @property
     def path(self) -> Path | None:
-        """Where the transcript stands, or will stand; None before there is one, and where none came of it."""
+        """The current or final path of the transcript; None before it exists, and if none was written."""
         if self._file is None or self._kept or self._file.got_nothing:
             return None
         if self._file.told is not None and self._file.failed:
@@ -96,7 +96,7 @@ class TranscriptSink:
             return self._named is not None or is_of_session(wanted, identity.session_id)
 
         def another() -> Path:
-            """Where to write instead of a file that somebody else made."""
+            """The path to use instead of one where somebody else created a file."""
             if not replacing():
                 return self._names.another(TRANSCRIPT)
             file.told = wanted
@@ -116,9 +116,9 @@ class TranscriptSink:
         self._rows = TranscriptRows(identity)
 
     async def close(self, whole: bool) -> None:
-        """Writes what waits, then the totals into the first row.
+        """Writes the rows still held, then the totals into the first row.
 
-        What an earlier reading left goes on standing where this one could not be written.
+        If this transcript could not be written, that of an earlier reading stays.
         """
         if self._rows is None and not self._held:
             return  # no message, no file

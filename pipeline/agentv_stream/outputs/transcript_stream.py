@@ -1,4 +1,4 @@
-"""The transcript where it cannot be patched: standard output, a named pipe. The totals stand in its last row."""
+"""The transcript where it cannot be patched: standard output, a named pipe. The totals are in its last row."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from agentv_stream.outputs.transcript_sink import TranscriptSink
 
 
 class TranscriptStream(TranscriptSink):
-    """Rows as they are complete, all but the newest, which waits: it may be the last, and bear the totals.
+    """Writes rows as they are completed, except the newest, which is held: it may be the last one and get the totals.
 
     A reader that leaves ends the transcript, not the run. There is no `path`; `written` says where the rows went, once
     there are any.
@@ -57,12 +57,12 @@ class TranscriptStream(TranscriptSink):
 
 
 def transcript_file(target: str | None) -> Path | None:
-    """The file that `--transcript` names, None where it names none."""
+    """The file that `--transcript` names, None if it names none."""
     return None if target is None or cannot_seek(target) else Path(target)
 
 
 def make_transcript(target: str | None, names: OutputNames, observer: Observer, finished: bool) -> TranscriptSink:
-    """The transcript's sink: in a file of the usual name, in the file `target`, or through the pipe `target`."""
+    """The transcript's sink: to a file of the usual name, to the file `target`, or through the pipe `target`."""
     if target is not None and cannot_seek(target):
         return TranscriptStream(target, names, observer)
     return TranscriptSink(names, observer, finished, transcript_file(target))

@@ -1,4 +1,4 @@
-"""Which number a run gets: of runs into one folder, also at the same moment, each gets its own."""
+"""Attempt numbers: each run into a folder gets its own, even of runs started at the same moment."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,7 @@ from agentv_stream.outputs.naming import prepare_folder, safe_part
 
 
 def stem_of(task: str, approach: str, attempt: int | str) -> str:
-    """What the names of all files of an attempt begin with."""
+    """The common beginning of the names of all files of an attempt."""
     return f"{safe_part(task)}_{safe_part(approach)}_{attempt}"
 
 
@@ -25,8 +25,8 @@ def free_attempt(folder: Path, task: str, approach: str) -> int:
 
 
 def claim_attempt(folder: Path, task: str, approach: str) -> int:
-    """Takes the next free number, so that of runs into one folder each gets its own; the claim is the file of standard
-    error, empty as yet. Raises: SinkError."""
+    """Claims the next free number, so that concurrent runs into one folder get different ones; the claim is the
+    standard error file, still empty. Raises: SinkError."""
     try:
         prepare_folder(folder)
         while True:
@@ -39,6 +39,6 @@ def claim_attempt(folder: Path, task: str, approach: str) -> int:
                 continue
             if not any(folder.glob(f"{stem}.*json*")):
                 return number
-            claim.unlink()  # another run took it, and ended, while we looked
+            claim.unlink()  # another run took it and ended meanwhile
     except OSError as error:
         raise SinkError(str(folder), error) from error

@@ -1,7 +1,7 @@
-"""A child process as a source of bytes: its own process group, watched for time and silence, ended as a whole.
+"""A child process as a byte source: in its own process group, monitored for time and silence, ended as a whole.
 
-Nothing goes through a shell. The child's standard output comes through a pipe that is read in large pieces; its
-standard error goes into a file. Shells of agents that open sessions of their own are out of reach of any group signal.
+No shell is involved. Its standard output is a pipe that is read in large pieces; its standard error goes to a file.
+Shells that an agent starts in sessions of their own cannot be reached by a group signal.
 """
 
 import os
@@ -30,7 +30,7 @@ POLL_SECONDS = 0.02
 
 @dataclass
 class ChildEnd:
-    """How a child ended. `exit_code` is None where a signal ended it; `stopped` says why we ended it, if we did."""
+    """How a child ended. `exit_code` is None if a signal ended it; `stopped` says why we ended it, if we did."""
 
     exit_code: int | None = None
     signal: str | None = None
@@ -39,10 +39,10 @@ class ChildEnd:
 
 
 class Child:
-    """Starts a command and gives its output; a `ByteSource`.
+    """Starts a command and yields its output; a `ByteSource`.
 
-    `save` is the file for the raw stream: written as it comes, and given up with a warning when that fails. `head`
-    keeps the first bytes, for an output that turns out to be no stream.
+    `save` is the file for the raw stream: written as it arrives, and abandoned with a warning if that fails. `head`
+    keeps the first bytes, for an output that turns out not to be a stream.
     """
 
     finished = False
@@ -65,7 +65,7 @@ class Child:
         self._read_end = -1
 
     async def start(self, environment: Mapping[str, str] | None = None) -> None:
-        """Starts the command. Raises: UsageError when that fails, or when standard error gets no file."""
+        """Starts the command. Raises: UsageError if that fails, or if the standard error file cannot be created."""
         self._read_end, write_end = os.pipe()
         try:
             error_file = os.open(self._stderr, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
@@ -73,7 +73,7 @@ class Child:
             os.close(write_end)
             os.close(self._read_end)
             raise UsageError(f"cannot write {self._stderr}: {error.strerror or error}") from error
-        # A terminal is not passed on: the child is in a session of its own, and could not read from it.
+        # A terminal is not inherited: the child, in a session of its own, could not read from it.
         own_input = sys.stdin is not None and not sys.stdin.closed and not _is_terminal()
         try:
             self._process = await anyio.open_process(
@@ -102,7 +102,7 @@ class Child:
         self.silent_since = anyio.current_time()
         try:
             async for chunk in reader.chunks():
-                # While we work, the child is not silent: it may be waiting for us.
+                # While we process, the child does not count as silent: it may be waiting for us.
                 self.silent_since = None
                 self.received += len(chunk.data)
                 if len(self.head) < HEAD_BYTES:
@@ -117,13 +117,13 @@ class Child:
                 await self._close_save()
 
     def close(self) -> None:
-        """Lets go of the pipe."""
+        """Closes the pipe."""
         if self._read_end >= 0:
             os.close(self._read_end)
             self._read_end = -1
 
     async def wait(self) -> ChildEnd:
-        """Waits for the child itself (not for its children) and says how it ended."""
+        """Waits for the child itself (not for its children) and returns how it ended."""
         assert self._process is not None
         code = await self._process.wait()
         if code < 0:
@@ -137,7 +137,7 @@ class Child:
         return self._process is not None and self._process.returncode is None
 
     def send(self, number: int) -> bool:
-        """Sends a signal to the whole group; False where nobody is left."""
+        """Sends a signal to the whole group; False if no process is left."""
         assert self._process is not None
         try:
             os.killpg(self._process.pid, number)
@@ -146,7 +146,7 @@ class Child:
         return True
 
     async def terminate(self, grace_seconds: float) -> None:
-        """Ends the whole group: asks first, and kills what is left after the grace."""
+        """Ends the whole group: sends a request first, and kills what is left after the grace period."""
         with anyio.CancelScope(shield=True):
             if not self.send(signal.SIGTERM):
                 return
@@ -167,7 +167,7 @@ class Child:
             return ""
 
     def drop_empty_files(self) -> None:
-        """Standard error that held nothing needs no file."""
+        """Removes the standard error file if it is empty."""
         try:
             if self._stderr.stat().st_size == 0:
                 self._stderr.unlink()

@@ -1,4 +1,4 @@
-"""What `run` is told."""
+"""The options of `run`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,11 +9,11 @@ DEFAULT_FOLDER = Path(".agentv") / "runs"
 
 @dataclass(frozen=True)
 class RunOptions:
-    """What `run` was told. Times are seconds; None is without limit.
+    """The options of `run`. Times are in seconds; None means no limit.
 
     `patience` is the time that an agent has to end by itself after the first Ctrl-C, `grace` the time between the
-    request to end and the kill, `linger` how long a pipe may stay open that children of the agent hold when the agent
-    itself has gone. `shown` is the command as the result names it, where that differs.
+    request to end and the kill, `linger` how long we wait for a pipe that the agent's children still hold open after
+    the agent itself has ended. `shown` is the command as the result shows it, if different.
     """
 
     command: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Ends an agent when time, silence, a verdict or a signal asks for it, and sees to it that what it printed is read."""
+"""Ends an agent on timeout, silence, a verdict or a signal, and makes sure that everything it printed is read."""
 
 import signal
 import sys
@@ -12,11 +12,11 @@ from agentv_stream.running.options import RunOptions
 from agentv_stream.session import StreamSession
 from agentv_stream.session_report import Report
 
-LONGEST_DRAIN = 20  # times `linger`: so long a flood from out of reach is read after the agent has gone
+LONGEST_DRAIN = 20  # times `linger`: how long output of unreachable processes is read after the agent has ended
 
 
 class Overseer:
-    """Runs child and session side by side, and ends the child when time, silence, a verdict or a signal asks for it."""
+    """Runs child and session concurrently, and ends the child on timeout, silence, a verdict or a signal."""
 
     def __init__(self, child: Child, session: StreamSession, options: RunOptions) -> None:
         self.child = child
@@ -29,7 +29,7 @@ class Overseer:
         self._done = anyio.Event()
 
     def end_it(self, why: Stopped) -> None:
-        """Asks for the end; the first reason stays."""
+        """Requests the end; the first reason is kept."""
         if self.child.end.stopped is None and not self._done.is_set():
             self.child.end.stopped = why
             self._ending.set()
@@ -37,7 +37,7 @@ class Overseer:
     async def run(self) -> Report:
         child = self.child
         report = Report()
-        # Started before the tasks, so that a command that cannot be started is an error of its own, in no group.
+        # Started before the tasks, so that the error of a command that cannot be started is not wrapped in a group.
         try:
             await child.start(self.options.environment)
         except UsageError:
@@ -58,7 +58,7 @@ class Overseer:
                 with anyio.move_on_after(self.options.linger) as patience:
                     await child.wait()
                 if patience.cancelled_caught:
-                    # It closed its output and goes on: there is nothing more to come.
+                    # It closed its output but still runs: no more output can come.
                     await child.terminate(self.options.grace)
                     await child.wait()
             finally:
@@ -89,7 +89,7 @@ class Overseer:
             await self._drain()
 
     async def _drain(self) -> None:
-        """Lets what is in the pipe be read; a pipe that somebody out of reach holds open is left once it is silent."""
+        """Lets the rest of the pipe be read; if an unreachable process holds it open, only until it is silent."""
         linger = self.options.linger
         with anyio.move_on_after(LONGEST_DRAIN * linger):
             while True:
@@ -116,9 +116,9 @@ class Overseer:
             await anyio.sleep(seconds if since is None else max(0.001, since + seconds - now))
 
     def interrupt(self, number: int) -> None:
-        """Passes a signal on to the group; a second one, and any SIGTERM or SIGHUP, ends it for certain."""
+        """Forwards a signal to the group; a second one, and any SIGTERM or SIGHUP, ends it for certain."""
         if self._done.is_set():
-            return  # the agent has gone; what is left is to write down what it did
+            return  # the agent has ended; only its outputs remain to be written
         first = self.signalled is None
         self.signalled = number
         if self.child.started.is_set():

@@ -1,4 +1,4 @@
-"""Finds the prompt on an agent's command line: a list of words in, the prompt out, None where it is not plain.
+"""Finds the prompt on an agent's command line: a list of words in, the prompt out, None if it is not clear.
 
 Source: the command lines of Claude Code 2.1, Codex 0.169, Copilot 1.0, Gemini 0.61, Pi 0.73, OpenCode 1.18, Qwen 0.15,
 Cline 3.0, Kimi Code 2.1, Kilo 7.7, Grok Build 1.0, oh-my-pi 18.2, OpenHands 1.16, Mistral Vibe 3.0.
@@ -16,7 +16,7 @@ AGENTS = frozenset(
 RUNNERS = frozenset(("npx", "bunx", "pnpx", "uvx", "env", "timeout", "nice", "node"))
 PROMPT_OPTIONS = frozenset(("-p", "--print", "--prompt", "--single", "-i", "--prompt-interactive"))
 ONLY_OPTIONS = {"openhands": frozenset(("-t", "--task"))}
-"""Agents whose prompt is the value of one of their own options, and never a word by itself."""
+"""Agents whose prompt is always the value of one of their options, never a positional argument."""
 SUBCOMMANDS = frozenset(("exec", "e", "run"))
 SWITCHES = frozenset(
     (
@@ -43,11 +43,11 @@ SWITCHES = frozenset(
         "--print",
     )
 )
-"""Options without a value; what follows any other one is taken for its value."""
+"""Options without a value; the word after any other option is taken for its value."""
 
 
 def prompt_of(command: Sequence[str]) -> str | None:
-    """The prompt, told for agents whose command line is known."""
+    """The prompt, for agents whose command line is known."""
     words = list(command)
     while words and Path(words[0]).name in RUNNERS:
         words = words[1:]
@@ -67,7 +67,7 @@ def prompt_of(command: Sequence[str]) -> str | None:
 
 
 def _last_word(rest: list[str]) -> str | None:
-    """The last word that is no option and no option's value."""
+    """The last word that is neither an option nor an option's value."""
     if rest and rest[0] in SUBCOMMANDS:
         rest = rest[1:]
     if not rest or rest[-1].startswith("-"):

@@ -1,9 +1,9 @@
-"""Runs an agent: starts it, reads its stream, holds it against specs, and stores stream, transcript and result.
+"""Runs an agent: starts it, reads its stream, checks it against specs, and stores stream, transcript and result.
 
 <task>_<approach>_<attempt>.json            the result: statistics, totals, verdicts, how the run ended
 <task>_<approach>_<attempt>.stream.jsonl    the raw stream, byte for byte
 <task>_<approach>_<attempt>.stderr.log      standard error
-<task>_<approach>_<attempt>.trace.jsonl     generic trace events, where asked for
+<task>_<approach>_<attempt>.trace.jsonl     generic trace events, if requested
 """
 
 import signal
@@ -49,7 +49,7 @@ FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @dataclass
 class RunReport:
-    """How a run came out. `value` is the result object as it was written to `path`, if it could be."""
+    """The outcome of a run. `value` is the result object as written to `path`, if that succeeded."""
 
     path: Path
     value: dict[str, Any]
@@ -78,16 +78,16 @@ def _no_stream(error: Exception) -> bool:
 
 
 async def run_agent(options: RunOptions, settings: Settings, attempt: int, live: LiveCheck | None = None) -> RunReport:
-    """Runs the command once; with `settings.live` a live line stands on standard error.
+    """Runs the command once; with `settings.live` it shows a live line on standard error.
 
-    Raises: UsageError when it cannot be started, SinkError when the folder cannot be written.
+    Raises: UsageError if it cannot be started, SinkError if the folder cannot be written.
     """
     stem = stem_of(options.task, options.approach, attempt)
     stream, errors, trace = (options.folder / f"{stem}{end}" for end in (RAW_LOG, ".stderr.log", TRACE))
     try:
         prepare_folder(options.folder)
         for place in (stream, errors, trace):
-            if place.is_symlink():  # with `--attempt` a name need not be free; what a checkout leads to is not ours
+            if place.is_symlink():  # with `--attempt` the name may exist; a link's target is not ours
                 place.unlink()
     except OSError as error:
         raise SinkError(str(options.folder), error) from error
@@ -119,7 +119,7 @@ async def run_agent(options: RunOptions, settings: Settings, attempt: int, live:
         live.before_telling = overseer.line.clear
     if live is not None and live.fail_fast is not None:
         live.stop = lambda: overseer.end_it("fail-fast")
-    # Signals are heeded until the result is written: one that comes late must not leave a run without it.
+    # Signals are handled until the result is written: a late one must not leave a run without a result.
     async with heeded(overseer.interrupt, FORWARDED):
         begun = datetime.now(UTC)
         started = anyio.current_time()
@@ -154,7 +154,7 @@ async def run_agent(options: RunOptions, settings: Settings, attempt: int, live:
         path = options.folder / f"{stem}.json"
         try:
             await publish(path, indented_json(value))
-        except SinkError as error:  # how the run ended is told all the same
+        except SinkError as error:  # how the run ended is reported all the same
             report.failures.append(error)
         made = RunReport(path, value, child.end, report, session, child, failed, signalled=overseer.signalled)
         made.warnings = [*report.warnings, *child.warnings]

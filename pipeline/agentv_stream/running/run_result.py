@@ -1,4 +1,4 @@
-"""The result object of a run: that of its stream, with what only the one who ran the agent knows."""
+"""The result object of a run: the result of its stream, with facts that only whoever ran the agent knows."""
 
 from typing import Any
 
@@ -14,11 +14,11 @@ from agentv_stream.running.child import Child, ChildEnd
 from agentv_stream.running.options import RunOptions
 
 OUTPUT_SCHEMA = "agentv_stream.output.v1"
-"""What is kept of an output that is no stream: statistics and tokens are null there, not 0."""
+"""The result for an output that is not a stream: statistics and tokens are null there, not 0."""
 
 
 def finish_result(result: Result, child: Child, options: RunOptions, attempt: int) -> None:
-    """Adds to a result what only the one who ran the agent knows."""
+    """Adds to a result the facts that only whoever ran the agent knows."""
     end, evidence = child.end, result.evidence
     result.target, result.test_id, result.attempt = options.approach, options.task, attempt
     if end.exit_code is not None:
@@ -27,7 +27,7 @@ def finish_result(result: Result, child: Child, options: RunOptions, attempt: in
         evidence.signal = end.signal
     status, reason = _ended(end)
     if end.stopped in ("timeout", "stall", "fail-fast"):
-        # The agent may print a closing record on its way out; that we ended it is what counts.
+        # The agent may print a closing record before it exits; what counts is that we ended it.
         result.status = status
     elif status is not None and result.status in ("complete", "unknown", "incomplete"):
         # An agent that says "success" and exits with an error has failed.
@@ -37,7 +37,7 @@ def finish_result(result: Result, child: Child, options: RunOptions, attempt: in
 
 
 def _ended(end: ChildEnd) -> tuple[Any, str | None]:
-    """Status and reason that the end of the process speaks for; None where it speaks for nothing."""
+    """Status and reason according to how the process ended; None if that says nothing."""
     if end.stopped == "stall":
         return "stalled", "silent for longer than --stall"
     if end.stopped == "timeout":
@@ -53,7 +53,8 @@ def _ended(end: ChildEnd) -> tuple[Any, str | None]:
 
 
 def run_value(result: Result | None, child: Child, live: LiveCheck | None) -> dict[str, Any]:
-    """The result as plain values; of an output that is no stream what can be had: its one JSON object, or its text."""
+    """The result as plain values; for an output that is not a stream whatever is available: its one JSON object, or its
+    text."""
     if result is not None:
         value: dict[str, Any] = msgspec.to_builtins(result)
         return value
@@ -83,7 +84,7 @@ def run_value(result: Result | None, child: Child, live: LiveCheck | None) -> di
         except (ValueError, RecursionError):
             value["result"] = {"raw_text": data[:200_000].decode("utf-8", "replace")}
     if live is not None:
-        # Nothing of what was wished for was seen; a report must not take that for no verdict.
+        # Nothing that the spec expects was seen; a report must not take that for no verdict.
         value["verdicts"] = verdicts_json(live.checker.finish())
     single: Any = value.get("result")
     if is_object(single):
