@@ -1,1 +1,1 @@
-"""Following logs while they grow: cursors that survive a crash, rotation, outputs that go on where they were."""
+"""Follows logs while they grow: cursors that survive a crash, rotation, outputs that continue where they were."""

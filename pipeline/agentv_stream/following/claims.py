@@ -1,7 +1,7 @@
-"""Which outputs are a consumer's own, so that no follower ever removes or overwrites what somebody else made.
+"""Which outputs are a consumer's own, so that no follower ever removes or overwrites somebody else's file.
 
-A claim is noted before an output's first byte; what was made is known by device and inode, because a claim outlives
-what it was made for. Every method raises CursorError.
+A claim is recorded before an output's first byte is written; the file itself is identified by device and inode, because
+a claim outlives its file. Every method raises CursorError.
 """
 
 import os
@@ -18,9 +18,8 @@ class Claims:
         self._consumer = consumer
 
     def claim(self, path: str, take: bool) -> bool:
-        """Whether an output was ours before; `take` makes it so before it is there, so that what a crash leaves
-        half-written is known as ours.
-        """
+        """Whether the output was already ours; with `take` it is claimed, before it exists, so that a half-written file
+        left by a crash is known to be ours."""
         ask = self._database.ask
         ours = bool(ask("SELECT 1 FROM place WHERE path=? AND consumer=?", path, self._consumer))
         if take and not ours:
@@ -29,30 +28,30 @@ class Claims:
         return ours
 
     def claimed(self) -> list[str]:
-        """All paths that are claimed."""
+        """All claimed paths."""
         return [path for (path,) in self._database.ask("SELECT path FROM place WHERE consumer=?", self._consumer)]
 
     def made(self, path: Path) -> None:
-        """The file that stands at a claimed path is ours: made by us, or taken over. Raises also: OSError."""
+        """Records that the file at a claimed path is ours: created by us, or taken over. Raises also: OSError."""
         stat = path.stat()
         self._database.ask("INSERT OR REPLACE INTO made VALUES(?,?,?)", str(path), str(stat.st_dev), str(stat.st_ino))
 
     def is_made(self, path: Path) -> bool:
-        """Whether the very file that stands at a path is ours."""
+        """Whether the file now at a path is the one recorded as ours."""
         return any(_stands(str(path), *made) for made in self._identity(str(path)))
 
     def unmade(self, path: Path) -> None:
-        """Our file was removed: another one may get its inode."""
+        """Forgets our file, which was removed: another one may get its inode."""
         for table in ("made", "kept"):
             self._database.ask(f"DELETE FROM {table} WHERE path=?", str(path))
 
     def drop(self, path: str) -> None:
-        """An output is nobody's any more."""
+        """Gives up the claim to an output."""
         for table in ("place", "made"):
             self._database.ask(f"DELETE FROM {table} WHERE path=?", path)
 
     def release(self, path: str) -> None:
-        """Nobody writes to an output or makes it again from now on: only `--keep` may remove it."""
+        """Marks an output as finished: nobody writes or recreates it from now on; only `--keep` may remove it."""
         for device, inode in self._identity(path):
             if _stands(path, device, inode):
                 values = (path, self._consumer, device, inode)
@@ -60,7 +59,7 @@ class Claims:
         self.drop(path)
 
     def released(self) -> list[str]:
-        """What was released and still stands."""
+        """Released outputs that still exist."""
         query = "SELECT path,device,inode FROM kept WHERE consumer=?"
         there: list[str] = []
         for path, device, inode in self._database.ask(query, self._consumer):

@@ -1,7 +1,7 @@
-"""The database that cursors lie in: its tables, its versions, its locks, and its errors told as ours.
+"""The database that holds the cursors: tables, schema versions, locks; its errors are raised as ours.
 
-One SQLite file (WAL) for several consumers; of each consumer one process at a time may write. docs/cursors.md says what
-the tables hold.
+One SQLite file (WAL) for several consumers; only one process at a time may write for a consumer. docs/cursors.md
+describes the tables.
 """
 
 import os
@@ -20,7 +20,7 @@ from agentv_stream.outputs.naming import prepare_folder, temporary_name
 
 VERSION = 2
 FILE = "cursors.db"
-_SPARE_PAGES = 1024  # a file with fewer free pages (of 4 KiB) is not made smaller
+_SPARE_PAGES = 1024  # a file with fewer free pages (of 4 KiB) is not shrunk
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS consumer(number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE);
 CREATE TABLE IF NOT EXISTS session(
@@ -54,7 +54,7 @@ class CursorError(AgentvStreamError):
 
 
 def state_folder() -> Path:
-    """Where cursors lie if nobody says otherwise. Raises: CursorError where no home folder is known."""
+    """The default folder of cursors. Raises: CursorError if there is no home folder."""
     own = os.environ.get("AGENTV_STREAM_STATE")
     if own:
         return Path(own)
@@ -65,13 +65,13 @@ def state_folder() -> Path:
 
 
 class CursorDatabase:
-    """An open database; the lock of the consumer `writer` is held. Every method but `close` raises CursorError.
+    """An open database; holds the lock of the consumer `writer`. Every method but `close` raises CursorError.
 
-    Threads take turns: a health check asks while a round commits, over the one connection.
+    Threads take turns on the one connection: a health check may run while a round commits.
     """
 
     def __init__(self, folder: Path, writer: str | None) -> None:
-        """After an error nothing of it stays open."""
+        """After an error nothing is left open."""
         self.path = folder / FILE
         self._writer = writer
         self._opened = ExitStack()
@@ -95,17 +95,17 @@ class CursorDatabase:
             self._opened = opened.pop_all()
 
     def close(self) -> None:
-        """Once or more often."""
+        """May be called more than once."""
         self._opened.close()
 
     def _prepare(self) -> None:
-        """Makes the tables where there are none. Raises also: sqlite3.Error."""
+        """Creates missing tables. Raises also: sqlite3.Error."""
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=NORMAL")
         version = self._db.execute("PRAGMA user_version").fetchone()[0]
         if version == 1:
             with self.transaction():
-                if self._db.execute("PRAGMA user_version").fetchone()[0] == 1:  # nobody else did it meanwhile
+                if self._db.execute("PRAGMA user_version").fetchone()[0] == 1:  # no other process did it
                     self._db.execute(_FROM_1)
                     self._db.execute(f"PRAGMA user_version={VERSION}")
         elif version not in (0, VERSION):
@@ -115,7 +115,7 @@ class CursorDatabase:
 
     @contextmanager
     def transaction(self) -> Generator[None]:
-        """All or nothing."""
+        """Commits everything or nothing."""
         with self._turn:
             self._look()
             try:
@@ -124,14 +124,15 @@ class CursorDatabase:
                     yield
                     self._db.execute("COMMIT")
                 except BaseException:
-                    if self._db.in_transaction:  # SQLite itself may have taken it back
+                    if self._db.in_transaction:  # SQLite may already have rolled back
                         self._db.execute("ROLLBACK")
                     raise
             except sqlite3.Error as error:
                 raise self._error(error) from error
 
     def _look(self) -> None:
-        """A database that was removed takes everything, and nobody will ever read it: what is still open goes back."""
+        """Detects a removed database, which accepts writes that nobody will ever read, and restores it from the open
+        file."""
         try:
             stat = os.stat(self.path)  # noqa: PTH116 - at each commit
         except FileNotFoundError as error:
@@ -151,23 +152,23 @@ class CursorDatabase:
             self._open()
 
     def _put_back(self) -> None:
-        """The database as it was, at its place again. Raises also: sqlite3.Error, OSError; it may be closed then."""
+        """Restores the database at its path. Raises also: sqlite3.Error, OSError; it may be closed then."""
         prepare_folder(self.path.parent)
         temporary = temporary_name(self.path)
         try:
             os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
             with closing(sqlite3.connect(temporary)) as copy:
                 self._db.backup(copy)
-            self.close()  # before the other one is there: it may remove what is named like its own log
+            self.close()  # before the new file exists: closing may remove files named like its own log
             for name in ("-wal", "-shm"):
                 self.path.with_name(self.path.name + name).unlink(missing_ok=True)
-            os.link(temporary, self.path)  # nothing that was put there meanwhile is overwritten
+            os.link(temporary, self.path)  # overwrites nothing that was created there meanwhile
         finally:
             temporary.unlink(missing_ok=True)
         self._open()
 
     def _goes_on_there(self) -> bool:
-        """Whether what stands at the place holds what we wrote last: another follower put it back, or somebody."""
+        """Whether the file at the path contains our last write: another follower, or somebody else, restored it."""
         query = "SELECT id,committed_ms FROM session WHERE consumer=? ORDER BY id"
         try:
             with closing(sqlite3.connect(f"{self.path.as_uri()}?mode=ro", uri=True, timeout=10)) as other:
@@ -179,7 +180,7 @@ class CursorDatabase:
             return False
 
     def ask(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        """The rows that a statement gives; none for one that writes."""
+        """The rows of a statement; none for one that writes."""
         try:
             written = [written_text(value) if isinstance(value, str) else value for value in values]
             with self._turn:
@@ -188,7 +189,7 @@ class CursorDatabase:
             raise self._error(error) from error
 
     def each(self, statement: str, rows: Iterable[tuple[object, ...]]) -> None:
-        """One statement for many rows of values."""
+        """Executes a statement for each row of values."""
         try:
             written = (tuple(written_text(one) if isinstance(one, str) else one for one in row) for row in rows)
             with self._turn:
@@ -197,7 +198,7 @@ class CursorDatabase:
             raise self._error(error) from error
 
     def shrink(self) -> None:
-        """Gives the disk back what removed rows held, where it is more than what is left; not within a transaction."""
+        """Returns the space of removed rows to the disk, if it exceeds what is left; not within a transaction."""
         free, pages = self.ask("PRAGMA freelist_count")[0][0], self.ask("PRAGMA page_count")[0][0]
         if free > _SPARE_PAGES and free * 2 > pages:
             self.ask("VACUUM")
@@ -208,7 +209,7 @@ class CursorDatabase:
 
 
 def written_text(text: str) -> str:
-    """A text as it stands in the database: a name that is no UTF-8, which SQLite cannot hold, by its bytes."""
+    """A text as stored in the database: names that are not UTF-8, which SQLite cannot hold, are stored as bytes."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -217,7 +218,7 @@ def written_text(text: str) -> str:
 
 
 def read_text(text: str) -> str:
-    """What `written_text` was given."""
+    """The inverse of `written_text`."""
     return os.fsdecode(bytes.fromhex(text.removeprefix(_BYTES))) if text.startswith(_BYTES) else text
 
 
@@ -226,12 +227,13 @@ def _read(value: Any) -> Any:
 
 
 def _take_lock(folder: Path, consumer: str) -> int:
-    """Its descriptor. Two followers of one consumer would write into each other's outputs. Raises: CursorError."""
+    """The lock's descriptor. Two followers of one consumer would write into each other's outputs. Raises:
+    CursorError."""
     name = sha256(consumer.encode(errors="surrogateescape")).hexdigest()[:16]
     try:
         lock = take_lock(folder / f"{name}.lock")
     except Taken:
         lock = None
-    if lock is None:  # SQLite needs locks, too: a file system without them is told as well
+    if lock is None:  # SQLite needs locks, too: a file system without them is an error as well
         raise CursorError(f"another follower is at work for {consumer} (lock in {folder})")
     return lock

@@ -1,7 +1,7 @@
-"""Cursors: what a follower has to know to go on after a crash (docs/cursors.md).
+"""Cursors: what a follower has to know to continue after a crash (docs/cursors.md).
 
-A row of `session` holds the state of the stages and the lengths of the outputs, a row of `input` how far a file was
-read and how to recognise it, rows of `seen` a hash of every record. What belongs together is committed together.
+A row of `session` holds the state of the stages and the lengths of the outputs; a row of `input` how far a file was
+read and how to recognise it; rows of `seen` a hash of every record. Related rows are committed together.
 """
 
 import time
@@ -23,15 +23,15 @@ from agentv_stream.following.growing import Mark
 from agentv_stream.following.merged import MergedState
 
 HASH_BYTES = 8
-_RANGE = 1_000_000_000  # ids of one consumer
+_RANGE = 1_000_000_000  # number of ids of one consumer
 _SESSION = "id,main,provider,dialect,native,settled,committed_ms,active_ms,outputs"
 
 
 class InputRow(Struct):
-    """One file of a session. `skipped` records repeated what was taken before; `repeating`: the last one did.
+    """One file of a session. `skipped` counts records that repeated earlier ones; `repeating`: the last one did.
 
-    `state`: `live`; `gone` (deleted; its transcript stays); `done` (nothing more comes from it); `copy` (another file
-    is read instead); `document` (a whole file that is rewritten); `other` (no log).
+    `state`: `live`; `gone` (deleted; its transcript stays); `done` (nothing more will come from it); `copy` (another
+    file is read instead); `document` (a whole file that is rewritten); `other` (no log).
     """
 
     path: str
@@ -45,7 +45,8 @@ class InputRow(Struct):
 
 
 class SessionRow(Struct):
-    """A session as it was committed. `state` is the chain's snapshot, None for what is read anew at each change."""
+    """A session as committed. `state` is the chain's snapshot, None for a log that is read from its beginning at each
+    change."""
 
     id: int
     main: str
@@ -66,7 +67,7 @@ _decompress = zstandard.ZstdDecompressor()
 
 
 class CursorStore:
-    """The cursors of one consumer (a place of outputs, or a name); one process at a time may write for it.
+    """The cursors of one consumer (an output folder, or a name); only one process at a time may write for it.
 
     Every method but `close` raises CursorError.
     """
@@ -82,25 +83,25 @@ class CursorStore:
             raise
 
     def close(self) -> None:
-        """Once or more often."""
+        """May be called more than once."""
         self.database.close()
 
     def _first_id(self) -> int:
-        """Ids of a consumer are in a range of its own: several followers make sessions at the same time."""
+        """Each consumer has its own range of ids: several followers create sessions at the same time."""
         self.database.ask("INSERT OR IGNORE INTO consumer(name) VALUES(?)", self.consumer)
         begin = self.database.ask("SELECT number FROM consumer WHERE name=?", self.consumer)[0][0] * _RANGE
         highest = self.database.ask("SELECT max(id) FROM session WHERE id>=? AND id<?", begin, begin + _RANGE)[0][0]
         return int(highest or begin) + 1
 
     def new_id(self) -> int:
-        """An id for a session that is not yet committed; no other consumer has it."""
+        """An id for a session that is not committed yet; unique among all consumers."""
         self._next += 1
         return self._next - 1
 
     def put(self, row: SessionRow, hashes: bytes = b"", anew: bool = False) -> None:
-        """Writes a session, its inputs, and the hashes of records that are new; within a transaction.
+        """Writes a session, its inputs, and the hashes of new records; within a transaction.
 
-        With `anew` they are all that there are: the session was read again.
+        With `anew` the hashes replace all earlier ones: the session was read again.
         """
         ask = self.database.ask
         state = None if row.state is None else _compress.compress(row.state)
@@ -131,7 +132,7 @@ class CursorStore:
                 self.database.ask(f"DELETE FROM {table} WHERE {column}=?", one)
 
     def sessions(self, every_consumer: bool = False) -> list[SessionRow]:
-        """All sessions with their inputs, without their states."""
+        """All sessions with their inputs, without the stages' states."""
         where, values = ("", ()) if every_consumer else ("WHERE consumer=?", (self.consumer,))
         found = self.database.ask(f"SELECT {_SESSION} FROM session {where} ORDER BY id", *values)
         query = f"SELECT * FROM input WHERE session IN (SELECT id FROM session {where}) ORDER BY session, position"
@@ -139,14 +140,14 @@ class CursorStore:
         try:
             rows = {r[0]: _session_row(r) for r in found}
             for r in inputs:
-                if r[0] in rows:  # else another process put it there between the two questions
+                if r[0] in rows:  # else another process added it between the two queries
                     rows[r[0]].inputs.append(_input_row(r))
         except msgspec.MsgspecError as error:
             raise self._unreadable(error) from error
         return list(rows.values())
 
     def load(self, session: int) -> SessionRow | None:
-        """One session with its states."""
+        """One session with the stages' states."""
         found = self.database.ask(f"SELECT {_SESSION},state,merged FROM session WHERE id=?", session)
         if not found:
             return None
@@ -171,22 +172,22 @@ class CursorStore:
         return counts
 
     def passed(self) -> dict[str, int]:
-        """Logs that `--from end` passed over, with their sizes then; places that it looked at, with -1."""
+        """Logs skipped by `--from end`, with their sizes at that time; places that were searched, with -1."""
         return dict(self.database.ask("SELECT path,size FROM passed WHERE consumer=?", self.consumer))
 
     def pass_over(self, sizes: dict[str, int]) -> None:
-        """Notes what is passed over, in place of what was."""
+        """Records what is skipped, replacing the earlier record."""
         with self.database.transaction():
             self.database.ask("DELETE FROM passed WHERE consumer=?", self.consumer)
             rows = [(self.consumer, path, size) for path, size in sizes.items()]
             self.database.each("INSERT INTO passed VALUES(?,?,?)", rows)
 
     def consumers(self) -> dict[int, str]:
-        """Whose each session is, of all consumers."""
+        """The consumer of each session, for all consumers."""
         return dict(self.database.ask("SELECT id,consumer FROM session"))
 
     def check(self) -> None:
-        """Reads, and takes the right to write."""
+        """Reads, and begins a write, to test the database."""
         with self.database.transaction():
             self.database.ask("SELECT count(*) FROM session")
 

@@ -1,6 +1,6 @@
-"""Where logs end for a start `--from end`: behind what they held when a follower of this consumer first saw them.
+"""Where logs are read from with `--from end`: from the size they had when a follower of this consumer first saw them.
 
-A later start goes on behind what the first one passed over: what was written, or begun, while no follower ran is told.
+A later start uses the same offsets: what was written, or begun, while no follower ran is emitted.
 """
 
 from collections.abc import Iterable
@@ -13,23 +13,23 @@ _LOOKED_AT = -1
 
 
 class Ends:
-    """Of one start. Without cursors each start is the first one."""
+    """The offsets for one start. Without cursors every start counts as the first."""
 
     def __init__(self, register: Register) -> None:
         self._register = register
         self._known: dict[str, int] | None = None
         self._places = (*(root.path for root in register.plan.roots), *register.plan.paths)
-        self._looked_at: list[str] = []  # the places of earlier starts
+        self._looked_at: list[str] = []  # the places searched by earlier starts
 
     def of(self, one: Found) -> int:
-        """The size that a log is passed over with; 0 for one that began since a follower first looked there."""
+        """The number of bytes to skip in a log; 0 for one that began after a follower first searched its place."""
         size = self._before().get(one.path, _LOOKED_AT)
-        if size == _LOOKED_AT:  # not seen; a log that is named itself is a place, too
+        if size == _LOOKED_AT:  # not seen before; a log given by its path is a place, too
             return 0 if any(_below(one.path, place) for place in self._looked_at) else one.signature.size
         return size if size <= one.signature.size else 0
 
     def note(self, found: Iterable[Found]) -> None:
-        """Keeps the ends of all logs that have no cursor, and where was looked; of the first listing."""
+        """After the first listing: records the ends of all logs without a cursor, and the places searched."""
         register = self._register
         if register.plan.begin != "end" or register.store is None:
             return

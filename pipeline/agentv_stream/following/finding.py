@@ -1,6 +1,7 @@
-"""Finds what is to be followed: new sessions, further parts, sub-agents' files, files that are not as they were.
+"""Finds what is to be followed: new sessions, further parts, sub-agents' files, changed files.
 
-In: the listing of all files, and what the follower knows of them. Out: sessions that are opened, joined, handed over.
+In: the listing of all files, and what the follower knows about them. Out: sessions that are opened, joined, or handed
+over to another one.
 """
 
 from collections.abc import Callable
@@ -21,9 +22,10 @@ from agentv_stream.outputs.naming import TRANSCRIPT
 
 
 class Finding:
-    """Looks at all files, or at one. `listing` goes on between rounds; a scan takes it.
+    """Examines all files, or one. `listing` progresses between rounds; a scan uses it.
 
-    `advance` reads on in a session, `rest` puts those to rest that are read: thousands may be found at once.
+    `advance` reads on in a session; `rest` puts sessions that have been read to rest, because thousands may be found at
+    once.
     """
 
     def __init__(
@@ -41,14 +43,14 @@ class Finding:
         self.listing = Scan(register.plan, register.stores)
         self._began = False
         self._ends = Ends(register)
-        self.missing: list[str] = []  # roots that are not there: their files are not deleted one by one
+        self.missing: list[str] = []  # missing roots: their files do not count as deleted one by one
 
     def begin_round(self) -> None:
-        """What folders held a round ago counts no more."""
+        """Discards the folder listings of the previous round."""
         self._folder = RememberingFolder()
 
     def scan(self) -> None:
-        """All files: what is new is begun or joined, and read."""
+        """Examines all files: new ones become sessions or parts of one, and are read."""
         found = self._register.found = self.listing.take()
         self._rotation.scanned(found)
         self.missing = [root.path for root in self._plan.roots if not is_there(root.path)]
@@ -56,9 +58,9 @@ class Finding:
         new = self.listing.fresh([one for one in new if one.path not in self._register.apart])
         if new:
             self._newcomers.known.index()
-        # Names tell the time for most agents: so parents come before the sub-agents that they start.
+        # Most agents' file names contain the time: so parents come before the sub-agents that they start.
         new.sort(key=oldest_first if self._began or self._taken else parents_first)
-        for one in new:  # what was renamed, before what took its place
+        for one in new:  # renamed files first, before those that took their places
             self._newcomers.renamed(one)
         for n, one in enumerate(new):
             if one.path in self._entries:
@@ -71,14 +73,14 @@ class Finding:
                 self._rest()
         if any(one.path not in self._entries and not one.main for one in found.values()):
             for session in list(self._hot.values()):
-                if session.number in self._hot:  # the one before may have taken it over
+                if session.number in self._hot:  # an earlier session in this loop may have taken it over
                     self.companions(session)
         if not self._began:
             self._ends.note(found.values())
         self._began = True
 
     def _new(self, one: Found) -> int:
-        """A file that nobody has seen yet; gives its session, 0 for none."""
+        """Handles a file not seen before; returns its session, 0 for none."""
         if self._newcomers.renamed(one) or self._newcomers.known_elsewhere(one):
             return 0
         if self._began or self._taken:
@@ -96,16 +98,17 @@ class Finding:
         return self._register.open(one.path).number
 
     def _from_end(self, one: Found, size: int) -> int:
-        """A log that is told from an offset on, once it goes on behind it."""
+        """Handles a log whose events are emitted only from an offset on, once it grows beyond that."""
         if is_stored(one.path) and size:
-            return self._register.open(one.path, MUTE_ALL).number  # which of its rows are old, only reading them tells
+            return self._register.open(one.path, MUTE_ALL).number  # only reading them shows which of its rows are old
         if size < one.signature.size:
             return self._register.open(one.path, size).number
         self._entries[one.path] = Entry(one.signature, 0, "end")
         return 0
 
     def _near(self, path: str) -> list[Followed]:
-        """Sessions that a new file may be a sub-agent's of: those at work beside it, and those its folders name."""
+        """Sessions that may own a new sub-agent's file: active ones in the same folder, and those that its folders
+        name."""
         folder = path.rpartition("/")[0]
         near = [s for s in self._hot.values() if s.main.rpartition("/")[0] == folder]
         while folder.count("/") > 1:
@@ -117,7 +120,7 @@ class Finding:
         return near
 
     def companions(self, session: Followed) -> bool:
-        """Takes along the sub-agents' files of a session that are new; whether there were any."""
+        """Adds new sub-agents' files to a session; returns whether there were any."""
         added = False
         try:
             if session.forked_since(self._folder):
@@ -136,14 +139,15 @@ class Finding:
         return added
 
     def _hand_over(self, number: int, path: str) -> None:
-        """A file that was taken for a session of its own is a sub-agent's: what was written of it alone goes.
+        """A file that was taken for a session of its own turned out to be a sub-agent's: removes that session's
+        outputs.
 
         Raises: CursorError, SinkError.
         """
         other = self._register.wake(number)
         if other is None:
             return
-        if other.main != path:  # it was another session's copy or part
+        if other.main != path:  # it was a copy or part in another session
             other.inputs = [one for one in other.inputs if one.path != path]
             other.dirty = True
             return
@@ -161,7 +165,7 @@ class Finding:
             self._store.forget([number])
 
     def _link(self, entry: Entry, listed: Found) -> None:
-        """Another name of a log: where it is another file's by now, the next scan finds it anew."""
+        """Another name of a log: if it is a different file by now, the next scan finds it as new."""
         if entry.signature is None or entry.signature[:2] == listed.signature[:2]:
             return
         session = self._register.wake(entry.number)
@@ -172,7 +176,7 @@ class Finding:
         self._due.add(entry.number)
 
     def changed(self, path: str, listed: Found | None = None) -> int:
-        """The session of a file that is not as it was; 0 for none. What was just listed is not looked at again."""
+        """The session of a changed file; 0 for none. A file that was just listed is not examined again."""
         entry = self._entries.get(path)
         if entry is not None and entry.kind == "copy" and not entry.link and listed is not None:
             if listed.signature != entry.signature:
@@ -198,11 +202,11 @@ class Finding:
             if entry.signature is not None and signature.size >= entry.signature.size:
                 entry.signature = signature
                 return 0
-            entry.kind = "input"  # it is another file by now, or was emptied
+            entry.kind = "input"  # it has been replaced or emptied
             return entry.number
         if entry.kind == "ignored":
             if not entry.number and self._plan.wanted(path):
-                del self._entries[path]  # its records tell more by now; the next scan finds it anew
+                del self._entries[path]  # its records may say more by now; the next scan finds it as new
                 return 0
             entry.signature = signature
             if entry.number and signature.size < 4 * 1024 * 1024:

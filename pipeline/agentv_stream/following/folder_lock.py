@@ -1,4 +1,4 @@
-"""One follower at a time writes into a folder of outputs, whatever its name and wherever its cursors lie."""
+"""Only one follower at a time writes into an output folder, whatever its name and wherever its cursors are."""
 
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ from agentv_stream.outputs.locks import Taken, take_lock
 from agentv_stream.outputs.naming import CASE, LETTERS, RESULT, TRAJECTORY, TRANSCRIPT, prepare_folder
 
 _OWN = (TRANSCRIPT, CASE, TRAJECTORY, LETTERS, RESULT)
-"""Not raw logs: `run` names so what agents wrote, and no dialect fits ours."""
+"""Not raw logs: `run` gives agents' own streams that name, and no dialect matches ours."""
 
 
 class FolderInUse(AgentvStreamError):
@@ -16,10 +16,10 @@ class FolderInUse(AgentvStreamError):
 
 
 def lock_folder(folder: Path) -> int | None:
-    """A descriptor that holds the folder until it is closed; None where it cannot be made or locked.
+    """A descriptor that locks the folder until it is closed; None if it cannot be created or locked.
 
-    Two followers would write into each other's transcripts. The lock is on the folder itself: no file tells of it, and
-    it ends with its process. Where a folder cannot be written yet the outputs say so, and wait.
+    Two followers would write into each other's transcripts. The lock is on the folder itself: it needs no lock file and
+    ends with its process. If a folder cannot be written yet, the outputs report it and wait.
 
     Raises: FolderInUse.
     """
@@ -33,7 +33,7 @@ def lock_folder(folder: Path) -> int | None:
 
 
 class HeldFolders:
-    """The folders that this follower writes into; each is held from its first use until `close`."""
+    """The folders that this follower writes into; each is locked from its first use until `close`."""
 
     def __init__(self) -> None:
         self._held: dict[tuple[int, int], int] = {}  # device and inode: descriptor
@@ -45,7 +45,7 @@ class HeldFolders:
         try:
             stat = folder.stat()
         except OSError:
-            stat = None  # it is made, or waited for
+            stat = None  # it will be created, or waited for
         if stat is not None and (stat.st_dev, stat.st_ino) in self._held:
             return
         descriptor = lock_folder(folder)
@@ -54,7 +54,7 @@ class HeldFolders:
             self._held[stat.st_dev, stat.st_ino] = descriptor
 
     def made_here(self, path: str) -> bool:
-        """Whether a file bears an output's name and lies where this follower writes: following it would never end."""
+        """Whether a file has an output's name and is in a folder of this follower: following it would never end."""
         return path.endswith(_OWN) and os.path.realpath(os.path.dirname(path)) in self._places  # noqa: PTH120 - per file
 
     def close(self) -> None:

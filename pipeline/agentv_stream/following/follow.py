@@ -1,8 +1,8 @@
-"""Follows many sessions round by round: what is new is found (finding.py), read, written, put to rest (resting.py).
+"""Follows many sessions in rounds: finds what is new (finding.py), reads, writes, puts to rest (resting.py).
 
-Synchronous, one `round` after the other; whoever calls it decides when (tail.py). Only sessions at work are in memory
-(`hot`); of the others there is a path with its last signature, and a row in the cursors. Trouble with one session never
-stops the others: it is dropped from memory and read again from its last commit when the cause may have gone.
+Synchronous, one `round` after the other; the caller decides when (tail.py). Only active sessions are in memory (`hot`);
+of the others only a path with its last signature, and a row in the cursors. A failing session never stops the others:
+it is dropped from memory and read again from its last commit when the cause may be gone.
 """
 
 import time
@@ -21,14 +21,14 @@ from agentv_stream.following.resting import SHARE, Resting
 from agentv_stream.following.rotation import Rotation
 from agentv_stream.outputs.naming import DEFAULT_ROOT, TRANSCRIPT
 
-BUDGET = 8 * 1024 * 1024  # bytes of one session per round, so that a huge one does not hold up the others
+BUDGET = 8 * 1024 * 1024  # bytes of one session per round, so that a huge one does not delay the others
 
 
 class Follower:
     """See the module. `store` None: nothing is remembered between runs. `emit` takes lines of merged events.
 
-    `clock` gives monotonic seconds: by it sessions rest, are committed and tried again. `wall_ms` gives UTC
-    milliseconds: by it those whose logs are gone are forgotten.
+    `clock` returns monotonic seconds, which decide when sessions rest, are committed and retried. `wall_ms` returns UTC
+    milliseconds, which decide when sessions whose logs are gone are forgotten.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Follower:
         )  # fmt: skip
         self.counts, self.files, self.stores = register.counts, register.files, register.stores
         self.last_growth = self.clock()
-        self.warm: dict[str, float] = {}  # files that grew lately, with the time
+        self.warm: dict[str, float] = {}  # files that grew recently, with the time
         self._rotation = Rotation(register, lambda session: self.commit([session], force=True))
         self._finding = Finding(register, self._rotation, self._advance, lambda: self._resting.rest())
         self._resting = Resting(register, self._finding.companions, self._advance)
@@ -59,7 +59,7 @@ class Follower:
     # --- rounds
 
     def begin(self) -> None:
-        """Reads the cursors; sessions that a crash left in the middle are put in order. Raises: CursorError."""
+        """Reads the cursors and repairs sessions that a crash interrupted. Raises: CursorError."""
         if self.store is None:
             return
         for row in self.store.sessions():
@@ -76,9 +76,9 @@ class Follower:
                 try:
                     whole = whole and path.stat().st_size == row.outputs.settled
                 except FileNotFoundError:
-                    pass  # removed by somebody: made again when the session goes on
+                    pass  # removed by somebody: recreated when the session continues
                 except OSError:
-                    whole = False  # nobody knows what stands there
+                    whole = False  # its contents are unknown
             self._register.remember(row)
             if not whole and self.plan.files:
                 self._unsettled(row.id)
@@ -88,14 +88,14 @@ class Follower:
         session = self._register.wake(number)
         if session is not None:
             session.unsettled = True
-            self._register.due.add(number)  # its last line may be unfinished: no cursor goes past a line end
+            self._register.due.add(number)  # its last line may be unfinished: cursors stop at a line end
             if session.outputs is not None:
-                session.outputs.settled = True  # what a crash left there is cut
+                session.outputs.settled = True  # what a crash left behind it is cut off
 
     def round(self, scan: bool = True) -> bool:
-        """Looks at the files (all, or only those that grew lately), works off what is new, commits what is due.
+        """Examines the files (all, or only those that grew recently), processes what is new, commits what is due.
 
-        True when something was read. Raises: nothing but bugs, and BrokenPipeError of `emit`.
+        Returns whether anything was read. Raises: nothing but bugs, and BrokenPipeError of `emit`.
         """
         self.counts.rounds += 1
         self._finding.begin_round()
@@ -130,7 +130,7 @@ class Follower:
         return self.counts.bytes > before
 
     def look_around(self, seconds: float) -> bool:
-        """Lists files for about so long, for the next round that scans; whether all are listed."""
+        """Lists files for about `seconds`, for the next round that scans; returns whether all are listed."""
         return self._finding.listing.go_on(seconds)
 
     @property
@@ -140,7 +140,7 @@ class Follower:
 
     @property
     def store_trouble(self) -> str | None:
-        """Why the cursors cannot be written, while that is so."""
+        """Why the cursors cannot be written; None if they can."""
         return self._resting.store_trouble
 
     # --- one session
@@ -177,10 +177,10 @@ class Follower:
                 took = self.clock() - now
                 times.companions_at = now + max(2.0, took * SHARE)
                 if added:
-                    self._advance(number)  # what else lies there may be a copy of these
+                    self._advance(number)  # other files there may be copies of these
 
     def _read(self, session: Followed) -> bool:
-        """Every file of the session, as far as the budget goes."""
+        """Reads every file of the session, as far as the budget allows."""
         left = BUDGET
         now_ms = time.time_ns() // 1_000_000
         for one in list(session.inputs):
@@ -211,25 +211,25 @@ class Follower:
         return left < BUDGET
 
     def caught_up(self) -> None:
-        """Tells that all that stood in the logs is read; from now on sessions are told that begin."""
+        """Reports that all existing logs are read; from now on the beginning of each session is reported."""
         self._register.fresh = set()
         where = {"outputs": str(self.plan.settings.out or DEFAULT_ROOT / "logs")} if self.plan.files else {}
         self.say("caught up", sessions=self.sessions_known, **where)
 
     def close(self) -> None:
-        """Lets go of everything."""
+        """Releases everything."""
         for session in list(self.hot.values()):
             self._register.drop(session)
         self.files.close_all()
 
     @property
     def sessions_known(self) -> int:
-        """Sessions that are followed, in memory or not; files that may be no logs are none."""
+        """Number of followed sessions, in memory or not; files that may not be logs do not count."""
         numbers = {entry.number for entry in list(self.entries.values()) if entry.kind == "input"}
         return len(numbers & self._register.told_apart)
 
     def no_logs(self) -> list[str]:
-        """Single files that were named and hold something of which no dialect is known, or another agent's."""
+        """Files given by name whose contents match no known dialect, or another agent's."""
         told_apart = self._register.told_apart
         found = [(path, self.entries.get(path)) for path in self.plan.paths]
         return [
@@ -240,7 +240,7 @@ class Follower:
         ]
 
     def lag(self) -> tuple[int, float]:
-        """Bytes that stand in files and were not read, and the age of the oldest of them in seconds."""
+        """Bytes in files that have not been read, and the age of the oldest of them in seconds."""
         total, oldest = 0, 0.0
         for session in list(self.hot.values()):
             for one in list(session.inputs):

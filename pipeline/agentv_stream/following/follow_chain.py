@@ -1,7 +1,7 @@
-"""The stages of a session that is followed, as one object whose whole state can be written down and put back.
+"""The stages of a followed session as one object whose whole state can be saved and restored.
 
 In: batches of records, each of one of the session's files. Out: the same batches with events and messages. `flushed`
-gives what a flush would give without flushing: it works on a copy, so that the session can go on growing.
+returns what a flush would, but works on a copy, so that the session can continue to grow.
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ MakeCases: TypeAlias = Callable[[], list[Case]]
 
 
 class Kept(Struct):
-    """A tool result as it is written down: msgspec does not read back `Raw | None`, so the output stands apart."""
+    """A tool result as saved: msgspec does not read back `Raw | None`, so the output is stored separately."""
 
     result: ToolResult
     output: Raw = NULL
@@ -41,7 +41,7 @@ class Kept(Struct):
     def of(cls, result: ToolResult, index: int = 0, place: int = 0) -> "Kept":
         if result.output_json is None:
             return cls(result, NULL, index, place)
-        # A list, so that an output that is the JSON value null is told from none.
+        # A list, to distinguish an output that is the JSON value null from no output.
         return cls(replace(result, output_json=None), Raw(b"[" + result.output_json + b"]"), index, place)
 
     def back(self) -> ToolResult:
@@ -50,7 +50,7 @@ class Kept(Struct):
 
 
 class ChainState(Struct):
-    """What all stages hold between two records. `decoders` is by file."""
+    """The state of all stages between two records. `decoders` is by file."""
 
     pair: PairState
     messages: ConsolidateState
@@ -83,7 +83,7 @@ class FollowChain:
     ) -> None:
         self.provider = provider
         self.make_cases = make_cases
-        self.specs = specs  # what the cases were made of; a state of others does not fit
+        self.specs = specs  # identifies the cases; a state saved with others does not fit
         self.cases = make_cases()
         self.dialect = dialect
         self.watch = watch
@@ -95,17 +95,17 @@ class FollowChain:
         self._further: dict[str, tuple[str, DecodeContext]] = {}  # further file: the first one of its log
 
     def open(self, file: str, context: DecodeContext) -> None:
-        """Begins a file, or goes on with one of that name."""
+        """Begins a file, or continues one of that name."""
         if file not in self.decoders:
             self.decoders[file] = Decode(self.dialect, context)
 
     def join(self, file: str, first: str, context: DecodeContext) -> None:
-        """A file goes on with the log that `first` began: so does its decoder."""
+        """Adds a file that continues the log begun by `first`; it uses the same decoder."""
         self._further[file] = first, context
         self._further.setdefault(first, (first, self.decoders[first].context))
 
     def rename(self, old: str, new: str) -> None:
-        """A file has another path now; its decoder goes on."""
+        """A file has a new path; its decoder continues."""
         decode = self.decoders.pop(old, None)
         if decode is not None:
             self.decoders[new] = decode
@@ -124,7 +124,7 @@ class FollowChain:
         return decode
 
     def push(self, batch: Batch) -> Batch:
-        """Enriches the batch, and observes it."""
+        """Enriches and observes the batch."""
         self._decoder(batch.file).push(batch)
         return self._through(batch)
 
@@ -168,7 +168,8 @@ class FollowChain:
         return _encode(state)
 
     def restore(self, data: bytes, contexts: dict[str, DecodeContext]) -> None:
-        """Puts a state back. Raises: msgspec.MsgspecError, KeyError when it is of another version or of other specs."""
+        """Restores a saved state. Raises: msgspec.MsgspecError, KeyError when it is of another version or of other
+        specs."""
         state = _decode(data)
         if state.specs != self.specs:
             raise KeyError("the specs have changed")
@@ -194,7 +195,7 @@ class FollowChain:
             self.decoders[file] = decode
 
     def flushed(self, unfinished: list[Batch]) -> tuple[list[Batch], "FollowChain"]:
-        """What would follow if the input ended here, and the chain as it would then stand.
+        """What would follow if the input ended here, and the chain in the state it would then have.
 
         `unfinished` holds the last lines without a line end, one batch per file.
         """
@@ -221,7 +222,7 @@ class FollowChain:
 
 
 def _without_results(message: Message, results: list[Kept]) -> Message:
-    """The message as it is written down; its results go to `results`."""
+    """The message as saved; its results are added to `results`."""
     if not any(paired.result is not None for paired in message.calls):
         return message
     for place, paired in enumerate(message.calls):

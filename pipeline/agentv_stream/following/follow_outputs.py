@@ -1,8 +1,8 @@
-"""The outputs of a session that is followed: transcript, dead letters, stream log, result; as `consume` writes them.
+"""The outputs of a followed session: transcript, dead letters, stream log, result; the same as `consume` writes.
 
-What was committed is never touched again. Behind it stands what would follow if the input ended now (`settle`); when
-the session goes on that is cut off first. So at rest the files are those of a finished session, and after a crash they
-are cut back to the length that the cursor knows.
+Committed bytes are never changed again. After them comes what would follow if the input ended now (`settle`); when the
+session continues that is cut off first. So at rest the files are those of a finished session, and after a crash they
+are cut back to the length recorded in the cursor.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,9 +32,10 @@ Place = Callable[[Observer, int | None], tuple[Path, str, Identity]]
 
 
 class OutputState(Struct):
-    """Where the outputs of a session lie and how long they are, in bytes of whole lines. `settled` is with the rest.
+    """Where the outputs of a session are and how long they are, in bytes of whole lines. `settled` includes the
+    provisional end.
 
-    `provisional` ones are made anew, perhaps elsewhere, when the session goes on.
+    `provisional` outputs are rewritten, perhaps elsewhere, when the session continues.
     """
 
     folder: str
@@ -55,10 +56,10 @@ class OutputState(Struct):
 class FollowOutputs:
     """The files of one session.
 
-    `place` says where they go once the session is known; it is told the start (UTC ms) that their name bore before.
-    `taken` says whether a transcript is another session's, `claim` whether it was ours before; if told to, it takes it.
-    `made` is told of a transcript that is ours from now on (True), or was removed (False).
-    `hold` keeps others out of a folder; raises FolderInUse where one is in it.
+    `place` returns where they go once the session is known; it is given the start (UTC ms) that their name had before.
+    `taken` says whether a transcript is another session's; `claim` whether it was already ours, and can also claim it.
+    `made` is called for a transcript that is ours from now on (True), or was removed (False).
+    `hold` locks a folder against others; raises FolderInUse if another follower uses it.
     """
 
     def __init__(
@@ -80,27 +81,27 @@ class FollowOutputs:
         self._result = result
         self._held: list[Message] = []
         self._faults: list[Fault] = []
-        self._logged: list[Batch] = []  # batches that the log will show once its place is known
+        self._logged: list[Batch] = []  # batches for the log, until its place is known
         self.state: OutputState | None = None
         self._summary = SummaryLog()
-        self.provisional = False  # the place was taken before the session was known; it is given up when it goes on
+        self.provisional = False  # the place was chosen too early; given up when the session continues
         self.settled = False
         self.settled_length = 0
         self._named_ms: int | None = None
 
     @property
     def ready(self) -> bool:
-        """Whether everything that was given stands in files, so that a cursor may be committed."""
+        """Whether everything received has been written to files, so that a cursor may be committed."""
         return self.state is not None and not self.provisional
 
     def restore(self, state: OutputState) -> None:
         self._use(state)
         self.provisional = state.provisional
         self.settled = True  # there may be something to cut
-        self.settled_length = state.settled  # what is committed without being settled anew is as it was
+        self.settled_length = state.settled  # unchanged as long as the session is committed without settling again
 
     def restart(self) -> None:
-        """The session is read again from its beginning, into the same files. Raises: SinkError."""
+        """Empties the files, because the session is read again from its beginning. Raises: SinkError."""
         state = self.state
         if state is None:
             return
@@ -117,7 +118,7 @@ class FollowOutputs:
         self.settled = False
 
     def write(self, batch: Batch, observer: Observer) -> None:
-        """Takes a batch behind all stages. Raises: SinkError."""
+        """Takes a batch that has passed all stages. Raises: SinkError."""
         self.go_on()
         self._held += batch.messages
         self._faults += batch.faults
@@ -131,7 +132,7 @@ class FollowOutputs:
         self._write()
 
     def go_on(self) -> None:
-        """The session goes on: takes back what the last `settle` added. Raises: SinkError."""
+        """The session continues: undoes what the last `settle` added. Raises: SinkError."""
         if not self.settled:
             return
         state = self.state
@@ -143,7 +144,7 @@ class FollowOutputs:
         self.settled = False
 
     def remove(self) -> None:
-        """Nothing of the session stays on disk. Raises: SinkError."""
+        """Removes all of the session's outputs. Raises: SinkError."""
         state = self.state
         if state is None:
             return
@@ -172,7 +173,7 @@ class FollowOutputs:
         assert state is not None
         rows_before, summary = self._rows.rows, self._summary
         self._summary = SummaryLog()
-        self._summary.restore(summary.snapshot())  # what it says of the provisional end is taken back with it
+        self._summary.restore(summary.snapshot())  # what it says about the provisional end is undone with it
         held, faults, logged = self._held, self._faults, self._logged
         try:
             for batch in batches:
@@ -206,7 +207,7 @@ class FollowOutputs:
         return outputs
 
     def snapshot(self) -> OutputState | None:
-        """Where the outputs stand; None while their place is not known."""
+        """The state of the outputs; None while their place is not known."""
         state = self.state
         if state is None:
             return None
@@ -238,9 +239,10 @@ class FollowOutputs:
             raise SinkError(str(path), error) from error
 
     def _foreign(self, path: Path, identity: Identity) -> bool:
-        """Whether somebody else wrote the file; takes the path if not. Raises: OSError when it cannot be seen.
+        """Whether the file is somebody else's; claims the path if not. Raises: OSError when that cannot be determined.
 
-        What `consume` made of the same log is made again; not what it made of the agent's stream: that tells more.
+        A file that `consume` made from the same log is overwritten; one it made from the agent's stream is not: that
+        contains more.
         """
         log = logical_name(Path(log_of(path, identity.session_id)).name)
         if not path.exists() or log == logical_name(Path(identity.path or "").name):
@@ -260,7 +262,7 @@ class FollowOutputs:
         self._summary.restore(state.summary)
 
     def _write(self, keep: bool = True) -> None:
-        """What is held, rendered; all of it or none is counted as written."""
+        """Renders and writes what is held; all of it or nothing counts as written."""
         if self._held:
             self._transcript.append(self._rows.render(self._held), keep=keep)
             self._held = []
@@ -275,7 +277,7 @@ class FollowOutputs:
             self._log.append(self._summary.flush(), keep=False)
 
     def _letter(self, fault: Fault) -> bytes:
-        """The line of a fault; bytes that cannot stand in it go to a file of their own."""
+        """The line of a fault; bytes that cannot be stored in it go to a separate file."""
         assert self.state is not None
         folder = self.state.path(".dead")
         blob: str | None = None
@@ -288,7 +290,7 @@ class FollowOutputs:
         return self._piece(fault, folder)
 
     def _piece(self, fault: Fault, folder: Path) -> bytes:
-        """A record over the cap, piece by piece; its line comes with its end."""
+        """Handles a record over the cap piece by piece; its line comes with its end."""
         if fault.part == "begin":
             self._giant = fault
             self._blob = GrowingOutput(folder / dead_letters.blob_name(fault))

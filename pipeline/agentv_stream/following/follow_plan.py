@@ -1,4 +1,4 @@
-"""What a follower is told, what it remembers of files, what it counts; where a session's outputs go."""
+"""A follower's settings, what it remembers about files, what it counts; and where a session's outputs go."""
 
 import os
 from collections.abc import Callable
@@ -18,30 +18,30 @@ from agentv_stream.outputs.naming import log_folder, safe_part, stand_in_id, sta
 from agentv_stream.outputs.transcript_file import log_of
 from agentv_stream.settings import Settings
 
-FORGET_MS = 30 * 86_400_000  # as long as Claude Code keeps sessions, unless it is told otherwise
-KEPT = 0  # stands for the session of a transcript whose session is forgotten
+FORGET_MS = 30 * 86_400_000  # as long as Claude Code keeps sessions by default
+KEPT = 0  # in place of a session number, for a transcript whose session is forgotten
 
 
 @dataclass
 class Plan:
-    """What is followed and what is written. `begin` says where files begin that have no cursor."""
+    """What is followed and what is written. `begin` says where files without a cursor begin."""
 
     roots: list[Root]
     settings: Settings = field(default_factory=Settings)
     begin: Literal["start", "end", "cursor"] = "cursor"
-    files: bool = True  # transcript and its company, per session
+    files: bool = True  # whether to write a transcript and related files per session
     only: Provider | None = None
-    wanted: Callable[[str], bool] = lambda path: True  # of a new main file
+    wanted: Callable[[str], bool] = lambda path: True  # whether to follow a new main file
     settle_seconds: float = 1.0
-    paths: list[str] = field(default_factory=list[str])  # single files, beside the roots
-    cases: MakeCases = list[Case]  # fresh ones for each session; their verdicts go into its result
-    forget_ms: int | None = FORGET_MS  # after so long a session whose logs are gone is forgotten
-    specs: str = ""  # what tells the cases from others: a session that began with others is read again
-    meant: Callable[[str], bool] = lambda path: True  # of the main file of a session in the cursors
-    folders: HeldFolders | None = None  # what is written into, for nobody else to do so
+    paths: list[str] = field(default_factory=list[str])  # single files, besides the roots
+    cases: MakeCases = list[Case]  # makes new ones for each session; their verdicts go into its result
+    forget_ms: int | None = FORGET_MS  # how long a session is remembered after its logs are gone
+    specs: str = ""  # identifies the cases: a session that began with others is read again
+    meant: Callable[[str], bool] = lambda path: True  # whether to follow a session in the cursors, by its main file
+    folders: HeldFolders | None = None  # the folders written into, locked against others
 
     def means(self, path: str, provider: str | None) -> bool:
-        """Whether a session of the cursors is one of these: they may tell of more than this follower is to follow."""
+        """Whether to follow a session found in the cursors: they may contain others than this follower is to follow."""
         if self.only is not None and provider not in (None, self.only.name):
             return False
         return (self._holds(path) or self._holds(os.path.realpath(path), os.path.realpath)) and self.meant(path)
@@ -54,10 +54,10 @@ class Plan:
 
 @dataclass(slots=True)
 class Entry:
-    """What is remembered of a file: its signature when it was last looked at, and its session.
+    """What is remembered about a file: its signature when last examined, and its session.
 
     `kind`: `input`; `copy` of another file, with `link` another name of it; `ignored`, because it is not wanted or no
-    dialect fits; `refused`, because so much of it was seen that none will; `end`, to be told from its end on.
+    dialect fits; `refused`, because enough was seen to know that none will; `end`, to be emitted only from its end on.
     """
 
     signature: Signature | None
@@ -69,7 +69,7 @@ class Entry:
 
 @dataclass
 class Counts:
-    """Figures of the follower since it started."""
+    """The follower's counters since it started."""
 
     rounds: int = 0
     records: int = 0
@@ -85,10 +85,10 @@ class Counts:
 def place_of(
     observer: Observer, main: str, settings: Settings, named_ms: int | None, ours: Callable[[Path], bool]
 ) -> tuple[Path, str, Identity]:
-    """Folder, name and identity as `consume` gives them.
+    """Folder, name and identity, the same as `consume` would use.
 
-    A log without times keeps the name that it got when it was first written, whatever its file's time is now:
-    `named_ms` stands in it, or it lies there since a crash (`ours`).
+    A log without times keeps its first name, whatever its file's time is now: with `named_ms`, or that of a transcript
+    left by a crash (`ours`).
     """
     facts = observer.facts
     session_id = facts.session_id or stand_in_id(main)
@@ -107,7 +107,7 @@ def place_of(
 
 
 def left_by_crash(folder: Path, name: str, identity: Identity) -> list[Path]:
-    """Transcripts of the same session and the same log (a rotated one's parts count as one) under another start."""
+    """Transcripts of the same session and log (parts of a rotated log count as one) with another start time."""
     pattern = f"*_{safe_part(identity.target)}_{safe_part(identity.test_id)}.transcript.jsonl"
     log = logical_name(identity.path or "")
     found = [p for p in folder.glob(pattern) if p.name != f"{name}.transcript.jsonl" and stem_start(p.name) is not None]
@@ -115,7 +115,7 @@ def left_by_crash(folder: Path, name: str, identity: Identity) -> list[Path]:
 
 
 def _named_start(folder: Path, target: str, test_id: str, ours: Callable[[Path], bool]) -> int | None:
-    """The start that stands in the name of the transcript that a follower began before, if there is one."""
+    """The start time in the name of a transcript that a follower began earlier, if there is one."""
     for path in sorted(folder.glob(f"*_{safe_part(target)}_{safe_part(test_id)}.transcript.jsonl")):
         started = stem_start(path.name)
         if started is not None and ours(path):
@@ -124,13 +124,13 @@ def _named_start(folder: Path, target: str, test_id: str, ours: Callable[[Path],
 
 
 def oldest_first(found: Found) -> tuple[bool, int, str]:
-    """Parts of a log that came while nobody looked, in the order of their writing."""
+    """Sort key for files that appeared while no follower looked: in the order in which they were written."""
     agent, plain, _ = parents_first(found)
     return (agent, found.signature.mtime_ns, plain)
 
 
 def parents_first(found: Found) -> tuple[bool, str, int]:
-    """Parts of one log that was rotated: the oldest first. A log comes before its copies, which have longer names."""
+    """Sort key for parts of a rotated log: oldest first. A log comes before its copies, which have longer names."""
     plain = logical_name(found.path).removesuffix(".jsonl")
     agent = os.path.basename(plain).startswith("agent-")  # noqa: PTH119 - for each of thousands
     return (agent, plain, found.signature.mtime_ns)

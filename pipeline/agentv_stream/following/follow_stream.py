@@ -1,7 +1,7 @@
-"""Logs that grow, from Python: the batches of many sessions as they come, one stream for all of them.
+"""Growing logs, from Python: the batches of many sessions as they arrive, in one stream.
 
-The follower works in a thread, as under `tail`, and waits until what it gave was worked off: nothing piles up, and a
-cursor never goes past what the caller has not come back from.
+The follower works in a thread, as in `tail`, and waits until the caller has processed what it delivered: nothing piles
+up, and a cursor never passes an item that the caller has not finished with.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Sequence
@@ -37,19 +37,19 @@ Part = TypeVar("Part")
 
 
 class FollowedSession:
-    """The session that something is of. It may be looked at until the next item is asked for."""
+    """The session that an item belongs to. It may be used until the next item is requested."""
 
     def __init__(self, followed: Followed) -> None:
         self._followed = followed
 
     @property
     def path(self) -> str:
-        """Its main log; what tells sessions apart."""
+        """Its main log, which identifies the session."""
         return self._followed.main
 
     @property
     def id(self) -> str | None:
-        """The agent's own id of it; None while its log has told none."""
+        """The agent's own session id; None until its log has one."""
         return self._followed.native_id
 
     @property
@@ -59,21 +59,21 @@ class FollowedSession:
 
     @property
     def dialect(self) -> str:
-        """Its form of log (`claude-session`)."""
+        """The format of its log (`claude-session`)."""
         return self._chain.dialect.name
 
     @property
     def statistics(self) -> dict[str, Any]:
-        """The `tool_use_summary` so far (docs/metrics.md); made when it is asked for."""
+        """The `tool_use_summary` so far (docs/metrics.md); built on each access."""
         return self._chain.observer.stats.summary()
 
     def result(self) -> Result:
-        """The result so far: `status` is that of a session that ended here."""
+        """The result so far, with the `status` that the session would have if it ended here."""
         return self._chain.observer.result(self._chain.pair.left)
 
     @property
     def _chain(self) -> FollowChain:
-        assert self._followed.chain is not None  # its dialect is known before a batch of it is given
+        assert self._followed.chain is not None  # its dialect is known before its first batch is delivered
         return self._followed.chain
 
 
@@ -85,14 +85,14 @@ class _Item:
     worked_off: bool = False
 
     def end(self, worked_off: bool) -> None:
-        """Lets the follower go on, or tells it that the caller has left."""
+        """Lets the follower continue, or tells it that the caller has left."""
         if not self.done.is_set():
             self.worked_off = worked_off
             self.done.set()
 
 
 class _Iteration(Generic[Part]):
-    """Parts of batches, each with its session. No generator, of which trio warns when its loop is left."""
+    """Parts of batches, each with its session. Not a generator: trio warns about one that its loop has left."""
 
     def __init__(self, stream: "FollowStream", pick: Callable[[Batch], Sequence[Part]]) -> None:
         self._stream = stream
@@ -115,10 +115,10 @@ class _Iteration(Generic[Part]):
 
 
 class FollowStream:
-    """What is followed. Iterate `batches()`, `events()` or `messages()`, one of them, once, inside the block.
+    """The followed sessions. Iterate over one of `batches()`, `events()` and `messages()`, once, inside the block.
 
-    Asking for what comes next says that the batch before is worked off. Who leaves in between gets all of that batch
-    again the next time, where cursors are kept.
+    Requesting the next item says that the batch before has been processed. If the iteration is left within a batch, all
+    of that batch is delivered again next time, if cursors are kept.
     """
 
     def __init__(self, receive: MemoryObjectReceiveStream[_Item]) -> None:
@@ -135,7 +135,7 @@ class FollowStream:
         return self._iterate(lambda batch: batch.events)
 
     def messages(self) -> AsyncIterator[tuple[FollowedSession, Message]]:
-        """Messages as they are complete: the last one of a session when another one begins in it.
+        """Messages as they are completed: a session's last one when the next one begins in it.
 
         Raises: UsageError, the second time.
         """
@@ -148,7 +148,7 @@ class FollowStream:
         return _Iteration(self, pick)
 
     async def go_on(self) -> None:
-        """The item is worked off; waits for the next one, None at the end."""
+        """Marks the item as processed; waits for the next one, None at the end."""
         if self.item is not None:
             self.item.end(worked_off=True)
             self.item = None
@@ -160,7 +160,7 @@ class FollowStream:
             raise UsageError("the block of this stream has ended: iterate inside it") from None
 
     def leave(self) -> None:
-        """The block ends: what is not worked off is not committed."""
+        """The block ends: what has not been processed is not committed."""
         self._receive.close()
         if self.item is not None:
             self.item.end(worked_off=False)
@@ -181,16 +181,16 @@ async def follow(
 ) -> AsyncGenerator[FollowStream]:
     """Follows logs while they grow: `async with follow("logs/") as all: async for session, event in all.events()`.
 
-    `paths` are folders, files and databases; all places where agents keep sessions if there are none. New files and
-    those of sub-agents are found. `begin` says where logs start that have no cursor. With a folder `state` cursors are
-    kept there, by `name` of the consumer: after a restart it goes on behind what was worked off, at least once; the ids
-    of events (`agentv_stages.sinks.event_lines`) tell what comes twice. `once` ends when all is read, `until_idle`
-    after so many seconds without growth. `say(event, **facts)` is told what happens, in a worker thread: `blocked` with
-    `path` and `error` for a session that cannot be read now (it is tried again), `caught up`, and so on.
+    `paths` are folders, files and databases; by default all places where agents keep sessions. New files and those of
+    sub-agents are found. `begin` says where logs without a cursor start. With a folder `state` cursors are kept there,
+    under the consumer's `name`: after a restart it continues after what was processed, at least once; the ids of events
+    (`agentv_stages.sinks.event_lines`) show which come twice. `once` ends when all is read, `until_idle` after that
+    many seconds without growth. `say(event, **facts)` is called with what happens, in a worker thread: `blocked` with
+    `path` and `error` for a session that cannot be read now (it is retried), `caught up`, and so on.
 
-    Nothing is written but cursors; signals are the caller's. Leaving the block ends it.
+    Nothing is written but cursors; signals are left to the caller. Leaving the block stops following.
 
-    Raises: SourceError for a path that is not there, UsageError, both at once; CursorError when the block ends.
+    Raises: SourceError for a path that does not exist, UsageError, both at once; CursorError when the block ends.
     """
     say = say or _silent
     plan = _plan(paths, provider, begin)
@@ -203,7 +203,7 @@ async def follow(
     def observe(session: Followed, batch: Batch) -> None:
         try:
             taken = anyio.from_thread.run(_hand_over, send, _Item(FollowedSession(session), batch, anyio.Event()))
-        except BaseException:  # cancelled: told in one way, by the only error that a round lets pass
+        except BaseException:  # cancelled: reported by the only error that a round lets pass
             taken = False
         if not taken:
             raise BrokenPipeError
@@ -233,7 +233,7 @@ async def follow(
 
 
 async def _hand_over(send: MemoryObjectSendStream[_Item], item: _Item) -> bool:
-    """Waits until the item is worked off; False when nobody does that any more."""
+    """Waits until the item is processed; False if the caller has left."""
     try:
         await send.send(item)
     except anyio.BrokenResourceError:
@@ -262,7 +262,7 @@ async def _run(
 
 
 def _silent(event: str, **facts: object) -> None:
-    """Nobody is told."""
+    """Ignores what happens."""
 
 
 def _plan(paths: str | Path | Iterable[str | Path], provider: str | None, begin: str) -> Plan:

@@ -1,10 +1,10 @@
-"""One session that is followed: its files, its chain of stages, its outputs; see saving.py for how it is written down.
+"""One followed session: its files, its chain of stages, its outputs; see saving.py for how it is saved.
 
     files -> lines -> (records seen before are skipped) -> chain -> outputs, merged events
 
-A log that was truncated, rewritten or rotated goes on as a further generation: what it repeats is told by a hash of
-each record and skipped, what is new is taken; nothing that was read is taken back. Only a document (one JSON value that
-is rewritten whole) is read anew from its beginning, its outputs made again.
+A log that was truncated, rewritten or rotated continues as a further generation: repeated records are recognised by a
+hash and skipped, new ones are taken; nothing that was read is undone. Only a document (one JSON value that is rewritten
+as a whole) is read again from its beginning and its outputs are rewritten.
 """
 
 from collections.abc import Callable
@@ -29,15 +29,15 @@ from agentv_stream.packed_folder import companion_files, unpacked_name
 
 @dataclass
 class Input:
-    """One file of a session. A `generation` above 0 goes on with a log of which other bytes, or files, told a part."""
+    """One file of a session. A `generation` above 0 continues a log, part of which other bytes or files contained."""
 
     file: GrowingFile
     context: DecodeContext
     state: str = "live"
     generation: int = 0
     repeated: Repeated = field(default_factory=Repeated)
-    gone: bool = False  # no file stands there any more
-    mute_until: int = 0  # what stands before this offset is worked off but not told
+    gone: bool = False  # the file no longer exists
+    mute_until: int = 0  # records before this offset are processed but not emitted
 
     @property
     def path(self) -> str:
@@ -45,18 +45,18 @@ class Input:
 
     @property
     def further(self) -> bool:
-        """Whether a file that is not the session's first one goes on with its log."""
+        """Whether this is not the session's first file but continues its log."""
         return self.generation > 0 and self.context.stream == MAIN
 
     @property
     def told(self) -> str:
-        """Its path as the stages and the outputs know it."""
+        """Its path as used in the stages and the outputs."""
         return told_path(self.file.path)
 
 
 @dataclass
 class Makes:
-    """What a session needs from whoever follows it."""
+    """What a session needs from its follower."""
 
     files: OpenFiles
     stores: Stores
@@ -86,10 +86,10 @@ class Followed:
         self.merged = makes.merged()
         self.detector: Detector | None = Detector(makes.only)
         self.strange = False
-        self.given_up = False  # so much was seen without a clue that no more of it is read
+        self.given_up = False  # too much was seen without recognising it: no more of it is read
         self.dirty = False  # something happened since the last commit
         self.unsettled = False  # something happened since the last settle
-        self.saved = False  # there is a row of it
+        self.saved = False  # it has a row in the cursors
         self.active_ms = 0
         self.seen = Seen(lambda: makes.seen(number) if self.saved else {})
 
@@ -107,12 +107,12 @@ class Followed:
 
     @property
     def document(self) -> bool:
-        """Whether the log is one JSON value that its agent writes anew at each change."""
+        """Whether the log is one JSON value that its agent rewrites at each change."""
         main = self.inputs[0] if self.inputs else None
         return main is not None and (main.path.endswith(".json") or main.state == "document")
 
     def add(self, path: str, context: DecodeContext | None = None) -> Input:
-        """Takes a file along."""
+        """Adds a file."""
         one = Input(self.log(path), _told(path, context or DecodeContext(path)))
         self.inputs.append(one)
         if self.chain is not None:
@@ -120,7 +120,7 @@ class Followed:
         return one
 
     def open_all(self, chain: FollowChain) -> None:
-        """Every file has its decoder, further ones that of the first."""
+        """Gives every file its decoder; further files use that of the first."""
         for n, one in enumerate(self.inputs):
             if n and one.further:
                 chain.join(one.told, self.inputs[0].told, one.context)
@@ -128,13 +128,13 @@ class Followed:
                 chain.open(one.told, one.context)
 
     def log(self, path: str, mark: Mark | None = None) -> GrowingFile:
-        """The file at a path, or the session in a store; from the mark on."""
+        """The file at a path, or the session in a store; read from the mark on."""
         if is_stored(path):
             return StoredLog(path, self.makes.files, self.makes.stores, mark)
         return GrowingFile(path, self.makes.files, mark, self.makes.cap)
 
     def join(self, path: str) -> Input:
-        """Takes along a further part of the log: rows go on, what it repeats is skipped."""
+        """Adds a further part of the log: row numbers continue, repeated records are skipped."""
         context = DecodeContext(told_path(path))
         one = Input(self.log(path), context, generation=1)
         self.inputs.append(one)
@@ -144,11 +144,11 @@ class Followed:
         return one
 
     def companions(self, folder: Folder) -> list[Input]:
-        """Takes along the files that are new: further ones of its log, and of every part those of sub-agents."""
+        """Adds new files: further ones of its log, and those of sub-agents of every part."""
         provider = self.provider
         if provider is None:
             return []
-        known = {unpacked_name(one.path) for one in self.inputs}  # one that is packed meanwhile is not new
+        known = {unpacked_name(one.path) for one in self.inputs}  # one that has been packed meanwhile is not new
         parts = [self.main, *(one.path for one in self.inputs[1:] if one.generation)]
         files = [companion_files(provider, part, folder) for part in parts]
         if all(some is not None and known.issuperset(map(unpacked_name, some)) for some in files):
@@ -162,7 +162,7 @@ class Followed:
         return [self.join(c.path) if c.context.further else self.add(c.path, c.context) for c in found.values()]
 
     def forked_since(self, folder: Folder) -> bool:
-        """Whether the log is known by now to begin with what another session told; then it is read again.
+        """Whether the log is now known to begin with records of another session; then it is read again.
 
         Raises: SinkError.
         """
@@ -176,7 +176,7 @@ class Followed:
     # --- reading
 
     def read(self, one: Input, now_ms: int, limit: int) -> int:
-        """Reads at most `limit` bytes of a file and works them off; gives how many there were.
+        """Reads and processes at most `limit` bytes of a file; returns how many there were.
 
         Raises: OSError, SinkError.
         """
@@ -198,9 +198,10 @@ class Followed:
         return total
 
     def _begin_generation(self, one: Input) -> None:
-        """Its first bytes: what it may repeat is counted now, for by now the parts before it are read to their end."""
+        """At its first bytes: counts the records that it may repeat, as the earlier parts have now been read to their
+        end."""
         one.repeated.begin(self.seen.counts())
-        if not one.file.reader.row:  # another file: its rows go on where those of its stream end
+        if not one.file.reader.row:  # another file: its rows continue those of its stream
             same = [i for i in self.inputs if i.context.stream == one.context.stream]
             one.file.reader.row = max(i.file.reader.row - i.repeated.skipped for i in same)
 
@@ -212,14 +213,14 @@ class Followed:
         if one.mute_until == MUTE_ALL and not log.backlog:
             one.mute_until = log.position
         if log.position == before:
-            self.unsettled = True  # what is not final may have changed all the same
+            self.unsettled = True  # rows that are not final may still have changed
             return 0
         self.active_ms = now_ms
         self.unsettled = self.dirty = True
         return log.position - before
 
     def take(self, one: Input, batch: Batch) -> None:
-        """Works off the records of one file. Raises: SinkError, OSError."""
+        """Processes the records of one file. Raises: SinkError, OSError."""
         batch.file = one.told
         others = [other.repeated for other in self.inputs if other is not one]
         self.seen.keep_new(batch, one.repeated, others)
@@ -236,7 +237,7 @@ class Followed:
         if self.detector.push(batch):
             self._decided(self.detector)
         elif self.detector.given_up:
-            self.detector = Detector(self.makes.only)  # what was held goes
+            self.detector = Detector(self.makes.only)  # discards what was held
             self.seen.new = []
             self.strange = self.given_up = True
 
@@ -250,7 +251,7 @@ class Followed:
             self._push(batch)
 
     def start(self, provider: Provider, dialect: Dialect) -> FollowChain:
-        """The dialect is known."""
+        """Builds the chain for the dialect."""
         chain = self.chain = FollowChain(provider, dialect, self.makes.watch, self.makes.cases, self.makes.specs)
         for n, one in enumerate(self.inputs):
             if n == 0 and not is_stored(one.path):
@@ -277,7 +278,7 @@ class Followed:
             observe(self, batch)
 
     def end_partial(self, one: Input) -> None:
-        """No more comes for the unfinished last line: it is taken as it is. Raises: SinkError, OSError."""
+        """The unfinished last line will not be continued: it is taken as it is. Raises: SinkError, OSError."""
         last = one.file.reader.rest()
         if last is not None:
             last.end = one.file.position
@@ -286,17 +287,17 @@ class Followed:
         self.unsettled = self.dirty = True
 
     def next_generation(self, one: Input) -> None:
-        """Other bytes stand at the path: they are read from their beginning. Raises: SinkError, OSError."""
+        """The path has new contents: they are read from their beginning. Raises: SinkError, OSError."""
         self.end_partial(one)
         one.repeated.known = None
-        one.mute_until = 0  # an offset in what stood there before
+        one.mute_until = 0  # it is an offset in the earlier contents
         one.file = one.file.next_generation()
         one.file.reader.row += one.repeated.skipped
         one.generation += 1
         self.dirty = True
 
     def begin_again(self) -> None:
-        """Everything from the start: a document was rewritten, or an output lost what was committed.
+        """Restarts everything: a document was rewritten, or an output lost committed bytes.
 
         Raises: SinkError.
         """
@@ -304,7 +305,7 @@ class Followed:
             self.makes.files.close(one.file)
             one.file = self.log(one.path)
             one.repeated = Repeated()
-        outputs, self.merged = self.outputs, self.makes.merged()  # the first event has no parent again
+        outputs, self.merged = self.outputs, self.makes.merged()  # the first event again has no parent
         if outputs is not None:
             outputs.restart()
         chain = self.chain
@@ -318,7 +319,7 @@ class Followed:
     # --- rest
 
     def settle(self) -> None:
-        """Makes the outputs those of a finished session. Raises: SinkError, OSError."""
+        """Brings the outputs into the form of a finished session. Raises: SinkError, OSError."""
         self.unsettled = False
         if self.chain is None:
             if not self._finish_detection():
@@ -338,13 +339,13 @@ class Followed:
         self.dirty = True
 
     def _rest(self, one: Input) -> Batch | None:
-        """What stands in the log and is not final: its unfinished last line, or the rows that a store may change."""
+        """What the log contains that is not final: its unfinished last line, or rows that a store may change."""
         if isinstance(one.file, StoredLog):
             return one.file.waiting(self.seen.row_taken(one.repeated, look=True))
         return one.file.reader.rest()
 
     def _finish_detection(self) -> bool:
-        """The input is at rest: what stands in it has to be enough."""
+        """The input is at rest: detection must decide by what is there."""
         assert self.detector is not None
         last, probe = self._rest(self.inputs[0]), self.detector.fork()
         if last is not None:
@@ -364,7 +365,7 @@ class Followed:
 
 
 def _told(path: str, context: DecodeContext) -> DecodeContext:
-    """The name of a file may be no UTF-8, which no JSON can hold."""
+    """The context with a printable file name: JSON cannot hold one that is not UTF-8."""
     if path.isascii():
         return context
     return replace(context, file=told_path(path), stream=told_path(context.stream))

@@ -1,9 +1,9 @@
-"""Forgets sessions whose logs have been gone for long, so that what is remembered does not grow for ever.
+"""Forgets sessions whose logs have been gone for long, so that the memory of them does not grow forever.
 
-In: the cursors, the last listing of all files. A session is gone when none of its files is there any more, and the root
-that they lie below is. From the first look that finds it gone the time runs (wall clock); a file that is back ends it.
-What is forgotten leaves the cursors and the memory; its outputs stay, and are known as ours to `--keep`. Without
-cursors the time runs in memory.
+In: the cursors, the last listing of all files. A session is gone when none of its files exists any more, but the root
+above them does. The time runs from the scan that first finds it gone (wall clock), until a file is back. Forgotten
+sessions are removed from cursors and memory; their outputs stay, and remain known as ours to `--keep`. Without cursors
+the time is kept in memory.
 """
 
 from collections.abc import Callable, Iterable
@@ -18,20 +18,20 @@ from agentv_stream.following.stored import is_stored
 from agentv_stream.opencode.store import STORE_SIGN
 from agentv_stream.outputs.naming import TRANSCRIPT
 
-LOOK_SECONDS = 3600.0  # between two looks, of the follower's clock
+LOOK_SECONDS = 3600.0  # between two checks, by the follower's clock
 
 
 class Forgetting:
-    """`look` is called after each listing; it works once an hour. `wall_ms` gives UTC milliseconds."""
+    """`look` is called after each listing but works only once an hour. `wall_ms` returns UTC milliseconds."""
 
     def __init__(self, register: Register, wall_ms: Callable[[], int]) -> None:
         self._register = register
         self._wall_ms = wall_ms
         self._look_at = register.clock()
-        self._gone: dict[str, int] = {}  # main file: since when it is known to be gone; without cursors
+        self._gone: dict[str, int] = {}  # main file -> since when it is known to be gone; without cursors
 
     def begin(self) -> None:
-        """Transcripts of sessions that were forgotten before. Raises: CursorError."""
+        """Registers the transcripts of sessions forgotten earlier. Raises: CursorError."""
         store, taken = self._register.store, self._register.taken
         if store is None:
             return
@@ -62,13 +62,13 @@ class Forgetting:
                 self._drop_claims(register.store)
             register.store.database.shrink()
         except CursorError:
-            return  # commits tell it; an hour later there is another look
+            return  # commits will report it; the next check is in an hour
         for row in forgotten:
             self._out_of_memory(row.id)
             register.say("forgotten: its logs have been gone for long", path=row.main)
 
     def _strangers(self, missing: tuple[str, ...]) -> None:
-        """Files that are no session's, or not to be followed, and are not there any more."""
+        """Forgets files without a session, or not to be followed, that no longer exist."""
         entries, found = self._register.entries, self._register.found
         old = [path for path, entry in entries.items() if not entry.number and path not in found]
         for path in old:
@@ -76,7 +76,7 @@ class Forgetting:
                 del entries[path]
 
     def _from_memory(self, missing: tuple[str, ...]) -> None:
-        """As with cursors; of what is at work a session is in memory, or it is not known."""
+        """The same without cursors: a session that is not in memory is not known at all."""
         register, now, limit = self._register, self._wall_ms(), self._register.plan.forget_ms
         since, self._gone = self._gone, {}
         for number, session in list(register.hot.items()):
@@ -84,7 +84,7 @@ class Forgetting:
             if any(path.startswith(missing) or self._is_there(path) for path in paths):
                 continue
             begun = since.get(session.main, now)
-            self._gone[session.main] = min(begun, now)  # a clock that was set back begins it anew
+            self._gone[session.main] = min(begun, now)  # if the clock was set back, the time starts again
             busy = number in register.troubles or number in register.due or session.unsettled
             if limit is not None and not busy and now - begun >= limit:
                 if session.outputs is not None and session.outputs.state is not None:
@@ -93,7 +93,7 @@ class Forgetting:
                 register.say("forgotten: its logs have been gone for long", path=session.main)
 
     def _due(self, store: CursorStore, missing: tuple[str, ...]) -> list[int]:
-        """Notes what is gone since now, and what is back; gives what has been gone for long enough."""
+        """Records what is newly gone and what is back; returns what has been gone for long enough."""
         now, limit = self._wall_ms(), self._register.plan.forget_ms
         here: set[int] = set()
         known: set[int] = set()
@@ -105,7 +105,7 @@ class Forgetting:
         for number, path in rows:
             known.add(number)
             if path in self._register.apart:
-                here.add(number)  # its root may be another one, not mounted now
+                here.add(number)  # it may be below another root, not mounted now
             elif number not in here and (path.startswith(missing) or self._is_there(path)):
                 here.add(number)
         query = "SELECT session,since_ms FROM gone WHERE session IN (SELECT id FROM session WHERE consumer=?)"
@@ -114,12 +114,12 @@ class Forgetting:
             ask("DELETE FROM gone WHERE session=?", number)
         gone = sorted(known - here)
         for number in gone:
-            if since.get(number, now + 1) > now:  # not noted yet, or by a clock that was set back since
+            if since.get(number, now + 1) > now:  # not recorded yet, or the clock was set back since
                 ask("INSERT OR REPLACE INTO gone VALUES(?,?)", number, now)
         return [number for number in gone if limit is not None and now - since.get(number, now) >= limit]
 
     def _is_there(self, path: str) -> bool:
-        """Whether a log is there, or may be."""
+        """Whether a log exists, or may exist."""
         if path in self._register.found:
             return True
         if not is_stored(path):
@@ -133,7 +133,7 @@ class Forgetting:
         return True
 
     def _may_go(self, row: SessionRow) -> bool:
-        """Whether nothing is left to be done for it: its outputs are those of a finished session, and committed."""
+        """Whether nothing is left to do for it: its outputs are those of a finished session, and committed."""
         register = self._register
         session = register.hot.get(row.id)
         if row.id in register.troubles or row.id in register.due:
@@ -141,7 +141,7 @@ class Forgetting:
         if session is not None and (session.dirty or session.unsettled):
             return False
         if row.outputs is None:
-            return True  # nothing is written of it
+            return True  # it has no outputs
         try:
             return row.settled and row.outputs.path(TRANSCRIPT).stat().st_size == row.outputs.settled
         except (FileNotFoundError, NotADirectoryError):
@@ -150,7 +150,7 @@ class Forgetting:
             return False
 
     def _drop_claims(self, store: CursorStore) -> None:
-        """Claims of outputs that are not there, and that no session has."""
+        """Drops claims to outputs that do not exist and belong to no session."""
         register = self._register
         states = (s.outputs.state for s in register.hot.values() if s.outputs is not None)
         busy = {str(state.path(TRANSCRIPT)) for state in states if state is not None}

@@ -1,7 +1,8 @@
-"""One log file that is read while it grows: looks at what became of it, gives its bytes, remembers how far it was read.
+"""One log file that is read while it grows: detects what happened to it, reads its bytes, remembers how far it was
+read.
 
 What was read is recognised by content, not by name or time: the first and the last 4 KiB before the position are
-compared at every change. A rewrite that keeps the inode, the size and those 8 KiB stays unseen; nothing else does.
+compared at every change. Only a rewrite that keeps the inode, the size and those 8 KiB goes unnoticed.
 """
 
 import os
@@ -27,15 +28,15 @@ Change: TypeAlias = Literal[
     "grown",  # there is more to read
     "touched",  # its times or its inode changed, its content did not
     "partial-changed",  # what was rewritten is only the unfinished last line
-    "truncated",  # it is shorter than what was read
-    "rewritten",  # other bytes stand where some were read
-    "replaced",  # another file stands at the path
-    "gone",  # no file stands at the path
+    "truncated",  # it is shorter than the part that was read
+    "rewritten",  # bytes that were read have been replaced
+    "replaced",  # another file is at the path
+    "gone",  # no file is at the path
 ]
 
 
 class Mark(Struct, frozen=True):
-    """How far a file was read, to the byte behind a line end, and how to recognise it: hashes of head and tail."""
+    """How far a file was read, to the byte after a line end, and how to recognise it: hashes of head and tail."""
 
     offset: int = 0
     row: int = 0
@@ -50,9 +51,9 @@ def digest(data: bytes) -> bytes:
 
 
 class OpenFiles:
-    """Descriptors of the files that were read lately, at most `limit`; an open file outlives its deletion.
+    """Descriptors of the files read most recently, at most `limit`; an open file outlives its deletion.
 
-    Without a `limit`: 64, or a quarter of what the process may have open, where that is less.
+    The default `limit` is 64, or a quarter of the process's limit of open files if that is less.
     """
 
     def __init__(self, limit: int | None = None) -> None:
@@ -93,21 +94,21 @@ class OpenFiles:
 
 
 class GrowingFile:
-    """A file and the position in it. `packed` marks a compressed one: positions count unpacked bytes."""
+    """A file and the read position in it. `packed` marks a compressed one: its positions count decompressed bytes."""
 
     def __init__(self, path: str, files: OpenFiles, mark: Mark | None = None, cap: int = DEFAULT_CAP) -> None:
         self.path = path
         self.files = files
         self.reader = LineReader(told_path(path), cap)
         self.signature: Signature | None = None
-        self.identity: tuple[int, int] | None = None  # device and inode, from the cursor until it was looked at
+        self.identity: tuple[int, int] | None = None  # device and inode, from the cursor until the file is examined
         self.position = 0  # of the next byte to read
         self.packed = False
         self._stream: BinaryIO | None = None
         self._expected: Mark | None = None
         self._past: Mark | None = None
         self._head = b""
-        self._window = b""  # what stands before the unfinished line
+        self._window = b""  # the bytes before the unfinished line
         self._partial = b""  # the end of the unfinished line
         if mark is not None:
             self._expected = mark
@@ -120,7 +121,7 @@ class GrowingFile:
 
     @property
     def backlog(self) -> int:
-        """Bytes that stand in the file and were not read; of a compressed one its size until it was read to its end."""
+        """Bytes in the file that have not been read; for a compressed one its size until it was read to its end."""
         if self.signature is None:
             return 0
         if self.packed:
@@ -128,14 +129,14 @@ class GrowingFile:
         return max(0, self.signature.size - self.position)
 
     def signature_read(self) -> Signature | None:
-        """The signature for the cursors. Where not all was read it fits no file, so that the next look reads on."""
+        """The signature for the cursors. If not all was read it matches no file, so that the next look reads on."""
         signature = self.signature
         return signature._replace(size=0) if signature is not None and self.backlog else signature
 
     def read_before(self, signature: Signature, mark: Mark) -> Signature:
-        """It is read from its beginning, but is the file of which so much was read once: it may yet be rotated.
+        """Prepares a file to be read again that was once read up to `mark`, so that its rotation is still recognised.
 
-        Gives the signature with the inode that it has now: a copy may have taken its place.
+        Returns the signature with its current inode: a copy may have replaced it.
         """
         with suppress(OSError):
             now = os.stat(self.path)  # noqa: PTH116 - as in `look`
@@ -144,13 +145,14 @@ class GrowingFile:
         return signature
 
     def taken_over_by(self, path: str) -> "GrowingFile":
-        """The file that goes on where this one was: it holds all that was read of it."""
+        """The file that continues in place of this one: it holds all that was read of it."""
         other = GrowingFile(path, self.files, None if self._past is not None else self.mark(), self.reader.cap)
         other._past = self._past
         return other
 
     def mark(self) -> Mark:
-        """The position behind the last whole line, as a cursor keeps it; of a file not begun anew yet, the old one."""
+        """The position after the last whole line, as a cursor keeps it; the old one if reading has not restarted
+        yet."""
         if self._past is not None:
             return self._past
         if self._expected is not None:
@@ -159,9 +161,9 @@ class GrowingFile:
         return Mark(self.reader.offset, self.reader.row, digest(head), len(head), digest(tail), len(tail))
 
     def look(self) -> Change:
-        """Compares the file with what is remembered of it.
+        """Compares the file with what is remembered about it.
 
-        Raises: OSError when it cannot be looked at.
+        Raises: OSError when it cannot be examined.
         """
         try:
             signature = signature_of(os.stat(self.path))  # noqa: PTH116 - called for every file at every look
@@ -180,7 +182,7 @@ class GrowingFile:
             self.packed = compression(Path(self.path)) is not None
             if not self._recognise(self.path):
                 return "replaced"
-            self.files.close(self)  # a copy with the same content took its place
+            self.files.close(self)  # a copy with the same content replaced it
         elif before is None:
             self.packed = compression(Path(self.path)) is not None
         held = "whole"
@@ -197,7 +199,7 @@ class GrowingFile:
         return "grown" if signature.size > self.position else "touched"
 
     def _recognise(self, path: str) -> bool:
-        """Whether another file at the path holds what was read of this one."""
+        """Whether another file at the path contains what was read of this one."""
         other = GrowingFile(path, self.files, self.mark(), self.reader.cap)
         other.packed = self.packed
         try:
@@ -206,18 +208,18 @@ class GrowingFile:
             self.files.close(other)
 
     def continues(self, mark: Mark) -> bool:
-        """Whether this file holds, at its place, what `mark` says was read. Raises: OSError."""
+        """Whether this file contains, at the same offsets, what `mark` says was read. Raises: OSError."""
         self._expected = mark
         self.packed = compression(Path(self.path)) is not None
         return self._compare() == "whole"
 
     def begins(self, path: str) -> bool:
-        """Whether another file begins with what was read of this one, of which there is no whole line yet."""
+        """Whether another file begins with what was read of this one, which has no whole line yet."""
         head = self._head[: self.position]
         return bool(head) and first_bytes(path, len(head)) == head
 
     def _compare(self) -> Literal["whole", "partial", "none"]:
-        """Whether what was read still stands where it was read: all, all but the unfinished line, or not."""
+        """Whether what was read is unchanged: all of it, all but the unfinished line, or not."""
         expected = self._expected
         if expected is not None:
             head = self._stretch(0, expected.head_length)
@@ -236,7 +238,7 @@ class GrowingFile:
             return "none"
         if self._stretch(self.position - len(self._partial), len(self._partial)) != self._partial:
             return "partial"
-        # Before the first line end nothing but the whole can be compared: such a file may be one document.
+        # Before the first line end only the whole can be compared: such a file may be one document.
         if self.reader.row == 0 and self.position and self.reader.offset <= len(BOM):
             return "partial"
         return "whole"
@@ -260,7 +262,8 @@ class GrowingFile:
         return os.pread(self.files.get(self), limit, self.position)
 
     def _unpacked(self, limit: int) -> bytes:
-        """The next bytes of a compressed file, which stays open until its end: going back to the start is dear."""
+        """The next bytes of a compressed file, which stays open until its end: restarting from its beginning is
+        expensive."""
         if self._stream is None:
             self._stream = open_plain(Path(self.path))
             self._stream.seek(self.position)
@@ -274,19 +277,19 @@ class GrowingFile:
         return data
 
     def close_stream(self) -> None:
-        """Lets go of an unpacked stream; the next read begins it anew, at the position."""
+        """Closes the decompression stream; the next read opens it again at the position."""
         if self._stream is not None:
             self._stream.close()
             self._stream = None
 
     def feed(self, data: bytes, arrived_ms: int | None) -> tuple[Batch, ...]:
-        """Takes bytes that `read` gave; gives the records that they end."""
+        """Takes bytes that `read` returned; returns the records completed by them."""
         start, self._past = self.position, None
         if len(self._head) < WINDOW and start <= WINDOW:
             self._head = (self._head[:start] + data)[:WINDOW]
         batches = self.reader.push(Chunk(data, arrived_ms, self.path))
         self.position = start + len(data)
-        done = self.reader.offset - start  # how much of the data belongs to whole lines
+        done = self.reader.offset - start  # number of data bytes that belong to whole lines
         if done > 0:
             before = self._partial if len(self._partial) >= WINDOW else self._window + self._partial
             self._window = (before + data[:done])[-WINDOW:]
@@ -296,7 +299,7 @@ class GrowingFile:
         return batches
 
     def drop_partial(self) -> int:
-        """Forgets the unfinished line, so that it is read again; gives its length in bytes."""
+        """Forgets the unfinished line, so that it is read again; returns its length in bytes."""
         dropped = self.position - self.reader.offset
         position = self.reader.snapshot()
         self.reader = LineReader(told_path(self.path), self.reader.cap)
@@ -308,7 +311,7 @@ class GrowingFile:
         return dropped
 
     def next_generation(self) -> "GrowingFile":
-        """The file that stands at the path now, to be read from its beginning; rows go on, because ids hang on them."""
+        """The file now at the path, to be read from its beginning; row numbers continue, because ids depend on them."""
         self.files.close(self)
         fresh = GrowingFile(self.path, self.files, cap=self.reader.cap)
         fresh.reader.restore(LinePosition(0, self.reader.row))
@@ -316,7 +319,7 @@ class GrowingFile:
 
 
 def holds(files: OpenFiles, path: str, mark: Mark) -> bool:
-    """Whether a file holds, at its place, what was read of another one."""
+    """Whether a file contains, at the same offsets, what was read of another one."""
     other = GrowingFile(path, files)
     try:
         return other.continues(mark)

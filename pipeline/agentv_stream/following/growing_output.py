@@ -1,4 +1,4 @@
-"""A file of ours that grows by whole lines and can be cut back: behind what is kept stands what may be taken back."""
+"""An output file that grows by whole lines and can be cut back: kept bytes first, then bytes that may be undone."""
 
 import os
 from collections.abc import Callable
@@ -10,13 +10,13 @@ from agentv_stream.outputs.publish import PRIVATE
 
 
 class ShortOutput(SinkError):
-    """An output lost bytes that were committed: somebody changed or removed it. The session has to be read again."""
+    """An output lost committed bytes: somebody changed or removed it. The session has to be read again."""
 
 
 class GrowingOutput:
     """A private file that grows by whole lines and can be cut back to `length`. It is not kept open.
 
-    With `at_need` it goes when nothing is left in it.
+    With `at_need` it is removed when it becomes empty.
     """
 
     def __init__(
@@ -25,12 +25,12 @@ class GrowingOutput:
         self.path = path
         self.length = length
         self._at_need = at_need
-        self._made = made  # told of a new file before anything is written to it
-        self._end: int | None = None  # where the file ends; None while nobody looked
-        self._file: tuple[int, int] | None = None  # device and inode of what was written to
+        self._made = made  # called with a new file before anything is written to it
+        self._end: int | None = None  # where the file ends; None before that was checked
+        self._file: tuple[int, int] | None = None  # device and inode of the file written to
 
     def append(self, data: bytes, *, keep: bool = True) -> None:
-        """Writes behind what is kept; with `keep` False the next append writes over it.
+        """Writes after the kept bytes; with `keep` False the next append overwrites it.
 
         Raises: SinkError.
         """
@@ -59,7 +59,7 @@ class GrowingOutput:
             raise SinkError(str(self.path), error) from error
 
     def cut(self) -> None:
-        """Takes away what stands behind `length`. Raises: SinkError; also when the file is shorter than it must be."""
+        """Removes everything after `length`. Raises: SinkError; also when the file is shorter than it must be."""
         if self._end == self.length:
             return
         try:
@@ -84,7 +84,7 @@ class GrowingOutput:
             raise SinkError(str(self.path), error) from error
 
     def write_at(self, offset: int, data: bytes) -> None:
-        """Writes over bytes that stand there. Raises: SinkError."""
+        """Overwrites existing bytes. Raises: SinkError."""
         try:
             descriptor = self._open()
             try:
@@ -96,7 +96,7 @@ class GrowingOutput:
             raise SinkError(str(self.path), error) from error
 
     def _look_at(self, descriptor: int, length: int) -> None:
-        """What is written behind bytes that are gone would stand behind a hole. Raises: ShortOutput."""
+        """Checks that the file is long enough; otherwise writing would leave a hole in it. Raises: ShortOutput."""
         now = os.fstat(descriptor)
         if now.st_size < length:
             raise ShortOutput(str(self.path), OSError(f"{now.st_size} of {length} bytes are left"))

@@ -1,4 +1,4 @@
-"""Bounds the disk that outputs take: those of sessions at rest are removed, the oldest first. Cursors stay."""
+"""Limits the disk space of outputs: those of sessions at rest are removed, the oldest first. Cursors stay."""
 
 import time
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from agentv_stream.units import bytes_of, is_duration, is_size, seconds_of
 
 
 def keep_rule(text: str) -> Callable[[Follower], None]:
-    """`30d`: what was not written to for so long goes. `5G`: the oldest goes until the rest fits.
+    """`30d`: removes outputs not written to for that long. `5G`: removes the oldest until the rest fits.
 
     Raises: UsageError.
     """
@@ -21,7 +21,7 @@ def keep_rule(text: str) -> Callable[[Follower], None]:
     if not (by_age or is_size(text)):
         raise UsageError(f"--keep {text!r}: expected an age (30d) or a size (5G)")
     most = seconds_of(text) if by_age else bytes_of(text)
-    kept: dict[Path, str] = {}  # what cannot be removed, and why; told once
+    kept: dict[Path, str] = {}  # outputs that cannot be removed, and why; reported once
 
     def keep(follower: Follower) -> None:
         busy = {str(s.outputs.state.path("")) for s in follower.hot.values() if s.outputs and s.outputs.state}
@@ -35,7 +35,7 @@ def keep_rule(text: str) -> Callable[[Follower], None]:
             try:
                 stats = [path.stat() for path in files]
             except OSError:
-                continue  # gone meanwhile
+                continue  # removed meanwhile
             if stats:
                 groups.append((max(s.st_mtime for s in stats), sum(s.st_size for s in stats), files))
         groups.sort(key=lambda group: group[0])

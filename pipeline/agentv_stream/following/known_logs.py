@@ -1,4 +1,4 @@
-"""Which logs are followed, by what a new file can be told by: inode, name, size, first bytes."""
+"""The logs that are followed, indexed by what a new file can be recognised by: inode, name, size, first bytes."""
 
 from agentv_stream.discovery.header import first_bytes
 from agentv_stream.discovery.places import logical_name
@@ -8,12 +8,12 @@ HEAD = 256
 
 
 def plain_name(path: str) -> str:
-    """A file's name without what rotation and compression append."""
+    """A file's name without the suffixes of rotation and compression."""
     return logical_name(path).rpartition("/")[2]
 
 
 class KnownLogs:
-    """An index of the register's inputs, made anew before new files are looked at."""
+    """An index of the register's inputs, rebuilt before new files are examined."""
 
     def __init__(self, register: Register) -> None:
         self._register = register
@@ -23,7 +23,7 @@ class KnownLogs:
         self._heads: dict[str, bytes] = {}
 
     def index(self) -> None:
-        """All that is followed now."""
+        """Indexes all that is followed now."""
         entries = self._register.entries
         self.by_inode, self._named, self._sized = {}, {}, {}
         self._heads = {path: head for path, head in self._heads.items() if path in entries}
@@ -31,13 +31,13 @@ class KnownLogs:
             self._add(path)
 
     def add_session(self, number: int) -> None:
-        """The files of a session that is followed from now on."""
+        """Adds the files of a session that is followed from now on."""
         session = self._register.hot.get(number)
         for one in session.inputs if session is not None else ():
             self._add(one.path)
 
     def add_name(self, path: str) -> None:
-        """A log that is followed bears another name now."""
+        """Adds another name of a log that is followed."""
         self._named.setdefault(plain_name(path), []).append(path)
 
     def _add(self, path: str) -> None:
@@ -50,15 +50,15 @@ class KnownLogs:
         self.add_name(path)
 
     def named(self, name: str) -> list[str]:
-        """The logs of a name (`plain_name`), oldest first."""
+        """The logs with a name (`plain_name`), oldest first."""
         return self._named.get(name, [])
 
     def sized(self, size: int) -> list[str]:
-        """The logs that had so many bytes when they were last listed."""
+        """The logs that had this size when last listed."""
         return self._sized.get(size, [])
 
     def head(self, path: str) -> bytes:
-        """The first bytes of a log, remembered once they cannot change by growing; empty for a short or lost one."""
+        """The first bytes of a log, remembered once growth cannot change them; empty for a short or missing one."""
         head = self._heads.get(path)
         if head is None:
             head = first_bytes(path, HEAD)

@@ -1,7 +1,7 @@
-"""One stream of the events of many sessions, as JSON lines; at least once, each with an id that is always the same.
+"""One stream of the events of many sessions, as JSON lines; each at least once, with a stable id.
 
-A session's events wait until its id is known, because ids hang on it, but for no more than 64 records; a log that does
-not tell its id then takes the hash of its first record.
+A session's events wait until its id is known, because event ids depend on it, but for at most 64 records; a log without
+an id then gets the hash of its first record.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ PATIENCE = 64
 
 
 class MergedState(Struct):
-    """The id that stands in the lines, and the last event of each stream."""
+    """The session id used in the lines, and the last event of each stream."""
 
     session_id: str
     tips: Tips
@@ -35,11 +35,11 @@ class MergedEvents:
 
     @property
     def ready(self) -> bool:
-        """Whether everything that was given has been emitted."""
+        """Whether everything received has been emitted."""
         return not self._held
 
     def write(self, batch: Batch, observer: Observer) -> None:
-        """Takes a batch behind all stages. Raises: OSError when nobody takes the lines."""
+        """Takes a batch that has passed all stages. Raises: OSError when nobody takes the lines."""
         if not self._first and batch.records:
             self._first = blake2b(batch.records[0].data, digest_size=16).hexdigest()
         self._held += batch.events
@@ -59,7 +59,7 @@ class MergedEvents:
                 self._lines.value(event)
 
     def release(self, at_end: bool = False) -> None:
-        """Emits what waits; `at_end` also where the session's id is still unknown."""
+        """Emits waiting events; with `at_end` even if the session's id is still unknown."""
         if self._lines is None:
             if not at_end or not self._held:
                 return

@@ -1,7 +1,7 @@
-"""Metrics in Prometheus' text form, and health, over HTTP on one socket; loopback unless told otherwise.
+"""Metrics in Prometheus' text format, and health, over HTTP on one socket; on loopback by default.
 
-`/metrics` shows what the follower counted, `/health` answers 200 only after it has really read: a log, the cursors, and
-that the last round is not long ago. Anything else is 404. Nothing can be changed through it.
+`/metrics` shows the follower's counters; `/health` answers 200 only after it has actually read a log and the cursors,
+and checked that the last round was recent. Other paths are 404. Nothing can be changed through it.
 """
 
 import os
@@ -27,13 +27,13 @@ PREFIX = "agentv_stream_"
 MOST_REQUEST = 8192
 STALE_SECONDS = 60.0
 _HOST = re.compile(rb"\r\nhost:[ \t]*(\[[^\]\r\n]*\]|[^:\r\n]*?)(?::\d*)?[ \t]*\r\n", re.IGNORECASE)
-MOST_ASKING = 16  # at once; each has five seconds
+MOST_ASKING = 16  # concurrent requests; each has five seconds
 
 
 async def serve(
     follower: Follower, running: Running, say: Say, *, task_status: TaskStatus[int] = anyio.TASK_STATUS_IGNORED
 ) -> None:
-    """Until cancelled; tells its port when it listens. Raises: UsageError when the address cannot be taken."""
+    """Serves until cancelled; reports its port when it listens. Raises: UsageError when the address cannot be bound."""
     assert running.metrics is not None
     host, port = running.metrics
     try:
@@ -49,7 +49,7 @@ async def serve(
         while True:
             try:
                 await listener.serve(partial(_answer, follower, running, slots))
-            except* OSError as errors:  # no descriptor is free: following goes on, and so does this
+            except* OSError as errors:  # no descriptor is free: following continues, and so does this
                 say("a question for metrics could not be taken", error=str(errors.exceptions[0]))
                 await anyio.sleep(1)
 
@@ -59,7 +59,7 @@ async def _answer(follower: Follower, running: Running, slots: anyio.Semaphore, 
         try:
             slots.acquire_nowait()
         except anyio.WouldBlock:
-            return  # the descriptors are for logs
+            return  # descriptors are reserved for logs
         try:
             with anyio.fail_after(5):
                 head = b""
@@ -73,13 +73,13 @@ async def _answer(follower: Follower, running: Running, slots: anyio.Semaphore, 
                 shown = b"" if head.startswith(b"HEAD ") else body
                 await stream.send(reply.encode() + b"Connection: close\r\n\r\n" + shown)
         except (anyio.EndOfStream, anyio.BrokenResourceError, TimeoutError):
-            return  # whoever asked has gone
+            return  # the client has gone
         finally:
             slots.release()
 
 
 def _asked_by_name(head: bytes, stream: ByteStream) -> bool:
-    """Whether loopback is asked for under some name: a page in a browser whose name was made to lead here asks so."""
+    """Whether loopback is addressed by some other name: as in a DNS rebinding attack by a page in a browser."""
     local = str(stream.extra(SocketAttribute.local_address)[0])
     host = _HOST.search(head)
     if host is None or not host[1] or not ip_address(local.partition("%")[0]).is_loopback:
@@ -107,7 +107,7 @@ async def _respond(follower: Follower, running: Running, head: bytes) -> tuple[s
 
 
 def health(follower: Follower, running: Running) -> tuple[bool, dict[str, object]]:
-    """Whether it works, by trying: reads the newest log, writes to the cursors, looks at the last round's time."""
+    """Whether it works, by trying: reads the newest log, writes to the cursors, checks the time of the last round."""
     problems: list[str] = [trouble.text for trouble in list(follower.troubles.values())[:10]]
     problems += [f"{store}: {text}" for store, text in list(follower.stores.troubles.items())[:10]]
     age = time.monotonic() - running.last_round
@@ -128,13 +128,13 @@ def health(follower: Follower, running: Running) -> tuple[bool, dict[str, object
     for root in follower.plan.roots:
         if is_there(root.path) and not os.access(root.path, os.R_OK | os.X_OK):
             problems.append(f"cannot read {root.path}")
-    problems = [text.encode("utf-8", "backslashreplace").decode() for text in problems]  # names of files are in them
+    problems = [text.encode("utf-8", "backslashreplace").decode() for text in problems]  # they contain file names
     facts: dict[str, object] = {"status": "ok" if not problems else "failing", "problems": problems}
     return not problems, facts | {"watching": running.watching, "sessions": follower.sessions_known}
 
 
 def metrics_text(follower: Follower, running: Running) -> str:
-    """All figures; counters since the start, gauges of now."""
+    """All metrics; counters since the start, gauges of the current state."""
     counts = follower.counts
     lag_bytes, lag_seconds = follower.lag()
     lines: list[str] = []
@@ -189,7 +189,7 @@ def _escape(label: str) -> str:
 
 
 def resident_bytes() -> int:
-    """Memory in use now; where the system does not tell, the peak."""
+    """Memory in use now; on systems that do not report that, the peak."""
     try:
         return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * resource.getpagesize()
     except (OSError, IndexError, ValueError):

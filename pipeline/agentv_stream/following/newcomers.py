@@ -1,4 +1,4 @@
-"""What a file is that nobody has seen yet: a log that is followed under another name, a copy, a further part of one."""
+"""Classifies a file not seen before: a followed log under another name, a copy, a further part of one."""
 
 import os
 from contextlib import suppress
@@ -17,11 +17,11 @@ from agentv_stream.following.known_logs import plain_name
 from agentv_stream.following.register import Register
 from agentv_stream.following.rotation import MOST_ALIKE, Rotation
 
-TAIL = 4096  # bytes by which two logs are told apart that begin alike
+TAIL = 4096  # bytes at the end that distinguish logs with the same beginning
 
 
 class Newcomers:
-    """Compares new files with what is followed, and puts them where they belong."""
+    """Compares new files with what is followed and assigns them accordingly."""
 
     def __init__(self, register: Register, rotation: Rotation) -> None:
         self._register = register
@@ -30,12 +30,12 @@ class Newcomers:
         self.known = rotation.known
 
     def renamed(self, found: Found) -> bool:
-        """Whether a new file was followed under another name; then it is again. Raises: nothing."""
+        """Whether a new file was followed under another name; it then is again. Raises: nothing."""
         path = self.known.by_inode.get(found.signature[:2])
         return path is not None and path != found.path and self._same_log(path, found)
 
     def known_elsewhere(self, found: Found) -> bool:
-        """Whether a new file is one that is followed already: renamed, or a copy. Raises: nothing."""
+        """Whether a new file is one that is already followed: renamed, or a copy. Raises: nothing."""
         folder = Path(found.path).parent
         plain = logical_name(found.path)
         renamed = found.path != plain
@@ -48,14 +48,14 @@ class Newcomers:
         alike: list[str] = []
         if others:
             head = self.known.head(found.path)
-            beside = {path for path in others if renamed and logical_name(path) == plain}  # its log, or parts of it
+            beside = {path for path in others if renamed and logical_name(path) == plain}  # its log, or parts of that
             alike = [p for p in others if p in beside or self.known.head(p) in (head, b"") or self._replaced(p)]
         return any(self._same_log(path, found) for path in alike[:MOST_ALIKE])
 
     def further_part(self, found: Found) -> Literal["no", "yes", "later"]:
-        """Whether a new file goes on with a session: it says its id; or it says none and bears a rotated log's name.
+        """Whether a new file continues a session: it has its id; or it has none and the name of a rotated log.
 
-        `later` where that session is blocked before it was read.
+        `later` if that session is blocked and has not been read yet.
         """
         try:
             header = read_header(found.path, found.root.provider)
@@ -79,12 +79,12 @@ class Newcomers:
             return "later" if session.number in self._register.troubles else "no"
         self._say("a further part of a log that is followed", path=found.path, of=session.main)
         session.join(found.path)
-        self._register.times[session.number].companions_at = 0.0  # it may have sub-agents of its own
+        self._register.times[session.number].companions_at = 0.0  # the part may have sub-agents of its own
         self._entries[found.path] = Entry(None, session.number)
         return "yes"
 
     def parted(self, path: str) -> bool:
-        """Whether a copy of a log that is followed has become one of its own; nobody knows it then.
+        """Whether a copy of a followed log has diverged into a log of its own; it is then no longer known.
 
         Raises: nothing.
         """
@@ -124,11 +124,11 @@ class Newcomers:
                     self._rotation.handle(session, one, one.file.look())
             except (OSError, AgentvStreamError) as error:
                 self._register.trouble(session.number, error)
-                return True  # what the new file is, the next scan tells
+                return True  # the next scan classifies the new file
             return found.path in self._entries
         if not mark.offset or not holds(self._files, found.path, mark):
             return False
-        if not holds(self._files, path, mark):  # another file has its path, and its inode of old
+        if not holds(self._files, path, mark):  # another file got its path and its old inode
             with suppress(OSError):
                 self._rotation.rename(session, one, found.path, "rotated")
             return True
@@ -144,7 +144,7 @@ class Newcomers:
         return True
 
     def _replaced(self, path: str) -> bool:
-        """Whether another file stands at a path than the one that was read there."""
+        """Whether the file at a path is no longer the one that was read there."""
         entry = self._entries.get(path)
         if entry is None or entry.signature is None:
             return False
@@ -154,7 +154,7 @@ class Newcomers:
             return False
 
     def _elsewhere_begun(self, dialect: str, session_id: str, found: Found) -> int | None:
-        """The session of another folder that goes on in a new file, as its provider tells."""
+        """The session in another folder that a new file continues, according to its provider."""
         number = self._register.elsewhere.get((dialect, session_id))
         session = self._register.wake(number) if number else None
         if session is None or session.provider is None:
@@ -164,9 +164,9 @@ class Newcomers:
 
 
 def _goes_on_alone(path: str, copy: str) -> bool:
-    """Whether a file that begins as the log at `path` holds what that one does not: a fork that began as a copy.
+    """Whether a file with the same beginning as the log at `path` contains something else: a fork that began as a copy.
 
-    What is packed cannot be compared byte by byte, and is a copy.
+    A packed file cannot be compared byte by byte, and counts as a copy.
     """
     if logical_name(path) != path or logical_name(copy) != copy:
         return False

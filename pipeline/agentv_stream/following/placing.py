@@ -1,4 +1,4 @@
-"""Where a session's outputs go: not into another session's, not into a file that somebody else made."""
+"""Where a session's outputs go: never into another session's, nor into somebody else's file."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def make_outputs(register: "Register", session: Followed) -> FollowOutputs | None:
-    """The outputs of a session, None where no files are written."""
+    """The outputs of a session, None if no files are written."""
     if not register.plan.files:
         return None
 

@@ -1,7 +1,6 @@
-"""The sessions that a follower knows, and their files: begun, brought back to memory, dropped, forgotten.
+"""The sessions that a follower knows, and their files: opened, restored to memory, dropped, forgotten.
 
-Only sessions at work are in memory (`hot`); of the others there is a path with its last signature, and a row in the
-cursors.
+Only active sessions are in memory (`hot`); of the others only a path with its last signature, and a row in the cursors.
 """
 
 from collections import OrderedDict, defaultdict
@@ -29,9 +28,9 @@ Say = Callable[..., None]
 
 @dataclass(slots=True)
 class Trouble:
-    """Why a session cannot go on, when it is tried again (seconds of the follower's clock), after what wait.
+    """Why a session cannot continue, when it is retried (seconds of the follower's clock), after what wait.
 
-    `at_rest`: it could be read, and not be put to rest. Then, being read again mends nothing yet (`on_trial`).
+    `at_rest`: it could be read, but not put to rest. Reading it again then solves nothing yet (`on_trial`).
     """
 
     text: str
@@ -43,7 +42,8 @@ class Trouble:
 
 @dataclass(slots=True)
 class Times:
-    """Of a session in memory, in seconds of the follower's clock: when it grew, and when what is due again."""
+    """Times of a session in memory, in seconds of the follower's clock: when it grew, and when each task is due
+    again."""
 
     grown_at: float = 0.0
     companions_at: float = 0.0
@@ -67,14 +67,14 @@ class Register:
         self.entries: dict[str, Entry] = {}
         self.hot: OrderedDict[int, Followed] = OrderedDict()
         self.times: defaultdict[int, Times] = defaultdict(Times)
-        self.due: set[int] = set()  # sessions that are looked at in the next round, whatever their files say
+        self.due: set[int] = set()  # sessions to examine in the next round, even if their files seem unchanged
         self.troubles: dict[int, Trouble] = {}
-        self.taken: dict[str, int] = {}  # transcript path: session, or KEPT
+        self.taken: dict[str, int] = {}  # transcript path -> session, or KEPT
         self.found: dict[str, Found] = {}  # the last listing of all files
-        self.natives: dict[tuple[str, str, str], int] = {}  # folder, dialect, session id: session
-        self.elsewhere: dict[tuple[str, str], int] = {}  # dialect, session id: the first session with it, in any folder
-        self.told_apart: set[int] = set()  # sessions whose dialect is known: the others may be no logs
-        self.apart: dict[str, int] = {}  # files of sessions in the cursors that are not to be followed now
+        self.natives: dict[tuple[str, str, str], int] = {}  # folder, dialect, session id -> session
+        self.elsewhere: dict[tuple[str, str], int] = {}  # dialect, session id -> its first session in any folder
+        self.told_apart: set[int] = set()  # sessions whose dialect is known: the others may not be logs
+        self.apart: dict[str, int] = {}  # files of sessions in the cursors that are not followed now
         self.counts = Counts()
         self.files = OpenFiles()
         self.stores = Stores(say)
@@ -82,11 +82,11 @@ class Register:
             self.files, self.stores, lambda session: make_outputs(self, session), self._merged, self._seen,
             plan.settings.watch, plan.settings.max_record, plan.only, plan.cases, plan.specs,
         )  # fmt: skip
-        self.fresh: set[int] | None = None  # sessions that began since all was caught up with, and were not told yet
+        self.fresh: set[int] | None = None  # sessions begun after catching up that are not reported yet
         self._last = 1
 
     def open(self, path: str, mute_until: int = 0) -> Followed:
-        """Begins to follow a session by its main file."""
+        """Begins to follow a session, given its main file."""
         session = Followed(self._number(), path, self.makes)
         session.add(path).mute_until = mute_until
         self.entries[path] = Entry(None, session.number)
@@ -96,7 +96,7 @@ class Register:
         return session
 
     def wake(self, number: int) -> Followed | None:
-        """The session in memory, from its cursor where it was not; None where that cannot be."""
+        """The session in memory, restored from its cursor if necessary; None if that is impossible."""
         session = self.hot.get(number)
         if session is not None:
             self.hot.move_to_end(number)
@@ -126,7 +126,8 @@ class Register:
         return session
 
     def _begin_again(self, session: Followed, row: SessionRow) -> None:
-        """Of what is read anew at each change the cursor holds no state, only which files it was. Raises: SinkError."""
+        """Restarts a log that is read anew at each change: its cursor has no state, only its files. Raises:
+        SinkError."""
         session.begin_again()
         for one, kept in zip(session.inputs, row.inputs, strict=True):
             entry = self.entries.get(kept.path)
@@ -137,12 +138,13 @@ class Register:
         self.due.add(session.number)
 
     def _replaced(self, row: SessionRow) -> bool:
-        """Whether other files stand where a session's stood that has to be read from its beginning."""
+        """Whether the files of a session that has to be read from its beginning have been replaced by others."""
         live = [one for one in row.inputs if one.state in ("live", "gone") and one.mark.head_length]
         return any(not holds(self.files, one.path, one.mark) for one in live)
 
     def _forget(self, session: Followed) -> None:
-        """Its files are looked for anew, in the order of their times: what lies at its path is another part of it.
+        """Forgets a session whose files are to be found as new ones, in order of time: the file at its path is another
+        part of it.
 
         Raises: CursorError.
         """
@@ -153,10 +155,10 @@ class Register:
         self.forget_native(session.number)
         for path in [path for path, entry in self.entries.items() if entry.number == session.number]:
             del self.entries[path]
-        self.due.add(session.number)  # so that there is another look
+        self.due.add(session.number)  # so that it is examined again
 
     def trouble(self, number: int, error: Exception, at_rest: bool = False) -> None:
-        """A session that cannot go on: out of memory with it, from its last commit again after a while."""
+        """Handles a session that cannot continue: drops it from memory, to retry from its last commit after a while."""
         before = self.troubles.get(number)
         wait = min(30.0, 2 * before.wait) if before is not None else 0.5
         text = _told(error)
@@ -179,7 +181,7 @@ class Register:
             self.troubles[again.number] = trouble
 
     def read_again(self, session: Followed) -> None:
-        """A session in trouble could be read: that is all, or it is still to be put to rest."""
+        """A session in trouble could be read: it has recovered, or still has to be put to rest."""
         trouble = self.troubles.get(session.number)
         if trouble is None:
             return
@@ -189,24 +191,24 @@ class Register:
             self.recovered(session)
 
     def recovered(self, session: Followed) -> None:
-        """What it was blocked by is over, if it was."""
+        """Ends the session's trouble, if it had any."""
         if self.troubles.pop(session.number, None) is not None:
             self.say("recovered", path=session.main)
 
     def blocked(self, number: int) -> bool:
-        """Whether a session waits until it is tried again."""
+        """Whether a session waits to be retried."""
         trouble = self.troubles.get(number)
         return trouble is not None and not trouble.on_trial
 
     def _open_again(self, session: Followed) -> Followed:
-        """Nothing of it was committed: it is read from its beginning; its main file may be rotated until then."""
+        """Nothing was committed: reads the session from its beginning; its main file may be rotated before that."""
         again = self.open(session.main)
         file = session.inputs[0].file
         if file.signature is not None and not is_stored(file.path):
             again.inputs[0].file.read_before(file.signature, file.mark())
         self.native(session)
         if self.fresh is not None and session.number not in self.fresh:
-            self.fresh.discard(again.number)  # that it begins was told
+            self.fresh.discard(again.number)  # its beginning was already reported
         for key in [key for key, owner in self.natives.items() if owner == session.number]:
             self.natives[key] = again.number
         for name in [name for name, owner in self.elsewhere.items() if owner == session.number]:
@@ -214,7 +216,7 @@ class Register:
         return again
 
     def _back_to_commit(self, session: Followed) -> None:
-        """Its files are those of its last commit: what was joined or renamed since then is found anew."""
+        """Restores the files of its last commit: those joined or renamed since then are found as new."""
         assert self.store is not None
         try:
             row = self.store.load(session.number)
@@ -227,7 +229,7 @@ class Register:
             self.entries[one.path] = Entry(None, session.number)
 
     def remember(self, row: SessionRow, again: bool = False) -> None:
-        """The files of a session as it was committed; with `again` they are looked at whatever they look like."""
+        """Registers the files of a committed session; with `again` they are examined even if they seem unchanged."""
         files = {one.signature[:2] for one in row.inputs if one.state != "copy" and one.signature is not None}
         for one in row.inputs:
             if one.state == "done":
@@ -241,13 +243,13 @@ class Register:
                 self.entries[one.path].link = one.signature[:2] in files
 
     def drop(self, session: Followed) -> None:
-        """Out of memory with it."""
+        """Removes the session from memory."""
         session.close()
         self.times.pop(session.number, None)
         self.hot.pop(session.number, None)
 
     def native(self, session: Followed) -> None:
-        """The session's own id, once it is known: its further parts are told by it."""
+        """Registers the session's own id, once it is known: further parts are recognised by it."""
         dialect = session.dialect
         if self.fresh and dialect is not None and session.number in self.fresh:
             self.fresh.discard(session.number)
@@ -255,7 +257,7 @@ class Register:
         self.name(session.main, dialect.name if dialect is not None else None, session.native_id, session.number)
 
     def name(self, main: str, dialect: str | None, native: str | None, number: int) -> None:
-        """As `native`, of a session that is not in memory."""
+        """As `native`, for a session that is not in memory."""
         if dialect is not None:
             self.told_apart.add(number)
         if dialect is not None and native is not None:
@@ -263,7 +265,7 @@ class Register:
             self.elsewhere.setdefault((dialect, native), number)
 
     def forget_native(self, number: int) -> None:
-        """There is no such session any more: the next one that says its id is the one that further parts belong to."""
+        """The session no longer exists: further parts belong to the next session with the same id."""
         self.told_apart.discard(number)
         for key in [key for key, owner in self.natives.items() if owner == number]:
             del self.natives[key]
@@ -284,7 +286,7 @@ class Register:
 
 
 def _told(error: Exception) -> str:
-    """An error as a person reads it; the system's own ones are of reading a log."""
+    """An error as text for people; errors of the system come from reading a log."""
     if not isinstance(error, OSError) or error.strerror is None:
         return str(error)
     return f"cannot read {error.filename}: {error.strerror}" if error.filename is not None else error.strerror

@@ -1,7 +1,7 @@
-"""What a log repeats: tells the records of a session that were taken before, by a hash of each.
+"""Recognises records that a session has already taken, by a hash of each.
 
-A file that was truncated, rewritten or rotated goes on as a further generation. What it repeats of anything that the
-session's files told is skipped; each record as often as it was taken.
+A file that was truncated, rewritten or rotated continues as a further generation. Records in it that any of the
+session's files contained are skipped, each as often as it was taken.
 """
 
 from collections.abc import Callable
@@ -22,9 +22,10 @@ def record_hash(data: bytes) -> bytes:
 
 @dataclass
 class Repeated:
-    """Of one file: `known` are the records that it may still repeat (None: none), `skipped` how many it did repeat.
+    """Of one file: `known` are the records that it may still repeat (None: none), `skipped` how many it has repeated.
 
-    `repeating`: whether the last record was one; a cursor keeps it, so that a restart breaks no stretch of them.
+    `repeating`: whether the last record was one; it is kept in the cursor, so that a restart does not interrupt a run
+    of them.
     """
 
     known: Counts | None = None
@@ -32,22 +33,22 @@ class Repeated:
     repeating: bool = True
 
     def begin(self, counts: Counts) -> None:
-        """The file is read from its beginning, and may repeat so much."""
+        """The file is read from its beginning, and may repeat these records."""
         self.known, self.repeating = counts, True
 
     def also(self, own: bytes) -> None:
-        """Another file told a record."""
+        """Adds a record that another file contained."""
         if self.known is not None:
             self.known[own] = self.known.get(own, 0) + 1
 
 
 class Seen:
-    """The hashes of all records that a session took. `stored` gives those that the cursors hold."""
+    """The hashes of all records that a session took. `stored` returns those in the cursors."""
 
     def __init__(self, stored: Callable[[], Counts]) -> None:
         self._stored = stored
         self.new: list[bytes] = []  # since the last commit
-        self.anew = False  # what the cursors hold counts no more
+        self.anew = False  # those in the cursors no longer count
         self.repeated = 0
 
     def counts(self) -> Counts:
@@ -58,11 +59,11 @@ class Seen:
         return counts
 
     def drop(self) -> None:
-        """Everything is read again."""
+        """Forgets all, because everything is read again."""
         self.new, self.anew = [], True
 
     def keep_new(self, batch: Batch, repeated: Repeated, others: list[Repeated]) -> None:
-        """Takes out of the batch what the file repeats; `others` of the session may repeat the rest later."""
+        """Removes from the batch what the file repeats; the rest may be repeated later by `others` of the session."""
         kept = list[Record]()
         for record in batch.records:
             own = record_hash(record.data)
@@ -88,7 +89,8 @@ class Seen:
         return repeated.repeating
 
     def row_taken(self, repeated: Repeated, look: bool) -> Callable[[str], bool]:
-        """Says whether a store's row was taken, by its id; with `look` False it is taken from then on."""
+        """A function that says whether a store's row was taken, by its id; with `look` False it also marks it as
+        taken."""
         if repeated.known is None:
             repeated.known = self.counts()
         known = repeated.known
@@ -105,10 +107,11 @@ class Seen:
         return taken
 
     def gone_on(self, repeated: Repeated, again: GrowingFile, end: int) -> None:
-        """After a restart: what a file may still repeat is all that was seen, less what of it was read up to `end`."""
+        """After a restart: a file may still repeat all records seen, except those in what was read of it up to
+        `end`."""
         counts = self._stored()
         try:
-            again.look()  # a compressed one is known as such
+            again.look()  # detects a compressed file
             while again.position < end and (data := again.read()):
                 for batch in again.feed(data[: end - again.position], None):
                     for record in batch.records:
@@ -116,5 +119,5 @@ class Seen:
                         if counts.get(own, 0) > 0:
                             counts[own] -= 1
         except OSError:
-            pass  # it is gone; what stands there now will be told apart by its content
+            pass  # it is gone; a file now at its path will be recognised by its content
         repeated.known = counts

@@ -1,4 +1,4 @@
-"""What becomes of sessions that do not grow: outputs as of finished ones, cursors, out of memory.
+"""What happens to sessions that do not grow: outputs as of finished ones, cursors written, dropped from memory.
 
 How often a session is settled and committed depends on what that costs.
 """
@@ -14,12 +14,12 @@ from agentv_stream.following.register import Register
 from agentv_stream.following.saving import committable, save, saved
 from agentv_stream.outputs.naming import TRANSCRIPT
 
-SHARE = 50  # a commit or a settle that took a second is not repeated for so many
+SHARE = 50  # a commit or a settle that took 1 s is not repeated for this many seconds
 MOST_HOT = 128
 
 
 class Resting:
-    """Puts sessions to rest. `store_trouble` says why the cursors cannot be written, while that is so.
+    """Puts sessions to rest. `store_trouble` is why the cursors cannot be written; None if they can.
 
     `companions` looks for new files of a session, `advance` reads on in it.
     """
@@ -37,12 +37,12 @@ class Resting:
         self.store_trouble: str | None = None
 
     def rest(self) -> None:
-        """Settles and commits what is due, and lets go of what is at rest."""
+        """Settles and commits what is due, and drops from memory what is at rest."""
         now = self._clock()
         for number, session in list(self._hot.items()):
             quiet = now - self._times[number].grown_at >= self._plan.settle_seconds
             due = now >= self._times[number].settle_at and number not in self._due
-            here = number in self._hot  # settling another one may have taken it over
+            here = number in self._hot  # settling another session may have taken it over
             if here and session.unsettled and not self._register.blocked(number) and quiet and due:
                 self.settle(session)
         self.commit(list(self._hot.values()))
@@ -52,17 +52,17 @@ class Resting:
                 self.settle(session)
             self.commit([session], force=True)
             if session.dirty and self._store is not None and not session.strange and committable(session):
-                break  # the cursors cannot be written: it must not be lost from memory
+                break  # the cursors cannot be written: keep it in memory
             self._hot.move_to_end(number)
             if self._store is None:
                 break
-            if not session.saved:  # nothing is known of it: it is looked at as a new one when it changes
+            if not session.saved:  # nothing is stored: when it changes it is examined as a new one
                 for one in session.inputs:
                     self._entries[one.path] = Entry(one.file.signature, 0, "ignored")
             self._register.drop(session)
 
     def settle(self, session: Followed) -> None:
-        """Outputs as of a finished session."""
+        """Brings its outputs into the form of a finished session."""
         begun = self._clock()
         undecided = session.chain is None
         try:
@@ -72,7 +72,7 @@ class Resting:
                     return
             session.settle()
             if undecided and session.chain is not None and self._companions(session):
-                self._advance(session.number)  # a document's sub-agents are known only now
+                self._advance(session.number)  # only now a document's sub-agents are known
                 if self._hot.get(session.number) is not session:
                     return
                 session.settle()
@@ -91,14 +91,14 @@ class Resting:
         self._times[session.number].settle_at = begun + took * SHARE
 
     def settle_all(self) -> None:
-        """At the end: everything as if finished."""
+        """At the end: settles everything as if finished."""
         for session in list(self._hot.values()):
             if session.number in self._hot and session.unsettled and not self._register.blocked(session.number):
                 self.settle(session)
         self.commit(list(self._hot.values()), force=True)
 
     def commit(self, sessions: list[Followed], force: bool = False) -> None:
-        """Writes the cursors of sessions whose outputs are written; how often, depends on what it costs."""
+        """Writes the cursors of sessions whose outputs are written; how often depends on what it costs."""
         if self._store is None:
             return
         begun = self._clock()

@@ -1,7 +1,8 @@
-"""What became of a file that is not as it was: renamed, rotated, truncated, rewritten, compressed, archived, deleted.
+"""Handles changed files: renamed, rotated, truncated, rewritten, compressed, archived, deleted.
 
-Each is told once (`say`), and handled so that nothing is lost or taken twice: the rest of the old file is read while it
-is open, new content goes on as a further generation of the same session, or begins another one if it says so.
+Each change is reported once (`say`), and nothing is lost or taken twice: the rest of the old file is read while it is
+open; new contents continue as a further generation of the same session, or begin another one if their session id says
+so.
 """
 
 from collections.abc import Callable
@@ -16,27 +17,28 @@ from agentv_stream.following.growing import Change, holds
 from agentv_stream.following.known_logs import KnownLogs, plain_name
 from agentv_stream.following.register import Register
 
-MOST_ALIKE = 64  # files of one name that are compared with a new one
+MOST_ALIKE = 64  # files of one name to compare with a new one
 
 
 class Rotation:
-    """`handle` is told what `GrowingFile.look` saw. Renames are noted in `known`, the index of what is followed."""
+    """`handle` takes the result of `GrowingFile.look`. Renames are recorded in `known`, the index of what is
+    followed."""
 
     def __init__(self, register: Register, commit: Callable[[Followed], None]) -> None:
         self._register = register
         self._say, self._entries, self._due = register.say, register.entries, register.due
         self._counts, self._files = register.counts, register.files
-        self._commit = commit  # of a session that ends here
-        self.moved: set[int] = set()  # what stands at their old paths now, the next look finds
+        self._commit = commit  # called with a session that ends here
+        self.moved: set[int] = set()  # renamed sessions: the next look finds what is at their old paths
         self._by_inode: dict[tuple[int, int], str] = {}
         self.known = KnownLogs(register)
 
     def scanned(self, found: dict[str, Found]) -> None:
-        """A new listing of all files."""
+        """Takes a new listing of all files."""
         self._by_inode = {(f.signature.device, f.signature.inode): f.path for f in found.values()}
 
     def handle(self, session: Followed, one: Input, change: Change) -> None:
-        """Puts the session in order; reading may go on afterwards. Raises: OSError, SinkError."""
+        """Adjusts the session to the change; reading may continue afterwards. Raises: OSError, SinkError."""
         if change == "touched":
             session.dirty = True
         elif change == "partial-changed":
@@ -51,10 +53,10 @@ class Rotation:
             moved = self._elsewhere(one) or self._rotated_copy(session, one)
             if moved is not None:
                 self.rename(session, one, moved, "rotated")
-                return  # the file at the old path is a new one; it is found by itself
+                return  # the file at the old path is a new one, found on its own
             self._other_content(session, one, "replaced")
         elif change in ("truncated", "rewritten"):
-            moved = self._rotated_copy(session, one)  # copied and truncated, or the new file got an inode of old
+            moved = self._rotated_copy(session, one)  # copied and truncated, or the new file reuses the inode
             if moved is not None:
                 self.rename(session, one, moved, "rotated")
                 return
@@ -69,7 +71,7 @@ class Rotation:
             session.begin_again()
             return
         if b"\n" not in first_bytes(one.path, 1 << 20):
-            return  # it is being written; the next look decides what it is
+            return  # it is being written; the next look decides
         provider = session.provider
         header = read_header(one.path, provider)
         if header is not None and None not in (header.session_id, session.native_id):
@@ -91,7 +93,7 @@ class Rotation:
         self._due.add(self._register.open(one.path).number)
 
     def _drain(self, session: Followed, one: Input) -> None:
-        """What was still written to the old file, as long as it is open."""
+        """Reads what was still written to the old file, if it is open."""
         if self._files.has(one.file):
             got = session.read(one, session.active_ms, 1 << 40)
             self._counts.bytes += got
@@ -100,7 +102,7 @@ class Rotation:
     # --- the file is not where it was
 
     def _elsewhere(self, one: Input) -> str | None:
-        """Where the file lies now, told by its inode and its content."""
+        """The new path of the file, found by its inode and its content."""
         same, mark = one.file.same_file(), one.file.mark()
         if same is None:
             return None
@@ -108,12 +110,12 @@ class Rotation:
             entry = self._entries.get(path)
             if path == one.path or (entry is not None and entry.kind != "copy"):
                 continue
-            if holds(self._files, path, mark) if mark.offset else one.file.begins(path):  # an inode is used again
+            if holds(self._files, path, mark) if mark.offset else one.file.begins(path):  # inodes are reused
                 return path
         return None
 
     def _rotated_copy(self, session: Followed, one: Input) -> str | None:
-        """A file beside it, of its name, that holds what was read of it, where no inode tells where it went."""
+        """A file beside it with its name that contains what was read, if it cannot be found by its inode."""
         mark = one.file.mark()
         if not mark.offset or session.document:
             return None
@@ -152,7 +154,7 @@ class Rotation:
             entry.gone, entry.kind, entry.signature, entry.link = False, "input", None, False
             self._entries[path] = entry
         one.gone = False
-        session.inputs = [i for i in session.inputs if i is one or i.path != path]  # it was known as another name
+        session.inputs = [i for i in session.inputs if i is one or i.path != path]  # it was known as another name of it
         session.dirty = True
         self.known.add_name(path)
         self.moved.add(session.number)
@@ -180,7 +182,8 @@ class Rotation:
             entry.gone = one.gone = session.dirty = True
 
     def _copy_of(self, session: Followed, one: Input) -> str | None:
-        """Another file that holds what was read of this one: compressed beside it, or of its name in another folder."""
+        """Another file that contains what was read of this one: a compressed one beside it, or one of its name
+        elsewhere."""
         mark = one.file.mark()
         known = [i.path for i in session.inputs if i.state == "copy"]
         beside = [one.path + suffix for suffix in (".zst", ".gz", ".1", ".1.gz", ".1.zst")]

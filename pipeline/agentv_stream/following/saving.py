@@ -1,7 +1,7 @@
-"""What the cursors keep of a session that is followed: written down at a line end, put back after a restart.
+"""What the cursors keep of a followed session: saved at a line end, restored after a restart.
 
-Of what is read anew at each change (a document, a session that is not known yet) no state is kept, only which files it
-was.
+For logs that are read anew at each change (a document, a session that is not known yet) no state is kept, only their
+files.
 """
 
 from agentv_stages.provider import Provider
@@ -15,30 +15,31 @@ from agentv_stream.following.stored import is_stored
 
 
 def committable(session: Followed) -> bool:
-    """Whether everything that was read stands in the outputs, for good or until the session goes on."""
+    """Whether everything that was read is in the outputs, for good or until the session continues."""
     if session.strange:
         return True
     if session.chain is None or (session.merged is not None and not session.merged.ready):
         return False
     if any(one.file.position < one.mute_until or one.file.reader.spilling for one in session.inputs):
-        return False  # a record over the cap is read, and counted, from its beginning again
+        return False  # a record over the cap is read and counted again from its beginning
     return session.outputs is None or session.outputs.ready or session.outputs.settled
 
 
 def anew(session: Followed) -> bool:
-    """Whether it is read from its beginning when it goes on: no state of it is kept, and no hash of a record."""
+    """Whether it is read from its beginning when it continues: neither state nor hashes of records are kept."""
     waits = session.outputs is not None and not session.outputs.ready
     return session.strange or session.document or waits
 
 
 def save(session: Followed, store: CursorStore) -> None:
-    """Writes what the cursors keep of it, within a transaction; once that is through, `saved`. Raises: CursorError."""
+    """Writes what the cursors keep of it, within a transaction; call `saved` after that succeeded. Raises:
+    CursorError."""
     hashes = b"" if anew(session) else b"".join(session.seen.new)
     store.put(_row(session), hashes, session.seen.anew or anew(session))
 
 
 def saved(session: Followed) -> None:
-    """It stands in the cursors."""
+    """Records that the session is in the cursors."""
     session.saved = True
     session.dirty = False
     if not anew(session):  # else the hashes are written with the first state that is kept
@@ -70,14 +71,14 @@ def _row(session: Followed) -> SessionRow:
 
 
 def _forked_since(row: SessionRow, provider: Provider) -> bool:
-    """Whether the log was not yet known to begin with what another session told."""
+    """Whether the log was not yet known to begin with records of another session."""
     main = row.inputs[0]
     parent = main.context.session_id
     return row.state is not None and context_of(provider, main.path).session_id != parent
 
 
 def restore(session: Followed, row: SessionRow) -> None:
-    """Puts back what was committed. Raises: msgspec.MsgspecError, KeyError when it is of another version."""
+    """Restores what was committed. Raises: msgspec.MsgspecError, KeyError when it is of another version."""
     session.saved = True
     session.main, session.active_ms = row.main, row.active_ms
     session.unsettled = not row.settled

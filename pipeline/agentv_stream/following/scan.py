@@ -1,7 +1,7 @@
-"""Lists all files below the roots, at once or in slices, so that logs that grow are looked at in between.
+"""Lists all files below the roots, at once or in slices between which growing logs are read.
 
-In: roots and single files. Out: what lies there, by path. A listing in slices is as old as its first slice: whoever
-takes it looks again at what he wants to begin.
+In: roots and single files. Out: the files found, by path. A listing in slices is as old as its first slice: before
+opening a new file, check it again (`fresh`).
 """
 
 import os
@@ -12,11 +12,11 @@ from agentv_stream.discovery.places import Found, Root, Signature, signature_of,
 from agentv_stream.following.follow_plan import Plan
 from agentv_stream.following.stored import Stores, is_stored
 
-PATIENCE = 32  # files between two looks at the clock
+PATIENCE = 32  # files between two checks of the clock
 
 
 class Scan:
-    """One listing after the other; `go_on` works on the next one, `take` gives it."""
+    """One listing after the other; `go_on` works on the next one, `take` returns it."""
 
     def __init__(self, plan: Plan, stores: Stores) -> None:
         self._plan = plan
@@ -26,7 +26,7 @@ class Scan:
         self._sliced = False
 
     def go_on(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> bool:
-        """Lists for about so long; whether all is listed."""
+        """Lists for about `seconds`; returns whether all is listed."""
         self._sliced = True
         if self._running is None:
             self._running = self._walk()
@@ -46,7 +46,7 @@ class Scan:
         return found
 
     def fresh(self, new: list[Found]) -> list[Found]:
-        """Those that are still there, as they are now; of the listing that was taken last."""
+        """Those of the last listing taken that still exist, as they are now."""
         if not self._sliced:
             return new
         self._sliced = False

@@ -1,9 +1,9 @@
-"""Sessions that stand in a database (OpenCode's) as logs that can be followed.
+"""Sessions in a database (OpenCode's) as logs that can be followed.
 
-A store is asked only when its files have changed, and for no more than a fiftieth of the time. A session's rows are
-taken when they are final, each once, told by the id of its message: rows are updated in place until then, and may be
-again later (a summary is put into a prompt, an old output is cut), which changes nothing in what was taken. What is not
-final yet is shown at rest, as the unfinished last line of a file is.
+A store is queried only when its files have changed, and for at most a fiftieth of the time. A session's rows are taken
+when they are final, each once, identified by its message's id: rows are updated in place until then, and may be again
+later (a summary is put into a prompt, an old output is cut), which does not change what was taken. Rows that are not
+final are shown at rest, like the unfinished last line of a file.
 """
 
 import os
@@ -19,7 +19,7 @@ from agentv_stream.opencode.rows import StoredRow, read_rows
 from agentv_stream.opencode.store import STORE_SIGN, revisions
 
 SHARE = 50.0
-MUTE_ALL = 1 << 62  # a position behind every row that stands in a store when it is first read
+MUTE_ALL = 1 << 62  # a position after every row that exists when a store is first read
 Files = tuple[tuple[int, int] | None, ...]
 
 
@@ -29,12 +29,13 @@ def is_stored(path: str) -> bool:
 
 
 class Stores:
-    """The signatures of the sessions in stores, by path. `say` is told when a store cannot be read, and when it can."""
+    """The signatures of the sessions in stores, by path. `say` reports when a store cannot be read, and when it can
+    again."""
 
     def __init__(self, say: Callable[..., None], clock: Callable[[], float] = time.monotonic) -> None:
         self.troubles: dict[str, str] = {}  # by store
-        self.share = SHARE  # a look that took a second is not repeated for so many
-        self.pause = 1.0  # seconds until a store that could not be read is asked again
+        self.share = SHARE  # a query that took 1 s is not repeated for this many seconds
+        self.pause = 1.0  # seconds until a store that could not be read is retried
         self._say = say
         self._clock = clock
         self._files: dict[str, Files] = {}
@@ -42,13 +43,13 @@ class Stores:
         self._look_at: dict[str, float] = {}
 
     def found(self, root: Root) -> Iterator[Found]:
-        """Every session of the stores below a root. Sub-agents' sessions are part of the one that started them."""
+        """Every session in the stores below a root. Sub-agents' sessions are part of the one that started them."""
         for place in stores(root):
             for path, signature in self._sessions(str(place)).items():
                 yield Found(path, root, signature, True)
 
     def signature(self, path: str) -> Signature:
-        """What tells whether a session has changed. Raises: FileNotFoundError when it is not there any more."""
+        """Identifies the state of a session, to detect changes. Raises: FileNotFoundError when it no longer exists."""
         store = path.partition(STORE_SIGN)[0]
         signature = self._sessions(store).get(path)
         if signature is None:
@@ -95,7 +96,7 @@ def _stamp(path: str) -> tuple[int, int] | None:
 
 
 class StoredLog(GrowingFile):
-    """A session in a store. Positions count the bytes of the rows that were taken, `taken` says which."""
+    """A session in a store. Positions count the bytes of the rows taken; `taken` says which rows those are."""
 
     def __init__(self, path: str, files: OpenFiles, stores: Stores, mark: Mark | None = None) -> None:
         super().__init__(path, files)
@@ -108,11 +109,11 @@ class StoredLog(GrowingFile):
 
     @property
     def backlog(self) -> int:
-        """1 while rows may stand there that were not looked at: how many bytes they have, nobody knows."""
+        """1 while there may be rows that were not examined: their size in bytes is unknown."""
         return int(self._more)
 
     def mark(self) -> Mark:
-        """The sum of what was taken."""
+        """The total of what was taken."""
         return Mark(self.reader.offset, self.reader.row)
 
     def look(self) -> Change:
@@ -126,7 +127,7 @@ class StoredLog(GrowingFile):
         return "grown" if self._more else "same"
 
     def take(self, taken: Callable[[str], bool], arrived_ms: int | None, limit: int) -> Iterator[Batch]:
-        """A batch for each row that is final and new; `taken` is asked by the row's id, and told by that.
+        """A batch for each row that is final and new; `taken` is called with the row's id, and so learns of it.
 
         Raises: SourceError.
         """
@@ -136,7 +137,7 @@ class StoredLog(GrowingFile):
         start = self.position
         for n, row in enumerate(read_rows(self._store, self._session)):
             if row.final and not taken(row.id):
-                if n == 0 and self.reader.row > 0:  # the session's own row, which has another title now
+                if n == 0 and self.reader.row > 0:  # the session's own row, with a new title
                     yield Batch(self.path, arrived_ms, self.position, again=True, records=[Record(row.data, 0, 0)])
                     continue
                 yield Batch(self.path, arrived_ms, self.position + len(row.data) + 1, records=[self._record(row, 0)])

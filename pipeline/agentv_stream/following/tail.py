@@ -1,7 +1,7 @@
-"""Runs a follower as a service: rounds in a thread, signals, watching, metrics beside them.
+"""Runs a follower as a service: rounds in a thread; beside them signals, file watching and metrics.
 
-Polling is the truth. watchfiles, where it is installed, only wakes the poller earlier; when it fails that is told, and
-everything goes on by polling.
+Polling is authoritative. watchfiles, if installed, only wakes the poller earlier; if it fails that is reported, and
+polling continues alone.
 """
 
 import os
@@ -19,23 +19,23 @@ from agentv_stream.following.follow import Follower
 from agentv_stream.following.register import Say
 from agentv_stream.following.told import StandardOutput
 
-POLL_SECONDS = 0.2  # between looks at files that grew lately
-SCAN_SECONDS = 2.0  # at least so long between looks at all files; longer where a scan takes long
+POLL_SECONDS = 0.2  # between checks of files that grew recently
+SCAN_SECONDS = 2.0  # minimum between checks of all files; longer if a scan takes long
 SCAN_SHARE = 50
-KEEP_SECONDS = 5.0  # at least so long between two looks at what --keep bounds; longer where that takes long
-SLICE_SECONDS = 0.02  # of a scan, between looks at files that grew lately
-LAST_SECONDS = 5.0  # for whoever reads standard output, once we are to stop
+KEEP_SECONDS = 5.0  # minimum between checks of what --keep limits; longer if that takes long
+SLICE_SECONDS = 0.02  # of a scan, between checks of files that grew recently
+LAST_SECONDS = 5.0  # for the reader of standard output, once we are to stop
 
 
 @dataclass
 class Running:
-    """How a tail runs, and how it stands, for metrics and health."""
+    """The options and the state of a running tail, for metrics and health."""
 
     once: bool = False
     until_idle: float | None = None
     metrics: tuple[str, int] | None = None
     keep: Callable[[Follower], None] | None = None
-    output: StandardOutput | None = None  # what events are told to
+    output: StandardOutput | None = None  # where events are written
     watching: str = "polling"  # or "watchfiles", or "degraded: …"
     last_round: float = 0.0
     scan_seconds: float = 0.0
@@ -43,10 +43,11 @@ class Running:
 
 
 async def tail(follower: Follower, running: Running, say: Say) -> None:
-    """Until stopped, idle, or with `once` caught up. Raises: CursorError, UsageError before anything is read."""
+    """Follows until stopped, idle, or with `once` caught up. Raises: CursorError, UsageError before anything is
+    read."""
     try:
         await _tail(follower, running, say)
-    except BaseExceptionGroup as errors:  # what a task fails of comes in a group
+    except BaseExceptionGroup as errors:  # a task's failure is wrapped in a group
         error = _first(errors)
         if isinstance(error, AgentvStreamError):
             raise error from None
@@ -68,7 +69,7 @@ async def _tail(follower: Follower, running: Running, say: Say) -> None:
         try:
             await rounds(follower, running, stop, wake)
             await anyio.to_thread.run_sync(follower.settle_all)
-            while running.once and follower.backlog:  # what settling found: sub-agents of a document
+            while running.once and follower.backlog:  # settling may have found sub-agents of a document
                 await anyio.to_thread.run_sync(follower.round, False)
                 await anyio.to_thread.run_sync(follower.settle_all)
         except BrokenPipeError:
@@ -76,16 +77,16 @@ async def _tail(follower: Follower, running: Running, say: Say) -> None:
             if running.output is not None and running.output.given_up:
                 say("standard output is not read; what it did not take is told next time")
         finally:
-            over.set()  # the watcher's thread looks at nothing else for up to five seconds
+            over.set()  # the watcher's thread checks nothing else for up to five seconds
         tasks.cancel_scope.cancel()
 
 
 class Wake:
-    """An event that can be waited for again and again."""
+    """An event that can be awaited repeatedly."""
 
     def __init__(self) -> None:
         self._event = anyio.Event()
-        self.paths: set[str] = set()  # what changed, as far as the watcher knows
+        self.paths: set[str] = set()  # changed paths, as far as the watcher knows
 
     def set(self) -> None:
         self._event.set()
@@ -143,7 +144,7 @@ async def rounds(follower: Follower, running: Running, stop: anyio.Event, wake: 
 
 
 def _slice(follower: Follower) -> tuple[bool, float]:
-    """A part of a scan: whether it was the last one, and the seconds that it took."""
+    """Runs a slice of a scan; returns whether it was the last one, and the seconds that it took."""
     begun = time.monotonic()
     done = follower.look_around(SLICE_SECONDS)
     return done, time.monotonic() - begun
@@ -152,7 +153,7 @@ def _slice(follower: Follower) -> tuple[bool, float]:
 async def _signals(
     running: Running, stop: anyio.Event, wake: Wake, say: Say, *, task_status: anyio.abc.TaskStatus[None]
 ) -> None:
-    """The first signal ends the round; a second one does not wait for whoever reads standard output either."""
+    """The first signal ends the round; after a second one the reader of standard output is not waited for either."""
     ends = [signal.SIGINT, signal.SIGTERM]
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as `nohup` sets it
         ends.append(signal.SIGHUP)
@@ -183,14 +184,14 @@ async def watch(follower: Follower, running: Running, wake: Wake, say: Say, over
         async for changes in changed:
             wake.paths.update(path for _, path in changes)
             wake.set()
-    except* (OSError, RuntimeError, UnicodeError) as errors:  # no inotify watches left, a file system without them
+    except* (OSError, RuntimeError, UnicodeError) as errors:  # no inotify watches left, or a file system without them
         error = _first(errors)
         running.watching = f"degraded: {error}"
         say("watching failed, polling goes on", error=str(error))
 
 
 def _first(error: Any) -> Any:
-    """What is in a group of groups."""
+    """The first exception in nested groups."""
     while hasattr(error, "exceptions"):
         error = error.exceptions[0]
     return error

@@ -1,4 +1,4 @@
-"""What a follower tells: events to standard output, what happens to standard error. Neither can hold it up for ever."""
+"""What a follower writes: events to standard output, reports to standard error. Neither can block it forever."""
 
 import os
 import select
@@ -11,12 +11,12 @@ from typing import Any
 from agentv_stages.visible import escaped, visible
 from agentv_stream.following.register import Say
 
-LOOK_SECONDS = 0.2  # between two looks, while nothing is taken, at whether we are to stop
+LOOK_SECONDS = 0.2  # between checks whether to stop, while nothing is taken
 
 
 class StandardOutput:
-    """Takes lines of events; they are with the kernel when the call returns. Whoever reads slowly is waited for.
-    On a terminal nothing in them acts.
+    """Takes lines of events; they have reached the kernel when the call returns. A slow reader is waited for. In a
+    terminal, control sequences in them have no effect.
 
     `given_up`: we were to stop, and nothing was taken any more.
     """
@@ -32,7 +32,7 @@ class StandardOutput:
         self.given_up = False
 
     def __call__(self, data: bytes) -> None:
-        """Raises: BrokenPipeError when nobody reads, or nothing was taken until the end that was set."""
+        """Raises: BrokenPipeError when nobody reads, or nothing was taken before the deadline of `end`."""
         view = memoryview(escaped(data) if self._seen else data)
         while view:
             while not self._ready.poll(LOOK_SECONDS * 1000):
@@ -40,7 +40,7 @@ class StandardOutput:
             view = view[os.write(self._descriptor, view[: self._piece]) :]
 
     def end(self, seconds: float) -> None:
-        """From now on nobody is waited for longer than so."""
+        """From now on a reader is waited for at most `seconds`."""
         self._deadline = time.monotonic() + seconds
 
     def _wait(self) -> None:
@@ -50,9 +50,9 @@ class StandardOutput:
 
 
 def make_say(as_json: bool, quiet: bool = False) -> Say:
-    """Tells what happens, to standard error: a line for people, or JSON lines by structlog.
+    """Returns a function that reports to standard error: a line for people, or JSON lines by structlog.
 
-    A standard error that takes nothing (its reader left, the disk is full) stops no follower: the line is lost.
+    If standard error accepts nothing (its reader left, the disk is full) the follower continues: the line is lost.
     """
     if as_json:
         import structlog
@@ -82,7 +82,7 @@ def make_say(as_json: bool, quiet: bool = False) -> Say:
 
 
 class _StandardError:
-    """Standard error without a buffer: a line that fails is gone, and does not fail once more at exit."""
+    """Standard error without a buffer: a line that fails is lost, and does not fail again at exit."""
 
     def write(self, text: str) -> int:
         data = text.encode(getattr(sys.stderr, "encoding", None) or "utf-8", "backslashreplace")
@@ -91,4 +91,4 @@ class _StandardError:
         return len(text)
 
     def flush(self) -> None:
-        """Nothing is held."""
+        """Does nothing: nothing is buffered."""
