@@ -1,8 +1,7 @@
-"""Leaves out files that hold a part of another one, or all of it: packed beside the log, archived, backed up.
+"""Leaves out files that contain part or all of another file: compressed beside the log, archived, backed up.
 
-Two files are compared where their sizes or the names of their logs are the same, and they begin alike. A copy holds
-nothing that the other does not, byte for byte, and says that it is the same session: what a fork took from its parent's
-log is no copy of that.
+Two files are compared if they have the same size or log name, and begin alike. A copy contains nothing that the other
+does not, byte for byte, and names the same session: what a fork took from its parent's log is not a copy of it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,16 +17,16 @@ from agentv_stream.files import first_unpacked
 from agentv_stream.outputs.forms import told_twice
 from agentv_stream.packed_folder import unpacked_name
 
-HEAD, LONGER_HEAD = 1024, 16 * 1024  # bytes; the second stands in memory for each file of a large group
+HEAD, LONGER_HEAD = 1024, 16 * 1024  # bytes; the second is held in memory for each file of a large group
 FEW = 8
 MOST_COMPARED = 16
 
 
 def without_copies(found: dict[str, Unit]) -> dict[str, Unit]:
-    """The units without the copies among them, whose names stand in `copies` of the unit that is read.
+    """The units without copies; the copies' names are in `copies` of the unit that is read instead.
 
-    Of files whose first 16 KiB are the same each is compared with 16 at most. Our own outputs of one session are
-    copies of one of them.
+    Among files with the same first 16 KiB, each is compared with at most 16. Several outputs of ours for one session
+    count as copies of one of them.
     """
     left_out = _forms(found)
     for units in _alike(found.values()):
@@ -54,7 +53,7 @@ def without_copies(found: dict[str, Unit]) -> dict[str, Unit]:
 
 
 def _forms(found: dict[str, Unit]) -> dict[str, str]:
-    """What was met in a folder, and tells a session that another file of the folder tells, too: name by name."""
+    """Files found in a folder that describe the same session as another file there, mapped to that file's name."""
     folders: dict[str, list[str]] = {}
     for name, unit in found.items():
         if unit.session is None:
@@ -69,13 +68,14 @@ def _forms(found: dict[str, Unit]) -> dict[str, str]:
 
 
 def _rank(unit: Unit) -> tuple[bool, bool, int, str]:
-    """What was named is read before what was met, the plain before the packed, a name before one with more to it."""
+    """Sort key: named files are read before those found in folders, plain ones before packed ones, short names before
+    longer ones."""
     name = unit.source.rpartition("/")[2]
     return unit.met, unpacked_name(name) != name, len(name), unit.name
 
 
 def _alike(units: Iterable[Unit]) -> Iterator[list[Unit]]:
-    """Groups of units that begin with the same bytes, and have the same size or the same name of a log."""
+    """Groups of units that begin with the same bytes, and have the same size or log name."""
     files = [unit for unit in units if unit.session is None and unit.size]
     for key in (_by_size, _by_name):
         groups: dict[object, list[Unit]] = {}
@@ -86,7 +86,7 @@ def _alike(units: Iterable[Unit]) -> Iterator[list[Unit]]:
 
 
 def _by_size(unit: Unit) -> object:
-    # An object is looked at over a network: only for one of the same name.
+    # Opening an object takes a network request: only for objects of the same name.
     return unit.size, unit.source.rpartition("/")[2] if object_store.is_url(unit.source) else ""
 
 
@@ -96,18 +96,19 @@ def _by_name(unit: Unit) -> object:
 
 
 def _beginning_alike(units: list[Unit], size: int = HEAD) -> Iterator[list[Unit]]:
-    """Groups of files with the same first bytes; more bytes where many begin alike, as runs of one prompt do."""
+    """Groups of files with the same first bytes; more bytes are compared if many begin alike, as runs of one prompt
+    do."""
     groups: dict[bytes, list[Unit]] = {}
     for unit in units:
         try:
             with object_store.open_input(unit.place) as file:
                 head = first_unpacked(file, unit.source, size)
         except (OSError, SourceError):
-            continue  # reading it will tell
+            continue  # reading it will report that
         groups.setdefault(head, []).append(unit)
-    heads = sorted(groups)  # what begins with a head stands right behind it
+    heads = sorted(groups)  # a longer head that begins with a shorter one follows it
     for head, following in pairwise(heads):
-        if head and len(head) < size and following.startswith(head):  # all of a file may be the beginning of another
+        if head and len(head) < size and following.startswith(head):  # a short file may be the beginning of another
             groups[following] += groups.pop(head)
     for head, group in groups.items():
         if head and len(group) > 1:
@@ -118,7 +119,7 @@ def _beginning_alike(units: list[Unit], size: int = HEAD) -> Iterator[list[Unit]
 
 
 def _is_copy(unit: Unit, whole: Unit) -> bool:
-    """Whether all that `unit` holds stands in `whole`, too, from its beginning on."""
+    """Whether `whole` begins with everything that `unit` contains."""
     try:
         return _begins_with(whole.place, unit.place) and _same_session(unit, whole)
     except (OSError, SourceError):

@@ -1,10 +1,10 @@
-"""The Parquet data set: staged rows become files by table, provider and day; one manifest says which files count.
+"""The Parquet data set: staged rows become files by table, provider and day; a manifest says which files are valid.
 
     DATASET/_dataset.json                                             the manifest: schema version, files, signatures
     DATASET/<table>/provider=<provider>/day=<day>/g0001-0000.parquet  rows sorted by source
 
-A run writes new files beside the old ones, then the manifest in one step, then removes what no longer counts: a reader
-that goes by the manifest (`query`, `open_dataset`) sees the old data set or the new one, never a mixture.
+A run writes new files beside the old ones, then the manifest atomically, then removes outdated files: a reader that
+uses the manifest (`query`, `open_dataset`) sees the old data set or the new one, never a mixture.
 """
 
 import re
@@ -17,7 +17,7 @@ from agentv_stream.bulk.manifest import MANIFEST, DataFile, Manifest
 from agentv_stream.bulk.shards import Shard
 from agentv_stream.bulk.tables import SCHEMA, TABLES
 
-# What a run names its files, below a table's folder; somebody's own files may lie there too.
+# Names of a run's files, below a table's folder; other people's files may be there, too.
 _OURS = re.compile(r"provider=[^/]+/day=[^/]+/(g\d+-[^/]*\.parquet|\.[^/]+\.tmp)\Z")
 
 
@@ -29,7 +29,7 @@ def commit(
     signatures: dict[str, str],
     gone: frozenset[str],
 ) -> Manifest:
-    """Makes the new files count, in one step; then removes what no longer does. Raises: SinkError."""
+    """Makes the new files valid, atomically; then removes outdated ones. Raises: SinkError."""
     replaced = {shard.old.path for shard in shards if shard.old is not None}
     kept = [file for file in manifest.files if file.path not in replaced]
     known = {key: value for key, value in manifest.signatures.items() if key not in gone}
@@ -45,7 +45,8 @@ def commit(
 
 
 def sweep(root: str, manifest: Manifest) -> None:
-    """Removes files of the data set's tables that do not count, and no other that lies there. Raises: SinkError."""
+    """Removes files of the data set's tables that are not in the manifest, but no foreign files there. Raises:
+    SinkError."""
     counting = {object_store.join(root, file.path) for file in manifest.files}
     for table in TABLES:
         place = object_store.join(root, table)

@@ -1,4 +1,4 @@
-"""Units through the workers, and what comes back: counted and merged, or in the order of the units."""
+"""Sends units to the workers and collects the outcomes: counted and merged, or in the order of the units."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
@@ -18,8 +18,8 @@ Watch = Callable[[Report, Task], None]
 
 
 def enough(engine: str | Executor, units: Sequence[Unit], work: Work) -> str | Executor:
-    """One session needs no pool, unless it is a large one: starting it takes longer than most sessions. And a daemonic
-    process (a worker of somebody's pool) may start none."""
+    """The engine to use. One session needs no pool, unless it is large: starting a pool takes longer than reading most
+    sessions. A daemonic process (a worker of somebody's pool) cannot start one."""
     if engine != "process":
         return engine
     alone = len(units) <= 1 and not any(fits(work, unit) for unit in units)
@@ -27,7 +27,7 @@ def enough(engine: str | Executor, units: Sequence[Unit], work: Work) -> str | E
 
 
 def do_all(crew: Crew, work: Work, units: Sequence[Unit], outcome: Outcome, on_report: Watch | None) -> None:
-    """All units through the workers; what comes back is counted and merged."""
+    """Runs all units through the workers; counts and merges the outcomes."""
     taken: set[str] = set()
     separate: dict[str, Summary] = {}
     for report, task in _reports(crew, work, units):
@@ -40,7 +40,7 @@ def do_all(crew: Crew, work: Work, units: Sequence[Unit], outcome: Outcome, on_r
             separate[one.name] = one.summary
         if on_report is not None:
             on_report(report, task)
-    for unit in units:  # one of whose copies another session took along
+    for unit in units:  # a copy of this unit belongs to another session
         if not taken.isdisjoint(unit.copies):
             taken.add(unit.name)
     for name, summary in separate.items():
@@ -53,7 +53,7 @@ def do_all(crew: Crew, work: Work, units: Sequence[Unit], outcome: Outcome, on_r
 
 
 def in_order(crew: Crew, work: Work, units: Sequence[Unit]) -> Iterator[Done]:
-    """Outcomes in the order of the units, each as soon as those before it are there."""
+    """Outcomes in the order of the units, each as soon as all before it are done."""
     held: dict[int, Done] = {}
     following = 0
     for report, _ in _reports(crew, work, units):
@@ -83,7 +83,7 @@ def _reports(crew: Crew, work: Work, units: Sequence[Unit]) -> Iterator[tuple[Re
 
 
 def _large(crew: Crew, work: Work, units: Sequence[Unit]) -> tuple[list[Unit], list[Unit]]:
-    """Units that one core would still be reading when the others have done all the rest, and the others."""
+    """Units that one core would still be reading when the others have done all the rest, and the other units."""
     share = sum(unit.size for unit in units) / crew.workers
     together = [unit for unit in units if crew.workers > 1 and unit.size > share and fits(work, unit)]
     return together, [unit for unit in units if unit not in together] if together else list(units)

@@ -1,4 +1,4 @@
-"""Runs a function over many tasks on any `concurrent.futures.Executor`, with a bounded number of tasks under way.
+"""Runs a function over many tasks on any `concurrent.futures.Executor`, with a bounded number of tasks in flight.
 
 Engines by name: `process` (the default: all cores), `thread`, `serial`, `dask://HOST:PORT` (a cluster; an extra).
 """
@@ -31,13 +31,13 @@ from agentv_stream.extras import extra
 
 T = TypeVar("T")
 R = TypeVar("R")
-AHEAD = 3  # tasks under way per worker: one at work, two so that it never waits
-LOOK_SECONDS = 2.0  # between two looks, while nothing ends, at whether the workers live
-RETRIES = 3  # of a task whose machine of a cluster went away
+AHEAD = 3  # tasks in flight per worker: one running, two queued so that it never waits
+LOOK_SECONDS = 2.0  # between checks, while no task ends, that the workers are alive
+RETRIES = 3  # of a task whose cluster machine went away
 
 
 class SerialExecutor(Executor):
-    """Runs each task at once, in the calling thread."""
+    """Runs each task immediately, in the calling thread."""
 
     def submit(self, fn: Callable[..., R], /, *args: Any, **kwargs: Any) -> Future[R]:
         future: Future[R] = Future()
@@ -56,19 +56,20 @@ def cores() -> int:
 
 
 def prepare_worker() -> None:
-    """Once per worker process: it obeys its parent, everything is imported, the collector rests."""
+    """Run once per worker process: it obeys its parent, imports everything, and pauses the garbage collector."""
     obey_parent()
     import agentv_stream.bulk.worker  # noqa: F401  # pyright: ignore[reportUnusedImport] - loads all that tasks need
     from agentv_stages.providers import get_provider
 
-    get_provider("claude")  # the others when their logs are met: importing Codex takes as long as 30 sessions
+    get_provider("claude")  # others on first use: importing Codex takes as long as reading 30 sessions
     gc.disable()
     gc.collect()
     gc.freeze()
 
 
 def process_context() -> BaseContext:
-    """Fork where it is safe, because a worker then has everything loaded; a program with threads gets new processes."""
+    """Fork where that is safe, because a worker then has everything loaded; a program with threads spawns new
+    processes."""
     methods = multiprocessing.get_all_start_methods()
     if "fork" in methods and sys.platform == "linux" and threading.active_count() == 1:
         return multiprocessing.get_context("fork")
@@ -84,9 +85,9 @@ def process_pool(workers: int) -> ProcessPoolExecutor:
 
 @contextmanager
 def open_engine(engine: str | Executor, workers: int | None = None) -> Generator["Crew"]:
-    """An engine by its name; or an executor of the caller's, which stays open.
+    """An engine by its name; or an executor of the caller's, which is not closed.
 
-    Raises: UsageError for a name that is none, or whose extra is not installed, and for less than one worker.
+    Raises: UsageError for an unknown name, one whose extra is not installed, and for less than one worker.
     """
     if workers is not None and workers < 1:
         raise UsageError(f"workers = {workers}: expected 1 or more")
@@ -101,10 +102,10 @@ def open_engine(engine: str | Executor, workers: int | None = None) -> Generator
         try:
             yield Crew(pool, count)
         except BaseException:
-            over.set()  # what they are at may take minutes, and nothing of it would count
+            over.set()  # running tasks may take minutes, and would not count
             raise
         finally:
-            pool.shutdown(cancel_futures=True)  # after Ctrl-C the tasks that wait need not be done
+            pool.shutdown(cancel_futures=True)  # after Ctrl-C waiting tasks need not be done
     elif engine == "process":
         crew = Crew(process_pool(count), count, lambda: process_pool(count), process_context())
         try:
@@ -139,11 +140,11 @@ def _dask(address: str, workers: int | None) -> Generator["Crew"]:
 
 
 class Crew:
-    """An executor and how many work in it; a pool that a worker's death broke is made anew.
+    """An executor and its number of workers; a pool broken by a worker's death is replaced.
 
-    `context` starts processes on this machine; None where the engine has no processes here. `passing` is an error after
-    which a task is done again, some times at most: Dask's executor takes a result apart as if it were an error (too
-    many values to unpack) when its worker dies just then. `killed` is one that says that a task killed its workers.
+    `context` starts processes on this machine; None if the engine has none here. `passing` is an error after which a
+    task is retried a limited number of times: Dask's executor unpacks a result as if it were an error (too many values
+    to unpack) if its worker dies at that moment. `killed` is an error that means that a task killed its workers.
     """
 
     def __init__(
@@ -165,15 +166,15 @@ class Crew:
     def run(
         self, call: Callable[[T], R], tasks: Sequence[T], split: Callable[[T], list[T]]
     ) -> Iterator[tuple[T, R | None]]:
-        """Gives (task, what came of it) as tasks end, in any order.
+        """Yields (task, its result) as tasks end, in any order.
 
-        When a worker dies, the tasks that were under way are done again one by one, cut up by `split`; the one
-        that kills its worker once more comes out with None.
+        When a worker dies, the tasks in flight are run again one by one, divided by `split`; one that kills its worker
+        again comes out with None.
         """
         lost: list[T] = []
         waiting = list(reversed(tasks))
         flying: dict[Future[R], T] = {}
-        failed: dict[int, int] = {}  # by the task's place in memory
+        failed: dict[int, int] = {}  # by the task's `id`
         while waiting or flying:
             while waiting and len(flying) < self.workers * AHEAD:
                 task = waiting.pop()
@@ -214,14 +215,14 @@ class Crew:
 
     def _submit(self, call: Callable[[T], R], task: T) -> Future[R]:
         if isinstance(self.executor, SerialExecutor):
-            return self.executor.submit(call, task)  # the work itself, which signals end
+            return self.executor.submit(call, task)  # the work itself, which signals may end
         with undisturbed():  # it may start processes
             return self.executor.submit(call, task)
 
     def _one_by_one(self, call: Callable[[T], R], tasks: list[T]) -> Iterator[tuple[T, R | None]]:
         if self._again is None:
             raise BrokenExecutor("the executor broke and cannot be made anew")
-        end_pool(self.executor)  # whole: while threads of it run, the next one cannot be forked
+        end_pool(self.executor)  # completely: while threads of it run, the next one cannot be forked
         self.executor = self._again()
         for task in tasks:
             try:
@@ -234,9 +235,9 @@ class Crew:
                 yield task, None
 
     def _ended(self, flying: Collection[Future[R]]) -> set[Future[R]]:
-        """Waits until some have ended, and gives them; none where none are flying.
+        """Waits until some futures have ended, and returns them; none if none are in flight.
 
-        A pool of ours whose worker was killed in the middle of its answer waits for the rest of it for ever.
+        A process pool whose worker was killed while sending its answer would wait for the rest of it forever.
         """
         dead: set[int] = set()
         while True:
@@ -244,5 +245,5 @@ class Crew:
             if ended or not flying:
                 return ended
             before, dead = dead, dead_in(self.executor)
-            if dead & before:  # it had all the time to notice
+            if dead & before:  # the pool had enough time to notice
                 end_pool(self.executor, wait=False)

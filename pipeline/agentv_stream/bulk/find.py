@@ -1,7 +1,7 @@
-"""What a user names as sources, as units of work: files, folders, globs, URLs, lists, stores, session ids.
+"""Resolves sources that a user names into units of work: files, folders, globs, URLs, lists, stores, session ids.
 
-Sub-agents' files that lie where their session's file says are left out here, because they are read with it; others
-are found out when they are read (`run.py`).
+Sub-agents' files are left out here if their path shows which session's file they belong to, because they are read with
+it; others are recognised when they are read (`run.py`).
 """
 
 import glob
@@ -26,7 +26,7 @@ SUFFIXES = (".jsonl", ".json", ".ndjson")
 STORES = (".db", ".sqlite", ".sqlite3")
 _MAGIC = re.compile(r"[*?[]")
 _SESSION_ID = re.compile(r"[A-Za-z0-9_-]{6,}\Z")
-# Files that lie beside sessions and are none: our own outputs, agents' notes on their sessions.
+# Files beside sessions that are not sessions: our own outputs, agents' notes on their sessions.
 _NOT_SESSIONS = (
     ".meta.json",
     ".dead-letters.jsonl",
@@ -42,13 +42,13 @@ _SESSION_OF = re.compile(rb'"sessionId":"([^"\\]{1,200})"')
 
 
 def looks_like_session(name: str) -> bool:
-    """Whether a file found in a folder is worth opening, by its name."""
+    """Whether the name of a file found in a folder suggests that it is worth opening."""
     name = unpacked_name(name)
     return name.endswith(SUFFIXES) and not name.endswith(_NOT_SESSIONS) and not name.startswith(".")
 
 
 def listed(sources: str | Path | Iterable[str | Path]) -> list[str]:
-    """Sources as names; one alone is a list of one, and not its letters."""
+    """Sources as a list of names; a single string is one source, not a sequence of characters."""
     return [str(source) for source in ((sources,) if isinstance(sources, (str, Path)) else sources)]
 
 
@@ -57,11 +57,11 @@ def find_units(
 ) -> list[Unit]:
     """The units of all sources, each once, sorted by name, positions set.
 
-    A file that was named is a unit whatever its name says; of a folder or glob those that look like sessions are.
-    `roots` are the configured ones, for session ids. `trouble` takes what cannot be read while there is anything else:
-    a source, a folder within one; without it the first such source raises, and such folders are passed over.
+    A file given by name is a unit whatever its name; in a folder or glob, only those that look like sessions are.
+    `roots` are the configured ones, for session ids. `trouble` collects what cannot be read as long as something else
+    can: a source, or a folder within one; without it the first such source raises, and such folders are skipped.
 
-    Raises: SourceError for a source that is not there or cannot be listed, UsageError for an id of several sessions.
+    Raises: SourceError for a source that does not exist or cannot be listed, UsageError for an id of several sessions.
     """
     found: dict[str, Unit] = {}
     failed: Trouble = []
@@ -90,7 +90,7 @@ def _at(unit: Unit, position: int) -> Unit:
 
 def _of_source(source: str, provider: str | None, roots: Sequence[str], failed: Trouble) -> Iterator[Unit]:
     if not source:
-        raise SourceError("cannot read '': the name of a source is empty")  # not all that lies in the current folder
+        raise SourceError("cannot read '': the name of a source is empty")  # it does not mean the current folder
     place = object_store.plain(source)
     if object_store.is_url(place):
         yield from _of_url(place)
@@ -126,7 +126,8 @@ def _of_file(path: str) -> Iterator[Unit]:
 
 
 def _of_store(path: str) -> Iterator[Unit]:
-    """The sessions of a store, children with their parents. They have no size; their time of change tells them."""
+    """The sessions of a store, children with their parents. They have no size; their modification time shows
+    changes."""
     from agentv_stream.opencode.store import list_sessions
 
     for session in list_sessions(path):
@@ -135,10 +136,10 @@ def _of_store(path: str) -> Iterator[Unit]:
 
 
 def _stores_in(folder: str, databases: list[str], older: bool) -> Iterator[Unit]:
-    """The sessions of a folder's databases, then those that the `older` form of a store holds alone.
+    """The sessions of a folder's databases, then those that only the `older` form of a store contains.
 
-    OpenCode took its older sessions over into its database, and left them where they were. Other programs' databases
-    are none.
+    OpenCode imported its older sessions into its database, but left the files in place. Databases of other programs are
+    skipped.
     """
     known: set[str | None] = set()
     for place in (*sorted(databases), *((folder,) if older else ())):
@@ -151,9 +152,9 @@ def _stores_in(folder: str, databases: list[str], older: bool) -> Iterator[Unit]
 
 
 def _of_folder(folder: str, failed: Trouble) -> Iterator[Unit]:
-    """Every session file and store at any depth. Links to folders are not followed: they can go round.
+    """Every session file and store at any depth. Links to folders are not followed, as they may form cycles.
 
-    Raises: SourceError where the folder itself cannot be read; one below it goes to `failed`.
+    Raises: SourceError if the folder itself cannot be read; one below it is added to `failed`.
     """
     waiting = [folder]
     while waiting:
@@ -176,7 +177,7 @@ def _of_folder(folder: str, failed: Trouble) -> Iterator[Unit]:
         except FileNotFoundError:
             if place == folder:
                 raise SourceError(f"cannot read {folder}: no such file or folder") from None
-            continue  # it has gone since it was listed
+            continue  # it was removed after it was listed
         except OSError as error:
             trouble = SourceError(f"cannot read {place}: {error.strerror or error}")
             if place == folder:
@@ -185,7 +186,7 @@ def _of_folder(folder: str, failed: Trouble) -> Iterator[Unit]:
 
 
 def _of_entry(entry: "os.DirEntry[str]", failed: Trouble) -> Iterator[Unit]:
-    """A file that was listed, and may have gone since; a link that leads nowhere is none."""
+    """The unit of a listed file, unless it was removed meanwhile or is a dangling link."""
     try:
         info = entry.stat()
     except FileNotFoundError:
@@ -243,7 +244,7 @@ def _of_session_id(source: str, provider: str | None, roots: Sequence[str]) -> I
 
 
 def _without_links(found: dict[str, Unit]) -> dict[str, Unit]:
-    """Leaves out files met in a folder that are links to one of the others, like `latest.jsonl`."""
+    """Leaves out files found in a folder that are links to one of the others, like `latest.jsonl`."""
     kept: dict[str, Unit] = {}
     for name, unit in found.items():
         if unit.met and not object_store.is_url(name) and os.path.islink(name):  # noqa: PTH114 - the faster way
@@ -255,9 +256,9 @@ def _without_links(found: dict[str, Unit]) -> dict[str, Unit]:
 
 
 def _once(found: dict[str, Unit]) -> dict[str, Unit]:
-    """Leaves out further names of one file: hard links, links to folders above it, links that were named.
+    """Leaves out further names of one file: hard links, links to folders above it, links given by name.
 
-    A name that was given stays before one that was met, a file before a link to it, then the first in order.
+    A given name is preferred to a found one, a file to a link to it, then the first in order.
     """
     alike: dict[tuple[int, int], list[Unit]] = {}
     for unit in found.values():
@@ -266,7 +267,7 @@ def _once(found: dict[str, Unit]) -> dict[str, Unit]:
     left_out: set[str] = set()
     for units in alike.values():
         seen: set[tuple[int, int]] = set()
-        if len(units) > 1:  # only then it costs a look at each
+        if len(units) > 1:  # only then each has to be examined
             units.sort(key=lambda unit: (unit.met, os.path.islink(unit.place), unit.name))  # noqa: PTH114
         for unit in units if len(units) > 1 else ():
             try:
@@ -280,7 +281,7 @@ def _once(found: dict[str, Unit]) -> dict[str, Unit]:
 
 
 def _without_companions(found: dict[str, Unit]) -> list[Unit]:
-    """Leaves out Claude's sub-agents' files whose session is among the units too."""
+    """Leaves out Claude's sub-agents' files whose session is also among the units."""
     kept: list[Unit] = []
     names = set(map(unpacked_name, found))
     for name, unit in found.items():

@@ -1,4 +1,4 @@
-"""What a bulk worker writes bit by bit and publishes whole."""
+"""Outputs that a bulk worker writes piece by piece and publishes as a whole."""
 
 import os
 from pathlib import Path
@@ -12,9 +12,9 @@ WRITE_BYTES = 1024 * 1024
 
 
 class Gathered:
-    """An output that stands in memory up to 1 MiB, from then on in a hidden file; `folder` is a folder or a URL.
+    """An output held in memory up to 1 MiB, then in a hidden file; `folder` is a folder or a URL.
 
-    `run` names what writes: what is left of it when it is killed bears that mark.
+    `run` identifies the writer: its leftovers, if it is killed, have that mark.
     """
 
     def __init__(self, folder: str, run: str) -> None:
@@ -38,7 +38,7 @@ class Gathered:
                 raise self._failure(error) from error
 
     def publish(self, place: str, patched: tuple[int, bytes] | None = None) -> None:
-        """Puts it where it belongs, with some bytes of it replaced: (offset, bytes). Raises: SinkError."""
+        """Moves it to its place, with some bytes replaced: (offset, bytes). Raises: SinkError."""
         if self._local is None:
             data = b"".join(self._parts)
             if patched is not None:
@@ -57,14 +57,15 @@ class Gathered:
         leaving.settled(self._local)
 
     def abandon(self) -> None:
-        """Nothing of it stays."""
+        """Discards everything."""
         self._leave()
         if self._local is not None:
             self._local.unlink(missing_ok=True)
             leaving.settled(self._local)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Another process goes on writing: all stands in the file by then, which it opens itself. Raises: SinkError."""
+        """For another process to continue writing: moves everything into the file, which that process opens itself.
+        Raises: SinkError."""
         if not self.empty:
             try:
                 self._spill()
@@ -79,7 +80,7 @@ class Gathered:
             leaving.known(self._local)
 
     def _spill(self) -> int:
-        """What is in memory goes into the file, which it gives. Raises: OSError."""
+        """Writes what is in memory to the file; returns its descriptor. Raises: OSError."""
         if self._local is None:
             folder = None if object_store.is_url(self._folder) else Path(self._folder)
             if folder is not None:

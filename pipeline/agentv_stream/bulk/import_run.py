@@ -1,6 +1,7 @@
-"""One import behind its sources: what earlier runs have done, what there is to read, what goes into the outputs.
+"""One import, after its sources were found: what earlier runs have done, what remains to be read, what goes into the
+outputs.
 
-In: units, and the state that earlier runs left. Out: the units that wait to be read; when they were read, the outputs.
+In: units, and the state left by earlier runs. Out: the units to be read; after they were read, the outputs.
 """
 
 import msgspec
@@ -21,9 +22,9 @@ from agentv_stream.files import is_gone
 
 
 class ImportRun:
-    """`begin`, then all that waits is read by workers, then `settle` and `finish`; the caller holds the state.
+    """Call `begin`, let workers read all waiting units, then `settle` and `finish`; the caller holds the state.
 
-    What a person should know goes into `outcome`.
+    Messages for people are added to `outcome`.
     """
 
     def __init__(self, work: Work, units: list[Unit], places: dict[str, str], state: State, outcome: Outcome) -> None:
@@ -35,14 +36,14 @@ class ImportRun:
         self._manifest: Manifest | None = None
         self._known: dict[str, Entry] = {}  # what earlier runs have read
         self._left: set[str] = set()  # units that need not be read again
-        self._entries: dict[str, Entry] = {}  # what was read, by this run or an earlier one
+        self._entries: dict[str, Entry] = {}  # what this run or an earlier one has read
         self._moved: set[str] = set()
         self._whole: dict[str, Entry] = {}
 
     def begin(self, resume: bool, dry_run: bool) -> list[Unit]:
-        """Goes on behind an earlier run, or begins anew; gives the units that are to be read.
+        """Continues an earlier run, or starts over; returns the units to be read.
 
-        Raises: SourceError, SinkError, UsageError for a data set of another version that is to be added to.
+        Raises: SourceError, SinkError, UsageError when a data set of another version is to be extended.
         """
         work, state, outcome = self._work, self._state, self._outcome
         manifest = first_manifest(work.dataset, resume) if work.dataset is not None else None
@@ -62,7 +63,7 @@ class ImportRun:
         return [msgspec.structs.replace(unit, had=unit.name in had) for unit in waiting]
 
     def settle(self, waiting: list[Unit], crew: Crew) -> None:
-        """All was read: what turned out to be a part of another session, or has gone, leaves the outputs.
+        """After all was read: removes from the outputs what turned out to be part of another session, or has moved.
 
         Raises: SourceError, SinkError.
         """
@@ -70,7 +71,7 @@ class ImportRun:
         entries = self._entries = self._state.entries()
         for name, entry in self._known.items():
             if entry.whole and entries.get(name, entry).error is not None:
-                entries[name] = entry  # what it was read as before stands
+                entries[name] = entry  # the earlier result is kept
         moved = self._moved = _moved(entries, units)
         parts = _parts(entries, units) | moved
         whole = self._whole = _sessions(entries, parts)
@@ -83,13 +84,13 @@ class ImportRun:
             _publish(crew, work.dataset, self._manifest, whole, parts, self._state.staged())
 
     def finish(self) -> None:
-        """The results, and what the next run goes on from. Raises: SourceError, SinkError."""
+        """Writes the results and the state for the next run. Raises: SourceError, SinkError."""
         whole, state, run = self._whole, self._state, self._work.run
         if "jsonl" in self._places:
             object_store.put_lines(self._places["jsonl"], state.results(whole[name] for name in sorted(whole)), run)
         kept = {name: entry for name, entry in self._entries.items() if name not in self._moved}
         state.finish(kept, run, bool(self._moved))
-        sweep_left(run, state.place, self._places)  # of workers that were killed
+        sweep_left(run, state.place, self._places)  # left by workers that were killed
 
 
 def _is_done(unit: Unit, entry: Entry | None, manifest: Manifest | None, staged: frozenset[str]) -> bool:
@@ -105,17 +106,17 @@ def _is_done(unit: Unit, entry: Entry | None, manifest: Manifest | None, staged:
 
 
 def _counts(entry: Entry, manifest: Manifest) -> bool:
-    """Whether the data set has the rows of a unit as it was read."""
+    """Whether the data set has the rows of a unit in its present state."""
     return manifest.signatures.get(key_of(entry.unit.name)) == entry.signature
 
 
 def _is_staged(entry: Entry, staged: frozenset[str]) -> bool:
-    """Whether the rows of a unit wait to go into the data set."""
+    """Whether the rows of a unit are staged for the data set."""
     return bool(entry.rows) and all(rows.path in staged for rows in entry.rows.values())
 
 
 def _remove_stale(known: dict[str, Entry], entries: dict[str, Entry], parts: set[str]) -> None:
-    """Outputs of files that are parts, and those that have another name now: the session's id or time changed."""
+    """Removes outputs of files that are parts, and those under an old name: the session's id or time changed."""
     for name in parts:
         _remove_outputs(entries[name].transcript, entries[name].trajectory)
     for name, before in known.items():
@@ -135,7 +136,7 @@ def _remove_outputs(transcript: str | None, trajectory: str | None) -> None:
 
 
 def _sessions(entries: dict[str, Entry], parts: set[str]) -> dict[str, Entry]:
-    """Of what was read those files that are a session each."""
+    """Those entries that are a session each."""
     return {name: entry for name, entry in entries.items() if entry.error is None and name not in parts}
 
 
@@ -148,7 +149,7 @@ def _parts(entries: dict[str, Entry], units: list[Unit]) -> set[str]:
 
 
 def _moved(entries: dict[str, Entry], units: list[Unit]) -> set[str]:
-    """Files of earlier runs that are gone, and lie elsewhere now: as long, with the same last bytes."""
+    """Files of earlier runs that no longer exist, but were found elsewhere with the same size and last bytes."""
     here = {unit.name for unit in units}
     now = {(entry.unit.size, entry.tail) for name, entry in entries.items() if name in here and entry.tail}
     return {
@@ -162,7 +163,7 @@ def _moved(entries: dict[str, Entry], units: list[Unit]) -> set[str]:
 def _publish(
     crew: Crew, root: str, manifest: Manifest, whole: dict[str, Entry], parts: set[str], staged: frozenset[str]
 ) -> None:
-    """What the data set lacks goes in: new rows by table and partition, on all workers, then the manifest."""
+    """Adds what the data set lacks: new rows by table and partition, on all workers, then the manifest."""
     signatures: dict[str, str] = {}
     new: list[Entry] = []
     for name, entry in whole.items():

@@ -1,6 +1,6 @@
-"""How a worker, process or thread, ends at once: nothing half-written stays, and none outlives the run it works for.
+"""How a worker, process or thread, ends at once: it leaves nothing half-written, and none outlives its run.
 
-What a run that was killed left half-written bears its mark; the next one at its place removes that.
+Half-written files of a run that was killed have its mark; the next run at the same place removes them.
 """
 
 import os
@@ -22,9 +22,9 @@ _thread = threading.local()
 
 
 def temporary(folder: Path | None, mark: str) -> Path:
-    """A hidden name that nobody else takes, in a folder or where the system keeps such.
+    """A unique hidden name, in a folder or in the system's temporary folder.
 
-    What is made under it goes when the worker has to end, from before it is there.
+    The file is removed when the worker has to end; the name is registered before the file exists.
     """
     where = folder if folder is not None else Path(tempfile.gettempdir())
     place = where / f".{mark}-{os.getpid()}-{next(_NUMBERS)}.tmp"
@@ -33,12 +33,12 @@ def temporary(folder: Path | None, mark: str) -> Path:
 
 
 def known(place: Path) -> None:
-    """One that another process of this run made goes with this one, too."""
+    """Registers a file that another process of this run made, to be removed, too."""
     _temporary.add(place)
 
 
 def make_temporary(folder: Path | None, mark: str) -> tuple[Path, int]:
-    """As `temporary`, and the descriptor of a new private file there. Raises: OSError."""
+    """As `temporary`, with the descriptor of a new private file there. Raises: OSError."""
     place = temporary(folder, mark)
     try:
         return place, os.open(place, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -48,12 +48,12 @@ def make_temporary(folder: Path | None, mark: str) -> tuple[Path, int]:
 
 
 def sweep(folder: Path, mark: str) -> None:
-    """Removes what a run left that was killed; it is surely over."""
+    """Removes what a killed run left; only for a run that is certainly over."""
     try:
         with os.scandir(folder) as entries:
             left = [entry.path for entry in entries if entry.name.startswith(f".{mark}-")]
     except OSError:
-        return  # nothing lies there
+        return  # there is nothing
     for path in left:
         if path.endswith(".tmp"):
             with suppress(OSError):
@@ -61,27 +61,27 @@ def sweep(folder: Path, mark: str) -> None:
 
 
 def settled(place: Path) -> None:
-    """It has been removed or moved to where it belongs."""
+    """Unregisters a file that has been removed or moved to its place."""
     _temporary.discard(place)
 
 
 def obey(over: threading.Event) -> None:
-    """Once per worker thread: once `over` is set, it does nothing more."""
+    """Call once per worker thread: it stops once `over` is set."""
     _thread.over = over
 
 
 def give_up() -> None:
-    """Between two batches. Raises: KeyboardInterrupt where the run that this thread works for is over."""
+    """Call between two batches. Raises: KeyboardInterrupt if this thread's run is over."""
     over: threading.Event | None = getattr(_thread, "over", None)
     if over is not None and over.is_set():
         raise KeyboardInterrupt
 
 
 def obey_parent() -> None:
-    """Once per worker: Ctrl-C and the end of the terminal are the parent's business, although all of its group gets
-    them; SIGTERM ends at once, and so does the parent's death.
+    """Call once per worker process: Ctrl-C and SIGHUP are left to the parent, although the whole group receives them;
+    SIGTERM, or the parent's death, ends the worker at once.
 
-    A pool's idle worker waits for a queue whose other end it holds itself: without this it would wait for ever.
+    An idle pool worker waits for a queue whose other end it holds itself: without this it would wait forever.
     """
     for number in _ENDING - {signal.SIGTERM}:
         signal.signal(number, signal.SIG_IGN)
@@ -95,9 +95,9 @@ def obey_parent() -> None:
 
 @contextmanager
 def undisturbed() -> Generator[None]:
-    """While processes are started in it, signals that end this one wait.
+    """Blocks signals that end this process while others are started within this context.
 
-    What a handler raises in the middle of a fork Python only prints; and a child has its parent's handlers at first.
+    Python only prints an exception raised by a handler during a fork; and a child at first has its parent's handlers.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
@@ -115,7 +115,7 @@ def _end_after(sentinel: int) -> None:
 
 
 def remove_temporary() -> None:
-    """What this process knows of that is half-written goes, whoever made it."""
+    """Removes all registered half-written files, whoever made them."""
     for place in list(_temporary):
         if place.is_dir():
             shutil.rmtree(place, ignore_errors=True)

@@ -1,7 +1,7 @@
-"""One session's dead letters, written by a bulk worker beside its transcript: rows appear whole, blobs before them.
+"""One session's dead letters, written by a bulk worker beside its transcript: rows appear at once, blobs before them.
 
-Blobs go to a folder named after the session's key, since at the first of them nobody may know more of it. What an
-earlier reading of the session left there goes when this one is whole, and stays where this one is given up.
+Blobs go to a folder named after the session's key, since more may not be known at the first one. Blobs of an earlier
+reading are removed when this one is complete, and stay if it is abandoned.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from agentv_stream.outputs.naming import LETTERS
 
 
 class Letters:
-    """Takes the faults of a session. `folder` is a folder or a URL; `run` names what writes."""
+    """Takes the faults of a session. `folder` is a folder or a URL; `run` identifies the writer."""
 
     def __init__(self, folder: str, name: SessionName, run: str) -> None:
         self._folder = folder
@@ -34,7 +34,7 @@ class Letters:
                 blob = None if dead_letters.stands_in_line(fault) else self._blob(fault)
                 self._rows.write(dead_letters.render(fault, blob))
                 continue
-            # A record over the cap is not written a second time: its place in the source is told.
+            # A record over the cap is not copied: only its position in the source is written.
             if fault.part == "begin":
                 self._giant = fault
             elif fault.part == "end" and self._giant is not None:
@@ -42,19 +42,19 @@ class Letters:
                 self._giant = None
 
     def close(self) -> str | None:
-        """Publishes them, and gives their place; None where there are none. Raises: SinkError."""
+        """Publishes the letters; returns their place, None if there are none. Raises: SinkError."""
         place = object_store.join(self._folder, self._name.stem + LETTERS)
         if not self._rows.empty:
             self._rows.publish(place)
             if self._written or not object_store.is_url(self._folder):
                 self._keep(self._written)
             return place
-        if not object_store.is_url(self._folder):  # of an earlier, worse state
+        if not object_store.is_url(self._folder):  # left by an earlier reading that had faults
             remove_letters(self._folder, self._name.stem, self._name.key)
         return None
 
     def abandon(self) -> None:
-        """Nothing of them stays. Raises: SinkError."""
+        """Discards the letters. Raises: SinkError."""
         self._rows.abandon()
         if self._written:
             self._keep(self._found_before())
@@ -72,7 +72,7 @@ class Letters:
         return self._before
 
     def _keep(self, names: set[str]) -> None:
-        """Of the blobs only these stay."""
+        """Removes all blobs but these."""
         others = (self._found_before() | self._written) - names
         if others and not names:
             object_store.remove_tree(self._blobs)

@@ -1,6 +1,6 @@
-"""A folder as providers see it when they look for sub-agents' files, listed once and remembered.
+"""A folder as providers see it when they look for sub-agents' files, listed once and cached.
 
-Five thousand sessions of one folder ask five thousand times for the files beside them.
+Five thousand sessions of one folder cause five thousand searches for the files beside them.
 """
 
 import glob
@@ -24,7 +24,7 @@ V = TypeVar("V")
 
 
 class RememberingFolder:
-    """As `folder.LocalFolder`, for files that do not change while it lives. Not for use by several threads at once."""
+    """As `folder.LocalFolder`, for files that do not change during its lifetime. Not thread-safe."""
 
     def __init__(self) -> None:
         self._local = LocalFolder()
@@ -33,7 +33,7 @@ class RememberingFolder:
         self._heads: dict[tuple[str, int], bytes] = {}
 
     def glob(self, pattern: str) -> list[str]:
-        """Files that match, sorted; `**` goes to any depth."""
+        """Matching files, sorted; `**` matches at any depth."""
         head, _, _ = pattern.partition("*")
         folder, _, _ = head.rpartition("/")
         rest = pattern[len(folder) + 1 :] if folder else pattern
@@ -44,7 +44,7 @@ class RememberingFolder:
         return _remember(self._globs, pattern, lambda: self._search(folder, rest), MOST_ENTRIES)
 
     def read(self, path: str, limit: int) -> bytes:
-        """The first `limit` bytes, unpacked; short ones are remembered."""
+        """The first `limit` decompressed bytes; short ones are cached."""
         if limit > MOST_HEAD:
             return self._read(path, limit)
         if not self._is_file(path):
@@ -84,7 +84,7 @@ class RememberingFolder:
         return name in self._listed(parent)[0]
 
     def _listed(self, folder: str) -> tuple[list[str], set[str]]:
-        """The names of files and of folders in a folder; nothing where it cannot be read."""
+        """The names of files and of folders in a folder; empty if it cannot be read."""
         return _remember(self._folders, folder, lambda: _list(folder), 4096)
 
 

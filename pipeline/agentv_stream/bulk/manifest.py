@@ -1,4 +1,4 @@
-"""The manifest of a data set: which files count, and what each session's source was like when it was read."""
+"""The manifest of a data set: which files are valid, and the state of each session's source when it was read."""
 
 import msgspec
 from msgspec import Struct
@@ -23,7 +23,7 @@ class DataFile(Struct):
 
 
 class Manifest(Struct):
-    """What the data set consists of. `signatures`: by session key, what its source was like when it was read."""
+    """What the data set consists of. `signatures`: by session key, the state of its source when it was read."""
 
     schema_version: str = SCHEMA
     generation: int = 0
@@ -31,7 +31,7 @@ class Manifest(Struct):
     signatures: dict[str, str] = {}
 
     def paths(self, root: str, table: str) -> list[str]:
-        """The places of a table's files."""
+        """The paths or URLs of a table's files."""
         return [object_store.join(root, file.path) for file in self.of_table(table)]
 
     def of_table(self, table: str) -> list[DataFile]:
@@ -40,13 +40,13 @@ class Manifest(Struct):
 
 
 class _Version(Struct):
-    """What every manifest says; one that does not is damaged."""
+    """The part that every manifest has; one without it is damaged."""
 
     schema_version: str
 
 
 def read_manifest(root: str) -> Manifest | None:
-    """The manifest of a data set; None where there is none.
+    """The manifest of a data set; None if there is none.
 
     Raises: SourceError, UsageError for a data set of another version.
     """
@@ -64,18 +64,18 @@ def read_manifest(root: str) -> Manifest | None:
 
 
 def first_manifest(root: str, resume: bool) -> Manifest:
-    """What a run begins with: the data set as it is, or an empty one.
+    """The manifest that a run starts from: that of the existing data set, or an empty one.
 
-    An empty one goes on counting generations, so that new files never take the names of those that still count.
+    An empty one continues the generation numbers, so that new files never get the names of those that are still valid.
 
-    Raises: SourceError, UsageError for a data set of another version that is to be added to.
+    Raises: SourceError, UsageError when a data set of another version is to be extended.
     """
     try:
         known = read_manifest(root)
     except (SourceError, UsageError):
         if resume:
             raise
-        return Manifest(generation=1000)  # of another version, or damaged: far from any name that it may use
+        return Manifest(generation=1000)  # of another version, or damaged: far from any number that it may use
     if known is None or resume:
         return known or Manifest()
     return Manifest(generation=known.generation)

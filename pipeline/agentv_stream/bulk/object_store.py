@@ -1,7 +1,7 @@
-"""Places on disk and in object stores, under one small interface: read pieces, list, write a whole object at once.
+"""Places on disk and in object stores, with one small interface: read pieces, list, write a whole object at once.
 
-A place is a path or a URL (`s3://bucket/key`, `file:///…`, whatever fsspec reads). fsspec is an extra and is imported
-when a URL is met. Nothing of a write is visible before it is whole: on disk by a rename, in a store by its own rule.
+A place is a path or a URL (`s3://bucket/key`, `file:///…`, whatever fsspec reads). fsspec is an extra, imported at the
+first URL. A write is not visible before it is complete: on disk by a rename, in a store by its own guarantee.
 """
 
 import io
@@ -24,27 +24,27 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
 def is_url(place: str) -> bool:
-    """Whether a place is an object of a store; `file://` is not."""
+    """Whether a place is an object in a store; `file://` is not."""
     return _URL.match(place) is not None and not place.startswith("file://")
 
 
 def plain(place: str) -> str:
-    """`file://` URLs as the paths that they are; everything else as it stands."""
+    """A `file://` URL as a path; everything else unchanged."""
     if place.startswith("file://"):
         return unquote(urlsplit(place).path)
     return place
 
 
 def join(place: str, *parts: str) -> str:
-    """A place below a place."""
+    """A place below another one."""
     return posixpath.join(place.rstrip("/") if is_url(place) else place, *parts)
 
 
 @lru_cache(maxsize=16)
 def file_system(scheme: str) -> Any:
-    """The fsspec file system of a URL's scheme.
+    """The fsspec file system for a URL's scheme.
 
-    Raises: UsageError where fsspec, or what it needs for that scheme, is not installed.
+    Raises: UsageError if fsspec, or what it needs for that scheme, is not installed.
     """
     fsspec = extra("fsspec", "cloud", f"{scheme}://")
     try:
@@ -54,12 +54,13 @@ def file_system(scheme: str) -> Any:
 
 
 def of_url(url: str) -> "Told":
-    """The file system that a URL lies in; what goes wrong in it is an OSError."""
+    """The file system of a URL; its failures are raised as OSError."""
     return Told(file_system(url.partition("://")[0]))
 
 
 class Told:
-    """A file system whose library has errors of its own: no credentials, no connection. They are told as OSErrors."""
+    """Wraps a file system whose library has errors of its own (no credentials, no connection), and raises OSError
+    instead."""
 
     def __init__(self, system: Any) -> None:
         self.system = system
@@ -79,7 +80,7 @@ class Told:
 
 
 def open_input(place: str) -> BinaryIO:
-    """The bytes as they are stored, seekable.
+    """The bytes as stored, seekable.
 
     Raises: SourceError.
     """
@@ -92,7 +93,7 @@ def open_input(place: str) -> BinaryIO:
 
 
 def lines(place: str) -> Iterator[bytes]:
-    """The lines of a file or object, with their ends, one at a time in memory; none where there is no such file.
+    """The lines of a file or object, with their ends, one at a time in memory; none if it does not exist.
 
     Raises: SourceError for other failures.
     """
@@ -107,16 +108,16 @@ def lines(place: str) -> Iterator[bytes]:
 
 
 def pieces(place: str) -> Iterator[bytes]:
-    """The bytes of a file or object, unpacked where it is compressed, in pieces; opened once.
+    """Yields the decompressed bytes of a file or object in pieces; it is opened once.
 
-    Raises: SourceError when it cannot be read; DamagedArchive, when what came before has been given.
+    Raises: SourceError when it cannot be read; DamagedArchive, after what precedes the damage was yielded.
     """
     with open_input(place) as file:
         yield from unpacked(file, place)
 
 
 def read_all(place: str) -> bytes | None:
-    """A small object as a whole; None where there is none.
+    """A whole small object; None if it does not exist.
 
     Raises: SourceError for other failures.
     """
@@ -131,7 +132,7 @@ def read_all(place: str) -> bytes | None:
 
 
 def put(place: str, data: bytes, mark: str = "put") -> None:
-    """Writes a whole object, so that it appears at once or not at all. What is left when we are killed bears `mark`.
+    """Writes a whole object so that it appears at once or not at all. What is left if we are killed has the `mark`.
 
     Raises: SinkError.
     """
@@ -158,12 +159,12 @@ def put(place: str, data: bytes, mark: str = "put") -> None:
 
 
 def put_lines(place: str, lines: Iterable[bytes], mark: str = "put") -> None:
-    """As `put_pieces`, of lines without their ends."""
+    """As `put_pieces`, for lines without their ends."""
     put_pieces(place, (line + b"\n" for line in lines), mark)
 
 
 def put_pieces(place: str, pieces: Iterable[bytes], mark: str = "put") -> None:
-    """Writes a file that appears whole; its pieces are not held in memory. `mark`: as in `put`.
+    """Writes a file that appears at once; its pieces are not held in memory. `mark`: as in `put`.
 
     Raises: SinkError.
     """
@@ -185,7 +186,7 @@ def put_pieces(place: str, pieces: Iterable[bytes], mark: str = "put") -> None:
 
 
 def put_file(local: Path, place: str) -> None:
-    """Moves a finished local file to its place, where it appears whole; for a path they must lie on one disk.
+    """Moves a finished local file to its place, where it appears at once; a path must be on the same disk.
 
     Raises: SinkError.
     """
@@ -200,7 +201,7 @@ def put_file(local: Path, place: str) -> None:
 
 
 def names_below(place: str) -> list[str]:
-    """All files below a place, at any depth, as places; empty where it does not exist. Sorted.
+    """All files below a place, at any depth, as places; empty if it does not exist. Sorted.
 
     Raises: SourceError for a store that cannot be reached.
     """
@@ -218,7 +219,7 @@ def names_below(place: str) -> list[str]:
 
 
 def remove(place: str) -> None:
-    """Removes a file or object; one that is gone already is fine.
+    """Removes a file or object; it may already be gone.
 
     Raises: SinkError.
     """
@@ -234,7 +235,7 @@ def remove(place: str) -> None:
 
 
 def remove_tree(place: str) -> None:
-    """Removes all files below a place, and its folders; of a local one what can be removed.
+    """Removes all files below a place, and its folders; locally, as far as possible.
 
     Raises: SinkError, for a store.
     """
@@ -248,7 +249,7 @@ def remove_tree(place: str) -> None:
 
 
 def stat(place: str) -> tuple[int, int]:
-    """Size in bytes and time of change in ns (0 where there is none).
+    """Size in bytes and modification time in ns (0 if there is none).
 
     Raises: SourceError.
     """
@@ -263,7 +264,7 @@ def stat(place: str) -> tuple[int, int]:
 
 
 def changed_ns(info: dict[str, Any]) -> int:
-    """The time of change in what fsspec tells of an object."""
+    """The modification time in fsspec's information about an object."""
     for key in ("LastModified", "mtime", "last_modified", "created"):
         value = info.get(key)
         if value is None:

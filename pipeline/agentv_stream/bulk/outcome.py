@@ -1,4 +1,4 @@
-"""What a bulk run came to."""
+"""The outcome of a bulk run."""
 
 from dataclasses import dataclass, field
 
@@ -11,7 +11,7 @@ from agentv_stream.errors import AgentvStreamError, DamagedArchive, EmptyInput, 
 
 
 class Failure(msgspec.Struct):
-    """A source that could not be read, or only in part (`DamagedArchive`). `kind` is the exception's name."""
+    """A source that could not be read, or only partly (`DamagedArchive`). `kind` is the exception's name."""
 
     source: str
     error: str
@@ -20,13 +20,13 @@ class Failure(msgspec.Struct):
 
 @dataclass
 class Outcome:
-    """What a bulk run came to. Counts are of sessions.
+    """The outcome of a bulk run. Counts are of sessions.
 
-    `found` were found, `done` read, `skipped` done by an earlier run. `parts` are files that are a part of another
-    one's session, `others` files met in folders that are no session, `failures` those that could not be read.
-    `bytes` are of the files as they lie there, `records` and `faults` sums, `seconds` how long it took. `summary`
-    has the figures by group, `outputs` the places by kind. `waiting` is what a dry run would read. `notes` say what
-    a person should know.
+    `found` were found, `done` read, `skipped` done by an earlier run. `parts` are files that are part of another file's
+    session, `others` files found in folders that are no session, `failures` those that could not be read. `bytes` is
+    the size of the files as stored, `records` and `faults` are sums, `seconds` is the duration. `summary` has the
+    figures by group, `outputs` the places by kind. `waiting` is what a dry run would read. `notes` are messages for
+    people.
     """
 
     found: int = 0
@@ -68,7 +68,7 @@ def failures_of(trouble: Trouble) -> list[Failure]:
 
 
 def error_of(done: Done) -> AgentvStreamError:
-    """The exception that a unit ended with."""
+    """The exception with which a unit ended."""
     if done.damage is not None:
         return DamagedArchive(done.damage)
     known: dict[str, type[AgentvStreamError]] = {

@@ -1,4 +1,4 @@
-"""The Parquet data set, for those who read it: where its files are, and as a pyarrow data set (an extra)."""
+"""The Parquet data set for its readers: where its files are, and the data set as pyarrow's (an extra)."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 def check_installed() -> None:
-    """Raises: UsageError where the extra is missing."""
+    """Raises: UsageError if the extra is missing."""
     arrow()
 
 
 def manifest_of(root: str) -> "Manifest":
-    """What a data set consists of.
+    """The manifest of a data set.
 
-    Raises: SourceError where there is none, UsageError for one of another version.
+    Raises: SourceError if there is none, UsageError for one of another version.
     """
     from agentv_stream.bulk.manifest import MANIFEST, read_manifest
 
@@ -31,7 +31,7 @@ def manifest_of(root: str) -> "Manifest":
 def open_dataset(root: str, table: str) -> Any:
     """One table (`sessions`, `messages`, `tool_calls`, `faults`) as a `pyarrow.dataset.Dataset`.
 
-    It has the columns `provider` and `day` too, which stand in the paths.
+    It also has the columns `provider` and `day`, which are in the paths.
 
     Raises: SourceError, UsageError.
     """
@@ -45,7 +45,7 @@ def open_dataset(root: str, table: str) -> Any:
     filesystem = object_store.of_url(root).system if object_store.is_url(root) else None
     if filesystem is not None:
         paths = [path.partition("://")[2] for path in paths]
-    base = root.partition("://")[2] if filesystem is not None else root  # folders above may be called `day=…` too
+    base = root.partition("://")[2] if filesystem is not None else root  # folders above it may be named `day=…`, too
     return ds.dataset(
         paths,
         schema=schema,

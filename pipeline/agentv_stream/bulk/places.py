@@ -14,20 +14,20 @@ from agentv_stream.outputs.naming import TRAJECTORY, TRANSCRIPT, prepare_folder
 from agentv_stream.outputs.publish import own_descriptor
 
 _FOLDERS = {"transcripts": TRANSCRIPT, "trajectories": TRAJECTORY}
-"""Outputs that are a folder with a file for each session -> how the names of these end."""
+"""Outputs that are a folder with a file per session -> the suffix of these files."""
 
 _OPTIONS = {"transcripts": "out", "trajectories": "atif"}
 
 
 def absolute(place: str) -> str:
-    """URLs as they are; paths so that a worker elsewhere means the same."""
+    """URLs unchanged; paths as absolute ones, so that they mean the same to a worker elsewhere."""
     if object_store.is_url(place):
         return place
     return str(Path(object_store.plain(place)).absolute())
 
 
 def check_places(places: dict[str, str]) -> None:
-    """What would fail when all is read fails now. Raises: UsageError, SinkError."""
+    """Checks in advance what would otherwise fail only after all was read. Raises: UsageError, SinkError."""
     for name, place in places.items():
         if object_store.is_url(place):
             continue
@@ -50,7 +50,7 @@ def check_places(places: dict[str, str]) -> None:
 
 
 def state_place(places: dict[str, str]) -> str:
-    """Where a run keeps what it has finished: in the data set, else a folder of outputs, else beside the JSONL."""
+    """Where a run keeps its progress: in the data set, else in an output folder, else beside the JSONL."""
     if "parquet" in places:
         return object_store.join(places["parquet"], "_state")
     for name in _FOLDERS:
@@ -61,9 +61,9 @@ def state_place(places: dict[str, str]) -> str:
 
 
 def sweep_left(run: str, state: str, places: dict[str, str]) -> None:
-    """Removes what the run before left half-written, where it was killed, and nothing of anybody else's.
+    """Removes what the previous run left half-written if it was killed, and nothing of anybody else's.
 
-    For who holds the state: what lies in it, and in the data set, is nobody else's.
+    The caller must hold the state: then all such files in it and in the data set are ours.
     """
     for place in (state, object_store.join(state, "done"), places.get("parquet", "")):
         if place and not object_store.is_url(place):
@@ -83,7 +83,7 @@ def sweep_left(run: str, state: str, places: dict[str, str]) -> None:
 
 
 def is_output(unit: Unit, places: dict[str, str]) -> bool:
-    """Whether a file that was met is what an earlier run of this import wrote into the folder that it reads."""
+    """Whether a file found in a folder was written there by an earlier run of this import."""
     if not unit.met:
         return False
     jsonl = places.get("jsonl")

@@ -1,4 +1,4 @@
-"""Units to tasks: several small sessions each, big files first, so that no core works alone at the end."""
+"""Groups units into tasks: several small sessions each, big files first, so that no core works alone at the end."""
 
 from collections.abc import Sequence
 
@@ -6,13 +6,13 @@ from agentv_stream.bulk.unit import Task, Unit
 
 TASK_BYTES = 16 * 1024 * 1024
 MOST_UNITS = 256
-SHARE = 8  # tasks per worker at least, where there are so many units
+SHARE = 8  # minimum of tasks per worker, if there are that many units
 
 
 def make_tasks(units: Sequence[Unit], workers: int, first_number: int = 0) -> list[Task]:
-    """Tasks in the order in which they should be done; each unit in one task, neighbours together.
+    """Tasks in the order in which to do them; each unit in one task, neighbours together.
 
-    Neighbours lie in one folder and on one day, so a worker lists the folder once and writes to few partitions.
+    Neighbours share a folder and a day, so a worker lists the folder once and writes to few partitions.
     """
     total = sum(unit.size for unit in units)
     most_bytes = min(TASK_BYTES, max(1, total // (workers * SHARE)))
@@ -33,5 +33,5 @@ def make_tasks(units: Sequence[Unit], workers: int, first_number: int = 0) -> li
 
 
 def one_by_one(task: Task) -> list[Task]:
-    """The task cut into its units."""
+    """The task divided into one task per unit."""
     return [Task(task.number, (unit,)) for unit in task.units]

@@ -1,4 +1,4 @@
-"""Figures of many sessions as a picture, with matplotlib (an extra): calls and failures by group, and tokens."""
+"""A plot of the figures of many sessions, with matplotlib (an extra): calls and failures by group, and tokens."""
 
 import io
 import warnings
@@ -17,14 +17,14 @@ _GOOD, _BAD, _IN, _OUT = "#4878a8", "#c8553d", "#8fb8a8", "#e0a458"
 
 
 def check_plot(path: Path) -> None:
-    """Raises: UsageError for a file type that is no picture, or where the extra is missing."""
+    """Raises: UsageError for a file type that is no picture, or if the extra is missing."""
     if path.suffix.lower() not in FORMATS:
         raise UsageError(f"--plot: expected a file ending in {', '.join(FORMATS)}, not {path.name}")
     extra("matplotlib", "plot", "a plot")
 
 
 def draw(path: Path, summary: Summary, by: By) -> None:
-    """Writes the picture; nothing of a log's text is read as markup.
+    """Writes the picture; no text from a log is interpreted as markup.
 
     Raises: SinkError.
     """
@@ -42,7 +42,7 @@ def draw(path: Path, summary: Summary, by: By) -> None:
         ends = calls.barh(places, bad, left=good, color=_BAD, label="failed")
         _name_ends(calls, ends, [f"{well + failed:,}" for well, failed in zip(good, bad, strict=True)])
         calls.set_yticks(list(places), labels)
-        calls.set_ylim(len(labels) - 0.4, -0.6)  # the first one on top, no empty rows
+        calls.set_ylim(len(labels) - 0.4, -0.6)  # the first group on top, no empty rows
         calls.set_xlabel(f"tool calls by {by}" + _left_out(len(labels), total, by))
         for axes, (what, cells), color in zip(rest, tokens, (_IN, _OUT), strict=False):
             ends = axes.barh(places, [(value or 0) / 1e6 for value, _ in cells], color=color)
@@ -62,7 +62,7 @@ def draw(path: Path, summary: Summary, by: By) -> None:
 
 
 def _name_ends(axes: Any, bars: Any, texts: list[str]) -> None:
-    """Each bar's figure stands at its end: a short one shows nothing else."""
+    """Writes each bar's figure at its end: a short bar has no room for it."""
     axes.bar_label(bars, texts, padding=3, fontsize="small")
     axes.margins(x=0.22)
     axes.spines[["top", "right"]].set_visible(False)
@@ -70,23 +70,23 @@ def _name_ends(axes: Any, bars: Any, texts: list[str]) -> None:
 
 
 def _millions(value: int | None, whole: bool) -> str:
-    """A sum of tokens; `≥` where some sessions do not tell theirs, `?` where none does."""
+    """A sum of tokens; `≥` if it is unknown for some sessions, `?` if for all."""
     return "?" if value is None else f"{'' if whole else '≥'}{value / 1e6:,.3g}"
 
 
 def _left_out(shown: int, total: int, by: By) -> str:
-    """What a reader would otherwise not know."""
+    """A note on what the plot leaves out."""
     if shown == total:
         return ""
     return f" (the last {shown} of {total})" if by == "day" else f" (the first {shown} of {total:,})"
 
 
 Cells: TypeAlias = list[tuple[int | None, bool]]
-"""Of each group the sum of tokens, and whether it is whole."""
+"""For each group the sum of tokens, and whether it is complete."""
 
 
 def _bars(summary: Summary, by: By) -> tuple[list[str], list[int], list[int], list[tuple[str, Cells]], int]:
-    """Labels, calls that did not fail, failed ones, tokens in and out (none by tool); how many groups."""
+    """Labels, calls that did not fail, failed ones, tokens in and out (none by tool); the number of groups."""
     if by == "tool":
         tools = summary.total().tools
         names = sorted(tools, key=lambda name: (-tools[name].calls, name))[:MOST_BARS]

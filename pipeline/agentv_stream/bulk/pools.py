@@ -1,7 +1,8 @@
-"""Ends a process pool at once, whatever its workers are at; and tells whether one of them has died.
+"""Ends a process pool at once, whatever its workers are doing; and detects whether one of them has died.
 
-What Python does not offer before 3.14, and not all of it there. A pool reads its workers' answers from one pipe: of who
-was killed in the middle of one it waits for the rest, because others could still write into that pipe, itself too.
+Python does not offer this before 3.14, and then not all of it. A pool reads its workers' answers from one pipe: if one
+was killed in the middle of an answer it waits for the rest, because others, and it itself, could still write to that
+pipe.
 """
 
 from concurrent.futures import Executor
@@ -25,9 +26,10 @@ def dead_in(pool: Executor) -> set[int]:
 
 
 def end_pool(pool: Executor, wait: bool = True) -> None:
-    """Ends a pool: what its workers are at may take minutes, and nothing of it would count.
+    """Ends a pool: running tasks may take minutes, and would not count.
 
-    Its futures end, too. With `wait` it is over at the end: one that closes while Python ends prints a traceback.
+    Its futures end, too. With `wait` it returns when the pool is closed: one that closes during Python's shutdown
+    prints a traceback.
     """
     workers = _workers(pool)
     answers: Any = getattr(pool, "_result_queue", None)
@@ -37,7 +39,7 @@ def end_pool(pool: Executor, wait: bool = True) -> None:
         _gone(worker)
     if answers is not None:
         with suppress(AttributeError, OSError):
-            answers._writer.close()  # the last one that could write there
+            answers._writer.close()  # the last writing end
     if wait:
         pool.shutdown(cancel_futures=True)
 

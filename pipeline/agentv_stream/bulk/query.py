@@ -1,7 +1,7 @@
 """SQL over a data set, with DuckDB (an extra): views `sessions`, `messages`, `tool_calls`, `faults`.
 
-Every view also has `provider` and `day` (a DATE, null where the log has no times); times are TIMESTAMPs in UTC. The
-files are those of the manifest, so a data set that is being written looks as it was before. Docs: docs/queries.md.
+Every view also has `provider` and `day` (a DATE, null if the log has no times); times are TIMESTAMPs in UTC. The files
+are those in the manifest, so while a data set is being written, its old state is visible. Docs: docs/queries.md.
 """
 
 import re
@@ -27,7 +27,7 @@ _TYPES = {
 }
 
 
-# What a query may be: it reads, or makes something in memory. COPY, ATTACH, EXPORT, SET and others are refused.
+# Allowed statements: those that read, or change something in memory. COPY, ATTACH, EXPORT, SET and others are refused.
 _READING = frozenset(["SELECT", "EXPLAIN", "MULTI", "CREATE", "CREATE_FUNC", "DROP", "INSERT", "UPDATE", "DELETE"])
 _HIVE = "hive_partitioning = true, hive_types = {'provider': VARCHAR, 'day': VARCHAR}"
 _NAMED = "hive_partitioning = false, filename = '_file'"
@@ -38,9 +38,9 @@ _EXPLAIN = re.compile(r"\s*explain(\s+analyze)?\s", re.IGNORECASE)
 def connect(dataset: str | Path) -> Any:
     """A DuckDB connection in memory with the views of a data set; times are shown in UTC.
 
-    It reaches no file but those of the data set; what is run on it directly could still write to them (`COPY … TO`).
+    It can access only the files of the data set; SQL run on it directly could still write to them (`COPY … TO`).
 
-    Raises: SourceError where there is no data set, UsageError where the extra is missing.
+    Raises: SourceError if there is no data set, UsageError if the extra is missing.
     """
     duckdb = extra("duckdb", "query", "a query")
     root = object_store.plain(str(dataset))
@@ -53,10 +53,10 @@ def connect(dataset: str | Path) -> Any:
         connection.register_filesystem(object_store.of_url(root).system)
         connection.execute("SET disabled_filesystems = 'LocalFileSystem'")
     else:
-        # A query is data too, maybe from a shared page: it reads this data set and nothing else.
+        # A query is untrusted, maybe from a shared page: it may read this data set and nothing else.
         root = str(Path(root).absolute())
         paths = {path for table in TABLES for path in manifest.paths(root, table)}
-        paths |= {_literal(path) for path in paths}  # DuckDB looks at the pattern, then at what it finds
+        paths |= {_literal(path) for path in paths}  # DuckDB checks the pattern, then the paths found
         connection.execute(f"SET allowed_paths = [{', '.join(map(_quoted, sorted(paths)))}]")
         connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
@@ -85,7 +85,7 @@ def run_query(sql: str, dataset: str | Path) -> tuple[list[str], list[tuple[Any,
         if "Table with name" not in str(error):
             raise _refused(error) from error
         refused = _refused(error)
-        refused.below = f"there are {', '.join(TABLES)}"  # the nearest name may be one of DuckDB's own
+        refused.below = f"there are {', '.join(TABLES)}"  # the suggested name may be one of DuckDB's own
         raise refused from error
     except duckdb.Error as error:
         raise _refused(error) from error
@@ -109,7 +109,7 @@ def _answer(connection: Any, sql: str) -> tuple[list[str], list[tuple[Any, ...]]
 
 
 def _refused(error: Exception) -> UsageError:
-    """DuckDB's message; below it the place in the query."""
+    """DuckDB's message, with the position in the query below it."""
     message, _, place = str(error).partition("\n")
     refused = UsageError(message)
     refused.below = place
@@ -117,7 +117,7 @@ def _refused(error: Exception) -> UsageError:
 
 
 def _check_reading(connection: Any, sql: str) -> None:
-    """Raises: UsageError for a statement that is more than a question."""
+    """Raises: UsageError for a statement that is not allowed."""
     statements = connection.extract_statements(sql)
     if not statements:
         raise UsageError("the query is empty")
@@ -137,7 +137,7 @@ def _view(table: str, files: Sequence[DataFile], root: str) -> str:
         columns = [f"NULL::{_TYPES[kind]} AS {_name(name)}" for name, kind in COLUMNS[table]]
         return f"SELECT {', '.join(columns)}, NULL::VARCHAR AS provider, NULL::DATE AS day WHERE false"
     paths = ", ".join(_quoted(_literal(object_store.join(root, file.path))) for file in files)
-    # Folders above the data set may be called `a=b` too. DuckDB makes columns of them, and takes the first `day=`.
+    # Folders above the data set may be named `a=b`, too. DuckDB makes columns of them, and uses the first `day=`.
     above = _PARTITION.search(root) is not None
     source = f"read_parquet([{paths}], {_NAMED if above else _HIVE}, union_by_name = true)"
     provider, day = (_part("provider"), _part("day")) if above else ("provider", "day")
@@ -153,7 +153,7 @@ def _part(name: str) -> str:
 
 
 def _literal(path: str) -> str:
-    """A path in which nothing is a pattern."""
+    """A path with pattern characters escaped."""
     return re.sub(r"([*?[])", r"[\1]", path)
 
 

@@ -1,8 +1,9 @@
-"""One large log on several cores, with the outcome of one: ranges of it are decoded side by side, the rest in turn.
+"""Reads one large log on several cores with the same outcome as on one: ranges are decoded in parallel, the rest in
+turn.
 
-Cutting lines, decoding and normalising are half of the work and need to know little of what came before; pairing,
-counting and joining messages need to know all of it, and rows where the file ends. So of n processes each takes every
-n-th range (`relay_runner`). Here the ranges are made, the processes started, and the last one's report is waited for.
+Splitting lines, decoding and normalising are half of the work and depend little on what came before; pairing, counting
+and joining messages depend on all of it, and rows on where the file ends. So each of n processes takes every n-th range
+(`relay_runner`). This module divides the log, starts the processes, and waits for the last one's report.
 """
 
 import tempfile
@@ -23,27 +24,28 @@ from agentv_stream.files import CHUNK_BYTES, compression, unpacked
 from agentv_stream.summary import SessionReader
 
 RANGE_BYTES = 16 * 1024 * 1024
-LEAST_BYTES = 4 * RANGE_BYTES  # of a log that is worth it
-LONGEST_SEARCH = 64 * 1024 * 1024  # for a line end behind a range
+LEAST_BYTES = 4 * RANGE_BYTES  # minimum size of a log that is worth it
+LONGEST_SEARCH = 64 * 1024 * 1024  # for a line end after a range
 
 
 class NotInRanges(Exception):
-    """The log is one that a single process reads better: lines too long, a dialect whose decoder knows too much."""
+    """A log that is better read by a single process: lines too long, or a dialect whose decoder keeps too much
+    state."""
 
 
 def fits(work: Work, unit: Unit) -> bool:
-    """Whether a unit can be read so, as far as its name and size tell."""
+    """Whether a unit can be read this way, judging by its name and size."""
     if unit.session is not None or object_store.is_url(unit.place):
         return False
     if work.dataset is not None or work.trajectories is not None:
-        return False  # rows and steps wait in files that processes do not share
+        return False  # rows and steps are held in files that processes do not share
     return unit.size >= LEAST_BYTES
 
 
 def relay(
     work: Work, task: Task, context: BaseContext, processes: int, range_bytes: int = RANGE_BYTES
 ) -> Report | None:
-    """The report of a task of one unit; None where one process has to do it, because of the log or of a failure."""
+    """The report of a task of one unit; None if one process has to do it, because of the log or of a failure."""
     unit = task.units[0]
     try:
         with object_store.open_input(unit.place) as file:
@@ -52,7 +54,7 @@ def relay(
                 return None
             starts = _starts(file, unit.size, range_bytes)
     except (AgentvStreamError, OSError, NotInRanges):
-        return None  # whatever it is, the ordinary way tells of it
+        return None  # whatever it is, the ordinary way reports it
     links = [context.Pipe(duplex=False) for _ in range(processes)]
     reports, report_to = context.Pipe(duplex=False)
     ends = [reports, report_to, *(end for link in links for end in link)]
@@ -72,7 +74,7 @@ def relay(
                         runner.start()
                         runners.append(runner)
                 for end in ends[1:]:
-                    end.close()  # who holds them alone now is missed when it ends
+                    end.close()  # so that the end of a process closes its pipes
                 return _report_of(reports, runners)
             finally:
                 for runner in runners:
@@ -84,16 +86,16 @@ def relay(
 
 
 def _report_of(reports: Connection, runners: Sequence[BaseProcess]) -> Report | None:
-    """What the last process says; None when one of them ended without having done its part."""
+    """The report of the last process; None if a process ended without completing its part."""
     waiting = list(runners)
     while True:
         wait([reports, *(runner.sentinel for runner in waiting)])
-        codes = [runner.exitcode for runner in waiting]  # asked once, and before the pipe: one may end in between
+        codes = [runner.exitcode for runner in waiting]  # read once, before the pipe: one may end in between
         if reports.poll():
             try:
                 return read_report(reports.recv_bytes())
             except (EOFError, OSError):
-                return None  # killed while it told
+                return None  # killed while it sent the report
         if any(codes):
             return None
         waiting = [runner for runner, code in zip(waiting, codes, strict=True) if code is None]
@@ -102,7 +104,7 @@ def _report_of(reports: Connection, runners: Sequence[BaseProcess]) -> Report | 
 
 
 def _starts(file: BinaryIO, size: int, step: int) -> list[int]:
-    """Where the ranges begin, each behind a line end, and the size as the last one's end.
+    """Where the ranges begin, each after a line end; finally the size, as the end of the last one.
 
     Raises: NotInRanges.
     """
@@ -117,7 +119,7 @@ def _starts(file: BinaryIO, size: int, step: int) -> list[int]:
 
 
 def _line_start(file: BinaryIO, wanted: int, size: int) -> int:
-    """The first offset from `wanted` on at which a line begins; the size where none does."""
+    """The first offset from `wanted` on where a line begins; the size if there is none."""
     at = wanted - 1
     file.seek(at)
     while at < size:

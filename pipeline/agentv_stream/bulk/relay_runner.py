@@ -1,9 +1,9 @@
-"""One process of a relay (`relay`): every n-th range of a large log, and what the process before knows of the session.
+"""One process of a relay (`relay`): every n-th range of a large log, and the session's state from the process before.
 
 Its decoder first reads the head of the log and a stretch before the range, decodes the range ahead of its turn, and
-then waits for the state of the process before. If that one's decoder ended where this one began, all holds;
-else the range is decoded again from there. What is known of the session goes on before the rows of the range are
-rendered, the transcript behind them. The last process finishes the session and reports.
+then waits for the previous process's state. If that process's decoder ended in the state in which this one began, the
+result is valid; else the range is decoded again from there. The state of the session is handed on before the rows of
+the range are rendered, the transcript afterwards. The last process completes the session and reports.
 """
 
 import io
@@ -29,15 +29,15 @@ from agentv_stream.errors import SourceError
 from agentv_stream.files import CHUNK_BYTES
 from agentv_stream.summary import SessionReader, without_collector
 
-WARM_BYTES = 256 * 1024  # read before a range, for what a decoder remembers from record to record
+WARM_BYTES = 256 * 1024  # read before a range, for a decoder's state between records
 
 
 @dataclass(frozen=True)
 class Legs:
-    """What one process is told. Range `i` is from `starts[i]` to `starts[i + 1]`, in bytes; `ranges` are its own.
+    """The assignment of one process. Range `i` is from `starts[i]` to `starts[i + 1]`, in bytes; `ranges` are its own.
 
-    `before` and `behind` lead from and to the processes beside it, `between` is a folder for what is handed on;
-    `report_to` is for the report, and that of the process alone which does the last range.
+    `before` and `behind` are pipes from and to the neighbouring processes, `between` is a folder for handing over data;
+    `report_to` takes the report, and only the process that does the last range has it.
     """
 
     work: Work
@@ -51,9 +51,10 @@ class Legs:
 
 
 def run(legs: Legs, others: Sequence[Connection]) -> None:
-    """The process. Its exit code says whether it did its part. `others`: ends that are not its own.
+    """The process's main function. Its exit code says whether it did its part. `others`: pipe ends that are not its
+    own.
 
-    Who dies in the middle of a message is waited for by its reader until nobody holds the other end any more.
+    If a process dies in the middle of a message, its reader waits until nobody holds the other end any more.
     """
     obey_parent()
     for end in others:
@@ -62,9 +63,9 @@ def run(legs: Legs, others: Sequence[Connection]) -> None:
         runner = Runner(legs)
         try:
             report = runner.run()
-        except Exception:  # or another one has failed: the log is read again in the ordinary way, which tells of it
+        except Exception:  # or another one has failed: the log is read again in the ordinary way, which reports it
             runner.session.abandon()
-            remove_temporary()  # the transcript, too, that was handed on
+            remove_temporary()  # including the transcript that was handed over
             raise SystemExit(1) from None
         if report is not None and legs.report_to is not None:
             legs.report_to.send_bytes(report)
@@ -82,7 +83,7 @@ class Runner:
         self.session = Session(self.worker, unit, self.done)
 
     def run(self) -> bytes | None:
-        """Gives the report, where the last range was among those of this process."""
+        """Returns the report, if the last range was one of this process's."""
         reader = self.session.open()
         last = len(self.legs.starts) - 2
         with object_store.open_input(self.place) as file:
@@ -106,7 +107,7 @@ class Runner:
         if session.transcript is None and session.consolidate is not None:
             session.transcript = self._handed()
             batches.reverse()
-            while batches:  # what is written goes at once: the next batch then finds its memory warm
+            while batches:  # written batches are freed at once, so that the next reuses warm memory
                 session.write(batches.pop())
         if not last and session.transcript is not None:
             if session.transcript.begun:
@@ -114,7 +115,7 @@ class Runner:
             session.transcript = None
 
     def _decoded(self, reader: SessionReader, file: BinaryIO, i: int, last: bool) -> tuple[Decode, list[Batch]]:
-        """The range, normalised, and the decoder behind it; what is known of the session has been taken over."""
+        """The normalised range, and the decoder after it; the state of the session has been taken over."""
         legs = self.legs
         position = msgspec.json.decode(legs.before.recv_bytes(), type=LinePosition) if i else LinePosition()
         batches, behind = self._lines(file, i, position, last)
@@ -136,8 +137,8 @@ class Runner:
         return decode, batches
 
     def _join(self, reader: SessionReader, batches: list[Batch]) -> None:
-        """What needs to know all that came before. Rows are written at once as long as they do not know whose they are:
-        then nothing of the transcript stands in the file, and it came with the rest."""
+        """The steps that depend on all that came before. Rows are written here only while the transcript does not know
+        its session yet: then nothing of it is in the file, and it came with the rest of the state."""
         session = self.session
         for batch in batches:
             reader.join(batch)
@@ -161,12 +162,12 @@ class Runner:
         return batches, lines.snapshot()
 
     def _warmed(self, reader: SessionReader, file: BinaryIO, start: int) -> Decode:
-        """A decoder that has read the head of the log and what stands before `start`."""
+        """A decoder that has read the head of the log and the bytes before `start`."""
         decode = Decode(reader.dialect, self._context())
         for held in reader.held:
             decode.push(Batch(held.file, records=list(held.records)))
         lines = LineReader(self.place)
-        lines.restore(LinePosition(1, 1))  # not the beginning of the input
+        lines.restore(LinePosition(1, 1))  # not at the beginning of the input
         begin = max(0, start - WARM_BYTES)
         data = b"".join(_read(file, begin, start))
         for batch in lines.push(Chunk(data[data.find(b"\n") + 1 :] if begin else data)):
@@ -180,19 +181,20 @@ class Runner:
             reader.normalize.push(batch)
 
     def _hand_on(self, name: str, data: bytes) -> None:
-        """Into a file, of which the next process is told: it may still be decoding, and a pipe holds little."""
+        """Writes data to a file and sends its name to the next process, which may still be decoding: a pipe holds
+        little."""
         (self.legs.between / name).write_bytes(data)
         self.legs.behind.send_bytes(name.encode())
 
     def _handed(self) -> Any:
-        """What the process before handed on."""
+        """What the previous process handed over."""
         place = self.legs.between / self.legs.before.recv_bytes().decode()
-        known = pickle.loads(place.read_bytes())  # from a process of this relay, in a folder of its own
+        known = pickle.loads(place.read_bytes())  # from a process of this relay, in its private folder
         place.unlink()
         return known
 
     def _take_over(self, reader: SessionReader) -> bytes:
-        """Goes on with what is known of the session; gives the state of the decoder before the range."""
+        """Takes over the state of the session; returns the decoder's state before the range."""
         carried: bytes
         carried, reader.observer, reader.pair, self.session.consolidate, self.session.transcript = self._handed()
         return carried
@@ -209,10 +211,10 @@ def _read(file: BinaryIO, start: int, end: int) -> Iterator[bytes]:
 
 
 def _dumps(carried: bytes, reader: SessionReader, session: Session) -> bytes:
-    """What is known of the session, for the next process: `carried` by the decoder, and by all behind it. The provider
-    and the dialect go by their names.
+    """The state of the session for the next process: that of the decoder (`carried`) and of all stages after it. The
+    provider and the dialect are pickled by name.
 
-    A transcript that has not begun goes along: its name will be settled by what the observer it bears gets to know.
+    A transcript that has not begun is included: its name will be determined by what its observer learns.
     """
     out = io.BytesIO()
     pickler = pickle.Pickler(out, protocol=pickle.HIGHEST_PROTOCOL)

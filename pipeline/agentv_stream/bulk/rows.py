@@ -1,7 +1,7 @@
 """The rows of one session for the tables of a data set.
 
-Texts are cut to a given number of characters (the transcript has them whole); `*_chars` and `*_bytes` tell the full
-size. What a log does not say is null.
+Texts are cut to a given number of characters (the transcript has them in full); `*_chars` and `*_bytes` are the full
+sizes. What a log does not say is null.
 """
 
 from collections.abc import Iterator
@@ -150,7 +150,7 @@ def fault_row(key: str, source: str, fault: Fault) -> tuple[Any, ...]:
 
 
 def _text(blocks: list[Any], most: int) -> tuple[str, int]:
-    """The text of blocks, cut, and how many characters it has in whole."""
+    """The text of blocks, cut, and its full length in characters."""
     chars = 0
     kept: list[str] = []
     held = 0
@@ -169,7 +169,7 @@ def _text(blocks: list[Any], most: int) -> tuple[str, int]:
 
 
 def _plain(body: Any) -> str:
-    """A payload as text: a JSON string's own, the texts of content blocks, else the JSON as it stands."""
+    """A payload as text: the value of a JSON string, the texts of content blocks, else the JSON itself."""
     data = bytes(body)
     try:
         value = decode_json(data)

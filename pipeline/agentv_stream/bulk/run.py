@@ -1,4 +1,5 @@
-"""Bulk work as a whole: sources in; outputs, one row per session and an outcome out. The public functions are here."""
+"""Bulk work as a whole. In: sources. Out: outputs, one row per session, and an outcome. Contains the public
+functions."""
 
 import os
 import time
@@ -46,23 +47,22 @@ def import_sessions(
     on_found: Callable[[int, int], None] | None = None,
     on_report: Watch | None = None,
 ) -> Outcome:
-    """Reads many sessions on all cores, or on a cluster, and writes what is asked for.
+    """Reads many sessions on all cores, or on a cluster, and writes the requested outputs.
 
-    `sources` are files, folders, globs, URLs or session ids; a folder gives every log below it. `transcripts` is a
-    folder or URL (`{provider}` in it is replaced), `trajectories` one for ATIF documents, `jsonl` a file of one
-    result per line, `parquet` the place of a data set, whose texts are cut at `text_chars`. `engine` is `process`,
-    `thread`, `serial`, `dask://HOST:PORT` or an executor of yours, with so many `workers` (all cores if not given);
-    order and content do not depend on it. `provider` overrides detection, `target` names the transcripts, `watch`
-    programs whose runs are listed, `subagents` takes their files along, `prices` adds estimated costs (extra
-    `prices`).
+    `sources` are files, folders, globs, URLs or session ids; a folder stands for every log below it. `transcripts` is a
+    folder or URL (`{provider}` in it is replaced), `trajectories` one for ATIF documents, `jsonl` a file of one result
+    per line, `parquet` the place of a data set, whose texts are cut at `text_chars`. `engine` is `process`, `thread`,
+    `serial`, `dask://HOST:PORT` or your own executor, with that many `workers` (default: all cores); order and content
+    do not depend on it. `provider` overrides detection, `target` is used in the names of transcripts, `watch` names
+    programs whose runs are listed, `subagents` includes their files, `prices` adds estimated costs (extra `prices`).
 
-    A source that cannot be read is a row of `failures`. `resume` leaves out what is done and unchanged, and keeps
-    what earlier runs put into the outputs. `on_found` is told how many sessions and bytes are to be read,
-    `on_report` of each task that is done, both in this thread. `roots` are places where sessions are looked for
-    that `sources` name by their ids, as `PROVIDER=PATH`. With `dry_run` nothing is read or written; `waiting` of
-    the outcome is what would be read.
+    A source that cannot be read is a row of `failures`. `resume` leaves out what is done and unchanged, and keeps what
+    earlier runs put into the outputs. `on_found` is called with the number of sessions and bytes to be read,
+    `on_report` for each task done, both in this thread. `roots` are places to look up sessions that `sources` name by
+    their ids, as `PROVIDER=PATH`. With `dry_run` nothing is read or written; `waiting` of the outcome is what would be
+    read.
 
-    Raises: UsageError, SourceError (none of the sources is there), SinkError.
+    Raises: UsageError, SourceError (none of the sources exists), SinkError.
     """
     begun = time.monotonic()
     named_provider(provider)
@@ -96,7 +96,7 @@ def import_sessions(
     units = [unit for unit in units if not is_output(unit, places)]
     outcome = Outcome(found=len(units), outputs=places, failures=failures_of(trouble))
     _note_copies(units, outcome)
-    if not units:  # a folder that is not mounted, a search that found nothing: what earlier runs wrote is not given up
+    if not units:  # a folder that is not mounted, a search without results: keep what earlier runs wrote
         outcome.notes.append("nothing was found to read; the outputs are as they were")
         outcome.outputs = {}
         return outcome
@@ -128,14 +128,14 @@ def summarize_many(
     prices: bool = False,
     errors: Literal["raise", "skip"] = "raise",
 ) -> Iterator[Result]:
-    """The results of many finished sessions, in the order of the paths, each as soon as those before it are there;
-    nothing is written.
+    """The results of many finished sessions, in the order of the paths, each as soon as all before it are done; nothing
+    is written.
 
-    `paths` are files or URLs of files. `executor` (or `engine`) is any one of the standard library's kind, which stays
-    open; else `engine` is `process`, `thread`, `serial` or `dask://HOST:PORT`, with so many `workers`. A generator:
+    `paths` are files or URLs of files. `executor` (or `engine`) may be any `concurrent.futures.Executor`, which is not
+    closed; else `engine` is `process`, `thread`, `serial` or `dask://HOST:PORT`, with that many `workers`. A generator:
     closing it ends the workers.
 
-    Raises: as `summarize`, at the place of the file that cannot be read; with `errors="skip"` it is left out.
+    Raises: as `summarize`, when the file that cannot be read is reached; with `errors="skip"` it is left out.
     """
     if errors not in ("raise", "skip"):
         raise UsageError(f"errors={errors!r}: expected raise or skip")
@@ -146,7 +146,7 @@ def summarize_many(
         try:
             size = object_store.stat(place)[0]
         except SourceError:
-            size = 0  # reading it will tell
+            size = 0  # reading it will report that
         shown, raw = told(place)
         units.append(Unit(shown, i, size, raw=raw))
     work = Work(provider=provider, watch=watch, subagents=subagents, prices=prices)
@@ -175,12 +175,12 @@ def summarize_groups(
 ) -> Outcome:
     """The figures of many sessions, merged by group, in `summary` (`groups`, `total()`); nothing is written.
 
-    `by`: one group of `all`, or one for each provider, project (working folder), model (the last one) or day (UTC, of
-    the first event); with `tool` the figures' `tools` tell them apart. `sequences` keeps each session's tools in order.
-    The rest is as for `import_sessions`. Summaries of several runs are merged by `Summary.merge`, in any order; msgspec
-    writes and reads them as JSON.
+    `by`: a single group `all`, or one per provider, project (working folder), model (the last one) or day (UTC, of the
+    first event); with `tool` the figures' `tools` distinguish them. `sequences` keeps each session's tools in order.
+    The other arguments are as for `import_sessions`. Summaries of several runs are merged by `Summary.merge`, in any
+    order; msgspec writes and reads them as JSON.
 
-    Raises: UsageError, SourceError (none of the sources is there).
+    Raises: UsageError, SourceError (none of the sources exists).
     """
     begun = time.monotonic()
     named_provider(provider)

@@ -1,7 +1,7 @@
-"""What the outputs of one session of a bulk run are called, and what its rows say of it.
+"""How the outputs of one session of a bulk run are named, and how its rows identify it.
 
-The name ends in the session's key, so that two logs of one session, or of one moment, never take each other's place,
-whoever works on them and when.
+The name ends in the session's key, so that two logs of one session, or of one moment, never overwrite each other,
+whichever worker reads them and when.
 """
 
 from functools import cached_property
@@ -13,9 +13,9 @@ from agentv_stream.outputs.naming import FINISHED_PATIENCE, safe_part, stem
 
 
 class SessionName:
-    """Settled by what is known when it is first asked for, so that all outputs of a session are called alike.
+    """Fixed by what is known at its first use, so that all outputs of a session have the same name.
 
-    `key` names the session, `source` its log; `changed_ms` (UTC) stands in for a start that the log does not tell.
+    `key` identifies the session, `source` its log; `changed_ms` (UTC) is used as start if the log has none.
     """
 
     def __init__(self, observer: Observer, key: str, source: str, changed_ms: int, target: str | None) -> None:
@@ -27,13 +27,13 @@ class SessionName:
 
     @property
     def told(self) -> bool:
-        """Whether the log has told whose it is, or has had its time to."""
+        """Whether the log has identified the session, or enough records were read without that."""
         facts = self._observer.facts
         return bool(facts.session_id and facts.model) or facts.records >= FINISHED_PATIENCE
 
     @cached_property
     def identity(self) -> Identity:
-        """What every row of the session's transcript says of it."""
+        """What every row of the transcript says about the session."""
         facts = self._observer.facts
         session_id = facts.session_id or f"unknown-{self.key}"
         return Identity.of(
@@ -46,17 +46,17 @@ class SessionName:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Once it is settled it travels alone."""
+        """Once fixed it is pickled without the observer."""
         return {**self.__dict__, "_observer": None} if "identity" in self.__dict__ else self.__dict__
 
     @property
     def stem(self) -> str:
-        """What the names of the outputs begin with: start, target, id, key."""
+        """The common beginning of the outputs' names: start, target, id, key."""
         identity = self.identity
         assert identity.started_ms is not None
         return f"{stem(identity.started_ms, identity.target, identity.session_id)}_{safe_part(self.key)}"
 
 
 def key_in(stem: str) -> str:
-    """The key of the session whose outputs are called so."""
+    """The session key in the name of its outputs."""
     return stem.rpartition("_")[2]

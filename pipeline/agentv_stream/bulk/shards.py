@@ -26,7 +26,8 @@ FILE_BYTES = 256 * 1024 * 1024
 
 
 class Shard(Struct, frozen=True):
-    """The rows of one table, provider and day that are to be written; `old`: a file to be written without `dropped`."""
+    """The rows of one table, provider and day to be written; `old`: a file to be rewritten without the sessions in
+    `dropped`."""
 
     root: str
     generation: int
@@ -43,7 +44,8 @@ class Shard(Struct, frozen=True):
 
 
 def make_shards(root: str, manifest: Manifest, entries: Iterable[Entry], gone: frozenset[str]) -> list[Shard]:
-    """What there is to write, big shards first. `entries` are the new sessions, `gone` keys whose old rows go."""
+    """The shards to write, big ones first. `entries` are the new sessions, `gone` the keys whose old rows are
+    removed."""
     generation = manifest.generation + 1
     groups: dict[tuple[str, str, str], list[tuple[str, Rows]]] = {}
     for entry in sorted(entries, key=lambda entry: entry.unit.name):
@@ -58,7 +60,7 @@ def make_shards(root: str, manifest: Manifest, entries: Iterable[Entry], gone: f
 
 
 def write_shard(shard: Shard) -> bytes:
-    """Writes the files of a shard; gives them as JSON of a list of `DataFile`. Raises: SinkError, SourceError."""
+    """Writes the files of a shard; returns a list of `DataFile` as JSON. Raises: SinkError, SourceError."""
     writer = _Writer(shard)
     try:
         if shard.old is not None:
@@ -75,7 +77,7 @@ def write_shard(shard: Shard) -> bytes:
 
 
 def _batches(rows: Iterable[tuple[str, Rows]]) -> Iterator[tuple[str, Any]]:
-    """The staged rows, unit by unit, as record batches; a few staging files are open at a time."""
+    """The staged rows, unit by unit, as record batches; only a few staging files are open at a time."""
     opened: dict[str, _Staged] = {}
     try:
         for key, part in rows:
@@ -91,18 +93,18 @@ def _batches(rows: Iterable[tuple[str, Rows]]) -> Iterator[tuple[str, Any]]:
 
 
 class _Staged:
-    """A staging file; the batch that was read last is kept, because small units share one."""
+    """A staging file; the last batch read is kept, because small units share one."""
 
     def __init__(self, path: str) -> None:
         pa = arrow()
         self._file = object_store.open_input(path) if object_store.is_url(path) else pa.OSFile(path)
-        options = pa.ipc.IpcReadOptions(use_threads=False)  # each core has its worker
+        options = pa.ipc.IpcReadOptions(use_threads=False)  # each core has a worker
         self._reader = pa.ipc.open_file(self._file, options=options)
         self._number = -1
         self._batch: Any = None
 
     def take(self, part: Rows) -> Iterator[Any]:
-        """The rows of a unit, in slices of the batches that hold them."""
+        """The rows of a unit, as slices of the batches that contain them."""
         number, offset, left = part.batch, part.offset, part.rows
         while left:
             if number != self._number:
@@ -129,7 +131,7 @@ def _copy_old(shard: Shard, old: DataFile, writer: "_Writer") -> None:
 
 
 class _Writer:
-    """Writes record batches as Parquet files of sane size; each file appears whole."""
+    """Writes record batches as Parquet files of reasonable size; each file appears at once."""
 
     def __init__(self, shard: Shard) -> None:
         self.files: list[DataFile] = []
@@ -161,7 +163,7 @@ class _Writer:
     def abandon(self) -> None:
         """Removes what was not finished."""
         if self._writer is not None:
-            with suppress(OSError):  # the disk is full, and that was told
+            with suppress(OSError):  # the disk is full, which was already reported
                 self._writer.close()
             self._writer = None
         if self._local.name.startswith("."):

@@ -1,8 +1,8 @@
-"""The rows of a task on their way into the data set: one Arrow file per table, the rows of each unit in one piece.
+"""The rows of a task on their way into the data set: one Arrow file per table, with the rows of each unit contiguous.
 
-A staging file lies below `_state/`, where no reader of the data set looks; it appears whole. `dataset.py` takes the
-rows of each unit from it, in the order of the units' names. Small units share a record batch: making one costs as much
-as reading a small session.
+Staging files are below `_state/`, where no reader of the data set looks, and appear at once. `dataset.py` takes the
+rows of each unit from them, in the order of the units' names. Small units share a record batch: making one costs as
+much as reading a small session.
 """
 
 from pathlib import Path
@@ -18,7 +18,7 @@ BATCH_BYTES = 8 * 1024 * 1024
 
 
 class Staging:
-    """The staging files of one task. `rows` of a unit go in between `begin` and `end`."""
+    """The staging files of one task. A unit's rows are added between `begin` and `end`."""
 
     def __init__(self, state: str, name: str) -> None:
         self._state = state
@@ -39,11 +39,11 @@ class Staging:
             table.begin()
 
     def add(self, table: str, row: tuple[Any, ...], size: int = 0) -> None:
-        """One row; `size` is about how many bytes of text it has."""
+        """Adds a row; `size` is its approximate text size in bytes."""
         self._tables[table].add(row, size, self._folder)
 
     def end(self) -> dict[str, Rows]:
-        """Where the unit's rows lie, by table."""
+        """Where the unit's rows are stored, by table."""
         out: dict[str, Rows] = {}
         for name, table in self._tables.items():
             if table.unit_rows:
@@ -52,12 +52,12 @@ class Staging:
         return out
 
     def abandon(self) -> None:
-        """A unit failed in its middle: what it wrote belongs to nobody."""
+        """A unit failed midway: its rows are not used."""
         for table in self._tables.values():
             table.forget()
 
     def publish(self) -> None:
-        """All files to their places. Raises: SinkError."""
+        """Moves all files to their places. Raises: SinkError."""
         try:
             for name, table in self._tables.items():
                 local = table.close(self._folder)
@@ -80,7 +80,7 @@ class _Table:
         self.rows: list[tuple[Any, ...]] = []
         self.size = 0
         self.batches = 0
-        self.batch = 0  # where the running unit began
+        self.batch = 0  # where the current unit began
         self.offset = 0
         self.unit_rows = 0
         self._writer: Any = None
@@ -90,7 +90,7 @@ class _Table:
         self.batch, self.offset, self.unit_rows = self.batches, len(self.rows), 0
 
     def forget(self) -> None:
-        """Drops the running unit's rows; those that are in the file already lie there unnamed."""
+        """Drops the current unit's rows; those already in the file stay there unused."""
         del self.rows[self.offset if self.batch == self.batches else 0 :]
         self.unit_rows = 0
 
@@ -108,7 +108,7 @@ class _Table:
             if self._writer is None:
                 pa = arrow("pyarrow.ipc")
                 self._schema = arrow_schema(self.name)
-                options = pa.IpcWriteOptions(compression="lz4", use_threads=False)  # each core has its worker
+                options = pa.IpcWriteOptions(compression="lz4", use_threads=False)  # each core has a worker
                 self._writer = pa.new_file(str(folder / self.name), self._schema, options=options)
             self._writer.write_batch(to_batch(self.rows, self._schema))
         except OSError as error:

@@ -1,7 +1,7 @@
-"""What a bulk run has finished, so that another can go on: one file of JSON lines per task, each appearing whole.
+"""The progress of a bulk run, so that another can continue it: one file of JSON lines per task, each appearing at once.
 
-Below the state's place: `recipe.json` (how outputs are made), `done/*.jsonl` (what is finished), `rows/` (rows that
-are not in the data set yet). A later line of a unit replaces an earlier one; files are read in order of their names.
+Below the state's place: `recipe.json` (how outputs are made), `done/*.jsonl` (what is finished), `rows/` (rows that are
+not in the data set yet). A later line of a unit replaces an earlier one; files are read in order of their names.
 """
 
 import hashlib
@@ -23,11 +23,11 @@ from agentv_stream.outputs.naming import prepare_folder
 
 FORMAT = "agentv_stream.import_state.v1"
 Begun = Literal["first", "anew", "on"]
-_MOST_FILES = 64  # of finished units, open at a time
+_MOST_FILES = 64  # of finished units, open at the same time
 
 
 class Entry(Struct, kw_only=True):
-    """A finished unit without its result, and where its line stands."""
+    """A finished unit without its result, and the position of its line."""
 
     unit: Unit
     error: str | None = None
@@ -51,7 +51,7 @@ class Entry(Struct, kw_only=True):
 
     @property
     def signature(self) -> str:
-        """What the unit's files were like when they were read."""
+        """The state of the unit's files when they were read."""
         unit = self.unit
         files = [(s.path, s.size, s.mtime_ns) for s in self.companions]
         text = repr((unit.size, unit.mtime_ns, self.tail, files))
@@ -59,7 +59,7 @@ class Entry(Struct, kw_only=True):
 
 
 class _Recipe(Struct):
-    """How outputs are made, and by which run of the program last."""
+    """How outputs are made, and the last run of the program that did so."""
 
     format: str
     options: str
@@ -75,7 +75,7 @@ _decode_line = msgspec.json.Decoder(_Line).decode
 
 
 def recipe(work: Work) -> str:
-    """What of a run's options changes its outputs."""
+    """Those of a run's options that affect its outputs."""
     told = (
         work.transcripts,
         work.trajectories,
@@ -102,7 +102,7 @@ class State:
 
     @contextmanager
     def held(self) -> Generator[None]:
-        """Keeps other imports on this machine away while it is open. Raises: SinkError."""
+        """Keeps other imports on this machine out while it is open. Raises: SinkError."""
         lock = None if object_store.is_url(self.place) else _lock(Path(self.place))
         try:
             yield
@@ -111,14 +111,14 @@ class State:
                 os.close(lock)
 
     def last_run(self) -> str:
-        """The run that was here last; "" for none. Raises: SourceError."""
+        """The last run that used this state; "" if none. Raises: SourceError."""
         try:
             return msgspec.json.decode(object_store.read_all(self._recipe) or b"", type=_Recipe).run
         except msgspec.MsgspecError:
             return ""
 
     def before(self, work: Work, resume: bool) -> "Begun":
-        """What would become of an earlier state; nothing is changed. Raises: SourceError."""
+        """As `begin`, but without changing anything. Raises: SourceError."""
         known = object_store.read_all(self._recipe)
         if known is None:
             return "first"
@@ -129,7 +129,7 @@ class State:
         return "on" if resume and (earlier.format, earlier.options) == (FORMAT, recipe(work)) else "anew"
 
     def begin(self, work: Work, resume: bool) -> "Begun":
-        """Makes the state ready; says what becomes of an earlier one. Raises: SourceError, SinkError."""
+        """Prepares the state; returns what becomes of an earlier one (`Begun`). Raises: SourceError, SinkError."""
         begun = self.before(work, resume)
         if begun != "on":
             for name in ("done", "rows"):
@@ -139,7 +139,7 @@ class State:
         return begun
 
     def check(self, run: str) -> None:
-        """Raises: SinkError where another import has taken over, on another machine or in a bucket without locks."""
+        """Raises: SinkError if another import has taken over, on another machine or in a bucket without locks."""
         if self.last_run() != run:
             raise SinkError(self.place, OSError("another import has begun there"))
 
@@ -155,7 +155,7 @@ class State:
                 try:
                     entry = _decode_entry(line)
                 except msgspec.MsgspecError:
-                    entry = None  # damaged, by a power cut maybe: what it told of is done again
+                    entry = None  # damaged, maybe by a power cut: its unit is read again
                 if entry is not None:
                     entry.place, entry.offset, entry.length = name, offset, len(line.rstrip(b"\n"))
                     found[entry.unit.name] = entry
@@ -163,11 +163,11 @@ class State:
         return found.copy()
 
     def staged(self) -> frozenset[str]:
-        """The files of rows that wait to go into the data set."""
+        """The files of rows not yet in the data set."""
         return frozenset(object_store.names_below(object_store.join(self.place, "rows")))
 
     def lines(self, entries: Iterable[Entry]) -> Iterator[tuple[Entry, bytes]]:
-        """The whole lines of entries, in the given order. Raises: SourceError."""
+        """The complete lines of entries, in the given order. Raises: SourceError."""
         files: dict[str, BinaryIO] = {}
         try:
             for entry in entries:
@@ -188,7 +188,7 @@ class State:
             yield bytes(_decode_line(line).result)
 
     def finish(self, entries: dict[str, Entry], run: str, fewer: bool = False) -> None:
-        """All is published: one file of what is finished takes the place of many, and staged rows go.
+        """After all is published: replaces the many files of finished units by one, and removes staged rows.
 
         `fewer` says that there were more entries before.
 
@@ -206,7 +206,7 @@ class State:
 
 
 def _lock(place: Path) -> int | None:
-    """The descriptor that holds the lock; None where the system has none. Raises: SinkError."""
+    """The descriptor that holds the lock; None if the system has no locks. Raises: SinkError."""
     try:
         prepare_folder(place)
         return take_lock(place / "lock")
@@ -217,7 +217,7 @@ def _lock(place: Path) -> int | None:
 
 
 def unchanged(unit: Unit, entry: Entry) -> bool:
-    """Whether a unit is still what it was when it was finished: size, time, last bytes, sub-agents' files."""
+    """Whether a unit is still as it was when it was finished: size, time, last bytes, sub-agents' files."""
     if not entry.whole:
         return False
     if (unit.size, unit.mtime_ns) != (entry.unit.size, entry.unit.mtime_ns):

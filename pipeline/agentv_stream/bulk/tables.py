@@ -1,4 +1,4 @@
-"""The tables of a data set, schema `agentv_stream.dataset.v1`: their columns, as Arrow has them.
+"""The tables of a data set, schema `agentv_stream.dataset.v1`: their columns with Arrow types.
 
 What the columns mean: docs/parquet.md.
 """
@@ -131,7 +131,7 @@ def arrow_schema(table: str) -> Any:
 
 
 def to_batch(rows: list[tuple[Any, ...]], schema: Any) -> Any:
-    """Rows as an Arrow record batch. A number that 64 bits do not hold is null: a log can claim any."""
+    """Rows as an Arrow record batch. A number that does not fit in 64 bits becomes null: a log can claim any."""
     pa = arrow()
     columns = zip(*rows, strict=True)
     try:

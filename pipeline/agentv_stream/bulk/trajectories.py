@@ -1,4 +1,4 @@
-"""One session as an ATIF document, written by a bulk worker: it appears whole, under a name of its own."""
+"""One session as an ATIF document, written by a bulk worker: it appears at once, under a unique name."""
 
 from agentv_stages.batch import Batch
 from agentv_stages.result import Result
@@ -10,7 +10,7 @@ from agentv_stream.outputs.step_spool import StepSpool
 
 
 class TrajectoryFile:
-    """Takes batches after `Consolidate`. `folder` is a folder or a URL; `run` names what writes."""
+    """Takes batches after `Consolidate`. `folder` is a folder or a URL; `run` identifies the writer."""
 
     def __init__(self, folder: str, name: SessionName, run: str) -> None:
         self._folder = folder
@@ -25,7 +25,7 @@ class TrajectoryFile:
             self._spool.add(message, self._trajectory.step(message))
 
     def close(self, about: Result) -> str | None:
-        """Publishes the document of a session; gives its place, None where there was no message. Raises: SinkError."""
+        """Publishes the document of a session; returns its place, None if there was no message. Raises: SinkError."""
         place = None
         if self._trajectory.models:
             place = object_store.join(self._folder, f"{self._name.stem}{TRAJECTORY}")
@@ -34,5 +34,5 @@ class TrajectoryFile:
         return place
 
     def abandon(self) -> None:
-        """The session could not be read to its end: nothing of it stays."""
+        """The session could not be read to its end: discards everything."""
         self._spool.close()

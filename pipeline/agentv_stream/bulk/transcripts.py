@@ -1,4 +1,5 @@
-"""One session's transcript and dead letters, written by a bulk worker: they appear whole; the rows are `consume`'s."""
+"""One session's transcript and dead letters, written by a bulk worker: they appear at once; rows are the same as
+`consume`'s."""
 
 from agentv_stages.batch import Batch
 from agentv_stages.message import Message
@@ -12,7 +13,7 @@ from agentv_stream.outputs.naming import TRANSCRIPT
 
 
 class Transcript:
-    """Takes batches after `Consolidate`. `folder` is a folder or a URL; `run` names what writes."""
+    """Takes batches after `Consolidate`. `folder` is a folder or a URL; `run` identifies the writer."""
 
     def __init__(self, folder: str, name: SessionName, run: str) -> None:
         self._folder = folder
@@ -35,11 +36,11 @@ class Transcript:
 
     @property
     def begun(self) -> bool:
-        """Whether the rows know whose they are; from then on nothing but `close` needs to be told of the session."""
+        """Whether the session of the rows is fixed; from then on only `close` needs to know more about it."""
         return self._rows is not None
 
     def close(self, observer: Observer) -> None:
-        """Writes what waits, puts the totals into the first row, and publishes; a session without a message has no
+        """Writes what is held, puts the totals into the first row, and publishes; a session without a message has no
         transcript. Raises: SinkError."""
         if self._render().rows:
             place = object_store.join(self._folder, f"{self._name.stem}{TRANSCRIPT}")
@@ -48,7 +49,7 @@ class Transcript:
         self.dead_letters = self._letters.close()
 
     def abandon(self) -> None:
-        """The session could not be read to its end: nothing of it stays."""
+        """The session could not be read to its end: discards everything."""
         self._file.abandon()
         self._letters.abandon()
 

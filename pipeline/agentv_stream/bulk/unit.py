@@ -1,6 +1,6 @@
-"""What bulk work is made of: units (one session each), tasks of several units, and what came of them.
+"""The data types of bulk work: units (one session each), tasks of several units, and their outcomes.
 
-All of it can be pickled and written as JSON: a task travels to another process or another machine.
+All of them can be pickled and written as JSON: a task may be sent to another process or machine.
 """
 
 import os
@@ -12,7 +12,7 @@ from agentv_stages.payload import NULL
 
 
 def told(place: str) -> tuple[str, bytes | None]:
-    """How a path is told, in UTF-8, and its bytes where that does not give it back."""
+    """A path as UTF-8 text, and its bytes if the text does not reproduce them."""
     try:
         place.encode()
     except UnicodeEncodeError:
@@ -52,10 +52,11 @@ class Unit(Struct, frozen=True):
 
 
 class Work(Struct, frozen=True):
-    """What is to be made of every unit. Places are folders or URLs; None: not wanted.
+    """What to make of every unit. Places are folders or URLs; None: not wanted.
 
     `state` holds what is finished, for `--resume`. `results` asks for the result of each session, `by` for a merged
-    summary grouped so. `text_chars` is how much of a text the data set keeps. `run` names one call of the program.
+    summary by that group. `text_chars` is how much of a text the data set keeps. `run` identifies one run of the
+    program.
     """
 
     run: str = ""
@@ -75,7 +76,7 @@ class Work(Struct, frozen=True):
 
 
 class Task(Struct, frozen=True):
-    """Units that one worker does in one go. `number` orders tasks, `size` is the bytes of its units."""
+    """Units that one worker reads in one task. `number` orders tasks, `size` is the total bytes of its units."""
 
     number: int
     units: tuple[Unit, ...]
@@ -86,7 +87,7 @@ class Task(Struct, frozen=True):
 
 
 class Seen(Struct, frozen=True):
-    """A file as it was when it was read."""
+    """The state of a file when it was read."""
 
     path: str
     size: int
@@ -100,7 +101,8 @@ class Seen(Struct, frozen=True):
 
 
 class Rows(Struct, frozen=True):
-    """A unit's rows of one table in a staging file: `rows` of them, from row `offset` of record batch `batch` on."""
+    """A unit's rows of one table in a staging file: `rows` of them, beginning at row `offset` of record batch
+    `batch`."""
 
     path: str
     batch: int
@@ -109,10 +111,10 @@ class Rows(Struct, frozen=True):
 
 
 class Done(Struct, kw_only=True):
-    """What came of one unit. `error` is None where it went well; `kind` is the exception's name.
+    """The outcome of one unit. `error` is None if it succeeded; `kind` is the exception's name.
 
-    `damage` says that only a part of it could be read; all else is of that part.
-    `tail` is a hash of the last bytes: with size and time it tells whether the source is still the same.
+    `damage` says that only a part of it could be read; everything else describes that part.
+    `tail` is a hash of the last bytes: with size and time it shows whether the source is still the same.
     `result` is JSON.
     """
 
@@ -138,14 +140,14 @@ class Done(Struct, kw_only=True):
 
 
 class Separate(Struct):
-    """The summary of one session, kept apart: it may turn out to be a part of another session."""
+    """The summary of one session, not merged yet: it may turn out to be part of another session."""
 
     name: str
     summary: Summary
 
 
 class Report(Struct, kw_only=True):
-    """What a worker gives back of one task: its units' outcomes in order, and their merged summary."""
+    """A worker's report on one task: its units' outcomes in order, and their merged summary."""
 
     task: int
     done: list[Done] = []

@@ -1,7 +1,7 @@
-"""Does one task: reads each unit through the chain, writes what is wanted, and reports. Runs in any process, anywhere.
+"""Does one task: reads each unit through the chain, writes the outputs, and reports. Runs in any process, anywhere.
 
-A unit that fails is a row of the report. What a worker writes appears whole, the note that a task is done last of all:
-a worker that dies on the way has done nothing.
+A unit that fails is a row of the report. A worker's outputs appear at once, the record that a task is done last of all:
+a worker that dies before that has done nothing.
 """
 
 import errno
@@ -33,17 +33,17 @@ from agentv_stream.summary import SessionReader, without_collector
 
 TAIL_BYTES = 4096
 KEPT_BYTES = 4 * 1024 * 1024
-TOLD_BY_NAME = frozenset(("claude",))  # whose sub-agents' files `find.py` leaves out
+TOLD_BY_NAME = frozenset(("claude",))  # providers whose sub-agents' files `find.py` leaves out
 _NO_ROOM = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS))
 _encode = msgspec.json.Encoder().encode
 
 
 def do_task(work: Work, task: Task) -> bytes:
     """The report of a task, as JSON of `unit.Report`."""
-    bytes(KEPT_BYTES)  # freed at once: glibc then keeps as much instead of giving a session's memory back after each
+    bytes(KEPT_BYTES)  # freed at once: glibc then keeps that much instead of returning memory after each session
     with without_collector():
         report = _encode(Worker(work, task).run())
-    if not gc.isenabled():  # a prepared worker: the few cycles that sessions leave go here
+    if not gc.isenabled():  # a prepared worker: collects the few cycles that sessions leave
         gc.collect()
     return report
 
@@ -54,7 +54,7 @@ def key_of(name: str) -> str:
 
 
 def tail_of(place: str, size: int) -> str:
-    """A hash of the last bytes as they are stored. Raises: SourceError, OSError."""
+    """A hash of the last bytes as stored. Raises: SourceError, OSError."""
     with object_store.open_input(place) as file:
         file.seek(max(0, size - TAIL_BYTES))
         return hashlib.blake2b(file.read(TAIL_BYTES), digest_size=8).hexdigest()
@@ -71,7 +71,7 @@ class Worker:
         self.staging: Staging | None = None
 
     def run(self) -> Report:
-        """Reads every unit; what a unit fails on stands in the report."""
+        """Reads every unit; a unit's failure is put into the report."""
         work, report, name = self.work, self.report, self.name
         if work.dataset is not None and work.state is not None:
             self.staging = Staging(work.state, name)
@@ -87,7 +87,7 @@ class Worker:
         return report
 
     def publish(self, name: str) -> None:
-        """Notes that the units are done."""
+        """Records that the units are done."""
         work, report = self.work, self.report
         if work.state is not None:
             lines = b"".join(_encode(done) + b"\n" for done in report.done)
@@ -98,7 +98,7 @@ class Worker:
 
     @property
     def name(self) -> str:
-        """What the worker's own files are named after."""
+        """The name for the worker's own files."""
         return f"{self.work.run}-{self.task.number:06d}-{key_of(self.task.units[0].name)}"
 
     def _unit(self, unit: Unit) -> Done:
@@ -111,17 +111,17 @@ class Worker:
             if isinstance(error.__cause__, OSError) and error.__cause__.errno in _NO_ROOM:
                 raise  # the next session would fail as well
             return Done(unit=unit, error=told(str(error))[0], kind=type(error).__name__, records=done.records)
-        except Exception as error:  # one log that we fail on must not end the run; the report names it as our bug
+        except Exception as error:  # one log that we fail on must not end the run; it is reported as a bug of ours
             session.abandon()
             return Done(unit=unit, error=told(f"bug: {type(error).__name__}: {error}")[0], kind="Bug")
-        except BaseException:  # the run is over, where all is done in one process
+        except BaseException:  # the run is over, if all is done in one process
             session.abandon()
             raise
         return done
 
 
 class Session:
-    """One unit on its way through the chain, and into what is to be made of it."""
+    """One unit on its way through the chain and into its outputs."""
 
     def __init__(self, worker: Worker, unit: Unit, done: Done) -> None:
         self.worker = worker
@@ -137,14 +137,14 @@ class Session:
         """Begins to read. Raises: AgentvStreamError."""
         worker, unit, work = self.worker, self.unit, self.worker.work
         if worker.staging is not None:
-            worker.staging.begin()  # before anything can fail: else `abandon` would take the rows of the unit before
+            worker.staging.begin()  # before anything can fail: else `abandon` would drop the rows of the previous unit
         pieces = self._readable(unit.place) if unit.session is None else _stored(unit.place, unit.session)
         try:
             reader = SessionReader(
                 pieces, unit.place, work.provider, work.watch, folder=worker.folder, read=self._readable
             )
         except (NotALog, EmptyInput):
-            if self._damage:  # so little came before it that nobody can tell what it is
+            if self._damage:  # too little precedes the damage to detect what it is
                 raise self._damage[0] from None
             raise
         provider, observer = safe_part(reader.provider.name), reader.observer
@@ -160,7 +160,7 @@ class Session:
         return reader
 
     def read(self) -> None:
-        """The whole unit. Raises: AgentvStreamError."""
+        """Reads the whole unit. Raises: AgentvStreamError."""
         reader = self.open()
         for batch in reader.batches(self.takes_companions):
             self.take(batch)
@@ -171,7 +171,7 @@ class Session:
         self.finish(reader)
 
     def _readable(self, place: str) -> Iterator[bytes]:
-        """The pieces of a file, up to where a damaged one breaks off. Raises: SourceError."""
+        """The pieces of a file, up to where a damaged one is truncated. Raises: SourceError."""
         try:
             yield from object_store.pieces(place)
         except DamagedArchive as error:
@@ -182,14 +182,14 @@ class Session:
         return self.worker.work.subagents and self.unit.session is None
 
     def take(self, batch: Batch) -> None:
-        """A batch that was observed: its messages go to the outputs. Raises: SinkError; as `give_up`."""
+        """Takes an observed batch: its messages go to the outputs. Raises: SinkError; as `give_up`."""
         give_up()
         if self.consolidate is not None:
             self.consolidate.push(batch)
             self.write(batch)
 
     def write(self, batch: Batch) -> None:
-        """A batch after `Consolidate`. Raises: SinkError."""
+        """Takes a batch after `Consolidate`. Raises: SinkError."""
         if self.transcript is not None:
             self.transcript.write(batch)
         if self.trajectory is not None:
@@ -199,7 +199,7 @@ class Session:
         batch.messages = []  # dropped as soon as they are written
 
     def finish(self, reader: SessionReader) -> None:
-        """All batches were taken: the outputs are closed, and the unit is accounted for."""
+        """All batches were taken: closes the outputs and completes the unit's report."""
         worker, unit, done = self.worker, self.unit, self.done
         work, observer = worker.work, reader.observer
         if self.consolidate is not None:
@@ -284,7 +284,8 @@ def _stored(source: str, session: str) -> Iterator[bytes]:
 
 
 def _may_be_part(reader: SessionReader) -> bool:
-    """Whether another session may claim this file as its sub-agent's; those of Claude were told by their names."""
+    """Whether another session may claim this file as its sub-agent's; Claude's were already recognised by their
+    names."""
     provider = reader.provider
     return provider.companions is not no_companions and provider.name not in TOLD_BY_NAME
 
@@ -298,7 +299,7 @@ def _seen(path: str) -> Seen:
 
 
 def read_report(data: bytes) -> Report:
-    """What `do_task` gave."""
+    """Decodes what `do_task` returned."""
     return _decode(data)
 
 
