@@ -1,4 +1,4 @@
-"""The command line. Each command is a module; only the one that is called is imported, because start-up time counts."""
+"""The command line. Each command is a module; only the one called is imported, because start-up time counts."""
 
 import os
 import signal
@@ -51,7 +51,7 @@ ABOUT: dict[str, str] = {
     "tools": "Which native tool is which canonical one.",
     "schema": "JSON Schemas of all outputs.",
 }
-"""What the list of commands says of each: short enough for 80 columns."""
+"""The description of each command in the list of commands: short enough for 80 columns."""
 
 FIRST_STEPS = """\b
 First steps:
@@ -65,8 +65,8 @@ Exit codes: 0 fine, 1 a verdict failed, 2 wrong usage, 3 the agent's run
 failed or the input was empty, 4 something could not be read or written."""
 
 PARSING: dict[str, dict[str, bool]] = {
-    "consume": {"allow_extra_args": True},  # it says itself what takes several sources
-    "run": {"allow_interspersed_args": False},  # who forgets the -- means the agent's options all the same
+    "consume": {"allow_extra_args": True},  # consume itself says which commands take several sources
+    "run": {"allow_interspersed_args": False},  # options after the agent's name are the agent's, even without --
 }
 
 
@@ -143,21 +143,21 @@ def main() -> None:
         with raised():
             app(args=bare_options(sys.argv[1:]), prog_name="agentv-stream")
     except SystemExit as done:
-        left = isinstance(done.__context__, BrokenPipeError)  # rich makes 1 of it
+        left = isinstance(done.__context__, BrokenPipeError)  # rich turns it into exit code 1
         code = done.code if isinstance(done.code, int) and not left else 0
     except (BrokenPipeError, SinkError) as error:
         code = told(error)
-    except KeyboardInterrupt:  # between the command and here
+    except KeyboardInterrupt:  # after the command has returned
         code = 128 + signal.SIGINT
     else:
         code = 0
     if code == 128 + signal.SIGINT:
-        quiet_stdout()  # who does not read what is held would be waited for
+        quiet_stdout()  # do not wait for a reader that does not take buffered output
     sys.exit(flushed(code))
 
 
 def tell_what_is_missing(first: str) -> None:
-    """A hint before the usage, for who left out the command: a file's name or a pipe stands where it should."""
+    """A hint before the usage if the command is missing: a file name or a pipe is given in its place."""
     hint = ""
     if os.path.isfile(first):  # noqa: PTH113 - not to raise
         command = "validate" if first.endswith((".yaml", ".yml")) else "consume"
@@ -172,14 +172,15 @@ def tell_what_is_missing(first: str) -> None:
 
 
 def _is_option(next_word: list[str]) -> bool:
-    """Whether what stands behind an option, if anything does, is another one; `-` is standard output."""
+    """Whether the word after an option, if there is one, is another option; `-` is standard output."""
     return not next_word or (next_word[0].startswith("-") and next_word[0] != "-")
 
 
 def bare_options(arguments: list[str]) -> list[str]:
-    """`--fail-fast` alone means `--fail-fast=report`, which typer cannot say; behind `--` nothing is touched.
+    """`--fail-fast` alone means `--fail-fast=report`, which typer cannot express; nothing after `--` is changed.
 
-    `stats` and `import` write `--json` to a file; without one it goes to standard output, as that of other commands.
+    `stats` and `import` write `--json` to a file; without a file name it goes to standard output, as for other
+    commands.
     """
     end = arguments.index("--") if "--" in arguments else len(arguments)
     head = list(arguments[:end])

@@ -1,4 +1,4 @@
-"""What `check` does: reads specs and sources, tells the outcome, gives the exit code."""
+"""The implementation of `check`: reads specs and sources, reports the outcome, returns the exit code."""
 
 import shutil
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ def check_sources(
     quiet: bool,
     subagents: bool,
 ) -> int:
-    """Checks all sources against all specs; gives the exit code."""
+    """Checks all sources against all specs; returns the exit code."""
     try:
         outputs = (("--jsonl -", means_stdout(jsonl)), ("--junit -", means_stdout(junit_file)))
         check_one_user((("--json", as_json), *outputs))

@@ -1,4 +1,4 @@
-"""The last lines that a command tells of a session: how it ended, where its transcript is, what it came to."""
+"""A command's closing lines about a session: how it ended, where its transcript is, its totals."""
 
 import shutil
 import sys
@@ -15,7 +15,7 @@ MOST_TOOLS = 4
 
 
 def tell_closing(result: Result, failures: Iterable[Exception]) -> None:
-    """`closing_lines` on standard error."""
+    """Prints `closing_lines` on standard error."""
     width = shutil.get_terminal_size().columns if sys.stderr.isatty() else None
     sys.stderr.write(closing_lines(result, failures, width))
 
@@ -23,7 +23,7 @@ def tell_closing(result: Result, failures: Iterable[Exception]) -> None:
 def closing_lines(result: Result, failures: Iterable[Exception] = (), width: int | None = None) -> str:
     """Status, faults, unknown records; where the transcript is; turns, calls, first edit, tokens.
 
-    `failures`: outputs that could not be written to their end are told as such. In few columns fewer tools are named.
+    `failures`: outputs that could not be completed are marked as such. In a narrow terminal fewer tools are named.
     """
     failed = {failure.path for failure in failures if isinstance(failure, SinkError)}
     summary, tokens = result.tool_use_summary, result.tokens
@@ -58,7 +58,7 @@ def closing_lines(result: Result, failures: Iterable[Exception] = (), width: int
         )
         if width is None or columns(figures) <= width:
             break
-    else:  # no terminal breaks a number then
+    else:  # otherwise a terminal might break a number
         figures = textwrap.fill(figures, max(width or 0, 20), break_on_hyphens=False)
     return (
         f"status      {result.status}{reason}  [{visible(who, 60)}]{trouble}\n"

@@ -1,4 +1,4 @@
-"""What `consume` does: builds the session, runs it, tells how it ended, gives the exit code."""
+"""The implementation of `consume`: builds the session, runs it, reports how it ended, returns the exit code."""
 
 import gc
 import re
@@ -47,7 +47,7 @@ HINT = (
 
 
 class NoInput(UsageError):
-    """Nobody said what is to be read."""
+    """No input was given."""
 
     below = HINT
 
@@ -55,8 +55,8 @@ class NoInput(UsageError):
 SESSION_ID = re.compile(r"(ses_)?[0-9a-fA-F-]{6,36}|ses_\w+")
 WHICH = "; `agentv-stream providers` lists the logs that are read"
 
-LAST_SECONDS = 2.0  # for whoever reads the statistics, once we are told to end
-STATS_SECONDS = 2.0  # how often the statistics file is renewed while the stream runs
+LAST_SECONDS = 2.0  # for the reader of the statistics, once we are told to end
+STATS_SECONDS = 2.0  # interval at which the statistics file is rewritten while the stream runs
 
 
 def consume_source(
@@ -69,7 +69,7 @@ def consume_source(
     session_id: str | None = None,
     prices: bool = False,
 ) -> int:
-    """Consumes one source; gives the exit code."""
+    """Consumes one source; returns the exit code."""
     try:
         settings = _settings(options)
         if prices:
@@ -93,7 +93,7 @@ def consume_source(
 def _checks(
     specs: Sequence[Path], case: str | None, fail_fast: str | None, settings: Settings, name: str
 ) -> "LiveCheck | None":
-    """The specs of `--check`, read before anything else; their module is loaded only where it is used."""
+    """The specs of `--check`, read before anything else; their module is imported only if needed."""
     if not specs and case is None and fail_fast is None:
         return None
     from agentv_stream.checks.live_check import open_checks
@@ -114,7 +114,7 @@ def _settings(options: dict[str, Any]) -> Settings:
 
 
 def _check_outputs(settings: Settings, inputs: Sequence[str | Path]) -> None:
-    """Standard output has one user, and so has every file."""
+    """Ensures that standard output, and every file, has only one use."""
     outputs = (("--transcript", settings.transcript), ("--stats", settings.stats))
     check_one_user(
         (("--tee", settings.tee), *((f"{option} -", means_stdout(place)) for option, place in outputs[::-1]))
@@ -126,7 +126,7 @@ def _check_outputs(settings: Settings, inputs: Sequence[str | Path]) -> None:
 
 
 def open_source(name: str, session_id: str | None = None) -> ByteSource:
-    """The source that a name means: `-`, a file, or a session in a store."""
+    """The source for a name: `-`, a file, or a session in a store."""
     if name == "-":
         if sys.stdin is not None and sys.stdin.isatty():
             raise NoInput("no input: standard input is a terminal")
@@ -151,24 +151,24 @@ def open_source(name: str, session_id: str | None = None) -> ByteSource:
 
 
 def tune_collector() -> None:
-    """Keeps the garbage collector out of the way: what a stream makes has no cycles, and goes by reference counting."""
+    """Makes garbage collections rare: a stream creates no cycles, and its objects are freed by reference counting."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 50, 1000)
 
 
 async def _run(source: ByteSource, settings: Settings, live: "LiveCheck | None", prices: bool) -> int:
-    """Reads, writes and tells; no signal ends it before the last output is written."""
+    """Reads, writes and reports; no signal ends it before the last output is written."""
     stats = settings.stats
     printed = PipeOutput(stats) if stats is not None and cannot_seek(stats) else None
     watchers = [live.checker] if live is not None else []
-    session = StreamSession(source, settings, watchers=watchers, lists=False)  # they are made while they are written
+    session = StreamSession(source, settings, watchers=watchers, lists=False)  # made while they are written
     if live is not None and live.fail_fast == "close":
         live.stop = session.stop
 
     def interrupt(number: int) -> None:
         session.interrupt(number)
-        if session.report.result is not None and printed is not None:  # it is all that is left to do
+        if session.report.result is not None and printed is not None:  # all else is done
             session.report.signalled = number
             printed.hurry(LAST_SECONDS)
 
@@ -179,7 +179,7 @@ async def _run(source: ByteSource, settings: Settings, live: "LiveCheck | None",
                 tasks.start_soon(line.run)
                 if live is not None:
                     live.before_telling = line.clear
-            # Who reads a pipe gets one result, the last: a first one would end its reading.
+            # The reader of a pipe gets only the last result: after a first one it would stop reading.
             if stats is not None and printed is None:
                 tasks.start_soon(_keep_stats, session, Path(stats))
             await session.run()
@@ -195,14 +195,14 @@ async def _run(source: ByteSource, settings: Settings, live: "LiveCheck | None",
                 printed.hurry(LAST_SECONDS)
             session.report.failures += await _print_stats(session, printed)
             printed.close()
-        # Where we closed the pipe ourselves the end says nothing, and the verdict's code holds.
+        # If we closed the pipe ourselves the end says nothing, and the verdict's code counts.
         place = Path(stats) if stats is not None and printed is None else None
         code = _finish(session, settings, place, failed, stopped=live is not None and live.stopped is not None)
         return 128 + (session.report.signalled or 0) if printed is not None and printed.gave_up else code
 
 
 async def _print_stats(session: StreamSession, output: PipeOutput) -> list[Exception]:
-    """The result to standard output or a named pipe. Who does not read it is waited for, unless we are told to end."""
+    """Writes the result to standard output or a named pipe. Waits for the reader, unless we are told to end."""
     result, observer = session.report.result, session.observer
     if result is None or observer is None:
         return []
@@ -215,7 +215,7 @@ async def _print_stats(session: StreamSession, output: PipeOutput) -> list[Excep
 
 
 async def _keep_stats(session: StreamSession, place: Path) -> None:
-    """Publishes the result so far while the stream runs, so that others can look at it; a failure shows at the end."""
+    """Publishes the result so far while the stream runs, for others to read; a failure is reported at the end."""
     published = 0
     while True:
         await anyio.sleep(STATS_SECONDS)
@@ -224,13 +224,13 @@ async def _keep_stats(session: StreamSession, place: Path) -> None:
             published = session.batches
             result = observer.result(session.pair.left, lists=False)
             result.status = "running"
-            pieces = list(result.json_pieces(observer.stats.members()))  # now: the figures change while a thread writes
+            pieces = list(result.json_pieces(observer.stats.members()))  # now: figures change while a thread writes
             with suppress(SinkError):
                 await publish(place, pieces)
 
 
 def _finish(session: StreamSession, settings: Settings, stats: Path | None, failed: bool, stopped: bool) -> int:
-    """Writes the statistics' file, tells how it ended, and gives the exit code; `failed`: a verdict did."""
+    """Writes the statistics file, reports how it ended, and returns the exit code; `failed`: a verdict failed."""
     report = session.report
     result = report.result
     code = EXIT_VERDICT if failed else EXIT_FINE
@@ -260,7 +260,7 @@ def _finish(session: StreamSession, settings: Settings, stats: Path | None, fail
 
 
 def _is_end_alone(result: Result) -> bool:
-    """Whether an agent counts turns of which nothing was printed, as with `--output-format json`."""
+    """Whether an agent reports turns of which it printed nothing, as with `--output-format json`."""
     told = result.agent_num_turns
     return (
         isinstance(told, int) and told > 1 and result.records == 1 and not result.tool_use_summary["total_tool_calls"]
@@ -268,13 +268,13 @@ def _is_end_alone(result: Result) -> bool:
 
 
 def _worst(one: int, other: int) -> int:
-    """Of two codes the one that is told: 2 before 4 before 3 before 1 before 0."""
+    """The exit code to report out of two: 2 before 4 before 3 before 1 before 0."""
     order = (EXIT_USAGE, 4, EXIT_RUN, 1, EXIT_FINE)
     return min(one, other, key=order.index)
 
 
 def _told(failure: Exception, session: StreamSession) -> tuple[str, str]:
-    """What is said of it, and the lines below."""
+    """The message for a failure, and the lines below it."""
     if isinstance(failure, NotALog) and session.source.finished:
         return f"{failure}{WHICH}", ""
     return str(failure), HINT if isinstance(failure, EmptyInput | NotALog) else ""

@@ -1,4 +1,4 @@
-"""Cursors as text, and forgetting them."""
+"""Shows cursors as text, and forgets them."""
 
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ def _open(state: Path | None, consumer: str = "", read_only: bool = True) -> Cur
 
 
 def _has_cursors(folder: Path) -> bool:
-    """Raises: CursorError where that cannot be seen."""
+    """Raises: CursorError if that cannot be determined."""
     try:
         (folder / FILE).stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -41,7 +41,7 @@ def _find(store: CursorStore, name: str) -> list[SessionRow]:
 
 
 def cursor_lines(state: Path | None, as_json: bool) -> str:
-    """One line per session. Raises: CursorError for a folder that holds none, if it was named."""
+    """One line per session. Raises: CursorError for a folder without cursors, if it was given."""
     if state is None and not _has_cursors(state_folder()):
         return "" if as_json else "no cursors\n"
     store = _open(state)
@@ -96,7 +96,7 @@ def _facts(row: SessionRow, consumers: dict[int, str]) -> dict[str, Any]:
 
 
 def cursor_details(state: Path | None, name: str) -> str:
-    """All that is kept of the sessions that are meant. Raises: CursorError, UsageError."""
+    """Everything stored about the matching sessions. Raises: CursorError, UsageError."""
     store = _open(state)
     try:
         out: list[str] = []
@@ -115,7 +115,7 @@ def cursor_details(state: Path | None, name: str) -> str:
 
 
 def forget(state: Path | None, name: str | None, every: bool) -> str:
-    """Removes cursors, if no follower is at work. Raises: CursorError, UsageError."""
+    """Removes cursors, unless a follower is running. Raises: CursorError, UsageError."""
     if (name is None) == (not every):
         raise UsageError("name a session, or say --all")
     store = _open(state)
@@ -125,7 +125,7 @@ def forget(state: Path | None, name: str | None, every: bool) -> str:
     finally:
         store.close()
     for consumer in sorted({consumers[row.id] for row in rows if row.id in consumers}):
-        store = _open(state, consumer, read_only=False)  # takes the lock: a follower would write it back
+        store = _open(state, consumer, read_only=False)  # takes the lock: a running follower would write it back
         try:
             store.forget([row.id for row in rows if consumers.get(row.id) == consumer])
         finally:

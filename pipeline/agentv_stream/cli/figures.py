@@ -1,4 +1,4 @@
-"""What `stats` does: reads and merges, then a table, JSON, a plot."""
+"""The implementation of `stats`: reads and merges, then writes a table, JSON, a plot."""
 
 import sys
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ SCHEMA = "agentv_stream.stats.v1"
 def show_figures(
     sources: Sequence[str], by: str, *, json: Path | None, plot: Path | None, quiet: bool, options: dict[str, Any]
 ) -> int:
-    """Reads the sources and shows their figures; gives the exit code."""
+    """Reads the sources and shows their figures; returns the exit code."""
     try:
         dimension = named_dimension(by)
         check_json_place(json)
@@ -77,7 +77,7 @@ def show_figures(
 
 
 def named_dimension(name: str) -> By:
-    """Raises: UsageError for what nothing is grouped by."""
+    """Raises: UsageError for an unknown grouping."""
     for dimension in DIMENSIONS:
         if dimension == name:
             return dimension  # type: ignore[return-value]  # one of By's own names
@@ -106,7 +106,7 @@ def stats_json(outcome: Outcome, by: By) -> dict[str, Any]:
 
 
 def ordered(summary: Summary, by: By) -> list[tuple[str, Figures]]:
-    """Days in their order, other groups by their calls, the largest first."""
+    """Days in chronological order, other groups by number of calls, the largest first."""
     if by == "day":
         return sorted(summary.groups.items())
     return sorted(summary.groups.items(), key=lambda item: (-item[1].tool_calls, item[0]))

@@ -1,4 +1,4 @@
-"""Tables of figures that fit the terminal: numbers are never cut; there are fewer columns where there is no room."""
+"""Tables of figures that fit the terminal: numbers are never cut; if there is no room, columns are left out."""
 
 from collections.abc import Sequence
 from typing import TextIO
@@ -7,9 +7,9 @@ from typing import TextIO
 def print_fitting(
     file: TextIO, titles: Sequence[str], rows: Sequence[Sequence[str]], last: Sequence[str] | None, spare: Sequence[str]
 ) -> None:
-    """Prints rows below titles, the first column to the left. `last` is a row of sums.
+    """Prints rows below titles, the first column left-aligned. `last` is a row of sums.
 
-    `spare` are titles of columns that can be missed, those to go first first. Raises: OSError.
+    `spare` are titles of columns that can be left out, in that order. Raises: OSError.
     """
     from rich.console import Console
     from rich.table import Table

@@ -1,4 +1,5 @@
-"""What `import` does: sources to units, the run with its progress, the table at the end, the exit code."""
+"""The implementation of `import`: resolves sources, runs with progress, prints the final table, returns the exit
+code."""
 
 import math
 import re
@@ -48,7 +49,7 @@ class Wanted:
 
 
 def import_all(sources: Sequence[str], wanted: Wanted, *, dry_run: bool, json: Path | None, quiet: bool) -> int:
-    """Imports; gives the exit code."""
+    """Imports; returns the exit code."""
     try:
         check_json_place(json)
         names, roots = with_listed(sources), from_process({}).roots
@@ -83,7 +84,7 @@ def import_all(sources: Sequence[str], wanted: Wanted, *, dry_run: bool, json: P
     code = exit_code(outcome)
     if not quiet:
         tell(outcome)
-    if not quiet or code:  # what the exit code stands for is always told
+    if not quiet or code:  # the reason for a non-zero exit code is always reported
         for note in outcome.notes:
             say(note)
     tell_failures(outcome)
@@ -116,7 +117,7 @@ def with_listed(sources: Sequence[str]) -> list[str]:
 
 
 def exit_code(outcome: Outcome) -> int:
-    """4 where a source could not be read, 3 where there was nothing to read."""
+    """4 if a source could not be read, 3 if there was nothing to read."""
     if any(failure.kind != "EmptyInput" for failure in outcome.failures):
         return EXIT_IO
     if outcome.failures or not (outcome.done or outcome.skipped):
@@ -147,7 +148,7 @@ def report_json(outcome: Outcome) -> dict[str, Any]:
 
 
 def check_json_place(place: Path | None) -> None:
-    """Other outputs may be URLs; this one would become a folder of that name. Raises: UsageError."""
+    """Refuses a URL: other outputs may be URLs, but this one would become a folder of that name. Raises: UsageError."""
     if place is not None and re.match(r"[a-z][a-z0-9+]+:/", str(place)):
         raise UsageError(f"--json {place}: expected a file, no URL")
 
@@ -182,7 +183,7 @@ def _tell_plan(outcome: Outcome, json: Path | None) -> int:
 
 
 def tell(outcome: Outcome) -> None:
-    """The table at the end, to standard error."""
+    """Prints the final table on standard error."""
     rows: list[list[str]] = []
     groups = [(name, outcome.summary.groups[name]) for name in sorted(outcome.summary.groups)]
     for name, figures in (*groups, ("total", outcome.summary.total())):
@@ -214,7 +215,7 @@ def tell(outcome: Outcome) -> None:
 
 
 def tell_failures(outcome: Outcome) -> None:
-    """What could not be read, to standard error."""
+    """Prints what could not be read on standard error."""
     for failure in outcome.failures[:MOST_SHOWN]:
         say(failure.error)
     if len(outcome.failures) > MOST_SHOWN:
@@ -222,7 +223,7 @@ def tell_failures(outcome: Outcome) -> None:
 
 
 def tell_places(outcome: Outcome) -> None:
-    """Where the outputs are, to standard error."""
+    """Prints where the outputs are on standard error."""
     names = sorted(outcome.summary.groups)
     for name, place in outcome.outputs.items():
         if "{provider}" in place and not names:
@@ -232,24 +233,24 @@ def tell_places(outcome: Outcome) -> None:
 
 
 def amount(outcome: Outcome) -> str:
-    """How much was read; how fast, too, where it was enough to tell."""
+    """How much was read; also the speed, if there was enough to measure it."""
     rate = f", {megabytes(outcome.bytes / outcome.seconds)}/s" if outcome.bytes >= 1e6 and outcome.seconds else ""
     return f"{megabytes(outcome.bytes)}{rate}"
 
 
 def megabytes(size: float) -> str:
-    """Bytes for people: below 1 MB in KB, which are never 0 where there is anything."""
+    """Bytes for people: below 1 MB in KB, never shown as 0 unless it is 0."""
     if size < 1e6:
         return f"{math.ceil(size / 1e3):,} KB"
     return f"{size / 1e6:,.{0 if size >= 1e7 else 1}f} MB"
 
 
 def tokens_cell(figures: Figures, name: str) -> str:
-    """A sum of tokens; with `≥` where some of the sessions do not tell theirs, or only a lower bound."""
+    """A sum of tokens; with `≥` if it is unknown for some sessions, or only a lower bound."""
     value, whole = figures.tokens_told(name)
     return number(value) if whole or value is None else f"≥{value:,}"
 
 
 def number(value: int | None) -> str:
-    """A count for people; `?` for what nobody knows."""
+    """A count for people; `?` if unknown."""
     return "?" if value is None else f"{value:,}"

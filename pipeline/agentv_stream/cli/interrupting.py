@@ -8,7 +8,7 @@ from types import FrameType
 
 
 class Ended(KeyboardInterrupt):
-    """A signal other than Ctrl-C's; to be handled as that."""
+    """A signal other than Ctrl-C's SIGINT; to be handled in the same way."""
 
     def __init__(self, number: int) -> None:
         super().__init__()
@@ -17,7 +17,7 @@ class Ended(KeyboardInterrupt):
 
 @contextmanager
 def interruptible() -> Generator[None]:
-    """While this is open, SIGTERM and SIGHUP raise `Ended`, once; what was ignored stays ignored."""
+    """Within this context SIGTERM and SIGHUP raise `Ended`, once; ignored signals stay ignored."""
     before: dict[int, object] = {}
 
     def end(number: int, frame: FrameType | None) -> None:
@@ -38,5 +38,5 @@ def interruptible() -> Generator[None]:
 
 
 def exit_code(error: KeyboardInterrupt) -> int:
-    """As a shell tells of a death by signal."""
+    """The exit code by which a shell reports a death by signal."""
     return 128 + (error.number if isinstance(error, Ended) else signal.SIGINT)

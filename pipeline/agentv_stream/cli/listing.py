@@ -16,11 +16,11 @@ from agentv_stream.discovery.places import Root
 from agentv_stream.files import is_there
 from agentv_stream.units import age_text
 
-WIDE = 110  # columns of a terminal from which on more is shown of projects and models
-NARROW = 72  # below which less is
+WIDE = 110  # terminal width from which projects and models get wider columns
+NARROW = 72  # below this they get narrower ones
 
 MOST_NAMED = 3
-"""Files in which a session goes on: OpenHands writes one for each event."""
+"""Number of a session's further files that are named: OpenHands writes one for each event."""
 
 
 def list_sessions(
@@ -57,7 +57,7 @@ def list_sessions(
 
 
 def _none(others: int, places: Sequence[Root]) -> str:
-    """What is told where there is nothing to list: what was looked at, and what could be done."""
+    """The message if there is nothing to list: where was searched, and what to do."""
     if others:
         return f"no sessions match; {others:,} {'was' if others == 1 else 'were'} looked at\n"
     there = [place.path for place in places if is_there(place.path)]
@@ -94,7 +94,7 @@ def _lines(session: Session, depth: int, tree: bool, width: int) -> list[str]:
 
 
 def _room(width: int) -> int:
-    """Columns for a project and for a model, so that there are some for the prompt, too."""
+    """Width of the columns for project and model, such that there is room for the prompt, too."""
     return 22 if width >= WIDE else 12 if width >= NARROW else 8
 
 

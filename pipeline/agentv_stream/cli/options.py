@@ -1,4 +1,4 @@
-"""Arguments and options that several commands take: each is called, explained and spelled the same everywhere."""
+"""Arguments and options shared by several commands: with the same name, help and spelling everywhere."""
 
 import re
 from typing import Annotated, Any, TypeAlias
@@ -10,9 +10,9 @@ from agentv_stream.units import bytes_of, seconds_of
 
 
 class PlainCommand(TyperCommand):
-    """A command whose usage names its arguments as they are: `SPEC SOURCES...`, where typer puts braces around them.
+    """A command whose usage shows its arguments plainly: `SPEC SOURCES...`, where typer adds braces.
 
-    An option whose value was forgotten does not take the next option for it: `--stats --quiet` wrote a file `--quiet`.
+    An option without its value does not take the next option as one: `--stats --quiet` would write a file `--quiet`.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -25,7 +25,7 @@ class PlainCommand(TyperCommand):
         words = iter(args)
         for word in words:
             if word == "--" or not (word.startswith("-") or ctx.allow_interspersed_args):
-                break  # what follows is the agent's
+                break  # the rest belongs to the agent
             param: Any = options.get(word)
             if param is not None and not (param.is_flag or param.count) and (value := next(words, "")) in options:
                 ctx.fail(f"Option {word!r} needs a value, and {value!r} is another option.")
@@ -38,13 +38,13 @@ class PlainCommand(TyperCommand):
 def pause(text: str) -> float:
     """Seconds of a duration."""
     try:
-        return seconds_of(str(text))  # a default is a number already
+        return seconds_of(str(text))  # a default is already a number
     except ValueError as error:
         raise typer.BadParameter(f"{text!r}: {error}") from None
 
 
 def duration(text: str) -> float:
-    """Seconds of a duration, a millisecond or more."""
+    """Seconds of a duration, at least a millisecond."""
     seconds = pause(text)
     if seconds < 0.001:
         raise typer.BadParameter(f"{text!r}: expected more than 0")

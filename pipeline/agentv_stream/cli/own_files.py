@@ -1,4 +1,4 @@
-"""The files that a command reads and writes: each is one thing."""
+"""Checks that each file that a command reads or writes has only one use."""
 
 import os
 import stat
@@ -11,11 +11,11 @@ Places = Iterable[tuple[str, str | Path | None]]
 
 
 def check_own_files(outputs: Places, inputs: Iterable[str | Path]) -> None:
-    """No file is an output and an input, under whatever name, and none two outputs. `-` is a standard stream: an
-    output that is appended to the log that is read would be read again, without end.
+    """No file may be both output and input, under whatever name, or serve as two outputs. `-` is a standard stream: an
+    output appended to the log being read would be read again, endlessly.
 
-    Nor is any agent's log an output: it may lie in a folder that is read, and nobody has it twice. A transcript, which
-    is made anew, may be where an earlier one is.
+    An agent's log must not be an output either: it may be in a folder being read, and there may be no other copy. A
+    transcript, which is rewritten, may replace an earlier one.
 
     Raises: UsageError.
     """
@@ -34,13 +34,13 @@ def check_own_files(outputs: Places, inputs: Iterable[str | Path]) -> None:
         if printed:
             continue
         if known is not None:
-            from agentv_stream.discovery.header import dialect_of  # start-up time counts, and mostly nothing is there
+            from agentv_stream.discovery.header import dialect_of  # rarely needed, and start-up time counts
 
             log = dialect_of(Path(place))
             if log is not None and (option, log) != ("--transcript", "agentv-transcript"):
                 raise UsageError(f"{option} {place} is a log ({log}), which would be lost; give another file")
         elif os.path.exists(place):  # noqa: PTH110 - a name may be no path at all
-            continue  # a pipe or a device takes what several write
+            continue  # a pipe or a device can have several writers
         other = written.setdefault(os.path.realpath(place), option)
         if other != option:
             raise UsageError(f"{other} and {option} are both {place}; give each a file of its own")
@@ -51,7 +51,7 @@ def _input(place: str | Path) -> tuple[int, int] | None:
 
 
 def _regular(place: str | Path | int) -> tuple[int, int] | None:
-    """Device and inode of a file, or of the one behind a descriptor; None for all else, and for what is not there."""
+    """Device and inode of a regular file, also behind a descriptor; None for anything else, or if it does not exist."""
     try:
         told = os.stat(place)  # noqa: PTH116 - as above
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Progress of bulk work on a terminal: a bar with rate, time left, faults; nothing anywhere else."""
+"""Progress of bulk work in a terminal: a bar with rate, time left, faults; nothing elsewhere."""
 
 import sys
 from types import TracebackType
@@ -8,7 +8,7 @@ from agentv_stream.bulk.unit import Report, Task
 
 
 class Progress:
-    """A context; `found` and `report` are what bulk functions call."""
+    """A context manager; `found` and `report` are the callbacks for bulk functions."""
 
     def __init__(self, quiet: bool) -> None:
         self._bar: Any = None
@@ -27,7 +27,7 @@ class Progress:
             self._bar.stop()
 
     def found(self, sessions: int, size: int) -> None:
-        """The run begins: so many sessions and bytes are to be read."""
+        """The run begins: this many sessions and bytes are to be read."""
         if not self._wanted or not size:
             return
         from rich import progress

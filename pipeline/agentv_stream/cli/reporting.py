@@ -1,4 +1,4 @@
-"""What `report` does: compares, renders, writes, gives the exit code."""
+"""The implementation of `report`: compares, renders, writes, returns the exit code."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -22,7 +22,7 @@ def write_report(
     candidate: str | None,
     streams: bool,
 ) -> int:
-    """Writes the report; gives the exit code."""
+    """Writes the report; returns the exit code."""
     try:
         place = output if str(output) != "-" else None
         by_name = place.suffix.removeprefix(".") if place is not None else "md"

@@ -1,4 +1,5 @@
-"""Where a command looks for sessions: `--root` before `AGENTV_STREAM_ROOTS` before `roots` in pyproject.toml."""
+"""Where a command looks for sessions: `--root` overrides `AGENTV_STREAM_ROOTS`, which overrides `roots` in
+pyproject.toml."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +17,7 @@ def told_roots(options: Sequence[str], provider: str | None) -> list[Root]:
 
 
 def roots_there(options: Sequence[str], provider: str | None) -> list[Root]:
-    """As `told_roots`, for who does not wait for anything: an option's place that is not there is a slip of the pen.
+    """As `told_roots`, for commands that do not wait for a folder to appear: a missing `--root` is then an error.
 
     Raises: UsageError, SourceError.
     """

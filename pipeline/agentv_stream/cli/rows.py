@@ -1,4 +1,4 @@
-"""Rows of a query to standard output: a table, JSON lines, CSV."""
+"""Writes rows of a query to standard output: as a table, JSON lines, CSV."""
 
 import csv
 import sys
@@ -9,13 +9,13 @@ import msgspec
 
 from agentv_stages.visible import visible
 
-READABLE = 12  # columns that a long value needs at least in a table
+READABLE = 12  # minimum width of a long value in a table
 
 Rows = Sequence[tuple[Any, ...]]
 
 
 def as_json(names: Sequence[str], rows: Rows) -> None:
-    """One object per row; of columns of one name the second becomes `name_2`."""
+    """One object per row; of columns with the same name the second becomes `name_2`."""
     encode = msgspec.json.Encoder(enc_hook=str, decimal_format="number").encode
     write = sys.stdout.buffer.write
     keys = _apart(names)
@@ -25,7 +25,7 @@ def as_json(names: Sequence[str], rows: Rows) -> None:
 
 
 def as_csv(names: Sequence[str], rows: Rows) -> None:
-    """With a header; lists as JSON. Values as they are, but that none can act on a terminal."""
+    """With a header; lists as JSON. Values are unchanged, except that none can affect a terminal."""
     writer = csv.writer(sys.stdout, lineterminator="\n")
     seen = sys.stdout.isatty()
     for row in (names, *rows):
@@ -35,8 +35,8 @@ def as_csv(names: Sequence[str], rows: Rows) -> None:
 
 
 def as_table(names: Sequence[str], rows: Rows, limit: int) -> None:
-    """For people: a table, or where its columns cannot be told apart any more a line for each value; what was cut is
-    told. Text from logs cannot act on the terminal."""
+    """For people: a table, or, if its columns would become indistinguishable, a line per value; says what was cut. Text
+    from logs cannot affect the terminal."""
     from rich.console import Console
 
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
@@ -71,7 +71,7 @@ def _print_table(console: Any, titles: Sequence[str], numbers: Sequence[bool], s
 
 
 def _print_records(console: Any, titles: Sequence[str], shown: Sequence[Sequence[str]]) -> None:
-    """As `SELECT *` asks for: name and value on a line, an empty line between rows, what is null left out."""
+    """For wide rows, as of `SELECT *`: name and value on a line, an empty line between rows, nulls left out."""
     from rich.text import Text
 
     width = max(map(len, titles), default=0) + 2
@@ -84,7 +84,7 @@ def _print_records(console: Any, titles: Sequence[str], shown: Sequence[Sequence
 
 
 def _apart(names: Sequence[str]) -> list[str]:
-    """The names, each once."""
+    """The names, made unique."""
     keys: dict[str, None] = {}
     for name in names:
         key, number = name, 2

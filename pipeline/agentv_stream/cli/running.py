@@ -1,4 +1,4 @@
-"""What `run` does: target and settings, the attempts one after the other, what is told, the exit code."""
+"""The implementation of `run`: target and settings, the attempts one after the other, reports, the exit code."""
 
 import sys
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ def run_command(
     include_trace: bool,
     as_json: bool,
 ) -> int:
-    """Runs the agent, as often as asked; gives the exit code."""
+    """Runs the agent, as often as requested; returns the exit code."""
     try:
         settings, target = _settings(options, approach, targets, bool(command))
         words, shown = (tuple(command), ()) if command else _target_command(target, settings.prompt)
@@ -91,7 +91,7 @@ def run_command(
 def _settings(
     options: dict[str, Any], approach: str | None, targets: Path | None, has_command: bool
 ) -> tuple[Settings, Target | None]:
-    """Settings of the command line before those of the target."""
+    """The settings, with those of the command line overriding those of the target."""
     if options.get("stream_log") is not None:
         try:
             options["stream_log"] = stream_log(options["stream_log"])
@@ -124,7 +124,7 @@ def _settings(
 
 
 def _target_command(target: Target | None, prompt: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The words to start, and those to write down."""
+    """The words to start, and those to record."""
     if target is None:
         raise UsageError("nothing to run: give a command behind --, or --target NAME of a targets file")
     if prompt is None:
@@ -133,7 +133,7 @@ def _target_command(target: Target | None, prompt: str | None) -> tuple[tuple[st
 
 
 def tell(report: RunReport, quiet: bool) -> int:
-    """Tells how a run came out; gives its exit code."""
+    """Reports the outcome of a run; returns its exit code."""
     for warning in report.warnings:
         say(warning)
     for failure in report.report.failures:
@@ -167,19 +167,19 @@ def tell(report: RunReport, quiet: bool) -> int:
 
 
 def result_line(report: RunReport) -> bytes:
-    """The result object as one line; `outputs` says where it is stored, too."""
+    """The result object as one line; `outputs` also says where it is stored."""
     outputs = {**report.value["outputs"], "result": _stored(report)}
     return told_json({**report.value, "outputs": outputs}) + b"\n"
 
 
 def _stored(report: RunReport) -> str | None:
-    """Where the result is; None where it could not be written."""
+    """Where the result is stored; None if it could not be written."""
     failed = {failure.path for failure in report.report.failures if isinstance(failure, SinkError)}
     return str(report.path) if str(report.path) not in failed else None
 
 
 def _how(report: RunReport) -> str:
-    """How the process ended, where no closing line will tell it."""
+    """How the process ended, if no closing line will say so."""
     end = report.end
     if end.stopped is not None or not (end.signal or end.exit_code):
         return ""

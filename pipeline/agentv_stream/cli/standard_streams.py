@@ -1,4 +1,5 @@
-"""Standard output and error of a command: any text can be written, a failure is told as one, none is another file."""
+"""Standard output and error of a command: any text can be written, failures are reported, neither can be another
+file."""
 
 import io
 import os
@@ -12,9 +13,9 @@ from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_USAGE, SinkError
 
 
 class _StandardOutput(io.FileIO):
-    """Descriptor 1. Its failure is an error of ours, so that it is told from bugs; it is told once.
+    """Descriptor 1. Its failure is an error of ours, to distinguish it from bugs; it is reported once.
 
-    What goes to a terminal is lines for people, in which nothing acts any more, or JSON, where this sees to it.
+    Output to a terminal is text for people, already free of control sequences, or JSON, which is escaped here.
     """
 
     def __init__(self) -> None:
@@ -23,13 +24,13 @@ class _StandardOutput(io.FileIO):
         self._seen = os.isatty(1)
 
     def write(self, data: object, /) -> int:
-        """Raises: BrokenPipeError without a number, which typer would make exit code 1 of; SinkError."""
+        """Raises: BrokenPipeError without an error number, for which typer would exit with 1; SinkError."""
         whole = memoryview(data)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] - a buffer
         try:
             rest = memoryview(escaped(bytes(whole))) if self._seen else whole
             while rest:
                 written: int | None = super().write(rest)
-                if written is None:  # an agent left it so that it does not wait
+                if written is None:  # an agent left it in non-blocking mode
                     select.select((), (1,), ())
                 rest = rest[written or 0 :]
             return whole.nbytes
@@ -43,17 +44,17 @@ class _StandardOutput(io.FileIO):
 
 
 class _StandardError(io.FileIO):
-    """Descriptor 2. What it does not take is lost, and that is all: a terminal that was closed, a log on a full disk
-    end no run, and so no agent behind it.
-    """
+    """Descriptor 2. What it does not accept is lost, without an error: a closed terminal, or a log on a full disk, must
+    not end a run and with it the agent."""
 
     def __init__(self) -> None:
         super().__init__(2, "w", closefd=False)
 
     def write(self, data: object, /) -> int:
-        """As if all was written; one that would block, as agents leave a terminal, is waited for, not long."""
+        """Always reports success; if it would block, because an agent left the terminal non-blocking, it waits
+        briefly."""
         whole = memoryview(data).nbytes  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] - a buffer
-        with suppress(OSError, ValueError):  # ValueError: a descriptor that select does not take
+        with suppress(OSError, ValueError):  # ValueError: a descriptor that select does not support
             written: int | None = super().write(data)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] - as above
             if written is None and select.select((), (2,), (), 0.25)[1]:
                 written = super().write(data)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] - as above
@@ -62,16 +63,16 @@ class _StandardError(io.FileIO):
 
 
 def open_standard_streams() -> None:
-    """Makes the streams what the commands expect, however we were started.
+    """Sets up the streams as commands expect them, however we were started.
 
-    A closed descriptor is filled: else the next file that is opened gets its number, and what goes to standard output
-    is written into it. What cannot be said in the stream's encoding is escaped.
+    Closed descriptors are filled: else the next file opened gets that number, and standard output is written into it.
+    Text that the stream's encoding cannot represent is escaped.
     """
     for descriptor, mode in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
         try:
             os.fstat(descriptor)
         except OSError:
-            os.open(os.devnull, mode)  # the lowest free number; the wrong way round, so that its use fails
+            os.open(os.devnull, mode)  # gets the lowest free number; in the wrong mode, so that using it fails
     if sys.stderr is None or sys.stderr is sys.__stderr__:  # pyright: ignore[reportUnnecessaryComparison] - closed
         sys.stderr = io.TextIOWrapper(
             io.BufferedWriter(_StandardError()),
@@ -90,7 +91,7 @@ def open_standard_streams() -> None:
 
 
 def flushed(code: int) -> int:
-    """Writes what is left for standard output; gives the exit code. A reader that has left is an end, no failure."""
+    """Flushes standard output; returns the exit code. A reader that has left is an end, not a failure."""
     try:
         sys.stdout.flush()
     except (BrokenPipeError, SinkError) as error:
@@ -99,7 +100,7 @@ def flushed(code: int) -> int:
 
 
 def told(error: BrokenPipeError | SinkError, code: int = EXIT_FINE) -> int:
-    """The exit code for a failure of standard output, behind a command that had `code`."""
+    """The exit code for a failure of standard output after a command that had `code`."""
     quiet_stdout()
     if isinstance(error, BrokenPipeError):
         return code

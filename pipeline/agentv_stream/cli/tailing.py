@@ -1,4 +1,4 @@
-"""What `tail` does: finds out what is meant, builds the follower, runs it, gives the exit code."""
+"""The implementation of `tail`: resolves its targets, builds the follower, runs it, returns the exit code."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ from agentv_stream.units import seconds_of
 
 @dataclass
 class TailOptions:
-    """The command's options, in its order."""
+    """The command's options, in its parameters' order."""
 
     targets: list[str]
     every: bool
@@ -69,7 +69,7 @@ class TailOptions:
 
 
 def run_tail(options: TailOptions) -> int:
-    """Follows; gives the exit code."""
+    """Follows; returns the exit code."""
     store: CursorStore | None = None
     follower: Follower | None = None
     folders = HeldFolders()
@@ -95,7 +95,7 @@ def run_tail(options: TailOptions) -> int:
         if running.broken_pipe:
             quiet_stdout()
         blocked = bool(follower.troubles or follower.store_trouble)
-        if options.once and options.project is None:  # else it may become one; or is one of another project
+        if options.once and options.project is None:  # otherwise it may become one; or it is one of another project
             whose = f"of {plan.only.name}" if plan.only is not None else "of a known agent"
             for path in follower.no_logs():
                 say(f"{path}: not a log {whose}")
@@ -123,7 +123,7 @@ def _settings(options: TailOptions) -> Settings:
 
 
 def consumer(options: TailOptions, settings: Settings) -> str:
-    """Whose cursors these are: a name, or the place of the outputs. Two places are two consumers."""
+    """The consumer that the cursors belong to: a name, or the output folder. Two folders are two consumers."""
     if options.name:
         return options.name
     if options.events and options.out is None:
@@ -189,14 +189,14 @@ def _plan(options: TailOptions, settings: Settings) -> Plan:
 
 
 def _check_together(options: TailOptions) -> None:
-    """Raises: UsageError for options of which one would be without effect."""
+    """Raises: UsageError for a combination in which one option would have no effect."""
     other = "--all" if options.every else "a target" if options.targets else None
     if options.latest and other is not None:
         raise UsageError(f"--latest and {other} contradict each other")
 
 
 def _latest(roots: list[Root]) -> Callable[[str], bool]:
-    """The session that was updated last, and all that begin from now on."""
+    """Selects the session that was updated last, and all that begin from now on."""
     found = [s for s in find_sessions(roots, HeaderCache(cache_file())) if only(None)(s)]
     old = {path for s in found for path in (s.path, *s.copies, *s.further, *s.subagents)}
     newest = found[0].path if found else None

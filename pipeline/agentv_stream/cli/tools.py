@@ -60,7 +60,7 @@ def json_rows(provider: Provider) -> list[dict[str, Any]]:
 
 
 def text_table(provider: Provider, width: int | None = None) -> str:
-    """The table of a provider for a terminal of that width; where it is too narrow, without where a name was seen."""
+    """The table of a provider for a terminal of that width; if that is too narrow, without where a name was seen."""
     cells = [HEADINGS, *(_cells(row) for row in provider.tools.rows)]
     widths = [max(len(row[i]) for row in cells) for i in range(len(HEADINGS))]
     if width is not None and sum(widths) + 2 * len(widths) - 2 > width:

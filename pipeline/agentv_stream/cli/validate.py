@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-MOST_TOLD = 20  # of one file
+MOST_TOLD = 20  # errors shown per file
 
 
 def validate(

@@ -53,7 +53,7 @@ def watch(
         logs = [t for t in names if STORE_SIGN in t or (is_file(t) and not is_database(t))]
         files = list(dict.fromkeys(str(absolute(t)) for t in logs))
         folders = [t for t in names if t not in logs]
-        if once and (gone := [t for t in folders if is_gone(t)]):  # else it is waited for
+        if once and (gone := [t for t in folders if is_gone(t)]):  # otherwise wait for it
             raise SourceError(f"cannot read {gone[0]}: no such file or folder")
         roots = [] if files and not folders else told_roots([*folders, *(root or ())], provider)
         if not (json or sys.stdout.isatty()):
@@ -82,7 +82,7 @@ def watch(
 
 
 def _print_lines(feed: "Feed", once: bool) -> int:
-    """Prints lines until it is interrupted or, `once`, till all was read; gives the exit code."""
+    """Prints lines until interrupted or, with `once`, until all is read; returns the exit code."""
     from agentv_stream.errors import EXIT_FINE, EXIT_IO
     from agentv_stream.watch.lines import watch_lines
 

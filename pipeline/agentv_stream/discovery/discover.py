@@ -1,7 +1,7 @@
-"""Finds the sessions on this machine: roots in, one `Session` per session out, newest first.
+"""Finds the sessions on this machine. In: roots. Out: one `Session` per session, newest first.
 
-A sub-agent's file belongs to the session that started it, at any depth. A log that is there twice (live and archived,
-plain and compressed) is one session. Of every file only the header is read, and of an unchanged one not even that.
+A sub-agent's file belongs to the session that started it, at any depth. A log that exists twice (live and archived,
+plain and compressed) is one session. Only the header of each file is read, and of an unchanged one not even that.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -25,15 +25,16 @@ from agentv_stream.opencode.store import STORE_SIGN, StoredSession, list_session
 
 HEAD = 4096
 MOST_ASKED = 4
-"""Further files that are looked into for the prompt: OpenHands writes one for each event."""
+"""Number of further files searched for the prompt: OpenHands writes one for each event."""
 
 
 @dataclass
 class Session:
-    """One session: its main log, the logs of its sub-agents, its header. `updated_ms`: the newest of its files' times.
+    """One session: its main log, the logs of its sub-agents, its header. `updated_ms`: the latest modification time of
+    its files.
 
     `path` is `STORE::SESSION` for a session in a database. `agents` has the files of each sub-agent by its stream.
-    `further` are files in which its log goes on, `copies` other places where the same log lies.
+    `further` are files in which its log continues, `copies` other places of the same log.
     """
 
     path: str
@@ -47,7 +48,7 @@ class Session:
 
     @property
     def id(self) -> str:
-        """The native session id; where the log does not tell one, the name of its file."""
+        """The native session id; if the log has none, the name of its file."""
         return self.header.session_id or Path(logical_name(self.path)).stem
 
     @property
@@ -69,7 +70,7 @@ class Session:
 
 
 class RememberingFolder(LocalFolder):
-    """The file system as companions see it, each listing and head read once; for one pass over many sessions."""
+    """The file system as providers see it, with listings and heads cached; for one pass over many sessions."""
 
     MOST_KEPT = 65_536
 
@@ -93,7 +94,7 @@ class RememberingFolder(LocalFolder):
 
 
 def cache_file() -> Path | None:
-    """Where headers are kept between runs; None where there is no home folder."""
+    """Where headers are cached between runs; None if there is no home folder."""
     home = own_folder("XDG_CACHE_HOME", "~/.cache")
     return home / "agentv-stream" / "headers.json" if home is not None else None
 
@@ -101,7 +102,7 @@ def cache_file() -> Path | None:
 def find_sessions(
     roots: Iterable[Root], cache: HeaderCache | None = None, since_ms: int | None = None
 ) -> list[Session]:
-    """Every session below the roots, the one updated last first. `since_ms` leaves older files unread."""
+    """Every session below the roots, the one updated last first. Files older than `since_ms` are not read."""
     cache = cache or HeaderCache(None)
     files: list[Found] = []
     sessions: list[Session] = []
@@ -138,12 +139,12 @@ def _session(found: Found, cache: HeaderCache) -> Session | None:
 
 
 def _attach(mains: dict[str, Session], folder: RememberingFolder) -> None:
-    """Gives the files that belong to a session, most of them of sub-agents, to it; they are no sessions themselves."""
+    """Assigns files that belong to a session, mostly those of sub-agents, to it; they are not sessions themselves."""
     same = {copy: session.path for session in mains.values() for copy in session.copies}
     for path in list(mains):
         session = mains.get(path)
         if session is None:
-            continue  # it turned out to be somebody's sub-agent
+            continue  # it turned out to be a sub-agent's
         for companion in companions_of(get_provider(session.header.provider), path, folder=folder):
             stream = companion.context.stream
             if companion.path in session.agents.get(stream, ()) or companion.path == path:
@@ -166,7 +167,7 @@ def _attach(mains: dict[str, Session], folder: RememberingFolder) -> None:
 
 
 def _completed(header: Header, path: str) -> Header:
-    """With what another file says of the session, as Cline's manifest does, and OpenHands' second event."""
+    """The header completed from another file of the session, such as Cline's manifest or OpenHands' second event."""
     try:
         more = read_header(path, get_provider(header.provider))
     except OSError:
@@ -180,7 +181,7 @@ def _completed(header: Header, path: str) -> Header:
 def _without_copies(sessions: Iterable[Session]) -> list[Session]:
     """One session per log: of several files with one id and one logical name the plainest and newest is read.
 
-    So it is of files of one id and size that begin alike, whatever they are called; the log has the shortest name.
+    The same holds for files with the same id, size and beginning, whatever their names; the log has the shortest name.
     """
     kept: list[Session] = []
     by_name: dict[tuple[str, str, str], Session] = {}
@@ -209,7 +210,7 @@ def _begin_alike(path: str, other: str) -> bool:
 
 
 def _stored(root: Root) -> list[Session]:
-    """The sessions of OpenCode's and Kilo's databases and folders; children are told by their parent's id."""
+    """The sessions in databases and folders of OpenCode and Kilo; children are recognised by their parent's id."""
     found: list[Session] = []
     places = stores(root)
     if is_folder(Path(root.path) / "storage"):
@@ -222,7 +223,7 @@ def _stored(root: Root) -> list[Session]:
             continue
         for row in rows:
             if str(place) == root.path and row.id in known:
-                continue  # the database took it over
+                continue  # it was imported into the database
             known.add(row.id)
             header = _header_of(row)
             found.append(Session(f"{place}{STORE_SIGN}{row.id}", header, row.updated_ms or row.created_ms or 0, 0))
@@ -237,7 +238,7 @@ def _header_of(row: StoredSession) -> Header:
 
 
 def stored_header(path: str) -> Header | None:
-    """The header of `STORE::SESSION`; None when the session has gone. Raises: SourceError."""
+    """The header of `STORE::SESSION`; None when the session no longer exists. Raises: SourceError."""
     store, _, name = path.partition(STORE_SIGN)
     return next((_header_of(row) for row in list_sessions(store) if row.id == name), None)
 
@@ -251,7 +252,7 @@ def updated_at(path: str) -> float:
 
 
 def tree(sessions: Sequence[Session]) -> list[Session]:
-    """The sessions without a parent in the list, the others as their `children`: forks, resumes, child sessions."""
+    """The sessions without a parent in the list, with the others as `children`: forks, resumes, child sessions."""
     by_id = {session.id: session for session in sessions}
     above: dict[int, Session] = {}
     tops: list[Session] = []
@@ -266,7 +267,7 @@ def tree(sessions: Sequence[Session]) -> list[Session]:
 
 
 def _reaches(start: Session, goal: Session, above: dict[int, Session]) -> bool:
-    """Whether `goal` stands above `start` already, or is it; logs may name each other as parents."""
+    """Whether `goal` is `start` or one of its ancestors; logs may name each other as parents."""
     at: Session | None = start
     while at is not None:
         if at is goal:
@@ -276,7 +277,7 @@ def _reaches(start: Session, goal: Session, above: dict[int, Session]) -> bool:
 
 
 def project_of(folder: str | None) -> str:
-    """The last name of an agent's working folder, of Windows too; the folder itself where it has none."""
+    """The last part of an agent's working folder, also for Windows paths; the folder itself if there is none."""
     if not folder:
         return "?"
     windows = PureWindowsPath(folder)
@@ -295,10 +296,10 @@ def in_project(session: Session, project: str) -> bool:
 
 
 def pick(sessions: Sequence[Session], name: str) -> Session:
-    """The session whose id (or file name) begins with `name`; the `…` of an id in the list may be copied with it.
+    """The session whose id (or file name) begins with `name`, from which a trailing `…` of a shortened id is removed.
     Of several files with one id (Codex begins another one when a thread is rewound) it is the first in `sessions`.
 
-    Raises: SourceError when none does, UsageError when several do: a longer name is wanted.
+    Raises: SourceError when none does, UsageError when several do: a longer name is needed.
     """
     name = name.removesuffix("…")
     if not name:
@@ -316,7 +317,7 @@ def pick(sessions: Sequence[Session], name: str) -> Session:
 
 
 def only(provider: str | None) -> Callable[[Session], bool]:
-    """Whether a session is of a provider; aliases count. Raises: UsageError."""
+    """A function that says whether a session is of a provider; aliases count. Raises: UsageError."""
     if provider is None:
         return lambda session: True
     one = named_provider(provider)

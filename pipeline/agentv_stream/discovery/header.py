@@ -1,7 +1,7 @@
-"""The header of a log: who the session is, from its first records alone.
+"""The header of a log: which session it is, from its first records alone.
 
-In: a path. Out: a `Header`, or None for a file that is no log of a known agent. At most the first 512 KiB are read,
-of a whole-file document 16 MiB.
+In: a path. Out: a `Header`, or None for a file that is no log of a known agent. At most the first 512 KiB are read, for
+a whole-file document 16 MiB.
 """
 
 import os
@@ -32,9 +32,9 @@ PROMPT_WIDTH = 200
 
 
 class Header(Struct):
-    """Facts of a session as its first records tell them; None where they do not. `started_ms` is UTC.
+    """Facts about a session from its first records; None if they do not contain them. `started_ms` is UTC.
 
-    `ran` is false where the whole log says no more than what session it is, as of one that was opened and left.
+    `ran` is false if the whole log only identifies the session, as when it was opened and left.
     """
 
     provider: str
@@ -51,11 +51,11 @@ class Header(Struct):
 
     @property
     def whole(self) -> bool:
-        """Whether nothing that a list shows is missing."""
+        """Whether everything that a list shows is known."""
         return None not in (self.session_id, self.started_ms, self.model, self.prompt)
 
     def take(self, batch: Batch) -> None:
-        """Fills in what the events of `batch` say."""
+        """Adds the facts from the events of `batch`."""
         if batch.faults or batch.unknown:
             self.ran = True
         for event in batch.events:
@@ -80,7 +80,7 @@ class Header(Struct):
 
 
 def dialect_of(path: Path) -> str | None:
-    """The dialect of a file that was given where something else was expected; None for what is no log."""
+    """The dialect of a file that was given where something else was expected; None if it is no log."""
     try:
         header = read_header(str(path))
     except OSError:
@@ -89,7 +89,7 @@ def dialect_of(path: Path) -> str | None:
 
 
 def read_header(path: str, only: Provider | None = None) -> Header | None:
-    """Reads until the header is whole, or as far as it goes.
+    """Reads until the header is complete, or to the limit.
 
     Raises: OSError when the file cannot be read.
     """
@@ -143,7 +143,7 @@ def _begin(detector: Detector, path: str) -> tuple[Header, Decode]:
 
 
 def first_bytes(path: str, limit: int) -> bytes:
-    """The first bytes of a log, unpacked; empty where it cannot be read."""
+    """The first decompressed bytes of a log; empty if it cannot be read."""
     try:
         with open_plain(Path(path)) as file:
             try:
@@ -155,7 +155,7 @@ def first_bytes(path: str, limit: int) -> bytes:
 
 
 def damages() -> tuple[type[Exception], ...]:
-    """What reading damaged compressed data raises; zstandard is asked only where it was needed."""
+    """The exceptions raised for damaged compressed data; zstandard's only if that is already imported."""
     module = sys.modules.get("zstandard")
     return (
         (EOFError, ValueError, zlib.error) if module is None else (EOFError, ValueError, zlib.error, module.ZstdError)
@@ -163,7 +163,7 @@ def damages() -> tuple[type[Exception], ...]:
 
 
 class _Entry(Struct, array_like=True):
-    """What a file said when it was read as a log of the agent `asked`, or of any (None)."""
+    """The header of a file when it was read as a log of the agent `asked`, or of any (None)."""
 
     size: int
     mtime_ns: int
@@ -173,7 +173,8 @@ class _Entry(Struct, array_like=True):
 
 
 class HeaderCache:
-    """Headers by path, kept in a file between runs. A log that has only grown keeps its header once that is whole."""
+    """Headers by path, kept in a file between runs. A log that has only grown keeps its header once that is
+    complete."""
 
     def __init__(self, file: Path | None) -> None:
         self._file = file
@@ -183,10 +184,10 @@ class HeaderCache:
             try:
                 self._entries = msgspec.json.decode(file.read_bytes(), type=dict[str, _Entry])
             except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
-                self._entries = {}  # a cache of another version, or none: it is made anew
+                self._entries = {}  # a cache of another version, or none: start over
 
     def get(self, path: str, stat: os.stat_result, only: Provider | None = None) -> Header | None:
-        """The header, from the cache where the file is the one it was read from. Raises: OSError, as `read_header`."""
+        """The header, from the cache if the file is unchanged. Raises: OSError, as `read_header`."""
         known, asked = self._entries.get(path), only.name if only is not None else None
         if known is not None and known.inode == stat.st_ino and known.asked == asked:
             if known.size == stat.st_size and known.mtime_ns == stat.st_mtime_ns:
@@ -199,16 +200,16 @@ class HeaderCache:
         return header
 
     def save(self, paths: set[str]) -> None:
-        """Writes the cache, without files that are no more; `paths` are there, others may be, below other roots.
+        """Writes the cache, without files that no longer exist; `paths` do exist, others below other roots may.
 
-        A cache that cannot be written is done without.
+        Failure to write the cache is ignored.
         """
         from agentv_stream.outputs.publish import publish_now
 
         if self._file is None or not self._changed:
             return
         there = (p for p in self._entries if p in paths or not is_gone(p))
-        entries = {p: self._entries[p] for p in there if told_path(p) == p}  # JSON holds UTF-8
+        entries = {p: self._entries[p] for p in there if told_path(p) == p}  # JSON must be UTF-8
         try:
             publish_now(self._file, msgspec.json.encode(entries))
         except AgentvStreamError:

@@ -1,8 +1,8 @@
-"""Where agents keep their logs: providers' roots, variables and options in; files with their signatures out.
+"""Where agents keep their logs. In: providers' roots, variables and options. Out: files with their signatures.
 
-A root is `$variable/below` where the variable is set, else its default; roots configured for a provider take their
-place, `--root` that of all. A variable may hold several folders, separated by commas. Matching is by path only; what a
-file is, its content says (header.py).
+A root is `$variable/below` if the variable is set, else its default; roots configured for a provider replace its own,
+`--root` replaces all. A variable may hold several folders, separated by commas. Files are matched by path only; what a
+file contains is determined in header.py.
 """
 
 import os
@@ -21,12 +21,12 @@ from agentv_stream.outputs.forms import told_twice
 
 ANY_LOG = ("**/*.jsonl", "**/*.json", "**/*.ndjson")
 _REST = re.compile(r"\.(gz|zst|\d{1,3})\Z")
-LAST_NS = (1 << 63) - 1  # the year 2262: SQLite, which keeps signatures, holds no later time
+LAST_NS = (1 << 63) - 1  # the year 2262: SQLite, which stores signatures, has no larger integers
 _SKIPPED = frozenset((".git", "node_modules", ".agentv", "__pycache__"))
 
 
 class Signature(NamedTuple):
-    """What tells whether a file was touched. `ctime_ns` cannot be set back: a forged mtime hides nothing."""
+    """Shows whether a file was changed. `ctime_ns` cannot be set back: a forged mtime hides nothing."""
 
     device: int
     inode: int
@@ -37,7 +37,7 @@ class Signature(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """A folder of logs. `provider` None: anybody's, told by content. `database`: the files are SQLite stores."""
+    """A folder of logs. `provider` None: of any agent, detected by content. `database`: the files are SQLite stores."""
 
     path: str
     provider: Provider | None
@@ -46,7 +46,7 @@ class Root:
 
 
 class Found(NamedTuple):
-    """A file below a root. `main`: its name is that of a session's log; else it may be a sub-agent's, or nothing."""
+    """A file below a root. `main`: its name is that of a session's log; else it may be a sub-agent's, or irrelevant."""
 
     path: str
     root: Root
@@ -68,10 +68,10 @@ def find_roots(
 ) -> list[Root]:
     """Every root, existing or not. `extra` and `configured` hold `PATH` or `PROVIDER=PATH`.
 
-    Where `extra` is given, only its roots count. A provider that `configured` names has the roots named there and no
-    others; a PATH alone is looked at besides. With `provider` the roots of other providers are left out.
+    If `extra` is given, only its roots count. A provider named in `configured` has only the roots given there; a PATH
+    alone is searched in addition. With `provider` the roots of other providers are left out.
 
-    Raises: UsageError for a provider that nobody knows.
+    Raises: UsageError for an unknown provider.
     """
     if extra:
         return [root for text in extra for root in _named(text, provider)]
@@ -91,7 +91,7 @@ def find_roots(
 
 
 def is_database(path: str) -> bool:
-    """Whether a path is a store that holds sessions, by what stands in it."""
+    """Whether a path is a store of sessions, judging by its contents."""
     try:
         with Path(path).open("rb") as file:
             return file.read(16) == b"SQLite format 3\0"
@@ -100,7 +100,7 @@ def is_database(path: str) -> bool:
 
 
 def _parts(text: str) -> tuple[str | None, str]:
-    """The provider's own name, None where none stands there, and the path. A folder's name may hold `=`, too.
+    """The provider's canonical name, None if there is none, and the path. A folder's name may contain `=`, too.
 
     Raises: UsageError.
     """
@@ -113,7 +113,7 @@ def _parts(text: str) -> tuple[str | None, str]:
 
 
 def _named(text: str, provider: str | None) -> list[Root]:
-    """What `PATH` or `PROVIDER=PATH` means: a folder's logs, and the stores that lie in it; or one store."""
+    """The roots for `PATH` or `PROVIDER=PATH`: a folder's logs and the stores in it; or one store."""
     name, path = _parts(text)
     at = absolute(expanded(path))
     place = str(at)
@@ -134,13 +134,13 @@ def _places(root: LogRoot, environment: Mapping[str, str]) -> list[str]:
     if value:
         return [str(Path(_home(part.strip(), home)) / root.below) for part in value.split(",") if part.strip()]
     place, below = Path(_home(root.default, home)), Path(root.below).parts
-    # Some providers write the default with what lies below it, some without, some with a part of it.
+    # Some providers' defaults include the part below the root, some do not, some include a part of it.
     shared = next(n for n in range(len(below), -1, -1) if not n or place.parts[-n:] == below[:n])
     return [str(place.joinpath(*below[shared:]))]
 
 
 def expanded(path: str) -> Path:
-    """The path with `~` replaced; as it is where nobody knows a home folder (a user that no system knows, no HOME)."""
+    """The path with `~` replaced; unchanged if there is no home folder (an unknown user, no HOME)."""
     try:
         return Path(path).expanduser()
     except RuntimeError:
@@ -148,7 +148,7 @@ def expanded(path: str) -> Path:
 
 
 def own_folder(variable: str, default: str) -> Path | None:
-    """A folder for files of our own; None where no home folder is known. A relative one counts not (XDG's rule)."""
+    """A folder for our own files; None if no home folder is known. A relative path is ignored (XDG's rule)."""
     place = expanded(os.environ.get(variable) or default)
     if not place.is_absolute():
         place = expanded(default)
@@ -160,7 +160,7 @@ def _home(path: str, home: str) -> str:
 
 
 def compile_patterns(patterns: Iterable[str]) -> re.Pattern[str]:
-    """Globs as one expression on the path below the root; rotated and compressed names match too."""
+    """Globs as one expression for paths below the root; rotated and compressed names match, too."""
     return re.compile("|".join(f"(?:{_regex(p)})" for p in patterns))
 
 
@@ -184,7 +184,7 @@ def _regex(pattern: str) -> str:
 
 
 def stores(root: Root) -> list[Path]:
-    """The stores below a root, sorted; none where the folder may not be entered, which `glob` does not forgive."""
+    """The stores below a root, sorted; none if the folder may not be entered, for which `glob` raises."""
     try:
         return sorted({place for pattern in root.patterns for place in Path(root.path).glob(pattern)})
     except OSError:
@@ -192,7 +192,7 @@ def stores(root: Root) -> list[Path]:
 
 
 def walk(root: Root) -> Iterator[Found]:
-    """Every file below a root that may be a log. What cannot be read is passed over: it may have gone since."""
+    """Every file below a root that may be a log. Unreadable files are skipped: they may have been removed meanwhile."""
     matching = compile_patterns(root.patterns)
     seen: set[tuple[int, int]] = set()
     todo = [root.path]
@@ -211,7 +211,7 @@ def walk(root: Root) -> Iterator[Found]:
                     continue
                 if entry.is_dir():
                     if entry.name == "storage" and is_store_folder(folder):
-                        continue  # no logs: a store, which is asked for its sessions
+                        continue  # not logs but a store, whose sessions are listed elsewhere
                     if entry.name not in _SKIPPED and _fresh(entry, seen):
                         below.append(entry.path)
                     continue
@@ -236,7 +236,7 @@ def _fresh(entry: "os.DirEntry[str]", seen: set[tuple[int, int]]) -> bool:
 
 
 def logical_name(path: str) -> str:
-    """A path without what rotation and compression append: `a.jsonl.zst` and `a.jsonl.1.gz` are `a.jsonl`."""
+    """A path without suffixes of rotation and compression: `a.jsonl.zst` and `a.jsonl.1.gz` become `a.jsonl`."""
     while (match := _REST.search(path)) is not None:
         path = path[: match.start()]
     return path

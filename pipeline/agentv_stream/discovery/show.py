@@ -1,4 +1,5 @@
-"""A session to read: its log in; lines of printable text out, in which nothing acts on the terminal, or JSON rows."""
+"""A session to read. In: its log. Out: lines of printable text, in which control sequences have no effect, or JSON
+rows."""
 
 import shutil
 import sys
@@ -31,7 +32,7 @@ LINES_OF_LINE = 4
 
 
 def show_session(name: str, provider: str | None, roots: Sequence[Root], width: int, full: bool) -> Iterator[str]:
-    """The lines. Raises: UsageError, SourceError, NotALog, EmptyInput."""
+    """Yields the lines. Raises: UsageError, SourceError, NotALog, EmptyInput."""
     width = width or shutil.get_terminal_size((100, 40)).columns
     path, reader, messages = _read(name, provider, roots)
     result = reader.result()
@@ -43,7 +44,8 @@ def show_session(name: str, provider: str | None, roots: Sequence[Root], width: 
 
 
 def session_rows(name: str, provider: str | None, roots: Sequence[Root]) -> Iterator[bytes]:
-    """The rows of the session's transcript, in order of their messages, the totals in the first. Raises: as above."""
+    """The rows of the session's transcript, in order of their messages, the totals in the first. Raises: as
+    `show_session`."""
     path, reader, messages = _read(name, provider, roots)
     observer = reader.observer
     session_id = observer.facts.session_id or stand_in_id(path)
@@ -62,7 +64,7 @@ def session_rows(name: str, provider: str | None, roots: Sequence[Root]) -> Iter
 
 
 def _read(name: str, provider: str | None, roots: Sequence[Root]) -> tuple[str, SessionReader, list[Message]]:
-    """The log, what read it, and its messages in their order."""
+    """The log, its reader, and its messages in order."""
     path, pieces = _log(name, roots)
     reader = SessionReader(pieces, path, provider)
     consolidate = Consolidate()
@@ -101,7 +103,7 @@ def _head(result: Result, path: str, width: int) -> Iterator[str]:
     facts = (session.provider, session.model, session.version, session.cwd)
     yield from _whole(f"session {session.id or '?'}  {'  '.join(f for f in facts if f)}", width)
     yield from _whole(f"started {session.started_at or '?'}  status {result.status}", width)
-    yield f"log {visible(path)}"  # in one piece, to be copied
+    yield f"log {visible(path)}"  # never wrapped, so that it can be copied
     yield ""
 
 
@@ -138,7 +140,7 @@ def _text(text: str, width: int, full: bool, indent: str = "    ") -> Iterator[s
 
 
 def _whole(text: str, width: int, indent: int = 2) -> Iterator[str]:
-    """A line that is never cut: what does not fit stands below, a little to the right."""
+    """A line that is never cut: what does not fit is continued on indented lines."""
     first, *rest = wrapped(visible(text), width)
     yield first.rstrip()
     for piece in wrapped("".join(rest), max(width - indent, 20)) if rest else ():
@@ -146,14 +148,14 @@ def _whole(text: str, width: int, indent: int = 2) -> Iterator[str]:
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """A line as lines of at most `width` columns, broken at blanks, else between wide letters, else where it must."""
+    """A line as lines of at most `width` columns, broken at spaces, else between wide characters, else anywhere."""
     if text.isascii():
         return textwrap.wrap(text, width, drop_whitespace=False, break_on_hyphens=False) or [""]
     lines: list[str] = []
     while (fits := fitting(text, width)) < len(text):
         blank = text.rfind(" ", 0, fits) + 1
         cut = blank if blank and text[:fits].isascii() else max(fits, 1)
-        for back in range(cut, max(cut - 20, 0), -1):  # the nearest place where a line may end
+        for back in range(cut, max(cut - 20, 0), -1):  # the nearest possible line break
             if text[back - 1] == " " or columns(text[back - 1]) == 2:
                 cut = back
                 break

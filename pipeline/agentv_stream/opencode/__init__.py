@@ -1,4 +1,4 @@
 """Sessions that OpenCode and Kilo keep in a database or in folders.
 
-`store` opens it to be read, `rows` gives a session as JSON lines, `source` those lines as an input of bytes.
+`store` opens it for reading, `rows` returns a session as JSON lines, `source` those lines as a byte source.
 """

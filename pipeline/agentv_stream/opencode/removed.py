@@ -1,6 +1,6 @@
-"""Messages that `/undo` took out of an OpenCode database, from the events that it keeps of each session.
+"""Messages that `/undo` removed from an OpenCode database, from the events that it keeps of each session.
 
-In: the open database and a session id. Out: where the last state of each removed message and of its parts stands.
+In: the open database and a session id. Out: where the last state of each removed message and of its parts is stored.
 Source: opencode 1.18, table `event`, types `message.updated`, `message.part.updated`, `message.removed`.
 """
 
@@ -17,7 +17,7 @@ _IDS = ("id", "sessionID", "messageID")
 
 
 class RemovedMessage(Struct):
-    """Numbers of the events that say last what the message and its parts are."""
+    """Numbers of the events with the last state of the message and its parts."""
 
     number: int = -1
     parts: dict[str, int] = {}
@@ -67,7 +67,7 @@ def read_removed(connection: sqlite3.Connection, session_id: str) -> dict[str, R
 
 
 def content_of(connection: sqlite3.Connection, session_id: str, number: int) -> bytes:
-    """The JSON of a message or a part, without its ids, as the tables hold it."""
+    """The JSON of a message or a part, without its ids, as in the tables."""
     query = "SELECT data FROM event WHERE aggregate_id = ? AND seq = ?"
     row = connection.execute(query, (session_id, number)).fetchone()
     try:

@@ -1,8 +1,8 @@
 """A session of an OpenCode store, as rows of the dialect `opencode-rows`.
 
 In: the path of the database or of the folder, and a session id. Out: JSON lines, first the session, then its messages
-with their parts in order; a child session (a sub-agent) stands behind the message whose `task` call started it, its
-rows with that call's id as `parent_call`. Behind a message that `/undo` deleted stands a row that says so (`undone`).
+with their parts in order; a child session (a sub-agent) follows the message whose `task` call started it, its rows with
+that call's id as `parent_call`. After a message that `/undo` deleted comes a row that says so (`undone`).
 """
 
 from collections.abc import Iterator
@@ -18,9 +18,8 @@ _DEEPEST = 16
 
 
 class StoredRow(Struct, frozen=True):
-    """A line of a session. `id` is the message's, or the session's with its title, which may come later (then the line
-    comes again, as another one); `final` says that nothing of it will change.
-    """
+    """A line of a session. `id` is the message's, or the session's with its title, which may be set later (then the
+    line comes again, with another id); `final` says that nothing in it will change."""
 
     id: str
     data: bytes
@@ -45,7 +44,7 @@ class _Ended(Struct):
 
 
 class _Head(Struct):
-    """What tells whether an answer has ended."""
+    """The part of a message that shows whether an answer has ended."""
 
     role: str = ""
     time: _Ended | None = None
@@ -63,7 +62,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def read_session(path: str | Path, session_id: str) -> Iterator[bytes]:
-    """The lines of a session and of its child sessions, without line ends. Holds one message at a time.
+    """Yields the lines of a session and of its child sessions, without line ends. Holds one message at a time.
 
     Raises: StoreError when the store cannot be read or has no such session.
     """
@@ -72,10 +71,10 @@ def read_session(path: str | Path, session_id: str) -> Iterator[bytes]:
 
 
 def read_rows(path: str | Path, session_id: str) -> Iterator[StoredRow]:
-    """As `read_session`, with ids, and whether the store will still change a row.
+    """As `read_session`, with ids, and whether the store may still change a row.
 
-    An answer is final when it has ended, or when a later one of its session has; a prompt when something follows it;
-    what was deleted always; what a child session says when it is known which call started it.
+    An answer is final when it, or a later one of its session, has ended; a prompt when something follows it; a deleted
+    message always; a child session's rows when it is known which call started it.
 
     Raises: StoreError when the store cannot be read or has no such session.
     """
@@ -98,7 +97,7 @@ class _Reading:
     seen: set[str] = field(default_factory=set[str])
 
     def rows(self, session_id: str, parent_call: str | None, depth: int, known: bool = True) -> Iterator[StoredRow]:
-        """`known` says that it is known for good which call started the session, or that none did."""
+        """`known`: it is certain which call started the session, or that none did."""
         if session_id in self.seen or depth > _DEEPEST:
             return
         self.seen.add(session_id)
@@ -148,7 +147,7 @@ def _head(data: bytes) -> _Head:
 
 
 def _facts(session: StoredSession) -> dict[str, object]:
-    """A session as the export writes it."""
+    """A session as OpenCode's export writes it."""
     facts: dict[str, object] = {
         "id": session.id,
         "parentID": session.parent_id,
@@ -171,7 +170,8 @@ def _started(part: bytes, children: set[str]) -> list[tuple[str, str]]:
 
 
 def _with_ids(data: bytes, ids: dict[str, str]) -> bytes:
-    """The JSON object with its ids, which the columns hold; on one line. What is no object gives one without facts."""
+    """The JSON object with its ids, which are in the columns; on one line. Anything but an object becomes one with only
+    the ids."""
     body = data.strip().replace(b"\n", b" ").replace(b"\r", b" ")
     head = _encode(ids)[:-1]
     try:

@@ -1,4 +1,4 @@
-"""A session of an OpenCode store as an input of bytes: its rows, as JSON lines."""
+"""A session of an OpenCode store as a byte source: its rows, as JSON lines."""
 
 from collections.abc import AsyncIterator, Generator
 from pathlib import Path
@@ -16,7 +16,7 @@ MOST_LISTED = 10
 
 
 class StoreSource:
-    """One session with its child sessions. Without an id it is the only session that the store has.
+    """One session with its child sessions. Without an id, the store must contain only one session.
 
     Raises: StoreError when the store cannot be read or has no such session; UsageError when an id is needed.
     """
@@ -50,7 +50,7 @@ def _only(sessions: list[StoredSession], name: str) -> str:
 
 
 def _pieces(path: Path, session_id: str) -> Generator[bytes, None, None]:
-    """The rows, joined to pieces of about the size of a read."""
+    """The rows, joined into pieces of about the size of a read."""
     held: list[bytes] = []
     size = 0
     for row in read_session(path, session_id):

@@ -1,4 +1,4 @@
-"""OpenCode's stores, opened to be read: `opencode.db`, or the older `storage/` folders; nothing is ever written there.
+"""OpenCode's stores, opened for reading: `opencode.db`, or the older `storage/` folders; nothing is ever written there.
 
 Kilo's `kilo.db` has the same tables. Source: opencode 1.2 to 1.18, Kilo 7.0 and 7.7 (SQLite), 0.3 to 1.1 (files).
 """
@@ -22,7 +22,7 @@ from agentv_stream.files import is_file, is_folder
 from agentv_stream.opencode.removed import RemovedMessage, content_of, read_removed
 from agentv_stream.opencode.stored_json import readable
 
-STORE_SIGN = "::"  # stands between the path of a store and the session in it
+STORE_SIGN = "::"  # between the path of a store and the session in it
 _ID = re.compile(r"[A-Za-z0-9_-]+\Z")
 _COLUMNS = ("parent_id", "title", "directory", "version", "time_created", "time_updated", "model", "agent")
 
@@ -32,7 +32,7 @@ class StoreError(SourceError):
 
 
 class StoredSession(Struct, frozen=True):
-    """What the store says of a session; times in UTC ms."""
+    """A session as the store describes it; times in UTC ms."""
 
     id: str
     parent_id: str | None = None
@@ -45,7 +45,7 @@ class StoredSession(Struct, frozen=True):
 
 
 class Revision(Struct, frozen=True):
-    """What tells whether a session with its child sessions has changed: how many rows it has, and their newest time."""
+    """Shows whether a session with its child sessions has changed: its number of rows, and their newest time."""
 
     session: StoredSession
     rows: int
@@ -75,20 +75,20 @@ _decode_session_file = msgspec.json.Decoder(_SessionFile).decode
 
 
 class Store(Protocol):
-    """A store that is open."""
+    """An open store."""
 
     def counts(self) -> dict[str, tuple[int, int]]:
-        """Rows of each session, and the newest time of one."""
+        """The number of rows of each session, and their newest time."""
         ...
 
     def sessions(self) -> list[StoredSession]: ...
 
     def messages(self, session_id: str) -> Iterator[tuple[str, bytes]]:
-        """Id and JSON of each message, in order; the removed ones, too."""
+        """Id and JSON of each message, in order; including removed ones."""
         ...
 
     def removed(self, session_id: str) -> Collection[str]:
-        """Ids of the messages that the agent has deleted and the store still knows."""
+        """Ids of the messages that the agent has deleted but the store still contains."""
         ...
 
     def parts(self, session_id: str, message_id: str) -> Iterator[tuple[str, bytes]]:
@@ -106,7 +106,7 @@ def list_sessions(path: str | Path) -> list[StoredSession]:
 
 
 def revisions(path: str | Path) -> list[Revision]:
-    """The sessions of a database that are nobody's child, each with what tells that it has changed.
+    """The sessions of a database that are not children, each with its revision.
 
     Raises: StoreError when it cannot be read.
     """
@@ -128,7 +128,7 @@ def revisions(path: str | Path) -> list[Revision]:
 
 @contextmanager
 def open_store(path: Path) -> Generator[Store, None, None]:
-    """A store, to read. Raises: StoreError."""
+    """A store, opened for reading. Raises: StoreError."""
     if is_folder(path):
         folder = path / "storage" if is_folder(path / "storage") else path
         yield _Folder(folder)
@@ -141,7 +141,8 @@ def open_store(path: Path) -> Generator[Store, None, None]:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    """Opens for reading. Without a write-ahead log nobody writes: then `immutable`, which leaves no files beside it."""
+    """Opens for reading. Without a write-ahead log nobody is writing: then `immutable`, which creates no files beside
+    it."""
     if not is_file(path):
         raise StoreError(f"no database at {path}")
     wal = path.with_name(path.name + "-wal")
@@ -160,7 +161,7 @@ def _text(value: object) -> str | None:
 
 
 def _model(value: object) -> str | None:
-    """The id of a model: newer versions write an object around it."""
+    """The id of a model: newer versions wrap it in an object."""
     text = _text(value)
     if text is None or not text.startswith("{"):
         return text
@@ -171,12 +172,12 @@ def _model(value: object) -> str | None:
 
 
 def _number(value: object) -> int | None:
-    """A whole number; None for what none is, and for what no count and no time can be: a column takes any value."""
+    """A whole number; None for anything else, and for an impossible count or time: a column may contain any value."""
     return round(value) if isinstance(value, int | float) and abs(value) < 2**53 else None
 
 
 def _time(value: object) -> int | None:
-    """Epoch ms; None for what no date can name."""
+    """Epoch ms; None if outside the range of dates."""
     return epoch_ms(_number(value))
 
 
@@ -253,7 +254,8 @@ class _Database:
 
 @dataclass
 class _Folder:
-    """`session/<project>/<id>.json`, `message/<session>/`, `part/<message>/`; before that all below `session/`."""
+    """`session/<project>/<id>.json`, `message/<session>/`, `part/<message>/`; in earlier versions all below
+    `session/`."""
 
     root: Path
 

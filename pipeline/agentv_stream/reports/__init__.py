@@ -1,1 +1,1 @@
-"""Results of many runs compared: figures, text, HTML."""
+"""Compares the results of many runs: figures, text, HTML."""

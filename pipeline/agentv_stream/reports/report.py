@@ -1,9 +1,8 @@
-"""Compares approaches: result files in, figures per approach and task out, and paired differences with their
-uncertainty.
+"""Compares approaches. In: result files. Out: figures per approach and task, and paired differences with confidence
+intervals.
 
-Figures mean what docs/metrics.md says. Results of bobbin's evaluation are read, too: where the raw stream lies beside
-one its figures are counted anew, and the stored ones are kept as historical. What is not known is None and stays out of
-a mean.
+Figures are defined in docs/metrics.md. Results of bobbin's evaluation are read, too: if a raw stream is beside one its
+figures are counted again, and the stored ones are kept as historical. Unknown values are None and excluded from means.
 """
 
 import random
@@ -28,7 +27,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A figure that is compared. `digits` are those shown; `percent` shows a share."""
+    """A figure that is compared. `digits` is the number of decimals shown; `percent` marks a share."""
 
     key: str
     title: str
@@ -41,8 +40,8 @@ class Metric:
 class Difference:
     """`approach` minus baseline over pairs of one task and one model; `low` and `high` bound the mean with 95 %.
 
-    `over` says what was resampled: the pairs (their runs within them), or of a single pair its attempts. The bounds
-    are None where neither is there twice: one difference says nothing about how it varies.
+    `over` says what was resampled: the pairs (and their runs within them), or the attempts of a single pair. The bounds
+    are None if there is only one of either: a single difference says nothing about its variation.
     """
 
     metric: str
@@ -71,17 +70,17 @@ class Comparison:
     warnings: list[str]
 
     def of(self, approach: str, task: str | None = None) -> list[Run]:
-        """The runs of an approach that count."""
+        """The runs of an approach that are compared."""
         return [r for r in self.runs if r.approach == approach and (task is None or r.task == task) and _counts(r)]
 
 
 def compare(
     sources: Sequence[Path], baseline: str | None = None, candidate: str | None = None, streams: bool = True
 ) -> Comparison:
-    """Reads result files (folders of them) and compares.
+    """Reads result files (or folders of them) and compares.
 
-    `streams`: raw streams beside old results are read. Raises: SourceError where nothing can be read, UsageError for an
-    approach that there is not.
+    `streams`: raw streams beside old results are read. Raises: SourceError if nothing can be read, UsageError for an
+    unknown approach.
     """
     warnings: list[str] = []
     runs: list[Run] = []
@@ -108,7 +107,7 @@ def compare(
         if name is not None and name not in approaches:
             hint = suggestion(name, approaches, approaches)
             raise UsageError(f"{option}: no result is of the approach {name!r}{hint}")
-    if baseline is not None:  # first, because the others are read against it
+    if baseline is not None:  # first, because the others are compared with it
         approaches = [baseline, *(name for name in approaches if name != baseline)]
     metrics = metrics_of(runs)
     tasks = sorted({run.task for run in runs})
@@ -151,7 +150,7 @@ def metrics_of(runs: Sequence[Run]) -> list[Metric]:
 
 
 def _watched(name: str) -> Callable[[Run], float | None]:
-    # A run whose figures were never counted has no watched commands to tell of, not none.
+    # A run whose figures were never counted has an unknown number of watched commands, not 0.
     return lambda run: float(run.watched[name]) if name in run.watched else None
 
 
@@ -160,7 +159,7 @@ def _counts(run: Run) -> bool:
 
 
 def mean(values: Iterable[float | None]) -> float | None:
-    """The mean of what is known; None of nothing."""
+    """The mean of the known values; None if there are none."""
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None
 
@@ -169,7 +168,8 @@ Pair = tuple[list[Run], list[Run]]
 
 
 def pair_runs(comparison: Comparison, baseline: str, candidate: str) -> list[Pair]:
-    """Runs of both approaches on the same task with the same model; a candidate's without a partner are set apart."""
+    """Pairs of runs of both approaches on the same task with the same model; candidate runs without a partner are
+    listed separately."""
     cells: dict[tuple[str, str], tuple[list[Run], list[Run]]] = {}
     for run in comparison.runs:
         if run.apart is not None or run.approach not in (baseline, candidate) or run.model is None:
@@ -207,7 +207,7 @@ def difference(metric: Metric, approach: str, pairs: Sequence[Pair]) -> Differen
 
 
 def bootstrap(cells: Sequence[Cell], seed: int = 0) -> tuple[float | None, float | None, str | None]:
-    """Bounds of the mean difference, and what was resampled; the same ones each time.
+    """Bounds of the mean difference, and what was resampled; deterministic.
 
     Pairs are drawn with replacement, and within each drawn pair its runs.
     """

@@ -1,6 +1,6 @@
 """The report as one HTML page: no scripts, nothing loaded from elsewhere, plots as inline SVG.
 
-Every text of files and agents goes through `esc`; a content policy in the page refuses what might slip through.
+Every text from files and agents is escaped by `esc`; a content policy in the page is a second line of defence.
 """
 
 import re
@@ -69,7 +69,7 @@ def html(comparison: Comparison, generated: str | None = None) -> str:
         "<h1>Agent comparison</h1>",
     ]
     about = sizes(comparison)
-    # a column of blanks says nothing
+    # leaves out empty columns
     told = [m for m in comparison.metrics if any(m.value(run) is not None for run in comparison.runs)]
     parts.append(f"<p>{about}{f', generated {esc(generated)}' if generated else ''}.</p>")
     parts.append("<h2>Approaches</h2>")
@@ -104,9 +104,9 @@ def html(comparison: Comparison, generated: str | None = None) -> str:
 
 
 def _table(rows: Sequence[Sequence[str]], label: str, marked: Sequence[Sequence[int]] = ()) -> str:
-    """Rows of plain texts, the first one the head; each row is named by its first cell, the table by `label`.
+    """Rows of plain texts, the first one the head; each row is labelled by its first cell, the table by `label`.
 
-    `marked`: for each row but the head, which of its cells are in bold.
+    `marked`: for each row but the head, which of its cells are bold.
     """
     words = [title in WORDS for title in rows[0]]
     head = "".join(_cell(cell, "col", text) if cell else "<td></td>" for cell, text in zip(rows[0], words, strict=True))
@@ -117,14 +117,14 @@ def _table(rows: Sequence[Sequence[str]], label: str, marked: Sequence[Sequence[
         + "</tr>"
         for row, bold in zip(rows[1:], marked or [()] * len(rows), strict=False)
     )
-    # A part that scrolls is reached by the keyboard, too, and tells what it is.
+    # A scrolling region must be reachable by keyboard and have a label.
     around = f'<div class="scroll" role="region" tabindex="0" aria-label="{esc(label)}">'
     return f"{around}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
 
 
 def _cell(cell: str, names: str = "", text: bool = False, bold: bool = False) -> str:
-    """One cell; with `names` the head of its `row` or `col`. Long texts may break anywhere, at the joints of a name
-    rather than within a word; figures never do."""
+    """One cell; with `names` it is the head of its `row` or `col`. Long texts may be broken anywhere, preferably
+    between the parts of a name; figures never."""
     tag, scope = ("th", f' scope="{names}"') if names else ("td", "")
     long = len(cell) > LONG_CELL
     classes = " ".join(["text"] * text + ["long"] * long)
@@ -134,15 +134,15 @@ def _cell(cell: str, names: str = "", text: bool = False, bold: bool = False) ->
 
 
 def _label(approach: str) -> str:
-    """A name beside a plot; of a long one the middle goes, because approaches differ at their ends."""
+    """A name beside a plot; a long one is shortened in the middle, because approaches differ at their ends."""
     whole = visible(approach, 300)
     return esc(whole if len(whole) <= LABEL else f"{whole[:8]}…{whole[9 - LABEL :]}", LABEL)
 
 
 def strip_plot(comparison: Comparison, metric: Metric) -> str:
-    """A dot for each run, a bar for the mean of each approach; "" where nothing is known.
+    """A dot for each run, a bar for the mean of each approach; "" if nothing is known.
 
-    Of what is yes or no the dots would hide each other: there a bar is as long as the share, beside it how many.
+    For yes/no values dots would cover each other: there a bar shows the share, with the counts beside it.
     """
     groups = [(a, [v for r in comparison.of(a) if (v := metric.value(r)) is not None]) for a in comparison.approaches]
     every = [value for _, values in groups for value in values]
@@ -176,7 +176,7 @@ def strip_plot(comparison: Comparison, metric: Metric) -> str:
 
 
 def difference_plot(metric: Metric, differences: Sequence[Difference], approaches: Sequence[str]) -> str:
-    """A point for each mean difference, a line for its interval, and where nothing would differ."""
+    """A point for each mean difference, a line for its interval, and a mark at zero."""
     bounds = [v for d in differences for v in (d.mean, d.low, d.high) if v is not None]
     low, high = min(0.0, *bounds), max(0.0, *bounds)
     if low == high:

@@ -1,4 +1,5 @@
-"""The tables of a report: a comparison in, rows of plain texts out, the first one the head; for every form of it."""
+"""The tables of a report, for every output format. In: a comparison. Out: rows of plain texts, the first one the
+head."""
 
 from collections.abc import Sequence
 
@@ -7,7 +8,7 @@ from agentv_stream.reports.report import Comparison, Difference, Metric, mean
 from agentv_stream.reports.report_runs import Run
 
 WORDS = frozenset(("Approach", "Over", "Tools"))
-"""Columns of words; all others but the first hold figures, and stand to the right."""
+"""Columns of words; all others but the first hold figures, and are right-aligned."""
 HISTORICAL = (
     "Figures as old results hold them, beside those of the same streams counted anew. The old first edit turn "
     "counts lines of `type: assistant` from 0, sub-agents included; the old bobbin commands are shell calls whose "
@@ -21,7 +22,7 @@ ABOUT_DIFFERENCES = (
 
 
 def sizes(comparison: Comparison) -> str:
-    """How much is compared, in words."""
+    """How much is compared, as text."""
     counts = ((comparison.runs, "run"), (comparison.approaches, "approach"), (comparison.tasks, "task"))
     return ", ".join(counted(len(what), noun) for what, noun in counts)
 
@@ -60,7 +61,7 @@ def task_rows(comparison: Comparison, metrics: Sequence[Metric]) -> list[list[st
 
 
 def historical_rows(runs: Sequence[Run]) -> list[list[str]]:
-    """A row for each run of which an old result holds figures; the head alone where there is none."""
+    """A row for each run of which an old result holds figures; only the head if there is none."""
     rows = [["Run", "Tool calls, old", "new", "First edit, old (lines)", "new (turn)", "Bobbin commands, old", "new"]]
     for run in runs:
         if "tool_calls" in run.historical:
@@ -78,7 +79,7 @@ def historical_rows(runs: Sequence[Run]) -> list[list[str]]:
 
 
 def shown(metric: Metric, value: float | None, signed: bool = False) -> str:
-    """A figure as text; what is not known is blank."""
+    """A figure as text; blank if unknown."""
     if value is None:
         return ""
     sign = "+" if signed else ""
@@ -95,7 +96,7 @@ def interval(metric: Metric, one: Difference) -> str:
 
 
 def clear(one: Difference) -> bool:
-    """Whether the interval leaves out 0: by these runs the approaches differ."""
+    """Whether the interval excludes 0: in these runs the approaches differ."""
     return one.low is not None and one.high is not None and (one.low > 0 or one.high < 0)
 
 

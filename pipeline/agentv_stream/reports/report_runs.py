@@ -1,4 +1,4 @@
-"""Reads results of runs for a report: ours, and those of bobbin's evaluation; one `Run` a file."""
+"""Reads results of runs for a report: ours, and those of bobbin's evaluation; one `Run` per file."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ NO_RUN = frozenset(("workspace_error", "bobbin_setup_error"))
 
 @dataclass
 class Run:
-    """One run, as one result file tells of it."""
+    """One run, as its result file describes it."""
 
     path: Path
     task: str
@@ -52,7 +52,7 @@ class Run:
 
 
 def result_files(sources: Sequence[Path]) -> list[Path]:
-    """The files to read; of folders every .json below them but manifests. Raises: SourceError for what does not
+    """The files to read; in folders every .json below them except manifests. Raises: SourceError for what does not
     exist."""
     files: list[Path] = []
     for source in sources:
@@ -66,7 +66,7 @@ def result_files(sources: Sequence[Path]) -> list[Path]:
 
 
 def is_result(path: Path) -> bool:
-    """Whether there is a file, and it is a result."""
+    """Whether the file exists and is a result."""
     try:
         return is_file(path) and read_run(path, streams=False) is not None
     except SourceError:
@@ -123,7 +123,7 @@ def _own(path: Path, value: Mapping[str, Any]) -> Run:
 
 
 def _summary(run: Run, summary: Any) -> None:
-    """Takes the figures of a `tool_use_summary` of ours."""
+    """Takes the figures from a `tool_use_summary` of ours."""
     if not is_object(summary):
         return
     run.by_tool = {str(k): int(v) for k, v in _table(summary.get("by_tool")).items() if _number(v) is not None}
@@ -199,7 +199,7 @@ def _recount(run: Run, stream: Path) -> None:
 
 
 def _serving_model(value: Mapping[str, Any], usage: Mapping[str, Any]) -> str | None:
-    """The model that answered, never the one that was asked for; small helper models do not count."""
+    """The model that answered, never the requested one; small helper models are ignored."""
     if "serving_model" in value:
         return _text(value["serving_model"])
     table = _table(usage.get("model_usage") or _table(value.get("agent_result")).get("model_usage"))
@@ -208,7 +208,7 @@ def _serving_model(value: Mapping[str, Any], usage: Mapping[str, Any]) -> str | 
 
 
 def _sum_of(summary: Mapping[str, Any]) -> float | None:
-    """The calls of `by_tool`; None where it is not there or holds something else: that is no 0."""
+    """The number of calls in `by_tool`; None, not 0, if it is missing or malformed."""
     table: Any = summary.get("by_tool")
     if not is_object(table):
         return None
@@ -218,12 +218,12 @@ def _sum_of(summary: Mapping[str, Any]) -> float | None:
 
 
 def _table(value: Any) -> Mapping[str, Any]:
-    """A mapping, or an empty one in place of what is none (old results hold null there)."""
+    """A mapping, or an empty one if the value is none (old results have null there)."""
     return value if is_object(value) else {}
 
 
 def _number(value: Any) -> float | None:
-    """A figure; None for what is none, and for what no run can come to: a damaged file must not spoil all means."""
+    """A figure; None if it is not a number, or an impossible one: a damaged file must not spoil all means."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_FIGURE:
         return None
     return value

@@ -1,4 +1,4 @@
-"""The report as Markdown. Names and reasons come from files and agents: nothing of them may be markup."""
+"""The report as Markdown. Names and reasons come from files and agents: none of them may act as markup."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
 def markdown(comparison: Comparison, generated: str | None = None) -> str:
-    """The whole report; `generated` is the time that it names."""
+    """The whole report; `generated` is the time shown in it."""
     parts = ["# Agent comparison", ""]
     if generated is not None:
         parts += [f"Generated {generated}.", ""]
@@ -45,15 +45,15 @@ def markdown(comparison: Comparison, generated: str | None = None) -> str:
 
 
 def escape(text: str) -> str:
-    """Text of others as plain Markdown text, on one line."""
+    """Untrusted text as plain Markdown text, on one line."""
     plain = "".join(ENTITIES.get(c, c) for c in visible(text, 300))
     return SPECIAL.sub(r"\\\1", plain)
 
 
 def table(rows: Sequence[Sequence[str]], marked: Sequence[Sequence[int]] = ()) -> list[str]:
-    """Rows of plain texts, the first one the head; the first column and words to the left.
+    """Rows of plain texts, the first one the head; the first column and words are left-aligned.
 
-    `marked`: for each row but the head, which of its cells are in bold.
+    `marked`: for each row but the head, which of its cells are bold.
     """
     head, *body = rows
     line = "|" + "|".join(["---", *("---" if title in WORDS else "---:" for title in head[1:])]) + "|"

@@ -18,14 +18,14 @@ from agentv_stream.watch.feed import Feed
 from agentv_stream.watch.model import Look, SessionView, count_text
 
 REFRESH_SECONDS = 0.5
-NARROW = 76  # columns of a terminal in which the table stands as COLUMNS says
+NARROW = 76  # terminal width for which COLUMNS is defined
 COLUMNS = (("", 1), ("agent", 8), ("project", 12), ("turn", 4), ("calls", 5), ("err", 3), ("last tool", 21), ("age", 4))
 MOST_PROJECT, LEAST_PROJECT, LEAST_TOOL = 30, 8, 8
 
 
 def widths(terminal: int) -> dict[str, int]:
-    """The columns' widths: what a wide terminal has more goes to the project and, most of it, to the last tool; what a
-    narrow one has less is taken from the last tool, then from the project: the age is seen in 60 columns, too."""
+    """The columns' widths: extra room in a wide terminal goes to the project and mostly to the last tool; in a narrow
+    one the last tool shrinks first, then the project, so that the age is visible even in 60 columns."""
     made = dict(COLUMNS)
     spare = terminal - NARROW
     project = max(0, min(MOST_PROJECT - made["project"], spare // 3))
@@ -37,7 +37,7 @@ def widths(terminal: int) -> dict[str, int]:
 
 
 def sign(look: Look) -> Text:
-    """One sign for the state."""
+    """A one-character symbol for the state."""
     if look.stalled:
         return Text("!", style="bold yellow")
     if look.status == "running":
@@ -46,7 +46,7 @@ def sign(look: Look) -> Text:
 
 
 def row(look: Look, room: dict[str, int]) -> list[Text]:
-    """The cells of a session, in columns of the widths `room`."""
+    """The cells of a session, for columns of the widths `room`."""
     tool = f"{'▸' if look.open_calls else ' '}{look.last_tool}"
     return [
         sign(look),
@@ -61,7 +61,7 @@ def row(look: Look, room: dict[str, int]) -> list[Text]:
 
 
 def details(look: Look, width: int) -> Text:
-    """The lines below the table, of the session under the cursor: three of at most `width` columns."""
+    """The lines below the table, about the session under the cursor: three of at most `width` columns."""
     cost = f"${look.cost:.4f}" if look.cost is not None else "?"
     context = f"{look.context:.0%}" if look.context is not None else "?"
     edit = f"turn {look.first_edit}" if look.first_edit is not None else "none"
@@ -75,7 +75,7 @@ def details(look: Look, width: int) -> Text:
 
 
 class Events(Screen[None]):
-    """The events of one session, as they come."""
+    """The events of one session, as they arrive."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "app.pop_screen", "back")]
 
@@ -94,7 +94,7 @@ class Events(Screen[None]):
         self.refresh_events()
 
     def refresh_events(self) -> None:
-        """Shows what is new."""
+        """Shows new events."""
         look = self.view.look(time.time_ns() // 1_000_000)
         if look is not None:
             self.query_one("#title", Static).update(details(look, self.size.width - 2))
@@ -108,7 +108,7 @@ class Events(Screen[None]):
 
 
 class Sessions(DataTable[Text]):
-    """The table; what Enter does stands below it."""
+    """The table; a hint about Enter is shown below it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select_cursor", "events")]
 
@@ -126,7 +126,7 @@ class WatchApp(App[None]):
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q", "quit", "quit"),
-        Binding("ctrl+c", "quit", show=False, priority=True),  # Textual's own only tells of another key
+        Binding("ctrl+c", "quit", show=False, priority=True),  # Textual's default only points to another key
     ]
 
     def __init__(self, feed: Feed) -> None:
@@ -150,13 +150,13 @@ class WatchApp(App[None]):
 
     @work(thread=True, exclusive=True)
     def follow(self) -> None:
-        """Looks at the files, in a thread, until the application ends."""
+        """Follows the files, in a thread, until the application ends."""
         while not self._closing:
             if not self.feed.round() and not self.feed.follower.backlog:
                 time.sleep(0.2)
 
     def on_resize(self, event: Resize) -> None:
-        """Columns of other widths; the rows come with them."""
+        """Adjusts the columns' widths; the rows follow."""
         room = widths(event.size.width)
         if room != self._room:
             self._room = room
@@ -169,7 +169,7 @@ class WatchApp(App[None]):
         self._closing = True
 
     def refresh_rows(self) -> None:
-        """Draws the table anew; the cursor stays with its session."""
+        """Redraws the table; the cursor stays on its session."""
         table = self.table
         selected = self._selected()
         self._looks = self.feed.looks(time.time_ns() // 1_000_000)

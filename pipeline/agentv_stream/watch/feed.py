@@ -1,4 +1,4 @@
-"""Feeds the live view: follows sessions without writing anything, and keeps one `SessionView` for each."""
+"""Supplies the live view: follows sessions without writing anything, and keeps one `SessionView` for each."""
 
 import threading
 import time
@@ -11,11 +11,11 @@ from agentv_stream.outputs.naming import stand_in_start
 from agentv_stream.watch.model import Look, SessionView
 
 MOST_SHOWN = 100
-FORGET_MS = 3_600_000  # a log that is gone is shown for so long; the follower looks once an hour
+FORGET_MS = 3_600_000  # how long a removed log is shown; the follower checks once an hour
 
 
 class Feed:
-    """`round` looks at the files, `looks` gives the rows. The plan's `wanted` leaves out what is too old to show."""
+    """`round` reads the files, `looks` returns the rows. The plan's `wanted` excludes what is too old to show."""
 
     def __init__(self, plan: Plan) -> None:
         plan.files = False
@@ -25,18 +25,18 @@ class Feed:
         self.follower = Follower(plan, None, self._say)
         self.follower.observers.append(self._observe)
         self._next_scan = 0.0
-        self._lock = threading.Lock()  # rounds run in a thread, rows are asked for in another
+        self._lock = threading.Lock()  # rounds run in one thread, rows are requested from another
         self._last: dict[int, Look] = {}
 
     def round(self) -> bool:
-        """True when something was read; called from one thread at a time."""
+        """Returns whether anything was read; must be called from one thread at a time."""
         now = time.monotonic()
         scan = now >= self._next_scan
         read = self.follower.round(scan)
         if scan:
             self._next_scan = now + max(1.0, 50 * (time.monotonic() - now))
             with self._lock:
-                for number in self.views.keys() - self.follower.hot.keys():  # forgotten, or read again as another
+                for number in self.views.keys() - self.follower.hot.keys():  # forgotten, or read under a new number
                     del self.views[number]
                     self._last.pop(number, None)
         return read
@@ -48,7 +48,7 @@ class Feed:
             for view in views:
                 try:
                     look = view.look(now_ms)
-                except RuntimeError:  # a table of its statistics grew while it was read: the row before is as good
+                except RuntimeError:  # its statistics changed while they were read: use the previous row
                     continue
                 if look is not None:
                     self._last[view.session.number] = look
@@ -63,7 +63,7 @@ class Feed:
             view = self.views.get(session.number)
             if view is None:
                 view = self.views[session.number] = SessionView(session)
-            # Of a log without times: it was written by then, whenever it is read.
+            # For a log without times: the file's time, not that of reading it.
             view.observe(batch, stand_in_start(session.main, time.time_ns() // 1_000_000))
 
     def _say(self, event: str, **facts: object) -> None:

@@ -1,4 +1,4 @@
-"""The live view for programs: a line of JSON for a session whenever its row says something else, ages apart."""
+"""The live view for programs: a JSON line for a session whenever its row changes, not counting ages."""
 
 import time
 from collections.abc import Callable
@@ -9,12 +9,12 @@ from agentv_stages.times import iso, nearest_date_ms
 from agentv_stream.watch.feed import Feed
 from agentv_stream.watch.model import Look
 
-LOOK_SECONDS = 0.5  # between two looks at the rows
-IDLE_SECONDS = 0.2  # between two looks at files, while nothing grows
+LOOK_SECONDS = 0.5  # between two checks of the rows
+IDLE_SECONDS = 0.2  # between two checks of the files, while nothing grows
 
 
 def watch_lines(feed: Feed, write: Callable[[bytes], object], say: Callable[[str], None], once: bool) -> None:
-    """Follows until it is interrupted, or with `once` till all was read; lines go to `write`, troubles to `say`."""
+    """Follows until interrupted, or with `once` until all is read; lines go to `write`, problems to `say`."""
     told: dict[int, dict[str, Any]] = {}
     troubles, due = "", 0.0
     while True:
@@ -29,7 +29,7 @@ def watch_lines(feed: Feed, write: Callable[[bytes], object], say: Callable[[str
             looks = feed.looks(now, most=None)
             for look in looks:
                 line = line_of(look)
-                same = {**line, "stalled": line["stalled"] is not None}  # the reason tells an age, which grows
+                same = {**line, "stalled": line["stalled"] is not None}  # the reason contains an age, which grows
                 if told.get(look.key) != same:
                     told[look.key] = same
                     lines.append(told_json({"time": iso(now), **line}) + b"\n")

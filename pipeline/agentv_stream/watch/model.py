@@ -1,4 +1,4 @@
-"""What the live view shows of a session: batches in, a `Look` out. No terminal, no clock of its own."""
+"""What the live view shows of a session. In: batches. Out: a `Look`. Uses no terminal and no clock of its own."""
 
 from collections import deque
 from dataclasses import dataclass, field
@@ -32,8 +32,8 @@ class Open:
 
 @dataclass
 class Look:
-    """One row of the view. Ages are seconds, None where nothing happened yet; times are UTC ms; `stalled` says why, ""
-    if it is not."""
+    """One row of the view. Ages are in seconds, None if nothing has happened yet; times are UTC ms; `stalled` is the
+    reason, "" if it is not stalled."""
 
     key: int
     agent: str
@@ -70,7 +70,7 @@ class SessionView:
     last_tool_ms: int | None = None
     last_event_ms: int | None = None
     errors: int = 0
-    repeats: int = 0  # times that the same call failed in a row
+    repeats: int = 0  # how many times in a row the same call failed
     retries: int = 0
     waiting: str = ""
     ended: str = ""
@@ -80,7 +80,7 @@ class SessionView:
     _log: SummaryLog = field(default_factory=SummaryLog)
 
     def observe(self, batch: Batch, now_ms: int) -> None:
-        """Takes a batch behind all stages; `now_ms` is the time of what has none."""
+        """Takes a batch that has passed all stages; `now_ms` is used for events without a time."""
         for event in batch.events:
             self._event(event, event.source.time_ms if event.source.time_ms is not None else now_ms)
         text = self._log.render(batch).decode("utf-8", "replace")
@@ -119,7 +119,7 @@ class SessionView:
         self._last_failed = same
 
     def stalled(self, now_ms: int) -> str:
-        """Why it does not go on; "" where it does, or where it has ended."""
+        """Why it makes no progress; "" if it does, or has ended."""
         if self.waiting:
             return "waiting for permission"
         if self.ended:
@@ -138,7 +138,7 @@ class SessionView:
         return ""
 
     def look(self, now_ms: int) -> Look | None:
-        """The row; None while nothing is known of the session."""
+        """The row; None while nothing is known about the session."""
         chain = self.session.chain
         if chain is None:
             return None
