@@ -74,8 +74,7 @@ class Adapter:
         return {dialect.name: dialect.detect(head) for dialect in self.provider.dialects}
 
     def classify(self, name: str) -> tuple[Origin, Kind]:
-        """Origin and kind of a native tool name. What a shell call does depends on its command line: see
-        `normalize_call`."""
+        """Origin and kind of a native tool name. What a shell call does depends on its text: see `normalize_call`."""
         found = self.provider.tools.resolve(name)
         return found.origin, found.kind
 

@@ -1,5 +1,4 @@
-"""`parse_stream_json`: the function that bobbin's evaluation calls on an agent's whole output, with corrected
-values."""
+"""`parse_stream_json`: the function that bobbin's evaluation calls on an agent's whole output, with correct values."""
 
 from typing import Any
 
@@ -17,7 +16,8 @@ def parse_stream_json(raw_output: str | bytes) -> tuple[dict[str, Any] | None, d
 
     Never raises for what an agent printed: blank, broken and foreign lines are skipped; a single JSON object, as
     printed with `--output-format json`, is the result. `first_edit_turn` counts turns from 1; bobbin's line count from
-    0 is in `first_edit_turn_lines`. Source: bobbin `eval/runner/agent_runner.py`, plan of 2026-02.
+    0 is in `first_edit_turn_lines`.
+    Source: bobbin `eval/runner/agent_runner.py`, plan of 2026-02.
     """
     data = raw_output.encode("utf-8", "replace") if isinstance(raw_output, str) else raw_output
     try:

@@ -16,8 +16,7 @@ def die_of_it() -> None:
 
 @contextmanager
 def raised() -> Generator[None]:
-    """Within this context Ctrl-C raises KeyboardInterrupt, as commands expect, unless it is ignored; afterwards as
-    before.
+    """Within this context Ctrl-C raises KeyboardInterrupt, as commands expect, unless ignored; afterwards as before.
 
     asyncio does not restore the handler that was set before its own.
     """

@@ -48,8 +48,7 @@ def is_store_folder(path: str | Path) -> bool:
 
 
 def absolute(path: str | Path) -> Path:
-    """An absolute path; `..` is resolved only where that is the same place, which it may not be behind a link to a
-    folder."""
+    """An absolute path; `..` is resolved only where that is the same place (behind a linked folder it may not be)."""
     as_told = Path(path).absolute()
     short = Path(os.path.abspath(as_told))  # noqa: PTH100 - links stay
     try:
@@ -77,7 +76,7 @@ def check_readable(path: Path) -> None:
 
 
 def compression(path: Path) -> str | None:
-    """`gzip` or `zstd`, by the file's first bytes; None for a plain file, and for a pipe, whose bytes can be read only
+    """`gzip` or `zstd`, by the file's first bytes; None for a plain file, and for a pipe, which can be read only
     once."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):

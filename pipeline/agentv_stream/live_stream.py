@@ -1,5 +1,4 @@
-"""A stream to iterate over from Python: events or messages as they arrive, with statistics that are updated
-meanwhile."""
+"""A stream to iterate over from Python: events or messages as they arrive, with live statistics."""
 
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager

@@ -20,8 +20,7 @@ Item = TypeVar("Item")
 async def pump(
     stage: Stage[In, Out], receive: MemoryObjectReceiveStream[In], send: MemoryObjectSendStream[Out]
 ) -> None:
-    """Feeds `stage` with items from `receive` until it ends, then flushes the stage; sends its output to `send` and
-    closes it.
+    """Feeds `stage` from `receive` until it ends, then flushes the stage; sends its output to `send` and closes it.
 
     Raises: anyio.BrokenResourceError when the next task has ended; whatever the stage raises.
     """

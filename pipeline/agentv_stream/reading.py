@@ -83,8 +83,8 @@ class Reading:
                 self._report.failures.append(error)
 
     async def _write_tee(self, data: bytes) -> None:
-        """Copies to standard output. If its reader leaves, the tee ends, not the run; a reader that does not read is
-        waited for.
+        """Copies to standard output. A reader that leaves ends the tee, not the run; one that does not read is waited
+        for.
 
         But only until the reading is cancelled, hence no thread here: a blocked write in a thread cannot be
         interrupted.
@@ -110,8 +110,7 @@ class Reading:
         self._scope.cancel()
 
     def goes_on_after(self, number: int) -> bool:
-        """Handles a signal; returns whether reading continues. Only a first SIGINT lets it continue, and not for a
-        finished log.
+        """Handles a signal; returns whether reading continues: only after a first SIGINT, and not for a finished log.
 
         It then continues for `grace_seconds`, because the agent at the other end of the pipe may still print its end.
         """

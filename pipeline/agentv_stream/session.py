@@ -105,8 +105,7 @@ class StreamSession:
         self._lines.cut_short = self.source.finished
 
     def interrupt(self, number: int) -> None:
-        """Handles a signal. After a first SIGINT a pipe is read for a while longer; a second one or SIGTERM ends
-        reading.
+        """Handles a signal. After a first SIGINT a pipe is read for a while longer; a second one or SIGTERM ends that.
 
         Later signals end nothing more: all that was read is still written. But a reader of one of our output pipes then
         gets only that while to take it.

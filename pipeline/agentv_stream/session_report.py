@@ -8,8 +8,7 @@ from agentv_stream.errors import EmptyInput, SourceError
 
 @dataclass
 class Report:
-    """The outcome of a session. `failures` are exceptions of errors.py in order of occurrence; `warnings` are for
-    people."""
+    """The outcome of a session. `failures` are exceptions of errors.py, in order; `warnings` are for people."""
 
     result: Result | None = None
     failures: list[Exception] = field(default_factory=list[Exception])
@@ -17,8 +16,7 @@ class Report:
     signalled: int | None = None
 
     def fail(self, group: BaseExceptionGroup[Exception]) -> None:
-        """Adds the exceptions of failed tasks, without `EmptyInput` if the input is empty because it could not be
-        read."""
+        """Adds exceptions of failed tasks, without `EmptyInput` if the input is empty because it could not be read."""
         unread = any(isinstance(failure, SourceError) for failure in self.failures)
         self.failures += [error for error in _flat(group) if not (unread and isinstance(error, EmptyInput))]
 

@@ -1,5 +1,4 @@
-"""The settings of a command as one object: options override `AGENTV_STREAM_*` variables, which override
-`[tool.agentv-stream]`.
+"""A command's settings as one object: options, else `AGENTV_STREAM_*` variables, else `[tool.agentv-stream]`.
 
 The front end builds it; no lower layer looks at arguments or the environment.
 """
@@ -77,8 +76,7 @@ class Settings:
 
 
 def resolve(options: Mapping[str, Any], environment: Mapping[str, str], folder: Path) -> Settings:
-    """Settings from given options (None: not given), the environment, and the nearest pyproject.toml from `folder`
-    upwards.
+    """Settings from given options (None: not given), the environment, and the nearest pyproject.toml from `folder` up.
 
     Raises: UsageError for an invalid value, saying where it comes from.
     """

@@ -1,4 +1,4 @@
-"""SIGINT, SIGTERM, SIGHUP while a run reads and writes: they are passed to it and kill nothing before all is
+"""SIGINT, SIGTERM, SIGHUP while a run reads and writes: they are passed to it and kill nothing before it has
 written."""
 
 import signal
@@ -13,8 +13,7 @@ ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP")
 
 @asynccontextmanager
 async def heeded(note: Callable[[int], None], numbers: Sequence[signal.Signals] = ENDING) -> AsyncGenerator[None]:
-    """Within this context each signal of `numbers` is only passed to `note`, except a SIGHUP that is ignored, as
-    `nohup` sets it.
+    """Within this context each signal of `numbers` is only passed to `note`; an ignored SIGHUP (`nohup`) stays ignored.
 
     An error of the body is raised unwrapped, not in an exception group.
     """

@@ -24,8 +24,7 @@ class Sink(Protocol):
     required: bool
 
     async def write(self, batch: Batch) -> None:
-        """Takes one batch. Raises: SinkError or any OSError when it fails; anything else is a bug and is raised as
-        such."""
+        """Takes one batch. Raises: SinkError or any OSError when it fails; anything else is a bug, and propagates."""
         ...
 
     async def close(self, whole: bool) -> None:

@@ -26,8 +26,7 @@ _SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ, Linux
 
 
 class ByteSource(Protocol):
-    """An input of bytes. `name` identifies it in event sources and messages; `finished` says that it no longer
-    grows."""
+    """An input of bytes. `name` identifies it in events and messages; `finished` says that it no longer grows."""
 
     name: str
     finished: bool
@@ -65,8 +64,7 @@ class DescriptorSource:
 
 
 class FileSource:
-    """A finished file, where `.gz` and `.zst` are decompressed while reading; or a named pipe, which is not
-    finished."""
+    """A finished file, decompressed while reading if `.gz` or `.zst`; or a named pipe, which is not finished."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)

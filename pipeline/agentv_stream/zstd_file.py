@@ -90,6 +90,6 @@ class ZstdFile(io.RawIOBase):
 
 
 def open_zstd(file: BinaryIO, *, closefd: bool = True) -> io.BufferedReader:
-    """The decompressed bytes of an open `.zst` file, buffered: `read` returns as many as requested, while there are
+    """The decompressed bytes of an open `.zst` file, buffered: `read` returns as many as requested, if there are
     any."""
     return io.BufferedReader(ZstdFile(file, closefd=closefd), AHEAD)

@@ -68,8 +68,7 @@ def _forms(found: dict[str, Unit]) -> dict[str, str]:
 
 
 def _rank(unit: Unit) -> tuple[bool, bool, int, str]:
-    """Sort key: named files are read before those found in folders, plain ones before packed ones, short names before
-    longer ones."""
+    """Sort key: named before found files, plain before packed ones, short names before longer ones."""
     name = unit.source.rpartition("/")[2]
     return unit.met, unpacked_name(name) != name, len(name), unit.name
 
@@ -96,8 +95,7 @@ def _by_name(unit: Unit) -> object:
 
 
 def _beginning_alike(units: list[Unit], size: int = HEAD) -> Iterator[list[Unit]]:
-    """Groups of files with the same first bytes; more bytes are compared if many begin alike, as runs of one prompt
-    do."""
+    """Groups of files with the same first bytes; more are compared if many begin alike, as runs of one prompt do."""
     groups: dict[bytes, list[Unit]] = {}
     for unit in units:
         try:

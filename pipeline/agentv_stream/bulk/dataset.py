@@ -45,8 +45,7 @@ def commit(
 
 
 def sweep(root: str, manifest: Manifest) -> None:
-    """Removes files of the data set's tables that are not in the manifest, but no foreign files there. Raises:
-    SinkError."""
+    """Removes files of the data set's tables that are not in the manifest, but no foreign files. Raises: SinkError."""
     counting = {object_store.join(root, file.path) for file in manifest.files}
     for table in TABLES:
         place = object_store.join(root, table)

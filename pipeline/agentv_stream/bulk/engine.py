@@ -68,8 +68,7 @@ def prepare_worker() -> None:
 
 
 def process_context() -> BaseContext:
-    """Fork where that is safe, because a worker then has everything loaded; a program with threads spawns new
-    processes."""
+    """Fork where that is safe, because a worker then has everything loaded; spawn in a program with threads."""
     methods = multiprocessing.get_all_start_methods()
     if "fork" in methods and sys.platform == "linux" and threading.active_count() == 1:
         return multiprocessing.get_context("fork")

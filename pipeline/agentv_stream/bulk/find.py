@@ -126,8 +126,7 @@ def _of_file(path: str) -> Iterator[Unit]:
 
 
 def _of_store(path: str) -> Iterator[Unit]:
-    """The sessions of a store, children with their parents. They have no size; their modification time shows
-    changes."""
+    """The sessions of a store, children with their parents. They have no size, but a modification time."""
     from agentv_stream.opencode.store import list_sessions
 
     for session in list_sessions(path):

@@ -1,5 +1,4 @@
-"""One import, after its sources were found: what earlier runs have done, what remains to be read, what goes into the
-outputs.
+"""One import, after its sources were found: what earlier runs have done, what remains to read, and the outputs.
 
 In: units, and the state left by earlier runs. Out: the units to be read; after they were read, the outputs.
 """

@@ -59,8 +59,7 @@ def of_url(url: str) -> "Told":
 
 
 class Told:
-    """Wraps a file system whose library has errors of its own (no credentials, no connection), and raises OSError
-    instead."""
+    """Wraps a file system whose library has its own errors (no credentials, no connection), and raises OSError."""
 
     def __init__(self, system: Any) -> None:
         self.system = system

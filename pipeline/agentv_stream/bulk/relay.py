@@ -1,4 +1,4 @@
-"""Reads one large log on several cores with the same outcome as on one: ranges are decoded in parallel, the rest in
+"""Reads one large log on several cores, with the same outcome: ranges are decoded in parallel, the rest is done in
 turn.
 
 Splitting lines, decoding and normalising are half of the work and depend little on what came before; pairing, counting
@@ -29,8 +29,7 @@ LONGEST_SEARCH = 64 * 1024 * 1024  # for a line end after a range
 
 
 class NotInRanges(Exception):
-    """A log that is better read by a single process: lines too long, or a dialect whose decoder keeps too much
-    state."""
+    """A log that a single process reads better: lines too long, or a dialect whose decoder keeps too much state."""
 
 
 def fits(work: Work, unit: Unit) -> bool:

@@ -51,8 +51,7 @@ class Legs:
 
 
 def run(legs: Legs, others: Sequence[Connection]) -> None:
-    """The process's main function. Its exit code says whether it did its part. `others`: pipe ends that are not its
-    own.
+    """The process's main function. Its exit code says whether it did its part. `others`: other processes' pipe ends.
 
     If a process dies in the middle of a message, its reader waits until nobody holds the other end any more.
     """
@@ -181,8 +180,7 @@ class Runner:
             reader.normalize.push(batch)
 
     def _hand_on(self, name: str, data: bytes) -> None:
-        """Writes data to a file and sends its name to the next process, which may still be decoding: a pipe holds
-        little."""
+        """Writes data to a file and sends its name to the next process: it may be decoding, and a pipe holds little."""
         (self.legs.between / name).write_bytes(data)
         self.legs.behind.send_bytes(name.encode())
 

@@ -1,5 +1,4 @@
-"""Bulk work as a whole. In: sources. Out: outputs, one row per session, and an outcome. Contains the public
-functions."""
+"""Bulk work as a whole, and its public functions. In: sources. Out: outputs, one row per session, and an outcome."""
 
 import os
 import time

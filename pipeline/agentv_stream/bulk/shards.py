@@ -26,8 +26,7 @@ FILE_BYTES = 256 * 1024 * 1024
 
 
 class Shard(Struct, frozen=True):
-    """The rows of one table, provider and day to be written; `old`: a file to be rewritten without the sessions in
-    `dropped`."""
+    """The rows of one table, provider and day to be written; `old`: a file to be rewritten without `dropped`."""
 
     root: str
     generation: int
@@ -44,8 +43,7 @@ class Shard(Struct, frozen=True):
 
 
 def make_shards(root: str, manifest: Manifest, entries: Iterable[Entry], gone: frozenset[str]) -> list[Shard]:
-    """The shards to write, big ones first. `entries` are the new sessions, `gone` the keys whose old rows are
-    removed."""
+    """The shards to write, big ones first. `entries` are new sessions, `gone` the keys whose old rows are removed."""
     generation = manifest.generation + 1
     groups: dict[tuple[str, str, str], list[tuple[str, Rows]]] = {}
     for entry in sorted(entries, key=lambda entry: entry.unit.name):

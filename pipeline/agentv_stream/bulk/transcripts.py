@@ -1,5 +1,4 @@
-"""One session's transcript and dead letters, written by a bulk worker: they appear at once; rows are the same as
-`consume`'s."""
+"""One session's transcript and dead letters, written by a bulk worker: they appear at once; rows are as `consume`'s."""
 
 from agentv_stages.batch import Batch
 from agentv_stages.message import Message

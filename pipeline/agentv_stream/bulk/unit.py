@@ -101,8 +101,7 @@ class Seen(Struct, frozen=True):
 
 
 class Rows(Struct, frozen=True):
-    """A unit's rows of one table in a staging file: `rows` of them, beginning at row `offset` of record batch
-    `batch`."""
+    """A unit's rows of one table in a staging file: `rows` of them, from row `offset` of record batch `batch` on."""
 
     path: str
     batch: int

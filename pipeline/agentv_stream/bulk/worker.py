@@ -284,8 +284,7 @@ def _stored(source: str, session: str) -> Iterator[bytes]:
 
 
 def _may_be_part(reader: SessionReader) -> bool:
-    """Whether another session may claim this file as its sub-agent's; Claude's were already recognised by their
-    names."""
+    """Whether another session may claim this file as its sub-agent's; Claude's were recognised by their names."""
     provider = reader.provider
     return provider.companions is not no_companions and provider.name not in TOLD_BY_NAME
 

@@ -81,8 +81,7 @@ def verdicts_json(results: Sequence[CaseResult]) -> list[Any]:
 
 @dataclass
 class SourceCheck:
-    """The outcome of checking one source. `companions` are files of its sub-agents; `error` is set if it could not be
-    read.
+    """The outcome of checking one source. `companions` are files of its sub-agents; `error`: it could not be read.
 
     `status` and `reason` say how the session ended, or for an attempt of `run` how its process ended.
     """

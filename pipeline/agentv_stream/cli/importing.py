@@ -1,5 +1,4 @@
-"""The implementation of `import`: resolves sources, runs with progress, prints the final table, returns the exit
-code."""
+"""The implementation of `import`: resolves sources, runs with progress, prints the table, returns the exit code."""
 
 import math
 import re

@@ -1,5 +1,4 @@
-"""Where a command looks for sessions: `--root` overrides `AGENTV_STREAM_ROOTS`, which overrides `roots` in
-pyproject.toml."""
+"""Where a command looks for sessions: `--root`, else `AGENTV_STREAM_ROOTS`, else `roots` in pyproject.toml."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,5 +1,4 @@
-"""Standard output and error of a command: any text can be written, failures are reported, neither can be another
-file."""
+"""Standard output and error of a command: any text can be written, failures are reported, neither is another file."""
 
 import io
 import os
@@ -51,8 +50,7 @@ class _StandardError(io.FileIO):
         super().__init__(2, "w", closefd=False)
 
     def write(self, data: object, /) -> int:
-        """Always reports success; if it would block, because an agent left the terminal non-blocking, it waits
-        briefly."""
+        """Always reports success; waits briefly if it would block, because an agent left the terminal non-blocking."""
         whole = memoryview(data).nbytes  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] - a buffer
         with suppress(OSError, ValueError):  # ValueError: a descriptor that select does not support
             written: int | None = super().write(data)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] - as above

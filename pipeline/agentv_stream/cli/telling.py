@@ -44,8 +44,7 @@ def print_bytes(data: bytes) -> None:
 
 
 def check_one_user(options: Iterable[tuple[str, bool]]) -> None:
-    """Ensures that only one option uses standard output. `options`: each that may, and whether it does. Raises:
-    UsageError."""
+    """Only one option may use standard output. `options`: each that may, and whether it does. Raises: UsageError."""
     users = [name for name, wants in options if wants]
     if len(users) > 1:
         raise UsageError(f"{users[0]} and {users[1]} both want standard output; give {users[1].split()[0]} a file")

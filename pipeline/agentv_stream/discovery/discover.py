@@ -30,8 +30,8 @@ MOST_ASKED = 4
 
 @dataclass
 class Session:
-    """One session: its main log, the logs of its sub-agents, its header. `updated_ms`: the latest modification time of
-    its files.
+    """One session: its main log, the logs of its sub-agents, its header. `updated_ms`: when any of its files last
+    changed.
 
     `path` is `STORE::SESSION` for a session in a database. `agents` has the files of each sub-agent by its stream.
     `further` are files in which its log continues, `copies` other places of the same log.

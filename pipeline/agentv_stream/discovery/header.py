@@ -173,8 +173,7 @@ class _Entry(Struct, array_like=True):
 
 
 class HeaderCache:
-    """Headers by path, kept in a file between runs. A log that has only grown keeps its header once that is
-    complete."""
+    """Headers by path, kept in a file between runs. A log that has only grown keeps its header once complete."""
 
     def __init__(self, file: Path | None) -> None:
         self._file = file

@@ -1,5 +1,4 @@
-"""A session to read. In: its log. Out: lines of printable text, in which control sequences have no effect, or JSON
-rows."""
+"""A session to read. In: its log. Out: lines of printable text, without effect on the terminal, or JSON rows."""
 
 import shutil
 import sys
@@ -44,7 +43,7 @@ def show_session(name: str, provider: str | None, roots: Sequence[Root], width: 
 
 
 def session_rows(name: str, provider: str | None, roots: Sequence[Root]) -> Iterator[bytes]:
-    """The rows of the session's transcript, in order of their messages, the totals in the first. Raises: as
+    """The rows of the session's transcript, in the messages' order, the totals in the first. Raises: as
     `show_session`."""
     path, reader, messages = _read(name, provider, roots)
     observer = reader.observer

@@ -131,7 +131,7 @@ class CursorDatabase:
                 raise self._error(error) from error
 
     def _look(self) -> None:
-        """Detects a removed database, which accepts writes that nobody will ever read, and restores it from the open
+        """Detects that the database was removed, so that nobody would ever read it, and restores it from the open
         file."""
         try:
             stat = os.stat(self.path)  # noqa: PTH116 - at each commit
@@ -227,8 +227,7 @@ def _read(value: Any) -> Any:
 
 
 def _take_lock(folder: Path, consumer: str) -> int:
-    """The lock's descriptor. Two followers of one consumer would write into each other's outputs. Raises:
-    CursorError."""
+    """The lock's descriptor. Two followers of a consumer would write into each other's outputs. Raises: CursorError."""
     name = sha256(consumer.encode(errors="surrogateescape")).hexdigest()[:16]
     try:
         lock = take_lock(folder / f"{name}.lock")

@@ -107,8 +107,7 @@ class Finding:
         return 0
 
     def _near(self, path: str) -> list[Followed]:
-        """Sessions that may own a new sub-agent's file: active ones in the same folder, and those that its folders
-        name."""
+        """Sessions that may own a new sub-agent's file: active ones in its folder, and those that its folders name."""
         folder = path.rpartition("/")[0]
         near = [s for s in self._hot.values() if s.main.rpartition("/")[0] == folder]
         while folder.count("/") > 1:
@@ -139,8 +138,7 @@ class Finding:
         return added
 
     def _hand_over(self, number: int, path: str) -> None:
-        """A file that was taken for a session of its own turned out to be a sub-agent's: removes that session's
-        outputs.
+        """A file that was taken for a session of its own is a sub-agent's: removes that session's outputs.
 
         Raises: CursorError, SinkError.
         """

@@ -168,8 +168,7 @@ class FollowChain:
         return _encode(state)
 
     def restore(self, data: bytes, contexts: dict[str, DecodeContext]) -> None:
-        """Restores a saved state. Raises: msgspec.MsgspecError, KeyError when it is of another version or of other
-        specs."""
+        """Restores a state. Raises: msgspec.MsgspecError, KeyError when it is of another version or of other specs."""
         state = _decode(data)
         if state.specs != self.specs:
             raise KeyError("the specs have changed")

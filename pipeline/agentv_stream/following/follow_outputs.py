@@ -32,8 +32,7 @@ Place = Callable[[Observer, int | None], tuple[Path, str, Identity]]
 
 
 class OutputState(Struct):
-    """Where the outputs of a session are and how long they are, in bytes of whole lines. `settled` includes the
-    provisional end.
+    """Where a session's outputs are and their lengths, in bytes of whole lines. `settled` includes the provisional end.
 
     `provisional` outputs are rewritten, perhaps elsewhere, when the session continues.
     """

@@ -198,7 +198,7 @@ class Followed:
         return total
 
     def _begin_generation(self, one: Input) -> None:
-        """At its first bytes: counts the records that it may repeat, as the earlier parts have now been read to their
+        """At its first bytes: counts the records that it may repeat, now that the earlier parts are read to their
         end."""
         one.repeated.begin(self.seen.counts())
         if not one.file.reader.row:  # another file: its rows continue those of its stream

@@ -1,5 +1,4 @@
-"""One log file that is read while it grows: detects what happened to it, reads its bytes, remembers how far it was
-read.
+"""One log file that is read while it grows: detects what happened to it, reads it, remembers how far it was read.
 
 What was read is recognised by content, not by name or time: the first and the last 4 KiB before the position are
 compared at every change. Only a rewrite that keeps the inode, the size and those 8 KiB goes unnoticed.
@@ -151,8 +150,7 @@ class GrowingFile:
         return other
 
     def mark(self) -> Mark:
-        """The position after the last whole line, as a cursor keeps it; the old one if reading has not restarted
-        yet."""
+        """The position after the last whole line, as for a cursor; the old one if reading has not restarted yet."""
         if self._past is not None:
             return self._past
         if self._expected is not None:
@@ -262,8 +260,7 @@ class GrowingFile:
         return os.pread(self.files.get(self), limit, self.position)
 
     def _unpacked(self, limit: int) -> bytes:
-        """The next bytes of a compressed file, which stays open until its end: restarting from its beginning is
-        expensive."""
+        """The next bytes of a compressed file, which stays open until its end: restarting is expensive."""
         if self._stream is None:
             self._stream = open_plain(Path(self.path))
             self._stream.seek(self.position)

@@ -42,8 +42,7 @@ class Trouble:
 
 @dataclass(slots=True)
 class Times:
-    """Times of a session in memory, in seconds of the follower's clock: when it grew, and when each task is due
-    again."""
+    """Times of a session in memory, by the follower's clock in seconds: when it grew, and when each task is due."""
 
     grown_at: float = 0.0
     companions_at: float = 0.0
@@ -126,7 +125,7 @@ class Register:
         return session
 
     def _begin_again(self, session: Followed, row: SessionRow) -> None:
-        """Restarts a log that is read anew at each change: its cursor has no state, only its files. Raises:
+        """Restarts a log that is read anew at each change: its cursor has only its files, no state. Raises:
         SinkError."""
         session.begin_again()
         for one, kept in zip(session.inputs, row.inputs, strict=True):
@@ -143,8 +142,7 @@ class Register:
         return any(not holds(self.files, one.path, one.mark) for one in live)
 
     def _forget(self, session: Followed) -> None:
-        """Forgets a session whose files are to be found as new ones, in order of time: the file at its path is another
-        part of it.
+        """Forgets a session and its files, which are then found as new, in order of time: another part is at its path.
 
         Raises: CursorError.
         """

@@ -89,7 +89,7 @@ class Seen:
         return repeated.repeating
 
     def row_taken(self, repeated: Repeated, look: bool) -> Callable[[str], bool]:
-        """A function that says whether a store's row was taken, by its id; with `look` False it also marks it as
+        """A function that says whether a store's row, by its id, was taken; with `look` False it also marks it as
         taken."""
         if repeated.known is None:
             repeated.known = self.counts()
@@ -107,8 +107,7 @@ class Seen:
         return taken
 
     def gone_on(self, repeated: Repeated, again: GrowingFile, end: int) -> None:
-        """After a restart: a file may still repeat all records seen, except those in what was read of it up to
-        `end`."""
+        """After a restart: a file may still repeat all records seen, except those read in it up to `end`."""
         counts = self._stored()
         try:
             again.look()  # detects a compressed file

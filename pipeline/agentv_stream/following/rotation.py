@@ -21,8 +21,7 @@ MOST_ALIKE = 64  # files of one name to compare with a new one
 
 
 class Rotation:
-    """`handle` takes the result of `GrowingFile.look`. Renames are recorded in `known`, the index of what is
-    followed."""
+    """`handle` takes the result of `GrowingFile.look`. Renames are recorded in `known`, the index of followed logs."""
 
     def __init__(self, register: Register, commit: Callable[[Followed], None]) -> None:
         self._register = register
@@ -182,8 +181,7 @@ class Rotation:
             entry.gone = one.gone = session.dirty = True
 
     def _copy_of(self, session: Followed, one: Input) -> str | None:
-        """Another file that contains what was read of this one: a compressed one beside it, or one of its name
-        elsewhere."""
+        """Another file that contains what was read of this one: a compressed one beside it, or one of its name."""
         mark = one.file.mark()
         known = [i.path for i in session.inputs if i.state == "copy"]
         beside = [one.path + suffix for suffix in (".zst", ".gz", ".1", ".1.gz", ".1.zst")]

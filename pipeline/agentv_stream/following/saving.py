@@ -32,7 +32,7 @@ def anew(session: Followed) -> bool:
 
 
 def save(session: Followed, store: CursorStore) -> None:
-    """Writes what the cursors keep of it, within a transaction; call `saved` after that succeeded. Raises:
+    """Writes what the cursors keep of it, within a transaction; call `saved` when that succeeded. Raises:
     CursorError."""
     hashes = b"" if anew(session) else b"".join(session.seen.new)
     store.put(_row(session), hashes, session.seen.anew or anew(session))

@@ -29,8 +29,7 @@ def is_stored(path: str) -> bool:
 
 
 class Stores:
-    """The signatures of the sessions in stores, by path. `say` reports when a store cannot be read, and when it can
-    again."""
+    """The signatures of the sessions in stores, by path. `say` reports when a store becomes unreadable or readable."""
 
     def __init__(self, say: Callable[..., None], clock: Callable[[], float] = time.monotonic) -> None:
         self.troubles: dict[str, str] = {}  # by store

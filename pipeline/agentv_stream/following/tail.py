@@ -43,8 +43,8 @@ class Running:
 
 
 async def tail(follower: Follower, running: Running, say: Say) -> None:
-    """Follows until stopped, idle, or with `once` caught up. Raises: CursorError, UsageError before anything is
-    read."""
+    """Follows until stopped, idle, or with `once` caught up. Raises: CursorError, UsageError before reading
+    anything."""
     try:
         await _tail(follower, running, say)
     except BaseExceptionGroup as errors:  # a task's failure is wrapped in a group

@@ -170,8 +170,7 @@ def _started(part: bytes, children: set[str]) -> list[tuple[str, str]]:
 
 
 def _with_ids(data: bytes, ids: dict[str, str]) -> bytes:
-    """The JSON object with its ids, which are in the columns; on one line. Anything but an object becomes one with only
-    the ids."""
+    """The JSON object with its ids, which are in the columns, on one line; only the ids if it is not an object."""
     body = data.strip().replace(b"\n", b" ").replace(b"\r", b" ")
     head = _encode(ids)[:-1]
     try:

@@ -141,7 +141,7 @@ def open_store(path: Path) -> Generator[Store, None, None]:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    """Opens for reading. Without a write-ahead log nobody is writing: then `immutable`, which creates no files beside
+    """Opens for reading. Without a write-ahead log nobody writes: then `immutable`, which creates no files beside
     it."""
     if not is_file(path):
         raise StoreError(f"no database at {path}")
@@ -254,8 +254,7 @@ class _Database:
 
 @dataclass
 class _Folder:
-    """`session/<project>/<id>.json`, `message/<session>/`, `part/<message>/`; in earlier versions all below
-    `session/`."""
+    """`session/<project>/<id>.json`, `message/<session>/`, `part/<message>/`; before that, all below `session/`."""
 
     root: Path
 

@@ -1,6 +1,6 @@
-"""The JSON of a stored row, so that it can be read: bytes in, bytes out.
+"""The JSON of a stored row, made readable: bytes in, bytes out.
 
-JavaScript counts texts in halves of letters and cuts them so; `JSON.stringify` writes the half that is left as an
+JavaScript counts text in UTF-16 units and may cut between surrogates; `JSON.stringify` writes the lone half as an
 escape (`\\ud83d`), which other readers refuse. Source: the standard (ECMA-262, well-formed `JSON.stringify`).
 """
 
@@ -10,7 +10,7 @@ _HALVES = (b"\\ud", b"\\uD")
 
 
 def readable(data: bytes) -> bytes:
-    """The same bytes; where halves of letters stand in them, the value with U+FFFD for each. No JSON stays as it is."""
+    """The same bytes, with U+FFFD for each lone surrogate. Anything but JSON is returned unchanged."""
     if not any(half in data for half in _HALVES):
         return data
     try:

@@ -40,8 +40,7 @@ class Letter(Struct):
 
 
 def letter_files(places: list[Path] | None) -> list[Path]:
-    """The dead-letter files in `places`. Raises: SourceError for a place that does not exist or is another kind of
-    file."""
+    """The dead-letter files in `places`. Raises: SourceError for a place that does not exist or is another file."""
     found: list[Path] = []
     for place in places or [DEFAULT_ROOT / "logs"]:
         if is_folder(place):

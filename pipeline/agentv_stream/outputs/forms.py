@@ -1,5 +1,4 @@
-"""Finds outputs of ours that describe the same session as another one. In: file names of a folder. Out: those to leave
-out.
+"""Which of our outputs in a folder describe the same session as another one. In: file names. Out: those to leave out.
 
 `consume --transcript-shape case` leaves two files per session; `run` its raw stream, the transcript, and trace events.
 A reader of the folder must count the session once.

@@ -126,7 +126,7 @@ class LiveOutputs:
         return RenderSink("stream log", place, summary.render, summary.flush, another=another)
 
     def _known(self) -> bool:
-        """Whether the session can be named. A live one always can: from what is known when its first file is
+        """Whether the session can be named. A live one always can, from what is known when its first file is
         created."""
         facts = self.observer.facts
         return facts.named or not self.source.finished or facts.records >= FINISHED_PATIENCE

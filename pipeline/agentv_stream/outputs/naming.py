@@ -49,8 +49,7 @@ def stem_start(name: str) -> int | None:
 
 
 def stand_in_id(path: str) -> str:
-    """The session id for a log that has none: its file's name, and a suffix that distinguishes files of the same
-    name."""
+    """The session id for a log that has none: its file's name, and a suffix to distinguish files of the same name."""
     place = Path(path).absolute()
     return f"unknown-{place.stem}-{blake2b(str(place).encode(errors='surrogateescape'), digest_size=4).hexdigest()}"
 

@@ -1,5 +1,4 @@
-"""Compares approaches. In: result files. Out: figures per approach and task, and paired differences with confidence
-intervals.
+"""Compares approaches. In: result files. Out: figures per approach and task, paired differences with intervals.
 
 Figures are defined in docs/metrics.md. Results of bobbin's evaluation are read, too: if a raw stream is beside one its
 figures are counted again, and the stored ones are kept as historical. Unknown values are None and excluded from means.
@@ -168,8 +167,7 @@ Pair = tuple[list[Run], list[Run]]
 
 
 def pair_runs(comparison: Comparison, baseline: str, candidate: str) -> list[Pair]:
-    """Pairs of runs of both approaches on the same task with the same model; candidate runs without a partner are
-    listed separately."""
+    """Pairs of runs of both approaches on the same task with the same model; a candidate's unpaired runs separately."""
     cells: dict[tuple[str, str], tuple[list[Run], list[Run]]] = {}
     for run in comparison.runs:
         if run.apart is not None or run.approach not in (baseline, candidate) or run.model is None:

@@ -1,5 +1,4 @@
-"""The tables of a report, for every output format. In: a comparison. Out: rows of plain texts, the first one the
-head."""
+"""The tables of a report, for every output format. In: a comparison. Out: rows of plain texts, first the head."""
 
 from collections.abc import Sequence
 

@@ -52,8 +52,7 @@ class Run:
 
 
 def result_files(sources: Sequence[Path]) -> list[Path]:
-    """The files to read; in folders every .json below them except manifests. Raises: SourceError for what does not
-    exist."""
+    """The files to read; in folders every .json below except manifests. Raises: SourceError for what does not exist."""
     files: list[Path] = []
     for source in sources:
         if is_folder(source):

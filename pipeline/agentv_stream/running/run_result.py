@@ -53,8 +53,7 @@ def _ended(end: ChildEnd) -> tuple[Any, str | None]:
 
 
 def run_value(result: Result | None, child: Child, live: LiveCheck | None) -> dict[str, Any]:
-    """The result as plain values; for an output that is not a stream whatever is available: its one JSON object, or its
-    text."""
+    """The result as plain values; for an output that is not a stream, its one JSON object or its text."""
     if result is not None:
         value: dict[str, Any] = msgspec.to_builtins(result)
         return value

@@ -1,1 +1,1 @@
-"""The shapes of what commands print and write as JSON. Writers build plain values; tests hold them against these."""
+"""The shapes of what commands print and write as JSON. Writers build plain values; tests check them against these."""

@@ -9,9 +9,10 @@ from agentv_stream.bulk.outcome import Failure
 
 
 class GroupFigures(Struct):
-    """What a group of sessions comes to; what no session told is null.
+    """The figures of a group of sessions; null if unknown for every session.
 
-    `sessions_not_telling`: by figure, the sessions whose log does not tell it; the sum is a lower bound then.
+    `sessions_not_telling`: by figure, the number of sessions whose log does not contain it; the sum is then a lower
+    bound.
     """
 
     sessions: int

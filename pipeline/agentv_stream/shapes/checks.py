@@ -44,7 +44,7 @@ class CheckReport(Struct):
 
 
 class CheckLine(Struct):
-    """A line of `check --jsonl`: one source and case; of a source that could not be read, the source alone."""
+    """A line of `check --jsonl`: one source and case; only the source if it could not be read."""
 
     schema_version: Literal["agentv_stream.check_line.v1"]
     source: str
@@ -65,7 +65,7 @@ class CheckLine(Struct):
 
 
 class Finding(Struct):
-    """An error or a warning; `line` is counted from 1, null where the whole file is meant."""
+    """An error or a warning; `line` is counted from 1, null if it concerns the whole file."""
 
     file: str
     line: int | None
@@ -73,7 +73,7 @@ class Finding(Struct):
 
 
 class ValidatedFile(Struct):
-    """A file that was read; `kind` is null, and nothing is counted, where something is wrong with it."""
+    """A file that was read; if it has errors, `kind` is null and nothing is counted."""
 
     file: str
     kind: Literal["spec", "targets"] | None

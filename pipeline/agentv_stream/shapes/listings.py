@@ -31,9 +31,9 @@ class SessionLine(Struct):
 
 
 class WatchLine(Struct):
-    """A line of `watch --json`: how a session stands. Times are ISO 8601, UTC, of a log without times when its file was
-    last changed. Tokens, cost and context (the share of the window that was last in use) are null where the log does
-    not say; `stalled` says why it does not go on, and is null where it does, or has ended."""
+    """A line of `watch --json`: the state of a session. Times are ISO 8601, UTC; for a log without times, when its file
+    was last changed. Tokens, cost and context (the share of the window last in use) are null if the log does not say;
+    `stalled` is the reason why it makes no progress, null if it does, or has ended."""
 
     time: str
     session_id: str

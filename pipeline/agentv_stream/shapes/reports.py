@@ -15,7 +15,7 @@ class Apart(Struct):
 
 
 class ReportRun(Struct):
-    """One run, as its result file tells of it; what is not known is null."""
+    """One run, as its result file describes it; unknown values are null."""
 
     path: str
     task: str

@@ -12,7 +12,7 @@ from agentv_stages.trajectory.trace_events import TraceEvent
 
 
 class RunFacts(Struct):
-    """What only the one who ran the agent knows. Paths are names beside the result."""
+    """Facts that only whoever ran the agent knows. Paths are names beside the result."""
 
     command: list[str]
     started_at: str
@@ -37,7 +37,7 @@ class RunOutputs(Outputs):
 
 
 class RunResult(ResultFile):
-    """What `run` stores of an attempt: the result of its session, and how the process went."""
+    """What `run` stores of an attempt: the result of its session, and how the process ended."""
 
     outputs: RunOutputs  # pyright: ignore[reportIncompatibleVariableOverride] - a shape is never assigned to
     run: RunFacts | UnsetType = UNSET
@@ -47,7 +47,7 @@ class RunResult(ResultFile):
 
 
 class NoSession(Struct):
-    """In the place of a session, where there was none."""
+    """In place of a session, if there was none."""
 
     id: None
     provider: Literal["unknown"]
@@ -57,7 +57,7 @@ class NoSession(Struct):
 
 
 class RunOutput(Struct):
-    """What `run` stores where the agent printed no stream: its one JSON object, or its text, in `result`."""
+    """What `run` stores if the agent printed no stream: its one JSON object, or its text, in `result`."""
 
     schema_version: Literal["agentv_stream.output.v1"]
     session: NoSession
