@@ -23,7 +23,7 @@ def _is_init(line: Mapping[str, Any]) -> bool:
         return True
     if not all(key in line for key in ("apiKeySource", "mcp_servers", "tools")) or "permission_mode" in line:
         return False
-    return "skills" not in line or "output_style" in line  # else Grok Build, which leaves both of Claude's marks out
+    return "skills" not in line or "output_style" in line  # else Grok Build, which omits both of Claude's marks
 
 
 def _detect_stream(head: Head) -> float:
@@ -35,7 +35,7 @@ def _detect_stream(head: Head) -> float:
         if kind is not None and not isinstance(kind, str):
             continue
         if str(line.get("session_id")).startswith("T-"):
-            return 0.0  # Amp, whose messages are Claude's
+            return 0.0  # Amp, whose messages have Claude's shape
         if kind in ("assistant", "user", "stream_event") and "parent_tool_use_id" in line and "session_id" in line:
             model = str(message.get("id", "")) if isinstance(message, dict) else ""  # pyright: ignore[reportUnknownArgumentType,reportUnknownMemberType] - decoded JSON
             best = max(best, 0.9 if model.startswith("msg_") else 0.6)
@@ -50,7 +50,7 @@ def _detect_stream(head: Head) -> float:
         elif (
             kind in ("assistant", "user") and isinstance(message, dict) and "content" in message and "uuid" not in line
         ):
-            best = max(best, 0.4)  # cut-down streams, as tests and old recordings have them
+            best = max(best, 0.4)  # reduced streams, as found in tests and old recordings
     return best
 
 
@@ -71,7 +71,7 @@ def _detect_session(head: Head) -> float:
 
 
 class _Meta(Struct):
-    """The file beside a sub-agent's log."""
+    """The metadata file beside a sub-agent's log."""
 
     toolUseId: str | None = None
 
@@ -80,7 +80,7 @@ _AGENT_FILE = re.compile(r"agent-([\w-]+)\.jsonl$")
 
 
 def companions(path: str, folder: Folder) -> list[Companion]:
-    """The sub-agents' files of a session: `<session>/subagents/**/agent-<id>.jsonl`, and the older ones beside it."""
+    """A session's sub-agent logs: `<session>/subagents/**/agent-<id>.jsonl`, or, in older versions, beside its log."""
     if not path.endswith(".jsonl") or _AGENT_FILE.search(path):
         return []
     found = folder.glob(f"{path[: -len('.jsonl')]}/subagents/**/agent-*.jsonl")

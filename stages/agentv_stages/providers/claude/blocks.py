@@ -1,6 +1,6 @@
-"""Content blocks of Claude messages to events; shared by both dialects.
+"""Converts the content blocks of Claude messages to events; shared by both dialects.
 
-One line holds one block of a message or a few; its tokens are told elsewhere (`usage`).
+A line holds one block of a message, or a few; its token usage is handled elsewhere (`usage`).
 """
 
 import re
@@ -51,14 +51,14 @@ _INJECTED = (
 
 
 class Seen(Struct):
-    """The usage told last, so that the other lines of a message do not tell it again; of one message only."""
+    """The usage emitted last, so that the other lines of the same message do not emit it again; one message only."""
 
     message_id: str = ""
-    usage: Raw = NULL  # not empty: the state must be written as JSON
+    usage: Raw = NULL  # not empty: the state must be serialisable as JSON
     final: bool = False
 
     def forget(self) -> None:
-        """A user's line came: what a message said is not worth carrying on. Being told twice does no harm."""
+        """At a user line: the message's usage is not worth keeping longer. Emitting it twice does no harm."""
         if self.message_id:
             self.message_id, self.usage, self.final = "", NULL, False
 
@@ -96,7 +96,7 @@ def assistant_blocks(
 
 
 def _string(raw: Raw) -> Raw:
-    """The text of a block; what is absent or null is the empty one. Looking at its first byte would copy it."""
+    """The text of a block; an absent or null one is empty. Inspecting its first byte would copy it."""
     return raw if raw and raw != NULL else EMPTY_STRING
 
 
@@ -111,8 +111,9 @@ def user_blocks(
     told: Outcome | None = None,
     rejected: bool = False,
 ) -> None:
-    """Appends the events of a user line whose content is a list of blocks; `told`: how its line says a call ended;
-    `rejected`: that it did not run."""
+    """Appends the events of a user line whose content is a list of blocks. `told` is the outcome that the line itself
+    states for a call; `rejected` says that the call did not run.
+    """
     events = batch.events
     for i, block in enumerate(content):
         if block.type == "tool_result":
@@ -132,12 +133,12 @@ def user_string(content: str, source: Source, batch: Batch, message_id: str, inj
 
 
 def interrupts(event: AnyEvent) -> bool:
-    """Whether an event is the program's own sentence that a person stopped the run."""
+    """Whether an event is the sentence that the program writes when a person stops the run."""
     return isinstance(event, UserText) and event.injected and b"[Request interrupted by user" in bytes(event.body)[:64]
 
 
 def slash_command(source: Source, at: str, text: str) -> SlashCommand | None:
-    """The command that a text names in tags; None for any other text."""
+    """The slash command that a text names in tags; None for any other text."""
     command = _COMMAND_NAME.search(text)
     if command is None:
         return None
@@ -146,7 +147,7 @@ def slash_command(source: Source, at: str, text: str) -> SlashCommand | None:
 
 
 def _user_text(source: Source, at: str, body: Raw, message_id: str, injected: bool) -> UserText | SlashCommand:
-    if bytes(body)[:2] in (b'"<', b'"C', b'"T', b'"S', b'"U', b'"['):  # the first letters of the marks above
+    if bytes(body)[:2] in (b'"<', b'"C', b'"T', b'"S', b'"U', b'"['):  # the first letters of the prefixes above
         text = text_of(body)
         command = slash_command(source, at, text)
         if command:

@@ -1,9 +1,9 @@
-"""Which messages a rewind took back. A session's log is a tree: a prompt that follows not the last message but an
-earlier one, which another prompt follows already, begins another branch there.
+"""Finds the messages that a rewind took back. A session's log is a tree: a prompt starts a new branch if its parent is
+not the last message but an earlier one that another prompt already follows.
 
-Source: sessions that Claude Code 2.1.90, 2.1.330 and 2.1.332 rewound in the terminal (`/rewind`, Escape twice, and
-Escape before the first word of an answer): nothing else in the log says so. A prompt that follows none of the last
-records goes back further than those; of 3,100 prompts of other recordings none does.
+Source: sessions that were rewound in the terminal of Claude Code 2.1.90, 2.1.330 and 2.1.332 (`/rewind`, Escape twice,
+and Escape before the first word of an answer); nothing else in the log marks a rewind. A prompt whose parent is not
+among the remembered records is taken as a rewind to before them; none of 3,100 prompts in other recordings is such.
 """
 
 from msgspec import Struct
@@ -16,10 +16,10 @@ _ANSWER, _PROMPT = "\t", " "
 
 
 class Branches(Struct):
-    """`recent` are the ids of the last records of the main stream; the decoder appends them, and keeps 32. Ahead of
-    that of an answer's first record stands an entry that also says its message id, ahead of that of a prompt one with
-    what it follows. `root` is the session whose first prompt was seen. `linked`: the log says what its messages
-    follow; in one that does not, each prompt looks like the first. `last` is the time of the last answer.
+    """`recent` holds the ids of the main stream's last records; the decoder appends them and keeps 32. The entry of an
+    answer's first record is preceded by one that adds its message id, that of a prompt by one that adds its parent.
+    `root` is the session whose first prompt was seen. `linked`: the log records parents at all (without them, each
+    prompt looks like the first). `last` is the time of the last answer.
     """
 
     recent: list[str] = []
@@ -28,14 +28,14 @@ class Branches(Struct):
     last: str = ""
 
     def answer(self, uuid: str, message_id: str, data: bytes, time: str | None) -> None:
-        """The first record of an answer."""
+        """Records the first line of an answer."""
         self.last = time or ""
         if not self.linked:
             self.linked = data.find(_LINKED, 0, 80) >= 0
         self.recent.append(f"{uuid}{_ANSWER}{message_id}")
 
     def goes_on(self, uuid: str, data: bytes) -> bool:
-        """Notes a prompt that follows the last record, as nearly all do; False for any other."""
+        """Records a prompt whose parent is the last record, as nearly always; returns False for any other prompt."""
         last = self.recent[-1] if self.recent else ""
         if not last or data.find(f'"parentUuid":"{last}"'.encode(), 0, 120) < 0:
             return False
@@ -44,11 +44,11 @@ class Branches(Struct):
         return True
 
     def prompt(self, head: SessionHead, uuid: str) -> tuple[str | None, tuple[str, ...]] | None:
-        """Notes a prompt. If it takes messages back: what it follows, and which of the last ones come after that."""
+        """Records a prompt. If it rewinds: its parent, and the ids of the remembered messages after that parent."""
         ids = [known.partition(_ANSWER)[0].partition(_PROMPT)[0] for known in self.recent]
         parent = head.parentUuid
         if uuid in ids:
-            return None  # the line is repeated
+            return None  # a repeated line
         at = max((i for i, known in enumerate(ids) if known == parent), default=-1)
         later = self.recent[at + 1 :]
         if parent is None:
@@ -67,6 +67,6 @@ class Branches(Struct):
 
 
 def _message(entry: str) -> str:
-    """The id of the message that an entry begins."""
+    """The id of the message that starts at this entry; "" if none does."""
     uuid, _, message_id = entry.partition(_ANSWER)
     return message_id or (uuid.partition(_PROMPT)[0] if _PROMPT in uuid else "")

@@ -1,6 +1,6 @@
-"""Records of Claude Code that say nothing of the work, or little, by type and by subtype of `system` records.
+"""Record types of Claude Code, and subtypes of `system` records, that say little or nothing about the work.
 
-Source: logs of Claude Code 1.0 to 2.1.332, and the list of subtypes in its program; most are for the apps around it.
+Source: logs of Claude Code 1.0 to 2.1.332, and the list of subtypes in its program; most serve the apps around it.
 """
 
 TOLD_SUBTYPES = {
@@ -14,7 +14,7 @@ TOLD_SUBTYPES = {
     "scheduled_task_fire": "a scheduled task begins",
     "turn_preempted": "the next prompt ended the turn",
 }
-"""Subtype -> what is told where the record brings no text of its own."""
+"""Subtype -> the message to emit if the record brings no text of its own."""
 
 INTERNAL_SUBTYPES = frozenset(
     (
@@ -27,7 +27,7 @@ INTERNAL_SUBTYPES = frozenset(
         *("ui_scroll", "ui_status", "ui_toast"),
     )
 )
-"""Subtypes that say nothing of the work."""
+"""Subtypes that say nothing about the work."""
 
 QUIET_TYPES = frozenset(
     ("file-history-snapshot", "file-history-delta", "last-prompt", "tag", "agent-name", "agent-color", "agent-setting",
@@ -39,6 +39,6 @@ QUIET_TYPES = frozenset(
      "hybrid-organization", "isolation-latch", "memory-mode", "observer-ref", "repl-mode", "resume-head-vouch",
      "session-owner")
 )  # fmt: skip
-"""Types of lines on disk that say nothing of the work."""
+"""Types of lines on disk that say nothing about the work."""
 
 QUIET_SUBTYPES = INTERNAL_SUBTYPES | {"memory_saved", "agents_killed", "bridge_status", "file_snapshot"}

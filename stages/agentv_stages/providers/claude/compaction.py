@@ -1,6 +1,6 @@
-"""The file of a compaction: the model call that made the summary, behind a copy of the session. Its tokens are told.
+"""The log of a compaction: a copy of the session, then the model call that wrote the summary. Only tokens are emitted.
 
-Source: Claude Code up to 2.1.9x at least, which wrote such a file as a sub-agent's. The summary stands in the session.
+Source: Claude Code up to at least 2.1.9x, which logged a compaction like a sub-agent. The session holds the summary.
 """
 
 from msgspec import Struct
@@ -17,11 +17,11 @@ STREAM = "sidechain:acompact-"
 
 
 class CompactionState(Struct):
-    """Nothing is remembered: answers that come again have the same key."""
+    """Empty: an answer that is repeated has the same key."""
 
 
 class CompactionDecoder:
-    """Decodes a compaction's file. The answers of the copy have keys that the session's log has told."""
+    """Decodes a compaction's file. Copied answers have keys that the session's log has emitted already."""
 
     def __init__(self, context: DecodeContext) -> None:
         self.context = context

@@ -1,21 +1,22 @@
-"""History that a fork or a resumed session has copied from its parent's log: told there, and not a second time here.
+"""History that a fork or a resumed session copied from its parent's log: it is reported there, and not again here.
 
 Source: sessions that Claude Code 1.0.60 to 2.1.332 forked, branched and resumed, headless and in its terminal.
-A copy is marked by
+A record is known as a copy by
 
 - `forkedFrom` on each record (`/branch`);
 - `requestSessionId` on each answer: the session that asked for it (2.1.332);
-- a time before that of the record that opens the log: the queue operation of a headless run, or the last file snapshot
-  of an interactive one, which names the first prompt of the session's own (2.0.30 on);
-- one millisecond for all: before 2.0.30 copies got the time of their writing, so an answer stands beside its prompt.
+- a time before that of the log's opening record: the queue operation of a headless run, or the last file snapshot of an
+  interactive one, which names the session's own first prompt (2.0.30 on);
+- the same millisecond as its neighbours: before 2.0.30 copies were stamped when they were written, so that an answer
+  has the time of its prompt.
 
-Hooks and commands may stand before the prompt in a session that copied nothing. So times alone prove nothing before the
-first answer; until then records wait.
+A session that copied nothing may have hooks and commands before its prompt, so times alone prove nothing before the
+first answer; until then records are held.
 
-A clock may be set back behind the queue operation, which names the prompt. So where the log's first prompt is that one,
-its time proves nothing: records wait for a time that is not before the opening (nothing was copied) or for the same
-prompt once more (all before it was, from a session that began with the same words); where neither comes soon, the log
-is its own.
+The clock may be set back after the queue operation, which contains the prompt. So if the log's first prompt is that
+one, an early time proves nothing: records are held until one is not earlier than the opening (nothing was copied) or
+the same prompt comes again (everything before was copied, from a session that began with the same words). If neither
+comes soon, the records are taken as the log's own.
 """
 
 import re
@@ -37,12 +38,12 @@ Found = Literal["own", "copied", "waits", "besides", "begins"]
 
 
 class Copies(Struct):
-    """What is known of a log that has not come to a record of its own.
+    """The state of the search for copies; dropped at the first record of the session's own.
 
-    `opened_ms` and `first_own` are of the record that opened it. `found`: there are copies. `last_ms` is the time of
-    the last message, `parent` the session that the copies name, `waiting` the records that are neither yet. `queued` is
-    the prompt of the queue operation as a checksum; `alike` says that the log's first prompt is the same. `asked` is
-    the session that asked for the last copied answer: the parent, where the fork of a fork holds answers of both.
+    `opened_ms` and `first_own` come from the opening record. `found`: there are copies. `last_ms` is the time of the
+    last message, `parent` the session that the copies name, `waiting` the records not yet classified. `queued` is the
+    checksum of the prompt in the queue operation; `alike` says that the log's first prompt is the same. `asked` is the
+    session that asked for the last copied answer: the parent, if a fork of a fork holds answers of both.
     """
 
     opened_ms: int | None = None
@@ -56,8 +57,9 @@ class Copies(Struct):
     asked: str | None = None
 
     def look(self, line: SessionLine, record: Record) -> Found:
-        """What the next record is; `besides`: no part of the history, copied or not; `begins`: the session's own, and
-        what waited was copied."""
+        """Classifies the next record. `besides`: not part of the history, copied or not; `begins`: the session's own,
+        and all that was waiting is a copy.
+        """
         kind = line.type
         if kind not in _MESSAGES or line.uuid is None:
             if not self.found and not self.waiting:
@@ -111,17 +113,17 @@ class Copies(Struct):
         return isinstance(content, str) and _checksum(content) == self.queued
 
     def _stamped_anew(self, line: SessionLine, time_ms: int) -> bool:
-        """Whether copies may bear the time of their writing. Times of whole seconds are nobody's clock."""
+        """Whether copies may bear the time when they were written. Times in whole seconds are no clock's readings."""
         return self.opened_ms is None and time_ms % 1000 != 0 and _STAMPED_ANEW.match(line.version or "") is not None
 
     def begun_ms(self, line: SessionLine, head: SessionHead) -> int | None:
-        """When the fork was made, as far as its first copy tells."""
+        """When the fork was made, as far as its first copy shows."""
         if self.opened_ms is not None or head.forkedFrom is not None:
             return self.opened_ms
         return parse_iso(line.timestamp)
 
     def parent_of(self, head: SessionHead) -> str | None:
-        """The session that the copies are of, where they name another one than `head`, the session's own."""
+        """The session that the copies come from, if it is another than that of `head`."""
         return self.parent if self.parent != head.sessionId else None
 
 

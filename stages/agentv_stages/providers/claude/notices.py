@@ -1,4 +1,4 @@
-"""Lines of a session on disk that are no messages but say something: commands, hooks, retries, attachments."""
+"""Lines of a session on disk that are not messages but worth reporting: commands, hooks, retries, attachments."""
 
 import hashlib
 
@@ -14,12 +14,13 @@ _ENDS: dict[str, Status] = {
     "max_turns_reached": "error",
     "hook_stopped_continuation": "complete",
 }
-"""Attachments that end a run: the answer to `--json-schema`, which no text follows, `--max-turns`, and a hook that says
-`continue: false`, which the stream calls a success (2.1.332)."""
+"""Attachments that end a run: the answer to `--json-schema` (no text follows it), `--max-turns`, and a hook with
+`continue: false`, which the stream reports as a success (2.1.332).
+"""
 
 
 def attached(line: MetaLine, source: Source, batch: Batch) -> UserText | Notification | None:
-    """What an attachment says: a prompt that was queued, a hook; None for context that the program gave the model."""
+    """The event of an attachment: a queued prompt or a hook; None for context that the program gave the model."""
     attachment = line.attachment
     name = attachment.type if attachment else ""
     if attachment and name == "queued_command" and attachment.prompt:
@@ -32,14 +33,14 @@ def attached(line: MetaLine, source: Source, batch: Batch) -> UserText | Notific
 
 
 def end_of_run(line: MetaLine, source: Source) -> SessionEnd | None:
-    """The end that an attachment tells; those of sub-agents end no session."""
+    """The end of the run that an attachment marks, if any; one of a sub-agent does not end the session."""
     name = line.attachment.type if line.attachment else ""
     status = _ENDS.get(name) if source.stream == MAIN else None
     return None if status is None else SessionEnd(source, "-end", status, name)
 
 
 def progress(line: MetaLine, source: Source, batch: Batch) -> Notification | None:
-    """A hook that runs; other progress is counted."""
+    """A notification for a running hook; other progress is only counted."""
     if line.data and line.data.type == "hook_progress":
         said = f"Hook: {line.data.hookName or 'unknown'} ({line.data.hookEvent})"
         return Notification(source, "", "hook_progress", said, "debug")
@@ -48,7 +49,7 @@ def progress(line: MetaLine, source: Source, batch: Batch) -> Notification | Non
 
 
 def tell_system(line: MetaLine, source: Source, record: Record, batch: Batch) -> None:
-    """A `system` line: a command of the terminal, or a notice."""
+    """Appends the event of a `system` line: a terminal command, or a notice."""
     name = line.subtype
     text = text_of(line.content) if line.content else ""
     level: Level = "info"
@@ -76,7 +77,7 @@ def tell_system(line: MetaLine, source: Source, record: Record, batch: Batch) ->
     elif name in TOLD_SUBTYPES:
         text, level = text or TOLD_SUBTYPES[name], "warning"
     elif not name and text:
-        name = "informational"  # version 1 had no subtypes: warnings about limits, models that were changed
+        name = "informational"  # version 1 had no subtypes: warnings about limits, changes of the model
     elif name in QUIET_SUBTYPES:
         batch.ignore(f"system/{name}")
         return
@@ -87,10 +88,10 @@ def tell_system(line: MetaLine, source: Source, record: Record, batch: Batch) ->
 
 
 def generated(data: bytes) -> str:
-    """A base id for a record without an id of its own, from its content."""
+    """A base id for a record that has none, from its content."""
     return f"gen-{hashlib.sha1(data, usedforsecurity=False).hexdigest()[:16]}"
 
 
 def renamed(source: Source, base_id: str) -> Source:
-    """The place of a record under another base id."""
+    """The same source with another base id."""
     return Source(source.file, source.row, source.offset, source.length, source.time_ms, source.stream, base_id)

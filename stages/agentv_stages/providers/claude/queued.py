@@ -1,10 +1,8 @@
-"""Prompts that a person typed while a turn ran and that reached the model within it.
+"""Prompts that a person typed while a turn ran and that the model received within that turn.
 
-Versions before 2.1.104 log them as an operation of the queue only: `enqueue` with the text, later `remove`, in some
-versions without one. Later versions log an attachment, too, and that one is told. `dequeue` is followed by a line of
-the user's own, `popAll` put the text back into the input.
-
-Source: Claude Code 2.0.30, 2.1.90, 2.1.330 and 2.1.332 in the terminal.
+Versions before 2.1.104 log them only as queue operations: `enqueue` with the text, later `remove`, in some versions
+without the text. Later versions also log an attachment, which is used instead. After `dequeue` comes an ordinary user
+line; `popAll` put the texts back into the input field.
 """
 
 from msgspec import Struct
@@ -13,16 +11,16 @@ from agentv_stages.providers.claude.versions import before
 
 _LOGS_ATTACHMENTS = [2, 1, 104]
 _MOST_WAITING = 64
-_NO_PROMPT = ("<", "/")  # notices of background tasks, commands
+_NO_PROMPT = ("<", "/")  # notices of background tasks, and commands
 
 
 class Queue(Struct):
-    """The texts that wait, oldest first; none of versions that log attachments."""
+    """The texts that wait, oldest first; empty for versions that log attachments."""
 
     waiting: list[str] = []
 
     def delivered(self, operation: str, text: str | None, version: str | None) -> str | None:
-        """The prompt that an operation handed to the model within a turn; None for any other operation."""
+        """The prompt that a queue operation gave to the model within a turn; None for any other operation."""
         if not before(version, _LOGS_ATTACHMENTS):
             return None
         waiting = self.waiting

@@ -1,7 +1,4 @@
-"""What an error result of Claude Code means: refused, interrupted or failed.
-
-Source: logs of Claude Code 1.0.128 to 2.1.332, headless and from its terminal.
-"""
+"""Tells what an error result of Claude Code means: refused, interrupted or failed."""
 
 import re
 
@@ -25,21 +22,21 @@ _REFUSED = (
     b"cannot be checked in advance",
     b"Run outside of the sandbox",
 )
-_REFUSED_NODE = re.compile(rb'"Contains [a-z]+(?:_[a-z]+)+"')  # of a shell text that was not understood
+_REFUSED_NODE = re.compile(rb'"Contains [a-z]+(?:_[a-z]+)+"')  # a node of a shell command that was not understood
 REJECTED = "user-rejected"
-"""The kind of a call that needed approval and got none: a person's no, an interrupt, or nobody was there to ask."""
+"""The kind of a call that needed approval and got none: a person refused or interrupted, or nobody was there to ask."""
 _DECLINED = b"The user doesn't want to proceed"
-_NOT_BEGUN = b"The user doesn't want to take this action"  # another call of the answer was refused or interrupted
+_NOT_BEGUN = b"The user doesn't want to take this action"  # another call of the same answer was refused or interrupted
 _ANSWERED = b"the user said:"
-_TELLS_RUNS = [2, 1, 326]  # the first version whose logs say that a call was rejected before it ran
+_TELLS_RUNS = [2, 1, 326]  # the first version whose logs say whether a call was rejected before it ran
 
 
 def failure(output: bytes, unasked: bool, rejected: bool = False) -> tuple[Outcome, int | None]:
-    """What an `is_error` result means: refused, interrupted, or failed with which exit code.
+    """What an `is_error` result means: refused, interrupted, or failed, and its exit code.
 
-    The refusal sentence is the same for a person who says no and for an interrupt; where nobody was asked about the
-    call (`unasked`) it is an interrupt. `rejected`: the log says beside it that the call did not run, so any other
-    text is the reason for a refusal.
+    A person's refusal and an interrupt give the same sentence; if nobody was asked about the call (`unasked`), it is an
+    interrupt. `rejected`: the log also says that the call did not run, so that any other text is the reason for a
+    refusal.
     """
     code = _EXIT_CODE.search(output[:96])
     if code:
@@ -59,11 +56,11 @@ def failure(output: bytes, unasked: bool, rejected: bool = False) -> tuple[Outco
 
 
 def told_apart(kind: str, decision: PermissionDecision | None) -> Outcome | None:
-    """How a call that did not run ended, by what its line says beside the text; None where only the text tells. The
-    text is a rule's, a hook's, or the words of a host that asked a person, whatever they are.
+    """The outcome of a call that did not run, from the fields beside its text; None if only the text tells. The text
+    may be a rule's, a hook's, or any words of a host that asked a person.
 
-    Source: the list of kinds in the program of Claude Code 2.1.332; on disk 2.1.212 writes them, 2.1.142 does not. A
-    call that was interrupted has no decision, one that was refused has `reject` (2.1.332, live and on disk).
+    Source: the list of kinds in the program of Claude Code 2.1.332; on disk 2.1.212 writes them, 2.1.142 does not. An
+    interrupted call has no decision, a refused one has `reject` (2.1.332, live and on disk).
     """
     if decision is not None and decision.decision == "reject":
         return "denied"
@@ -73,7 +70,7 @@ def told_apart(kind: str, decision: PermissionDecision | None) -> Outcome | None
 
 
 def was_interrupted(line: SessionLine) -> bool:
-    """Whether the call that a line rejects had begun to run: only an interrupt ends it then."""
+    """Whether the rejected call of a line had begun to run; then only an interrupt can have ended it."""
     if line.toolDenialKind != REJECTED or line.toolDenialBeforeRun:
         return False
     return since(line.version, _TELLS_RUNS)

@@ -1,7 +1,7 @@
 """The `result` line of Claude Code's stream: the end of a run, and what the session has spent so far.
 
-Source: Claude Code 1.0.128 to 2.1.332. Several of them: a session that
-was resumed, or whose runs were appended to one file.
+Source: Claude Code 1.0.128 to 2.1.332. A stream with several of them is of a resumed session, or has several runs in
+one file.
 """
 
 from msgspec import Raw
@@ -19,17 +19,17 @@ ABORTED = ("aborted_streaming", "aborted_tools")
 
 
 def tell_result(line: ResultLine, source: Source, record: Record, state: StreamState, batch: Batch) -> None:
-    """What a run spent, the answer where nothing else was printed, how it ended."""
-    again = state.results.again(line.uuid, len(record.data))  # an end all the same, maybe of a repeated log
+    """Appends what a run spent, its answer if nothing else was printed, and how it ended."""
+    again = state.results.again(line.uuid, len(record.data))  # still an end, perhaps of a repeated log
     key = line.uuid or f"result{record.row}"
     cost = None if again else _tell_spent(line, source, state, batch)
     if not again and line.usage is not None and (line.usage.input_tokens or line.usage.output_tokens):
         usage = token_usage(source, key, line.usage, None, True)
-        # Of the main thread alone: the whole of it only where no total stands beside it.
+        # Of the main thread alone, so it covers the whole run only if there is no total.
         part, scope = ("-main", "share") if line.modelUsage else ("", "segment")
         batch.events.append(replace(usage, part=part, scope=scope))
     if record.row == 0 and len(line.result) > 2 and bytes(line.result)[:1] == b'"':
-        # `--output-format json` prints nothing else: the answer stands here alone
+        # `--output-format json` prints nothing else, so the answer is only here
         batch.events.append(AssistantText(source, "-result", key, line.result, False, bool(line.is_error)))
     status, reason = _end_of(line)
     duration = None if again else whole_ms(line.duration_ms)
@@ -38,7 +38,7 @@ def tell_result(line: ResultLine, source: Source, record: Record, state: StreamS
 
 
 def _tell_spent(line: ResultLine, source: Source, state: StreamState, batch: Batch) -> float | None:
-    """The tokens of the session so far, by model and in all; gives its cost."""
+    """Appends the session's tokens so far, by model and in total; returns its cost."""
     cost = line.total_cost_usd if line.total_cost_usd is not None else line.cost_usd
     if not line.modelUsage:
         return cost
@@ -77,10 +77,10 @@ def _end_of(line: ResultLine) -> tuple[Status, str | None]:
 
 
 def _note_run(spent: TokenUsage, line: ResultLine, state: StreamState) -> None:
-    """Notes what the run spent so far, and whether it is another one than told before.
+    """Stores what the run has spent so far, and detects whether it is another run than the last one reported.
 
-    Another run of the session, its output appended to the same file, counts from nothing; a result of the same run
-    holds what the one before it told.
+    A further run of the session, appended to the same file, counts from zero; a later result of the same run includes
+    what the earlier one reported.
     """
     told = state.told
     state.told = spent

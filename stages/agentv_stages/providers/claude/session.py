@@ -1,7 +1,7 @@
 """Claude Code sessions on disk: lines of `~/.claude/projects/<project>/<session>.jsonl` to events.
 
-Source: Claude Code 1.0 to 2.1.332. There is no `init` and no `result` here; a run has ended when an answer stopped by
-itself, or an attachment says so. File order is kept: `parentUuid` is no faithful order where calls ran in parallel.
+Source: Claude Code 1.0 to 2.1.332. There is no `init` and no `result` here; a run ends when an answer stops by itself,
+or where an attachment says so. File order is kept: `parentUuid` does not give the order of calls that ran in parallel.
 """
 
 from msgspec import Struct, field
@@ -57,15 +57,15 @@ LOSSES = (
     "in some versions before 2.1.326, whether a person refused a call or interrupted it: both are `denied`",
 )
 _ROOT = b'"parentUuid":null'
-_GOES_ON = b'"logicalParentUuid"'  # a compaction: what comes has no parent and goes on all the same
+_GOES_ON = b'"logicalParentUuid"'  # a compaction: the record after it has no parent, yet continues the session
 FINAL_STOPS = frozenset(("end_turn", "stop_sequence", "max_tokens", "refusal"))
-PLACEHOLDER = 8  # message_start says 1 to 8 output tokens; no finished answer of the old logs is shorter
+PLACEHOLDER = 8  # message_start reports 1 to 8 output tokens; no finished answer in old logs has so few
 
 
 class SessionState(Struct):
-    """What is remembered between lines. `begun` is the session of the last record without a parent.
+    """The state between lines. `begun` is the session of the last record without a parent.
 
-    `copies` is None from the first record of the session's own on; `forked` says that there were copies before it.
+    `copies` becomes None at the first record of the session's own; `forked` says that copies came before it.
     """
 
     session_id: str | None = None
@@ -88,7 +88,7 @@ class SessionDecoder:
     def __init__(self, context: DecodeContext) -> None:
         self.context = context
         self.state = SessionState()
-        self._stream = context.stream if context.stream != "main" else None  # that of a sub-agent's own file
+        self._stream = context.stream if context.stream != "main" else None  # the stream of a sub-agent's own file
 
     def decode(self, record: Record, batch: Batch) -> None:
         line = decode_session(record.data)
@@ -115,7 +115,7 @@ class SessionDecoder:
             self._tell_waiting(self.state.copies, batch)
 
     def _copied(self, copies: Copies, line: SessionLine, record: Record, batch: Batch) -> bool:
-        """Whether a record is a copy, or waits until that is known. The session's first own one ends the search."""
+        """Whether a record is a copy, or held until that is known. The session's first own record ends the search."""
         found = "own" if self.context.stream != "main" else copies.look(line, record)
         if found == "waits":
             copies.waiting.append(record)
@@ -133,7 +133,7 @@ class SessionDecoder:
         return found in ("waits", "copied")
 
     def _fork(self, copies: Copies, line: SessionLine, record: Record, batch: Batch) -> None:
-        """The first copy that is known as one: tells whose session this is; what waited was copied, too."""
+        """Handles the first certain copy: emits which session this is, and ignores the waiting records as copies."""
         self.state.forked = True
         for _ in copies.waiting:
             batch.ignore(COPIED)
@@ -162,7 +162,7 @@ class SessionDecoder:
         )
 
     def _root(self, record: Record, sidechain: bool | None, batch: Batch) -> None:
-        """A record without a parent begins a session; history that a resumed one copied has its parents before it."""
+        """A record without a parent begins a session, except after a compaction or copied history."""
         if sidechain or self.context.stream != "main" or _GOES_ON in record.data[:400]:
             return
         begun = decode_head(record.data).sessionId
@@ -170,7 +170,7 @@ class SessionDecoder:
         self.state.begun = begun or self.state.begun
 
     def _facts(self, line: SessionLine, model: str | None, source: Source, record: Record, batch: Batch) -> None:
-        """Tells the session's id, version, folder and model when they are first seen or change."""
+        """Emits the session's id, version, folder and model when they are first seen or change."""
         state = self.state
         if self.context.stream != "main":
             state.session_id = state.session_id or self.context.session_id or ""
@@ -179,7 +179,7 @@ class SessionDecoder:
             return
         head = decode_head(record.data)
         first = state.session_id is None
-        state.session_id = state.session_id or head.sessionId  # a copied history may bear another session's id
+        state.session_id = state.session_id or head.sessionId  # copied history may carry another session's id
         state.version = line.version or state.version
         state.cwd = state.cwd or head.cwd
         state.model = model or state.model
@@ -193,7 +193,7 @@ class SessionDecoder:
         state = self.state
         message_id = message.id or line.uuid or f"m{record.row}"
         told = None
-        if message.usage and not synthetic:  # decoded before anything is told: it may refuse the record
+        if message.usage and not synthetic:  # decoded before anything is emitted: it may reject the record
             seen = state.others if line.isSidechain else state.main
             stopped = message.stop_reason is not None
             if seen.message_id != message_id or seen.final != stopped or seen.usage != message.usage:
@@ -226,7 +226,7 @@ class SessionDecoder:
         message_id = line.uuid or ""
         injected = bool(line.isMeta or line.isCompactSummary)
         content = message.content
-        results = type(content) is list and content and content[0].type == "tool_result"  # they come first
+        results = type(content) is list and content and content[0].type == "tool_result"  # results come first
         if not results and source.stream == "main" and not line.isCompactSummary:
             self._branch(line, source, record, batch)
         if isinstance(content, str):
@@ -244,7 +244,7 @@ class SessionDecoder:
             batch.ignore("user/empty")
 
     def _branch(self, line: SessionLine, source: Source, record: Record, batch: Batch) -> None:
-        """Takes back what stands between a prompt and the record that it follows; an older prompt is a repeated one."""
+        """Retracts what lies between a prompt and its parent. One older than the last answer is a repeated line."""
         branches, message_id = self.state.branches, line.uuid or ""
         if branches.goes_on(message_id, record.data) or (line.timestamp or branches.last) < branches.last:
             return
@@ -289,7 +289,7 @@ class SessionDecoder:
         elif kind == "ended-by-model":
             event = Notification(renamed(source, generated(record.data)), "", kind, "the model ended the session")
         elif kind == "cost-state":
-            if line.modelUsage and not self.state.forked:  # a fork goes on counting where its parent was
+            if line.modelUsage and not self.state.forked:  # a fork's totals continue those of its parent
                 batch.events.extend(model_shares(source, line.modelUsage))
                 event = saved_usage(source, line)
             else:
@@ -302,22 +302,23 @@ class SessionDecoder:
             batch.events.append(event)
 
     def _late_id(self, line: MetaLine, source: Source, batch: Batch) -> None:
-        """The first line of a headless session is a queue operation; it is the first to name the session."""
+        """Takes the session id from a queue operation: it is the first line of a headless session."""
         if self.state.session_id is None and line.sessionId and self.context.stream == "main":
             self.state.session_id = line.sessionId
             batch.events.append(SessionInfo(source, "", line.sessionId))
 
 
 def saved_usage(source: Source, line: MetaLine) -> TokenUsage:
-    """The total that a process left as it ended. It has no time: of the session's first process `startTime` and
-    `totalDuration` (ms) tell it; of later ones they give an earlier one, which does no harm."""
+    """The total that a process saved when it ended. The line has no time: for the session's first process it is
+    `startTime` plus `totalDuration` (ms); for later ones the sum is too early, which does no harm.
+    """
     usage = session_usage(source, line.modelUsage or {}, line.totalCostUSD)
     start, took = line.startTime, line.totalDuration
     return replace(usage, saved=True, until_ms=None if start is None or took is None else start + took)
 
 
 def answer_usage(line: SessionLine, message: ApiMessage, key: str, source: Source) -> TokenUsage:
-    """The tokens of an answer, as one of its lines tells them."""
+    """The tokens of an answer, as one of its lines reports them."""
     usage = read_usage(message.usage)
     final = message.stop_reason is not None or (usage.output_tokens or 0) > PLACEHOLDER
     return token_usage(source, key, usage, message.model, final or (line.version or "").startswith("1."))
@@ -331,6 +332,6 @@ def message_text(message: ApiMessage) -> bytes:
 
 
 def _speaks(message: ApiMessage) -> bool:
-    """Whether the line holds the text of an answer, its last block: a stop reason stands on every block's line."""
+    """Whether the line holds the answer's text, its last block; the stop reason is on the lines of all blocks."""
     content = message.content
     return isinstance(content, str) or any(block.type == "text" for block in content or ())

@@ -1,8 +1,8 @@
 """Claude Code stream-json: lines of `claude -p … --output-format stream-json --verbose` to events.
 
-Also the single object of `--output-format json`. Source: Claude Code 1.0.128 to 2.1.332.
-Every line of an API message carries its own blocks and repeats its usage; with partial messages the deltas come before
-the whole block, which is the one that counts. Lines of a sub-agent bear the id of the call that started it.
+Also the single object of `--output-format json`. Source: Claude Code 1.0.128 to 2.1.332. Every line of an API message
+carries its own blocks and repeats the message's usage. With partial messages, deltas precede the whole block; the whole
+block counts. A sub-agent's lines carry the id of the call that started it.
 """
 
 import re
@@ -69,8 +69,8 @@ QUIET_SUBTYPES = frozenset(
      *INTERNAL_SUBTYPES)
 )  # fmt: skip
 DROPPED = frozenset(("cancelled", "discarded", "refused"))
-"""How a queued prompt ends without having been worked off (`command_lifecycle`); the others are steps on the way."""
-_REFUSED = 256  # calls whose results have not come
+"""The `command_lifecycle` states of a queued prompt that was never processed; the other states are intermediate."""
+_REFUSED = 256  # calls whose results have not come yet
 _DELTA = b'{"type":"stream_event","event":{"type":"content_block_delta",'
 _TELLING = (b'"message_delta"', b'"message_start"', b'"content_block_delta"')
 _NOTICE = re.compile(rb'\s*\{\s*"type"\s*:\s*"system"')
@@ -116,7 +116,7 @@ class StreamDecoder:
             batch.unknown_type(kind or "(no type)", record)
 
     def flush(self, batch: Batch) -> None:
-        """What was printed of a block that never came whole."""
+        """Emits the printed part of a block that was never completed."""
         self._tell_unfinished(batch)
 
     def _source(self, record: Record, uuid: str | None, time: str | None, parent: str | None = None) -> Source:
@@ -133,7 +133,7 @@ class StreamDecoder:
     def _assistant(self, line: StreamLine, record: Record, batch: Batch) -> None:
         message, parent = line.message, line.parent_tool_use_id
         assert message is not None
-        source = Source(  # in place: this is the hottest line of the decoder
+        source = Source(  # inlined: this is the hottest line of the decoder
             self.file,
             record.row,
             record.offset,
@@ -150,7 +150,7 @@ class StreamDecoder:
                 self.state.unfinished.clear()
         message_id = message.id or line.uuid or f"m{record.row}"
         usage = None
-        if not synthetic and message.usage:  # decoded before anything is told: it may refuse the record
+        if not synthetic and message.usage:  # decoded before anything is emitted: it may reject the record
             seen = self.state.others if parent else self.state.main
             final = message.stop_reason is not None
             if seen.message_id != message_id or seen.final != final or seen.usage != message.usage:
@@ -191,7 +191,7 @@ class StreamDecoder:
                 rejected = refused or meta[0].non_execution_kind == REJECTED
             user_blocks(content, source, line.tool_use_result, batch, message_id, injected, not refused, told, rejected)
             if content[-1].type == "text" and parent is None and any(map(interrupts, batch.events[before:])):
-                # Mostly a `result` follows and says the same; some runs of 2.1.332 print none.
+                # Usually a `result` follows and says the same; some runs of 2.1.332 print none.
                 batch.events.append(SessionEnd(source, "", "interrupted", "interrupted by the user"))
         else:
             batch.ignore("user/empty")
@@ -214,7 +214,7 @@ class StreamDecoder:
             self.state.unfinished.clear()
             self.state.unfinished.model = message.model
             if self.state.partial_id and message.usage and message.model != SYNTHETIC_MODEL:
-                # Of an answer that is broken off before its first block, and of an empty one, no more is told.
+                # An empty answer, and one broken off before its first block, reports no other usage.
                 usage = read_usage(message.usage)
                 seen = self.state.others if line.parent_tool_use_id else self.state.main
                 seen.message_id, seen.usage, seen.final = self.state.partial_id, message.usage, False
@@ -222,7 +222,7 @@ class StreamDecoder:
                 return
         elif event.type == "message_delta" and event.usage is not None and self.state.partial_id:
             key, usage = self.state.partial_id, event.usage
-            # The input side stands whole in message_start; only the output is new here.
+            # message_start has the complete input side; only the output is new here.
             batch.events.append(
                 TokenUsage(source, "", key, "call", None, None, None, None, None, usage.output_tokens, None, True)
             )
@@ -262,7 +262,7 @@ class StreamDecoder:
             batch.events.append(Retract(source, "", tuple(line.retracted_message_uuids), name))
 
     def _begin(self, line: SystemLine, source: Source, record: Record, batch: Batch) -> None:
-        """A run begins: a prompt's, or that of a notice that the program gave the model. Each `init` has a `result`."""
+        """A run begins, for a prompt or for a notice that the program gave the model. Each `init` has a `result`."""
         state = self.state
         another = other_session(record, line.session_id, None if state.reset else state.session_id, batch)
         if another:

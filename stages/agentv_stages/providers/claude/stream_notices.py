@@ -1,4 +1,4 @@
-"""Notices of Claude Code's stream: what its system lines say, in a few words."""
+"""Short messages for the notices (`system` lines) of Claude Code's stream."""
 
 from msgspec import Raw
 
@@ -9,7 +9,7 @@ from agentv_stages.providers.claude.wire import SystemLine
 
 
 def notice_of(name: str, line: SystemLine) -> tuple[str, Level] | None:
-    """Message and level of a notice; None for a subtype that is new."""
+    """Message and level of a notice; None for an unknown subtype."""
     if name == "compact_boundary":
         return f"context compaction {short(line.compact_metadata)}".strip(), "info"
     if name == "api_retry":
@@ -41,7 +41,7 @@ def short(raw: Raw) -> str:
 
 
 def short_errors(raw: Raw) -> str:
-    """A list of errors as one text; what is no list of texts as it stands."""
+    """A list of errors as one text; anything else as its own text."""
     value = decode_json(raw)
     errors = list(map(plain_text, value)) if isinstance(value, list) else []  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] - decoded JSON
     return "; ".join(filter(None, errors))[:300] or short(raw)

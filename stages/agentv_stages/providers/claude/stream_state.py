@@ -1,4 +1,4 @@
-"""What the decoder of Claude Code's stream remembers between lines."""
+"""The state of Claude Code's stream decoder between lines."""
 
 from msgspec import Struct, field
 
@@ -9,9 +9,10 @@ from agentv_stages.repeats import Repeats
 
 
 class StreamState(Struct):
-    """What is remembered between lines. `reset`: the next session is this one, begun anew. `anew`: its next total is
-    the first since then. `earlier`: what runs before this one spent, where the totals go on counting in a resumed
-    session. `results`: those that came. `refused`: calls whose refusal was told before their results."""
+    """`reset`: the next session id is this session, begun anew. `anew`: its next total is the first since then.
+    `earlier`: what previous runs spent, if a resumed session's totals include it. `results`: those seen. `refused`:
+    calls whose refusal was reported before their results.
+    """
 
     session_id: str | None = None
     reset: bool = False
@@ -27,6 +28,6 @@ class StreamState(Struct):
     refused: dict[str, bool] = field(default_factory=dict[str, bool])
 
     def forget_spent(self) -> None:
-        """The totals begin anew: with another session, or one that `/clear` emptied (2.1.332)."""
+        """The totals start from zero: another session, or one emptied by `/clear` (2.1.332)."""
         self.earlier = self.told = self.before = None
         self.anew = True

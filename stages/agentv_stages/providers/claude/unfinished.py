@@ -1,7 +1,7 @@
-"""What Claude prints of an answer that is not whole yet (`--include-partial-messages`): all that one cut off has left.
+"""Partial output of Claude (`--include-partial-messages`): all that is left of an answer that was cut off.
 
-A text or a thought is told only where its block never came whole: the run was killed, or an error broke the answer off.
-A call whose arguments are still written is none. Source: Claude Code 2.1, standard output.
+A text or a thought is emitted only if its whole block never came: the run was killed, or an error broke the answer off.
+A call whose arguments are incomplete is not emitted. Source: Claude Code 2.1, standard output.
 """
 
 from msgspec import Struct
@@ -16,9 +16,9 @@ _MOST_LINES = 1_024
 
 
 class Unfinished(Struct):
-    """The deltas since the last whole block: `lines` as they came, those before them as `text` and `thinking`.
+    """The deltas since the last whole block: `lines` are still undecoded; earlier ones are in `text` and `thinking`.
 
-    `row` and `offset` are those of the first (-1: there is none), `model` is that of the answer.
+    `row` and `offset` are those of the first delta (-1: there is none), `model` is the answer's.
     """
 
     model: str | None = None
@@ -29,7 +29,7 @@ class Unfinished(Struct):
     offset: int = 0
 
     def take(self, record: Record) -> None:
-        """One line of a delta."""
+        """Adds the line of one delta."""
         if self.row < 0:
             self.row, self.offset = record.row, record.offset
         elif len(self.lines) >= _MOST_LINES:
@@ -37,12 +37,12 @@ class Unfinished(Struct):
         self.lines.append(record.data)
 
     def clear(self) -> None:
-        """A block came whole, or another answer begins."""
+        """A whole block came, or another answer begins."""
         if self.row >= 0:
             self.lines, self.text, self.thinking, self.row = [], [], [], -1
 
     def tell(self, file: str, message_id: str, batch: Batch) -> None:
-        """Appends what there is, and forgets it."""
+        """Emits the collected text and thoughts, and clears them."""
         self._read()
         source = Source(file, self.row, self.offset, 0)
         if self.thinking:
@@ -58,7 +58,7 @@ class Unfinished(Struct):
         for line in lines:
             try:
                 delta = decode_delta(line)
-            except REFUSED:  # passed over, as all deltas are
+            except REFUSED:  # skipped, as any delta may be
                 continue
             if delta.parent_tool_use_id is None and delta.event.delta is not None:
                 self.text += filter(None, (delta.event.delta.text,))

@@ -1,4 +1,4 @@
-"""Claude's token counts in the meaning of docs/metrics.md: of one model call, of a session, of each of its models."""
+"""Claude's token counts, as docs/metrics.md defines them: of a model call, of a session, of each of its models."""
 
 from msgspec import Raw, ValidationError, structs
 
@@ -20,7 +20,7 @@ def read_usage(raw: Raw) -> Usage:
 
 
 def token_usage(source: Source, key: str, usage: Usage, model: str | None, final: bool) -> TokenUsage:
-    """Usage of one API call; input gains the cached and cache-written tokens that Anthropic counts apart."""
+    """Usage of one API call; `input` includes the cache reads and writes that Anthropic counts separately."""
     cached, written = usage.cache_read_input_tokens, usage.cache_creation_input_tokens
     plain = usage.input_tokens
     total = None if plain is None else plain + (cached or 0) + (written or 0)
@@ -53,7 +53,7 @@ def session_usage(source: Source, by_model: dict[str, ModelUsage], cost: float |
 
 
 def model_shares(source: Source, by_model: dict[str, ModelUsage]) -> list[TokenUsage]:
-    """What each model had of the session's total."""
+    """Each model's share of the session's total."""
     return [
         structs.replace(
             session_usage(source, {name: usage}, None),
@@ -67,14 +67,14 @@ def model_shares(source: Source, by_model: dict[str, ModelUsage]) -> list[TokenU
 
 
 def less(total: TokenUsage, part: TokenUsage) -> TokenUsage:
-    """A session's total without a part of it; a figure that only one of them has stays as it is."""
+    """A session's total minus a part of it; a count that either one lacks stays as in `total`."""
 
     def rest(of: int | None, without: int | None) -> int | None:
         return of if of is None or without is None else max(of - without, 0)
 
     cost = total.cost_usd
     if cost is not None and part.cost_usd is not None:
-        cost = round(cost - part.cost_usd, 10)  # without the noise of binary fractions
+        cost = round(cost - part.cost_usd, 10)  # without binary rounding noise
     return structs.replace(
         total,
         input=rest(total.input, part.input),
@@ -88,7 +88,7 @@ def less(total: TokenUsage, part: TokenUsage) -> TokenUsage:
 
 
 def more(total: TokenUsage, part: TokenUsage) -> TokenUsage:
-    """Two runs' totals together."""
+    """The sum of two runs' totals."""
     costs = [cost for cost in (total.cost_usd, part.cost_usd) if cost is not None]
     return structs.replace(
         total,

@@ -1,4 +1,4 @@
-"""Versions of Claude Code, as its logs write them: `2.1.330`."""
+"""Compares Claude Code versions as its logs write them: `2.1.330`."""
 
 
 def _numbers(version: str | None) -> list[int]:
@@ -7,11 +7,11 @@ def _numbers(version: str | None) -> list[int]:
 
 
 def since(version: str | None, first: list[int]) -> bool:
-    """Whether a version is `first` or later; no where it is not known."""
+    """Whether a version is `first` or later; False if it is unknown."""
     return _numbers(version) >= first
 
 
 def before(version: str | None, first: list[int]) -> bool:
-    """Whether a version is earlier than `first`; no where it is not known."""
+    """Whether a version is earlier than `first`; False if it is unknown."""
     numbers = _numbers(version)
     return bool(numbers) and numbers < first

@@ -41,13 +41,13 @@ class Block(Struct, gc=False):
 
 
 class ApiMessage(Struct, gc=False):
-    """A message of the Anthropic Messages API; a line holds one or a few of its blocks."""
+    """A message of the Anthropic Messages API; a line holds one of its blocks, or a few."""
 
     id: str | None = None
     model: str | None = None
     content: list[Block] | str | None = None
     stop_reason: str | None = None
-    usage: Raw = ABSENT  # the same on every line of a message; decoded once, because that is a quarter of all decoding
+    usage: Raw = ABSENT  # the same on every line of a message; decoded once, because it is a quarter of all decoding
 
 
 class ToolUseResult(Struct, gc=False):
@@ -72,7 +72,7 @@ class ResultMeta(Struct, gc=False):
 
 
 class StreamLine(Struct, gc=False):
-    """A line of stream-json that may be a message; other types are decoded again with their own shape."""
+    """A line of stream-json that may be a message; other types are decoded a second time, into their own shape."""
 
     type: str = ""
     message: ApiMessage | None = None
@@ -167,7 +167,7 @@ class PartialLine(Struct, gc=False):
 
 
 class Delta(Struct, gc=False):
-    """A piece of a block; that of a call's arguments, or of a signature, has neither."""
+    """A piece of a block; one of a call's arguments, or of a signature, has neither field."""
 
     text: str | None = None
     thinking: str | None = None
@@ -187,7 +187,7 @@ class RateLimit(Struct, gc=False):
 
 
 class OtherLine(Struct, gc=False):
-    """Lines of stream-json that say something to a person."""
+    """Lines of stream-json that inform a person."""
 
     uuid: str | None = None
     summary: str | None = None
@@ -221,7 +221,7 @@ class ForkedFrom(Struct, gc=False):
 
 
 class SessionHead(Struct, gc=False):
-    """Facts of the session that stand on every line of a kind; looked at until they are known."""
+    """Facts about the session that every line of some types repeats; read until they are known."""
 
     sessionId: str | None = None
     session_id: str | None = None
@@ -238,7 +238,7 @@ class Snapshot(Struct, gc=False):
 
 
 class SnapshotLine(Struct, gc=False):
-    """What files were like before the prompt `messageId`."""
+    """The state of files before the prompt `messageId`."""
 
     messageId: str | None = None
     snapshot: Snapshot = field(default_factory=Snapshot)
@@ -264,7 +264,7 @@ class ProgressData(Struct, gc=False):
 
 
 class MetaLine(Struct, gc=False):
-    """A line on disk that is no message: system notices, titles, queue, counters."""
+    """A line on disk that is not a message: system notices, titles, queue operations, counters."""
 
     type: str = ""
     subtype: str = ""

@@ -1,10 +1,10 @@
-"""The notifications of `codex app-server` (JSON-RPC over standard input and output) to events.
+"""Converts the notifications of `codex app-server` (JSON-RPC over standard input and output) to events.
 
-In: lines with `method` and `params`, replies with `result`; what a client sends may stand between them. The items are
-those of the exec stream in camelCase, with times. Deltas of a text count only where it never comes whole.
-End rule: `turn/completed` with its status. Usage: `thread/tokenUsage/updated`, its `last` being one model call.
-Threads other than the first are sub-agents: stream `subagent:<thread id>`.
-Source: Codex 0.142 recordings by AgentV; openai/codex, app-server README.
+In: lines with `method` and `params`, replies with `result`; a client's own messages may stand between them. The items
+are those of the exec stream in camelCase, with times. A text's deltas count only if the whole text never comes. End
+rule: `turn/completed` with its status. Usage: `thread/tokenUsage/updated`, its `last` being one model call. Threads
+other than the first are sub-agents: stream `subagent:<thread id>`. Source: Codex 0.142 recordings by AgentV;
+openai/codex, app-server README.
 """
 
 from msgspec import Raw, ValidationError
@@ -66,7 +66,7 @@ class AppServerDecoder(Threads):
             self._told(method, line.params, record, batch)
 
     def _any(self, record: Record, batch: Batch) -> None:
-        """A reply, or a notification of a rarer method or of another shape."""
+        """Handles a reply, or a notification of a rarer method or of another shape."""
         line = decode_line(record.data)
         method = line.method
         if not method:
@@ -79,7 +79,7 @@ class AppServerDecoder(Threads):
                     self._told(method, decode_params(line.params), record, batch)
                 else:
                     self._piece(decode_delta(line.params), record, batch)
-            except ValidationError as error:  # the path that it names begins in `params`; `Decode` prunes by it
+            except ValidationError as error:  # the path that it names starts in `params`; `Decode` prunes by it
                 text = str(error) if "`$" in str(error) else f"{error} - at `$`"
                 raise ValidationError(text.replace("`$", "`$.params", 1)) from None
         elif method.partition("/")[0] in QUIET or method in QUIET_METHODS:
@@ -126,14 +126,14 @@ class AppServerDecoder(Threads):
             begun[item_id].pieces.append(p.delta)
             return
         if self.state.over.known(item_id):
-            return  # of a text that came whole
+            return  # belongs to a text that already came whole
         source = self.placed(p.thread_id, None, record)
         if len(begun) >= MOST_THREADS:
             self._tell_begun(batch)
         self.state.begun[item_id] = Begun(source, self._answer(source), [p.delta])
 
     def _tell_begun(self, batch: Batch) -> None:
-        """Texts that will not come whole any more."""
+        """Emits the texts begun so far: the rest of them will not come."""
         begun, self.state.begun = self.state.begun, {}
         for text in begun.values():
             whole = join_strings(text.pieces)
@@ -214,7 +214,7 @@ class AppServerDecoder(Threads):
 
 
 def _joined(raw: Raw) -> list[str]:
-    """The strings of a list of strings or of parts with a text."""
+    """The strings in a list of strings or of parts with a text."""
     if len(raw) < 3 or first(raw) != b"[":
         return []
     return [word(part) or plain(part) for part in decode_parts(raw)]

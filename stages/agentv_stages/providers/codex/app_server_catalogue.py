@@ -1,7 +1,7 @@
-"""The methods and item types of `codex app-server`: which items are which of the exec stream, which methods tell what.
+"""The methods and item types of `codex app-server`: the matching exec-stream items, and what each method reports.
 
-Source: Codex 0.142 recordings by AgentV; openai/codex, app-server README; the schema that 0.169 writes of itself
-(`codex app-server generate-json-schema`).
+Source: Codex 0.142 recordings by AgentV; openai/codex, app-server README; the schema that 0.169 generates (`codex
+app-server generate-json-schema`).
 """
 
 KINDS = {

@@ -1,7 +1,7 @@
-"""Threads of `codex app-server`: whose each notification is, what is known of a thread, and what it used.
+"""Threads of `codex app-server`: which thread a notification belongs to, what is known of it, and its usage.
 
 In: the threads that notifications name. Out: sources on their streams, sessions, tokens. Threads other than the first
-are sub-agents and speak in turn.
+are sub-agents; the notifications of several threads may be interleaved.
 """
 
 from msgspec import Raw, Struct, field
@@ -27,7 +27,7 @@ class Begun(Struct):
 
 
 class AppState(State):
-    """`thread` is the one that `answer` belongs to; `others` keeps the answers of the rest."""
+    """`thread` is the one that `answer` belongs to; `others` keeps the answers of the other threads."""
 
     thread: str = ""
     others: dict[str, tuple[str, bool]] = field(default_factory=dict[str, tuple[str, bool]])
@@ -35,14 +35,14 @@ class AppState(State):
 
 
 class Threads(ItemStream):
-    """Adds threads to items."""
+    """Adds the handling of threads to that of items."""
 
     def __init__(self, context: DecodeContext) -> None:
         super().__init__(context)
         self.state: AppState = AppState()
 
     def placed(self, thread: str | None, time_ms: int | None, record: Record) -> Source:
-        """Where a notification of a thread stands; what comes next is said by that thread."""
+        """The source of a thread's notification; the thread becomes the current one."""
         state = self.state
         source = self.context.source(record, epoch_ms(time_ms))
         if thread is None or state.session_id is None or thread == state.session_id:
@@ -53,7 +53,7 @@ class Threads(ItemStream):
         return Source(source.file, source.row, source.offset, source.length, source.time_ms, stream)
 
     def _switch(self, thread: str) -> None:
-        """Threads speak in turn; each goes on with its own answer."""
+        """Makes a thread the current one: threads alternate, and each continues its own answer."""
         state = self.state
         if thread == state.thread:
             return
@@ -62,7 +62,7 @@ class Threads(ItemStream):
         state.thread = thread
 
     def thread(self, thread: AppThread, model: str | None, source: Source, record: Record, batch: Batch) -> None:
-        """A thread began, or a reply names it; the first one is the session."""
+        """Handles a thread's start, or a reply that names it; the first thread is the session."""
         state = self.state
         if state.session_id is None:
             state.session_id = state.thread = thread.id or ""
@@ -81,7 +81,7 @@ class Threads(ItemStream):
         )
 
     def used(self, p: Params, usage: AppUsage, source: Source, batch: Batch) -> None:
-        """The tokens of a model call; a repeated total is no further call."""
+        """Emits the tokens of a model call; a repeated total is not another call."""
         state, thread = self.state, p.thread_id or ""
         total = usage.total.total_tokens if usage.total is not None else None
         last = usage.last

@@ -1,7 +1,7 @@
 """Wire shapes of `codex app-server`, in camelCase: only the fields that are used; payloads stay raw.
 
-msgspec renames the fields of a Struct, not those that it inherits, so that the Structs of `wire`, in snake_case, cannot
-serve here. Source: Codex 0.142 recordings by AgentV; openai/codex, app-server README.
+msgspec renames a Struct's own fields but not inherited ones, so the snake_case Structs of `wire` cannot be reused here.
+Source: Codex 0.142 recordings by AgentV; openai/codex, app-server README.
 """
 
 from typing import Union
@@ -99,7 +99,7 @@ class Delta(Struct, gc=False, rename="camel"):
 
 
 class AppLine(Struct, gc=False):
-    """`params` are decoded for the methods that are looked into; of most lines the name is enough."""
+    """`params` are decoded only for the methods whose content is used; for most lines the name is enough."""
 
     id: Raw = ABSENT
     method: str = ""
@@ -110,7 +110,7 @@ class AppLine(Struct, gc=False):
 
 
 class ToldLine(Struct, gc=False, tag_field="method"):
-    """A frequent notification that is looked into; msgspec finds its Struct by the method, in one pass."""
+    """A frequent notification whose content is used; msgspec finds its Struct by the method, in one pass."""
 
     params: Params | None = None
 
@@ -120,7 +120,7 @@ class PieceLine(Struct, gc=False, tag_field="method", tag=PIECE):
 
 
 class QuietLine(Struct, gc=False, tag_field="method"):
-    """A frequent notification that carries nothing: not even its members are read."""
+    """A frequent notification without useful content: its members are not even read."""
 
 
 METHODS: dict[type, str] = {
@@ -129,9 +129,9 @@ METHODS: dict[type, str] = {
     for name in names
 }
 METHODS[PieceLine] = PIECE
-"""The method of each Struct of a line."""
+"""The method that each line's Struct stands for."""
 _often: Decoder[ToldLine | PieceLine | QuietLine] = Decoder(Union[tuple(METHODS)])  # noqa: UP007 - made of a tuple
-decode_often = _often.decode  # notifications of frequent methods
+decode_often = _often.decode  # notifications with frequent methods
 decode_line = Decoder(AppLine).decode
 decode_params = Decoder(Params).decode
 decode_delta = Decoder(Delta).decode

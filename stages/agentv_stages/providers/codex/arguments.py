@@ -1,4 +1,4 @@
-"""Arguments and outputs of Codex's tools: the object inside a string, the patch inside a shell call."""
+"""Arguments and outputs of Codex's tools: extracts the object inside a string, and the patch inside a shell call."""
 
 import re
 
@@ -17,7 +17,7 @@ _decode_str = msgspec.json.Decoder(str).decode
 
 
 def unwrap(value: Raw) -> Raw:
-    """Arguments as JSON: the object inside a JSON string; the string itself where it holds none."""
+    """Arguments as JSON: the object that a JSON string holds; the string itself if it holds none."""
     head = bytes(value) if len(value) < 1024 else bytes(memoryview(value)[:40])
     if head[:2] != b'"{':
         if not given(value):
@@ -38,7 +38,7 @@ def unwrap(value: Raw) -> Raw:
 
 
 class Shell(Struct, gc=False):
-    """The arguments of a shell call, as far as a patch can stand in them: a text, or its words."""
+    """The arguments of a shell call, as far as they can hold a patch: a command line, or a list of words."""
 
     cmd: Raw = ABSENT
     command: Raw = ABSENT
@@ -51,7 +51,7 @@ _words = msgspec.json.Decoder(list[Raw]).decode
 def heredoc(arguments: Raw) -> Raw | None:
     """The patch that a shell call carries as a heredoc: Codex runs it as `apply_patch`, not in a shell.
 
-    `arguments` may be an object or, as in the log, a string that holds one. The patch stays as it stands in there.
+    `arguments` may be an object or, as in the log, a string that holds one. The patch is returned unchanged.
     """
     try:
         value = _shell(_decode_str(arguments) if first(arguments) == b'"' else arguments)
@@ -68,7 +68,7 @@ def heredoc(arguments: Raw) -> Raw | None:
         if not words:
             return None
         command = words[-1]
-        if word(words[0]).endswith("apply_patch"):  # no shell: the patch is one of its arguments
+        if word(words[0]).endswith("apply_patch"):  # no shell: the patch is an argument of the command itself
             program = "apply_patch "
             command = next((one for one in words if BEGIN_PATCH in bytes(one)), command)
     data = bytes(command)
@@ -80,7 +80,7 @@ def heredoc(arguments: Raw) -> Raw | None:
 
 
 def agent_of(output: Raw) -> str:
-    """The sub-agent that a `spawn_agent` call started, from its output `{"agent_id":…}`; "" for other outputs."""
+    """The id of the sub-agent that `spawn_agent` started, from its output `{"agent_id":…}`; "" for other outputs."""
     data = bytes(output)
     if b"agent_id" not in data and b"task_name" not in data:
         return ""

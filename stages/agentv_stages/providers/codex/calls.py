@@ -1,4 +1,4 @@
-"""What the rollout decoders remember, and the calls in it: opened, answered, held while their process goes on."""
+"""The state of the rollout decoders, and their calls: opened, answered, or held while their process still runs."""
 
 from msgspec import Raw, Struct, field
 
@@ -19,7 +19,7 @@ LONGEST_ENDED = 262_144
 
 
 class Copy(Struct, gc=False):
-    """A text that the log tells a second time, waiting for its response item."""
+    """The second copy of a text, held until its response item comes."""
 
     role: str
     text: Raw
@@ -28,25 +28,25 @@ class Copy(Struct, gc=False):
 
 
 class Running(Struct, gc=False):
-    """The first output of a call whose process or script goes on, held until its end is told."""
+    """The first output of a call whose process or script still runs, held until its end is reported."""
 
     output: Raw
     source: Source
 
 
 class State(Struct):
-    """What the rollout decoders remember; every list and map in it is capped.
+    """The state of the rollout decoders; every list and map in it is capped.
 
-    `thread` is the one whose items count here; `reviewing` says that a review tells what comes, which has a log of its
-    own. `ends` says that the log tells how its turns end, `over` that the last one was broken off. `answer` is the
-    message id of the model answer that is being written, "" between answers. `open` maps the calls that wait for a
-    result to the sub-agent's id that they started, if any; `left` has those of them whose turn is over (a kill);
-    `early` those whose result came first, True where it told the call too; `answered` those that have one, True until
-    their output has come, too. `said` holds checksums of the last texts, `said_id` the id of the model's last one,
-    whose copies are not needed. `counted` is the `token_count` that `totals` are of, as it stands in the log,
-    `counted_ms` its time. `turns` are the ids of the last turns' messages, `begins` the ordinals of their first lines,
-    `ordinal` that of the last line that may begin one. `told` has the lines that bear no call id. `idle_turn` is the
-    turn that began by itself, for a goal, until something comes of it.
+    `thread` is the one whose items count here; `reviewing` says that what comes belongs to a review, which has its own
+    log. `ends` says that the log records the ends of turns, `over` that the last turn was broken off. `answer` is the
+    message id of the model answer being written, "" between answers. `open` maps calls that wait for a result to the id
+    of the sub-agent they started, if any; `left` lists those whose turn is over (killed); `early` has the calls whose
+    result came first, True if it described the call too; `answered` those that have a result, True until their output
+    has come too. `said` holds checksums of the last texts, `said_id` the id of the model's last text; their copies are
+    dropped. `counted` is the raw `token_count` behind `totals`, `counted_ms` its time. `turns` are the message ids of
+    the last turns, `begins` the ordinals of their first lines, `ordinal` that of the last line that may begin a turn.
+    `told` has the lines seen without a call id. `idle_turn` is a turn that a goal started by itself, until something
+    comes of it.
     """
 
     session_id: str | None = None
@@ -86,7 +86,7 @@ class State(Struct):
 
 
 class Calls:
-    """The part that deals with calls. `state` is replaced as a whole when a follower is restored."""
+    """The handling of calls. `state` is replaced as a whole when a follower is restored."""
 
     def __init__(self, context: DecodeContext) -> None:
         self.context = context
@@ -103,7 +103,7 @@ class Calls:
         return state.answer
 
     def end_answer(self) -> None:
-        """What the model says next is another answer."""
+        """Ends the answer: the model's next output belongs to another one."""
         self.state.answer = ""
 
     def call(
@@ -146,11 +146,11 @@ class Calls:
         batch.events.append(ToolResult(source, part, call_id, output, outcome, exit_code, duration, agent or None))
 
     def early(self, call_id: str, whole: bool) -> None:
-        """A result without its call; `whole` where it told the call too."""
+        """Records a result that came before its call; `whole` says that it described the call too."""
         remember(self.state.early, call_id, whole, MOST_EARLY)
 
     def hold(self, call_id: str, output: Raw | None, source: Source, batch: Batch) -> None:
-        """An output that says "still running": its call ends with an item, or not at all in this run."""
+        """Holds an output that says "still running": an item will end its call, or nothing in this run will."""
         state = self.state
         if len(state.running) >= MOST_SCRIPTS:
             self._let_go(next(iter(state.running)), batch)
@@ -161,7 +161,7 @@ class Calls:
         self.result(held.source, call_id, held.output, None, None, None, batch)
 
     def let_go(self, batch: Batch) -> None:
-        """The end of a turn or of the input: what goes on in the background has given what it said."""
+        """At the end of a turn or of the input: emits the held outputs; what runs in the background reports no more."""
         state = self.state
         if state.running:
             for call_id in list(state.running):
@@ -172,7 +172,7 @@ class Calls:
             state.scripts = [script for script in state.scripts if not script.counted]
 
     def ended(self, script: Script) -> None:
-        """A script is over; an item of it may come late. Those that count as calls themselves stand apart."""
+        """Keeps a script that is over, as its items may come late. Those that count as calls are kept separately."""
         if len(script.input) <= LONGEST_ENDED:
             kept = self.state.silent if script.counted else self.state.ended
             kept.append(script)
@@ -180,7 +180,7 @@ class Calls:
                 del kept[0]
 
     def leave(self, batch: Batch) -> None:
-        """Another turn begins: a script that gave nothing ended with the run before, one in the background goes on."""
+        """Another turn begins: a script without output ended with the previous run, one in the background stays."""
         scripts, self.state.scripts = self.state.scripts, []
         for script in scripts:
             if script.counted:
@@ -190,7 +190,7 @@ class Calls:
                 self.ended(script)
 
     def count(self, script: Script, batch: Batch) -> None:
-        """A script that made no call which the log shows is a call itself."""
+        """Emits a script as a call itself if the log shows no call that it made."""
         if script.made or script.counted:
             return
         script.counted = True

@@ -1,11 +1,11 @@
 """Finds the rollouts that belong to a session: further files of its thread, and those of its sub-agents.
 
-A thread that was rewound goes on in a further file (0.169), named `rollout-<time>-<thread>_<its own id>`, on whatever
-day that is. The first file takes the others along, in the order of their times.
-A sub-agent's file names its parent in the first line. A sub-agent of a sub-agent belongs to the root as well. A review
-(before 0.77) does not name its parent; it began when the parent entered review mode, to a tenth of a second. Of a
-further file that is read alone, what began after it was begun, and before the next, is its own.
-Source: Codex 0.50 to 0.169, `session_meta`.
+A rewound thread continues in a further file (0.169), named `rollout-<time>-<thread>_<its own id>`, possibly in another
+day's folder. Reading the first file includes the others, in the order of their times. A sub-agent's file names its
+parent in the first line; a sub-agent's sub-agent belongs to the root as well. A review (before 0.77) does not name its
+parent: it is matched by its start, within a tenth of a second of when the parent entered review mode. A further file
+that is read alone has the sub-agents that began after it and before the next file. Source: Codex 0.50 to 0.169,
+`session_meta`.
 """
 
 import posixpath
@@ -17,8 +17,9 @@ from agentv_stages.payload import decode_json
 from agentv_stages.provider import Companion, DecodeContext, Folder
 from agentv_stages.times import parse_iso
 
-# Only the beginning of a file is read, and it may be cut: so the members are found as bytes. Within a JSON string their
-# quotes would be escaped, so text cannot pass for them. In versions with parents they stand before the instructions.
+# Only the beginning of a file is read, and it may be cut off, so members are searched for as bytes. Inside a JSON
+# string their quotes would be escaped, so text cannot be mistaken for them. In versions with parents they precede the
+# instructions.
 _HEAD = 16_384
 _PARENT_LIMIT = 64 * 1024 * 1024
 _REVIEW_MS = 100
@@ -46,7 +47,7 @@ class Head(NamedTuple):
 def companions(path: str, folder: Folder) -> list[Companion]:
     """Further rollouts of the thread in `path`, then those of sub-agents in the order of their file names.
 
-    A name begins with a time.
+    File names begin with a time.
     """
     root = _head(path, folder)
     if root is None or root.parent is not None:
@@ -70,7 +71,7 @@ def companions(path: str, folder: Folder) -> list[Companion]:
     if parts and not behind:
         others = _begun_in(root, [part.time_ms or 0 for part in parts.values()], others)
     while True:
-        new = {h.thread: h for h in reversed(others) if h.parent in known and h.thread not in known}  # one of copies
+        new = {h.thread: h for h in reversed(others) if h.parent in known and h.thread not in known}  # one per thread
         if not new:
             break
         for head in new.values():
@@ -89,7 +90,7 @@ def companions(path: str, folder: Folder) -> list[Companion]:
 
 
 def _of_other_days(place: str, root: Head, folder: Folder) -> list[str]:
-    """Further files of the thread that lie in the folders of other days; what lies there bears the thread's id."""
+    """Further files of the thread in the folders of other days; their names contain the thread's id."""
     if not _DAY.search(place):
         return []
     tree = place.rsplit("/", 3)[0]
@@ -98,7 +99,7 @@ def _of_other_days(place: str, root: Head, folder: Folder) -> list[str]:
 
 
 def _behind(root: Head, parts: list[Head]) -> list[Head]:
-    """The files that go on with the one of `root`, in order; none where it goes on with another one itself."""
+    """The files that continue the one of `root`, in order; none if `root` itself continues another file."""
     begun = root.time_ms or 0
     named = [part for part in parts if f"-{root.thread}_" in part.path.rpartition("/")[2]]
     if any((part.time_ms or 0) < begun for part in parts):
@@ -107,7 +108,7 @@ def _behind(root: Head, parts: list[Head]) -> list[Head]:
 
 
 def _logical(path: str) -> str:
-    """The name of a log, packed or not."""
+    """The name of a log, compressed or not."""
     return path.rpartition("/")[2].partition(".jsonl")[0]
 
 
@@ -116,7 +117,7 @@ def _lines(path: str, folder: Folder) -> list[bytes]:
 
 
 def _begun_in(root: Head, parts: list[int], others: list[Head]) -> list[Head]:
-    """`others` without the root's children of another file of its thread; `parts` are the times of these files."""
+    """`others` without the root's children that belong to another file of its thread; `parts`: these files' times."""
     begun = root.time_ms or 0
     since = begun if any(time < begun for time in parts) else 0
     until = min((time for time in parts if time > begun), default=sys.maxsize)

@@ -1,8 +1,8 @@
 """Response items of Codex to events: messages, reasoning, tool calls and their outputs.
 
-In: payloads of `response_item` lines and the bare lines of old rollouts. What the log tells twice is taken once: texts
-from the response items, with the copies (`user_message`, `agent_message`, `UserMessage`, `AgentMessage`) held until the
-response item comes, and used where it never does.
+In: payloads of `response_item` lines and the bare lines of old rollouts. A text that the log has twice is emitted once,
+from the response item. Its copy (`user_message`, `agent_message`, `UserMessage`, `AgentMessage`) is held until that
+item comes, and is emitted only if it never does.
 """
 
 import re
@@ -41,7 +41,7 @@ INJECTED = re.compile(
 
 
 _SPOKEN = frozenset(bytes((c,)) for c in range(0x21, 0x7F)) - {b"<", b"#", b"A", b"\\"}
-"""How texts begin that no program wrote; looked at before a regular expression is."""
+"""First bytes of texts that no program wrote; checked before any regular expression."""
 
 
 class Conversation(Calls):
@@ -53,7 +53,7 @@ class Conversation(Calls):
         if kind == "function_call":
             self._call(p, p.arguments, source, batch)
         elif kind in ("function_call_output", "custom_tool_call_output"):
-            if p.call_id is None and p.name is not None and given(p.output):  # the goal of the thread, as context
+            if p.call_id is None and p.name is not None and given(p.output):  # the thread's goal, given as context
                 self.end_answer()
                 batch.events.append(UserText(source, "", p.output, p.id or f"u{source.row}", True))
             else:
@@ -87,7 +87,7 @@ class Conversation(Calls):
     # Texts
 
     def repeated(self, p: ItemPayload) -> None:
-        """A message came again: its text is known, and so its copy is not needed."""
+        """Handles a repeated message: its text counts as seen, so its copy is dropped."""
         if p.role == "assistant":
             self.state.final = True
             for part in parts_of(p.content):
@@ -135,7 +135,7 @@ class Conversation(Calls):
             del state.turns[0], state.begins[0]
 
     def _told(self, text: Raw, item_id: str | None) -> None:
-        """A text of the model came as a response item: its copy, before or after it, is not needed."""
+        """Handles a model text from a response item: its copy, before or after it, is dropped."""
         state = self.state
         state.said_id = item_id or ""
         check = zlib.crc32(text)
@@ -157,8 +157,9 @@ class Conversation(Calls):
             del said[0]
 
     def told_again(self, role: str, text: Raw, batch: Batch, item_id: str = "") -> bool:
-        """Whether a text that should stand in a response item too is empty, or came there already. Of a text with a
-        plan in it the copy has only what stands around the plan: there the id tells."""
+        """Whether a text that a response item should also have is empty, or came there already. If the text has a plan,
+        the copy holds only what surrounds the plan; then the id decides.
+        """
         state = self.state
         if first(text) != b'"' or len(text) == 2:
             batch.ignore("empty text")
@@ -170,7 +171,7 @@ class Conversation(Calls):
         return known
 
     def copy(self, role: str, text: Raw, source: Source, batch: Batch, item_id: str = "") -> None:
-        """A text that should stand in a response item too."""
+        """Holds a text that a response item should also have."""
         state = self.state
         if self.told_again(role, text, batch, item_id):
             return
@@ -179,7 +180,7 @@ class Conversation(Calls):
         state.pending.append(Copy(role, text, source, item_id))
 
     def release(self, role: str | None, batch: Batch) -> None:
-        """The response items of the held texts did not come: the copies are what there is."""
+        """Emits the held copies: their response items did not come."""
         state = self.state
         if not state.pending:
             return
@@ -206,7 +207,7 @@ class Conversation(Calls):
             )
 
     def reasons_silently(self, p: ItemPayload, record: Record, batch: Batch) -> bool:
-        """Whether a reasoning item has no text, as nearly all of newer versions, which are encrypted."""
+        """Whether a reasoning item has no text; in newer versions nearly all are encrypted."""
         if len(p.summary) != 2 or given(p.content):
             return False
         if self.state.pending:
@@ -228,7 +229,7 @@ class Conversation(Calls):
         batch.events.append(Reasoning(source, "", answer, text, False, state.model))
 
     def _agent_mail(self, p: ItemPayload, source: Source, batch: Batch) -> None:
-        """A message between agents: a task, an answer; the text may be encrypted."""
+        """A message between agents, such as a task or an answer; its text may be encrypted."""
         texts = [plain(part.text) for part in parts_of(p.content)]
         self.end_answer()
         body = to_raw("".join(texts))
@@ -249,7 +250,7 @@ class Conversation(Calls):
         if p.namespace and p.namespace != "functions":
             name = f"{p.namespace}.{name}"
         elif name == "wait" and (p.namespace or b"cell_id" in bytes(arguments)):
-            name = "functions.wait"  # for a script that yielded; the one for sub-agents names these
+            name = "functions.wait"  # waits for a script that yielded; the `wait` for sub-agents names them
         patch = heredoc(arguments) if name in SHELLS and BEGIN_PATCH in bytes(arguments) else None
         if patch is None:
             value = unwrap(arguments)
@@ -258,11 +259,11 @@ class Conversation(Calls):
         self.call(source, "", self.answer(source), call_id, name, value, None, batch)
 
     def answered_already(self, call_id: str, batch: Batch) -> bool:
-        """Whether a call was answered by its item, which tells more than the output behind it."""
+        """Whether a call was already answered by its item, which says more than the output after it."""
         state = self.state
         if call_id not in state.answered or call_id in state.open:
             return False
-        if state.answered[call_id]:  # a repeated output ends no answer
+        if state.answered[call_id]:  # a repeated output does not end an answer
             state.answered[call_id] = False
             if state.outputs_end:
                 state.answer = ""
@@ -291,7 +292,7 @@ class Conversation(Calls):
         state.answered[call_id] = False
 
     def _whole_call(self, p: ItemPayload, source: Source, batch: Batch) -> None:
-        """A call that the server ran; nothing follows it."""
+        """A call that the server ran; no output follows it."""
         self.release("user", batch)
         call_id = p.call_id or p.id or f"{p.type}-{source.row}"
         outcome: Outcome | None = {"completed": "ok", "failed": "error"}.get(word(p.status))  # type: ignore[assignment]  # the values are outcomes
@@ -336,7 +337,7 @@ class Conversation(Calls):
             remember(self.state.answered, script.call_id, False, MOST_ANSWERED)
 
     def close(self, source: Source | None, batch: Batch) -> None:
-        """A run ended: nothing that waits will be completed. With `source` its open calls were cancelled there."""
+        """A run ended: nothing pending will be completed. If `source` is given, the open calls were cancelled there."""
         state = self.state
         state.reviewing = False
         self.release(None, batch)
@@ -363,7 +364,7 @@ IGNORED_ITEMS = frozenset({"ghost_snapshot", "additional_tools", "other", "compa
 
 
 def _injected(parts: list[ContentPart]) -> bool:
-    """Text in the user's name that the program wrote; all parts must look like it."""
+    """Whether the program wrote a text in the user's name; all parts must look like it."""
     for part in parts:
         head = bytes(memoryview(part.text)[:2])
         if head[:1] != b'"' or head[1:] in _SPOKEN or not INJECTED.match(beginning(part.text)):

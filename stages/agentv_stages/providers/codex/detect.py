@@ -1,6 +1,6 @@
-"""Tells Codex's logs by their records.
+"""Recognises Codex's logs by their records.
 
-Any whole record of a kind is enough, because a log may begin with noise or in the middle.
+Any complete record of a known kind is enough, because a log may begin with noise or in the middle.
 """
 
 from collections.abc import Mapping
@@ -79,7 +79,7 @@ def detect_old_rollout(head: Head) -> float:
     best = 0.0
     for record in head:
         if record.get("type") in ("system", "tool_result") and "content" in record:
-            return 0.0  # Grok Build's chat history, which has items of reasoning in between
+            return 0.0  # Grok Build's chat history, which has reasoning items in between
         if "type" not in record and _header(record):
             return 1.0
         if record.get("record_type") == "state" and len(record) == 1:

@@ -1,4 +1,4 @@
-"""How turns and logs end in Codex's rollouts: the event that ends a turn, or the end of the log, in; its status out."""
+"""Ends of turns and logs in Codex's rollouts. In: the event that ends a turn, or the end of the log. Out: a status."""
 
 from agentv_stages.batch import Batch
 from agentv_stages.event import Notification, SessionEnd, Source
@@ -9,7 +9,7 @@ from agentv_stages.times import whole_ms
 
 
 def completed(decoder: Conversation, p: Payload, source: Source, batch: Batch) -> None:
-    """A turn ended by itself, well or with an error."""
+    """A turn that ended by itself, successfully or with an error."""
     decoder.close(None, batch)
     decoder.state.ends = True
     failed = given(p.error)
@@ -19,7 +19,7 @@ def completed(decoder: Conversation, p: Payload, source: Source, batch: Batch) -
 
 
 def aborted(decoder: Conversation, p: Payload, source: Source, batch: Batch) -> None:
-    """A turn was interrupted. One that a goal began by itself ends nothing where nothing came of it: `exec` leaves."""
+    """An interrupted turn. One that a goal began and that did nothing is no end: `exec` exits and leaves it."""
     decoder.close(source, batch)
     if p.turn_id is not None and p.turn_id == decoder.state.idle_turn:
         batch.events.append(Notification(source, "", "turn_aborted", "a turn for the goal was left as it began"))
@@ -30,7 +30,7 @@ def aborted(decoder: Conversation, p: Payload, source: Source, batch: Batch) -> 
 
 
 def end_of_log(decoder: Conversation, batch: Batch) -> None:
-    """The end of a rollout without an end record: complete if its last word was an answer and no call is open."""
+    """The end of a rollout without an end record: complete if it ends with an answer and no call is open."""
     whole = decoder.state.final and not decoder.state.open
     source = Source(decoder.context.file, 0, 0, 0, None, decoder.context.stream)
     batch.events.append(SessionEnd(source, "-flush", "complete" if whole else "unknown", "end of the log"))

@@ -1,8 +1,8 @@
 """Structured results in rollouts: `item_completed` (PascalCase items) and the `*_end` events before them.
 
-They carry what response items only have as text: exit code, status, duration, whole output, diffs. An item whose id is
-an open call ends that call, and the later output of the call is a repetition. An item with an id of its own is a call
-that a script made (code mode): it gives call and result, with the script as parent.
+They carry what response items have only as text: exit code, status, duration, whole output, diffs. An item whose id is
+an open call ends that call, and the call's later output is a repetition. An item with an id of its own is a call that a
+script made (code mode): it yields call and result, with the script as parent.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ from agentv_stages.providers.codex.scripts import Script, maker, named_call
 from agentv_stages.providers.codex.wire import Item, Payload, decode_invocation, duration_ms, first, parts_of, word
 from agentv_stages.repeats import check
 
-LATEST = 32  # rows behind its script's output that an item is waited for
+LATEST = 32  # rows after a script's output within which one of its items may still come
 MESSAGES = frozenset(("AgentMessage", "UserMessage"))
 COPIES = frozenset(("Reasoning", "Plan", "ContextCompaction", "HookPrompt"))
 REVIEWS = {"EnteredReviewMode": "entered_review_mode", "ExitedReviewMode": "exited_review_mode"}
@@ -40,17 +40,17 @@ END_EVENTS = (
 
 
 class Items(Conversation):
-    """Adds items to response items."""
+    """Adds the handling of items to that of response items."""
 
     def item(self, p: Payload, source: Source, record: Record, batch: Batch) -> None:
-        """An `item_completed` event."""
+        """Handles an `item_completed` event."""
         item = p.item
         if item is None:
             batch.ignore("item_completed")
             return
         kind = item.type
         if p.thread_id is not None and p.thread_id != self.state.thread and self.state.thread is not None:
-            # What a review does is told here, too; it has a log of its own.
+            # What a review does appears here too, but it has a log of its own.
             batch.ignore("item of another thread")
         elif kind in MESSAGES and self.state.told.again(check(record, source.time_ms)):
             batch.ignore(f"item_completed:{kind}, repeated")
@@ -72,7 +72,7 @@ class Items(Conversation):
             batch.unknown_type(f"item_completed:{kind}", record)
 
     def end_event(self, p: Payload, source: Source, batch: Batch) -> None:
-        """An `*_end` event of the older extended mode: the same as an item, in another dress."""
+        """Handles an `*_end` event of the older extended mode: an item in another form."""
         kind = p.type
         item = Item(
             id=p.call_id or "",
@@ -100,7 +100,7 @@ class Items(Conversation):
             item.result, failed = mcp_result(p.result)
             item.status = Raw(b'"failed"' if failed else b'"completed"')
         else:
-            # What these say stands in the call's output too; only a call that a script made would be missed.
+            # The call's output says the same; only calls that a script made are lost.
             batch.ignore(kind)
             return
         self._run(item, source, batch)
@@ -135,9 +135,9 @@ class Items(Conversation):
             batch.ignore(f"{item.type}, told again")
 
     def _script_of(self, item: Item, row: int) -> Script | None:
-        """The script that made a call: one that runs, as nearly always the only one, or one that ended just before."""
+        """The script that made a call: a running one, nearly always the only one, or one that ended just before."""
         scripts, silent = self.state.scripts, self.state.silent
-        if silent:  # the item of a script that ended long ago will not come any more
+        if silent:  # no more items of a script that ended long ago are expected
             silent = self.state.silent = [s for s in silent if not 0 < s.over < row - LATEST]
         if len(scripts) == 1 and not silent:
             return scripts[0]
@@ -149,12 +149,12 @@ class Items(Conversation):
             return found
         if scripts:
             return next((s for s in scripts if not s.counted), scripts[0])
-        dark = (s for s in reversed(silent) if named_call(s.input)[0] == "exec")  # its text does not say what it called
+        dark = (s for s in reversed(silent) if named_call(s.input)[0] == "exec")  # its text does not show its calls
         return next(dark, None) or maker(self.state.ended, did)
 
     def _inner(self, item: Item, script: Script, source: Source, batch: Batch) -> None:
         if script.counted:
-            # The script went on in the background and is the call itself: this is its end.
+            # The script continued in the background and is the call itself: this is its end.
             self._finish(item, script.call_id, source, batch)
             return
         script.made = True
@@ -162,12 +162,12 @@ class Items(Conversation):
         script.last_ms = source.time_ms
 
     def _made(self, item: Item, script: Script | None, source: Source, batch: Batch) -> None:
-        """A call that only its item tells of."""
+        """Emits a call that only its item shows."""
         name, value = described(item)
         answer = script.message_id if script is not None else self.answer(source)
         begun = source
         if script is not None and script.last_ms is not None:
-            # The item comes when the call ends; it began after the call before it, at the earliest.
+            # The item comes when the call ends; the call began after the previous one, at the earliest.
             begun = Source(
                 source.file, source.row, source.offset, source.length, script.last_ms, source.stream, source.base_id
             )
@@ -182,7 +182,7 @@ class Items(Conversation):
         self.result(source, call_id, output_of(item), outcome, item.exit_code, duration, batch)
 
     def _activity(self, item: Item, source: Source, batch: Batch) -> None:
-        """What a sub-agent does, told in its parent's log."""
+        """An activity of a sub-agent, as its parent's log reports it."""
         kind = word(item.kind)
         agent = item.agent_path or item.agent_thread_id or ""
         if item.id in self.state.open:
@@ -191,7 +191,7 @@ class Items(Conversation):
 
 
 def _did(item: Item) -> str:
-    """What tells a call in the text of its script: its command, a file that it changed, a tool."""
+    """What identifies a call in its script's text: the command, a changed file, or the tool."""
     if item.type == "CommandExecution":
         command = decode_json(item.command) if given(item.command) else ""
         last = command[-1] if isinstance(command, list) and command else command  # pyright: ignore[reportUnknownVariableType] - decoded JSON
@@ -237,7 +237,7 @@ def described(item: Item) -> tuple[str, Raw]:
 
 
 def changes_of(changes: Raw) -> Any:
-    """Changed files as the exec stream has them, `[{path, kind, …}]`; rollouts map paths to changes."""
+    """Changed files as in the exec stream, `[{path, kind, …}]`; rollouts map paths to changes."""
     value: Any = decode_json(changes) if given(changes) else []
     if not isinstance(value, dict):
         return value  # pyright: ignore[reportUnknownVariableType] - decoded JSON
@@ -255,7 +255,7 @@ def changes_of(changes: Raw) -> Any:
 
 
 def output_of(item: Item) -> Raw | None:
-    """What a call gave back: whole output, result or error."""
+    """What a call returned: its whole output, result or error."""
     if given(item.aggregated_output):
         return item.aggregated_output
     if given(item.error):

@@ -1,8 +1,8 @@
 """The oldest `codex exec --json` (up to 0.43) and its proto mode: `{"id": …, "msg": {"type": …}}`.
 
-In: a line of configuration, a line with the prompt, then messages; all messages of a turn share one `id`, which is no
-event id. End rule: `task_complete`, `turn_aborted`; exec mode prints neither, so there is none to wait for.
-Usage: `token_count` is of one model call: itself (flat form), or its `last_token_usage`, repeated totals dropped.
+In: a configuration line, a line with the prompt, then messages; all messages of a turn share one `id`, so it is no
+event id. End rule: `task_complete`, `turn_aborted`; exec mode prints neither, so its streams have no end record. Usage:
+`token_count` describes one model call: itself (flat form), or its `last_token_usage`, repeated totals dropped.
 """
 
 from msgspec import Raw, Struct
@@ -175,7 +175,7 @@ class OldExecDecoder:
         batch.events.append(ToolCall(source, "", answer, call_id, name, value, self.context.parent_call, state.model))
 
     def _usage(self, m: Msg, source: Source, batch: Batch) -> None:
-        """Ends an answer: the count comes behind all that a model call brought."""
+        """Ends an answer: the count follows everything that a model call produced."""
         used = Tokens(m.input_tokens, m.cached_input_tokens, None, m.output_tokens, m.reasoning_output_tokens)
         if m.info is not None and m.info.last_token_usage is not None and m.info.total_token_usage is not None:
             total = m.info.total_token_usage.total_tokens
@@ -247,7 +247,7 @@ def _search_end(m: Msg) -> tuple[Raw | None, Outcome | None]:
 
 
 def _text(raw: Raw) -> str:
-    """Text, or the bytes of one as a list of numbers."""
+    """A text, or one given as a list of byte values."""
     if first(raw) == b"[":
         value = decode_json(raw)
         return bytes(value).decode("utf-8", "replace") if is_bytes(value) else ""

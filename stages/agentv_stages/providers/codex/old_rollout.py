@@ -1,7 +1,7 @@
 """The oldest rollouts of Codex, bare response items without an envelope, to events.
 
-In: lines of `rollout-*.jsonl` of the first versions: a header, items, markers (`record_type`). There are no times but
-the first, no tokens, and no end record.
+In: lines of `rollout-*.jsonl` of the first versions: a header, items, markers (`record_type`). Only the header has a
+time; there are no tokens and no end record.
 """
 
 from agentv_stages.batch import Batch, Record
@@ -23,7 +23,7 @@ class OldRolloutDecoder(Conversation):
 
     def decode(self, record: Record, batch: Batch) -> None:
         p = decode_old_line(record.data)
-        if p.record_type is not None and not p.type:  # two of five lines
+        if p.record_type is not None and not p.type:  # two lines in five
             self.state.answer = ""
             batch.ignore(f"record_type:{p.record_type}")
             return

@@ -1,8 +1,8 @@
-"""What the text of a tool's output says about how the call ended, and how an output is stored.
+"""Reads from the text of a tool's output how the call ended, and how outputs are stored.
 
 In: the `output` member of a response item: a string, a list of content parts, an object; a list of byte values in the
-oldest streams. Out: the output to keep, the outcome and the exit code, None where nothing is said.
-Source: the dialects of Codex 0.27 to 0.169 (formats.md 4.4). Of a text only beginnings count that Codex itself writes.
+oldest streams. Out: the output to keep, the outcome and the exit code, None if nothing is said. Source: the dialects of
+Codex 0.27 to 0.169 (formats.md 4.4). Only beginnings that Codex itself writes are considered.
 """
 
 import re
@@ -42,8 +42,8 @@ _ERROR = re.compile(
     r"command timed out|unable to locate |Failed to (?:apply patch|create unified exec)|Fatal error|collab \w+ failed)"
 )
 _SCRIPT_RUNS = "Script running with cell ID"
-_TELLING = frozenset("COPTWEacepsufwvmtirMUF`")  # how the texts begin that the expressions know
-_TELLING_JSON = frozenset(letter.encode() for letter in _TELLING | {"S", "\\", '"'})  # as they stand in JSON
+_TELLING = frozenset("COPTWEacepsufwvmtirMUF`")  # first letters of the texts that the expressions match
+_TELLING_JSON = frozenset(letter.encode() for letter in _TELLING | {"S", "\\", '"'})  # as they appear in JSON
 _FIRST_PART = re.compile(rb'\[\{"type":"\w+","text":("(?:[^"\\]++|\\.)*+")[,}]', re.S)
 _EXIT_JSON = re.compile(
     rb'"(?:(?:Chunk ID|Wall time):(?:[^\\"]|\\[^n])*+\\n|Output:\\n)*+(?:Process exited with code|Exit code:) (-?\d+)'
@@ -52,7 +52,7 @@ _decode_str = msgspec.json.Decoder(str).decode
 
 
 class Verdict(NamedTuple):
-    """`running`: the output is a first part; the process or script goes on."""
+    """`running`: the output is only a first part; the process or script still runs."""
 
     output: Raw | None
     outcome: Outcome | None = None
@@ -72,7 +72,7 @@ def judge(output: Raw) -> Verdict:
     data = bytes(output) if whole else bytes(memoryview(output)[: 4 * HEAD])
     head = data[:1]
     if head == b'"':
-        found = _EXIT_JSON.match(data)  # as `_EXIT`, of the text as it stands in JSON
+        found = _EXIT_JSON.match(data)  # as `_EXIT`, on the text as it appears in JSON
         if found is not None and found.end() < HEAD:
             code = int(found[1])
             return Verdict(output, "error" if code else "ok", code)
@@ -104,14 +104,14 @@ def judge(output: Raw) -> Verdict:
 
 
 def beginning(output: Raw) -> str:
-    """The first lines of a JSON string; all of it where it is short. An output can have a megabyte."""
+    """The first lines of a JSON string, or all of it if it is short. An output can be a megabyte long."""
     if len(output) > 4 * HEAD:
         return _beginning(bytes(memoryview(output)[: 4 * HEAD]), output)
     return str(decode_json(output))
 
 
 def _beginning(head: bytes, output: Raw) -> str:
-    """As `beginning`, of a long output whose `head` is there."""
+    """As `beginning`, for a long output that starts with `head`."""
     line = head.rfind(b"\\n")
     if line > 0 and head[line - 1 : line] != b"\\":
         return str(decode_json(head[:line] + b'"'))
@@ -119,7 +119,7 @@ def _beginning(head: bytes, output: Raw) -> str:
 
 
 def judge_text(text: str, output: Raw) -> Verdict:
-    """As `judge`, of an output whose (first) text is known."""
+    """As `judge`, for an output whose (first) text is known."""
     if text.startswith("Script "):
         if text.startswith(_SCRIPT_RUNS):
             return Verdict(output, running=True)
@@ -145,12 +145,12 @@ def judge_text(text: str, output: Raw) -> Verdict:
 
 
 def _refused(failure: bytes) -> bool:
-    """Whether a rule refused the command of which it is said that it could not be started."""
+    """Whether a rule refused a command that, by this message, could not be started."""
     return b'"Rejected(' in failure and any(reason in failure for reason in _BY_POLICY)
 
 
 def _wrapped(text: str) -> Verdict | None:
-    """`{"output": …, "metadata": {"exit_code": …}}`; None for other JSON, which is an output like any text."""
+    """Reads `{"output": …, "metadata": {"exit_code": …}}`; None for other JSON, which is an output like any text."""
     try:
         value = decode_wrapped(text)
     except (msgspec.MsgspecError, UnicodeError):
@@ -178,7 +178,7 @@ _STATUS_JSON: dict[bytes, Outcome] = {f'"{status}"'.encode(): outcome for status
 
 
 def outcome_of(item: Item) -> Outcome | None:
-    """The outcome that an item's status and exit code say."""
+    """The outcome by an item's status and exit code."""
     outcome = _STATUS_JSON.get(bytes(item.status)) or STATUS.get(word(item.status))
     if outcome != "denied" and item.exit_code is not None:
         return "error" if item.exit_code else "ok"
@@ -188,7 +188,7 @@ def outcome_of(item: Item) -> Outcome | None:
 
 
 def is_refusal(answer: Raw) -> bool:
-    """Whether an MCP call was answered by Codex itself, which had not been allowed to make it."""
+    """Whether Codex itself answered an MCP call, because the call was not allowed."""
     return len(answer) < HEAD and _MCP_REFUSED.search(answer) is not None
 
 
@@ -206,7 +206,7 @@ _mcp_output = msgspec.json.Decoder(_McpOutput).decode
 
 
 def mcp_result(raw: Raw) -> tuple[Raw, bool]:
-    """What an MCP call gave back, without the `Ok` or `Err` that stands around it, and whether the call failed."""
+    """What an MCP call returned, without the `Ok` or `Err` around it, and whether the call failed."""
     try:
         told = _mcp_result(raw)
         if given(told.error):

@@ -1,11 +1,11 @@
 """Codex rollouts with an envelope (`{timestamp, type, payload}`) to events.
 
-In: lines of `rollout-*.jsonl`, Codex 0.4x to 0.169. End rule: `task_complete` (complete, or error where it says so) and
-`turn_aborted` (interrupted); versions before 0.10x have no record of a good end, and a file of theirs is complete when
-no call is open and the last thing was an answer.
-Usage: `token_usage_record` (0.16x), one per model call; else `token_count`, whose cumulative totals are differenced.
-A fork begins with a copy of its parent's history, which is not counted again; one of 0.169 names it instead.
-A thread that is rewound goes on in a further file (0.169), whose ordinals begin where the history ends that it keeps.
+In: lines of `rollout-*.jsonl`, Codex 0.4x to 0.169. End rule: `task_complete` (complete, or error if it says so) and
+`turn_aborted` (interrupted); versions before 0.10x do not record a good end, so their file is complete if no call is
+open and an answer comes last. Usage: `token_usage_record` (0.16x), one per model call; else `token_count`, whose
+cumulative totals are differenced. A fork begins with a copy of its parent's history, which is not counted again; a fork
+of 0.169 names it instead. A rewound thread continues in a further file (0.169), whose ordinals start where the kept
+history ends.
 """
 
 import re
@@ -44,7 +44,7 @@ class RolloutDecoder(Items):
     def decode(self, record: Record, batch: Batch) -> None:
         line = decode_rollout(record.data)
         kind, p, state, context = line.type, line.payload, self.state, self.context
-        # Half of the lines say nothing new; they are let go before anything is made of them.
+        # Half of the lines say nothing new; they are dropped before any object is made from them.
         if kind == "response_item":
             if not state.replay:
                 if p.type == "reasoning":
@@ -174,7 +174,7 @@ class RolloutDecoder(Items):
             batch.events.append(Notification(source, "", "thread_rolled_back", f"{count} turns"))
 
     def _take_back(self, left: int, reason: str, source: Source, batch: Batch) -> bool:
-        """What the log takes back of the turns that are remembered: all but the first `left`; False for nothing."""
+        """Retracts all remembered turns but the first `left`; False if there are none to retract."""
         turns = self.state.turns
         gone = tuple(message for turn in turns[left:] for message in turn)
         del turns[left:], self.state.begins[left:]
@@ -201,7 +201,7 @@ class RolloutDecoder(Items):
         state.begun_ms = source.time_ms
         state.replay = p.forked_from_id is not None and not given(p.history_base)
         version = _VERSION.match(p.cli_version or "")
-        # Before 0.70 each call stands with its output, and a model answer ends at the next turn_context.
+        # Before 0.70 each call is logged with its output, and a model answer ends at the next turn_context.
         state.outputs_end = version is None or int(version[1]) >= 70
         parent = p.parent_thread_id or p.forked_from_id or self.context.session_id
         branch = member(p.git, "branch")
@@ -219,7 +219,7 @@ class RolloutDecoder(Items):
         )
 
     def _rewound(self, ordinal: int | None, source: Source, batch: Batch) -> bool:
-        """Whether the thread goes on in another file: its lines take the place of those from its first ordinal on."""
+        """Whether the thread continues in another file; its lines replace those from its first ordinal on."""
         state = self.state
         if ordinal is None or source.time_ms is None or source.time_ms <= (state.begun_ms or 0):
             return False
@@ -238,8 +238,9 @@ class RolloutDecoder(Items):
             batch.ignore("turn_context")
 
     def _replayed(self, kind: str, p: Payload, time_ms: int | None) -> bool:
-        """Whether a record belongs to the copied history of a fork. Its own turns have ids (UUIDs of version 7, which
-        begin with a time) not older than its own; without ids, the copy was written within one second."""
+        """Whether a record belongs to a fork's copied history. The fork's own turns have ids (UUIDs of version 7, which
+        begin with a time) not older than its own id; without ids: the copy was written within one second.
+        """
         state = self.state
         event = p.type
         if kind == "event_msg" and event == "token_count":

@@ -1,4 +1,4 @@
-"""The types of lines and events in Codex's rollouts: which say nothing new, which are notices, which are told twice.
+"""The types of lines and events in Codex's rollouts: those that say nothing new, notices, and repeated texts.
 
 Source: Codex 0.4x to 0.169.
 """
@@ -49,6 +49,6 @@ LINES = IGNORED_LINES | {
 }
 OUTPUTS = frozenset(("function_call_output", "custom_tool_call_output"))
 UNNAMED = frozenset(("", "message", "reasoning", "agent_message", "web_search_call", "image_generation_call"))
-"""Response items that bear no call id: a repeated one is known by its bytes."""
+"""Response items without a call id: a repeated one is recognised by its bytes."""
 COPIED = {"agent_message": "assistant", "user_message": "user"}
-"""Texts that a response item tells too, and who said them."""
+"""Events whose text a response item holds too, and who said it."""

@@ -1,9 +1,8 @@
-"""Code mode: what an `exec` script is about to do, read from its text.
+"""Code mode: reads from the text of an `exec` script what it is about to do.
 
-The calls that a script makes are counted from the items of the log. Some calls leave no item (a patch that does not
-apply, a command that still runs when the script yields); if the text of such a script names exactly one tool, the
-script is that call.
-Source: Codex 0.169, `custom_tool_call` named `exec`, input `const r = await tools.exec_command({…});`.
+The calls that a script makes are counted from the log's items. Some calls leave no item (a patch that does not apply, a
+command that still runs when the script yields); if the text of such a script names exactly one tool, the script counts
+as that call. Source: Codex 0.169, `custom_tool_call` named `exec`, input `const r = await tools.exec_command({…});`.
 """
 
 import json
@@ -23,8 +22,9 @@ _MOST = 262_144
 
 
 class Script(Struct, gc=False):
-    """A script that may still make calls. `made`: it made one, so it is no call itself. `counted`: it was handed on as
-    a call. `last_ms` is when its last call ended, or it began. `over` is the row of its last output, if any."""
+    """A script that may still make calls. `made`: it made one, so it is not a call itself. `counted`: it was emitted as
+    a call. `last_ms` is when its last call ended, or when it began. `over` is the row of its last output, if any.
+    """
 
     call_id: str
     input: Raw
@@ -38,7 +38,7 @@ class Script(Struct, gc=False):
 
 
 def maker(scripts: list[Script], did: str) -> Script | None:
-    """The script whose text holds what a call `did`; of several the first that has made none."""
+    """The script whose text contains `did`, the mark of a call; of several, the first that has made no call yet."""
     quoted = json.dumps(did)[1:-1]
     found: Script | None = None
     for script in scripts if did else ():
@@ -70,7 +70,7 @@ def named_call(script: Raw) -> tuple[str, Raw]:
 
 
 def _only_tool(text: str) -> re.Match[str] | None:
-    """Where a script calls a tool, if it does so in one place. The expression alone would be tried at every letter."""
+    """Where a script calls a tool, if in one place only. The expression alone would be tried at every letter."""
     only: re.Match[str] | None = None
     at = text.find("tools")
     while at >= 0:
@@ -84,7 +84,7 @@ def _only_tool(text: str) -> re.Match[str] | None:
 
 
 def _arguments(text: str, at: int) -> Any:
-    """The argument of a call that begins at `at`, where it is plain JSON."""
+    """The argument of the call that begins at `at`, if it is plain JSON."""
     try:
         value, _ = _read(text, at)
     except (ValueError, RecursionError):
@@ -108,7 +108,7 @@ def _patch(text: str) -> str:
 
 
 def _literal(quoted: str) -> str:
-    """A JavaScript string literal, its escapes kept to those that JSON has."""
+    """A JavaScript string literal as text; of its escapes only those of JSON are kept."""
     inner = quoted[1:-1].replace("\\'", "'")
     if quoted[0] == "'":
         inner = re.sub(r'(?<!\\)"', '\\\\"', inner)

@@ -1,10 +1,10 @@
 """`codex exec --json` to events: threads, turns and items (0.44 on), and the short-lived form before them.
 
-In: lines of standard output. Items are whole snapshots; nothing comes in pieces. There are no times, no model name, no
-message ids: an answer begins with the first text, reasoning or call after a tool result.
-End rule: `turn.completed` (complete), `turn.failed` (error); a stream that just stops is incomplete. `error` lines
-are retries or forerunners of `turn.failed`, never an end.
-Usage: `turn.completed` shows the total of the thread so far, a resumed thread's earlier runs included.
+In: lines of standard output. Items are complete snapshots, never deltas. There are no times, no model name and no
+message ids: an answer begins with the first text, reasoning or call after a tool result. End rule: `turn.completed`
+(complete), `turn.failed` (error); a stream that just stops is incomplete. `error` lines announce retries or a coming
+`turn.failed`, never an end. Usage: `turn.completed` has the thread's total so far, earlier runs of a resumed thread
+included.
 """
 
 from zlib import crc32
@@ -48,9 +48,10 @@ PASSING = frozenset(
 
 
 class State(Struct):
-    """`open` maps running items to the number of their updates, `over` has the items that ended; `runs` counts
-    `thread.started` lines, because item ids begin anew with each. `after_result`: what the model says next is a new
-    answer."""
+    """`open` maps running items to the number of their updates, `over` has the ended items; `runs` counts
+    `thread.started` lines, because item ids start anew with each. `after_result`: the model's next output begins a new
+    answer.
+    """
 
     session_id: str | None = None
     model: str | None = None
@@ -70,7 +71,7 @@ class ItemStream:
         self.state = State()
 
     def flush(self, batch: Batch) -> None:
-        """Calls that were begun without saying what they do, and never ended."""
+        """Emits the calls that began without saying what they do and never ended."""
         silent, self.state.silent = self.state.silent, {}
         for call_id, name in silent.items():
             source = Source(self.context.file, 0, 0, 0, None, self.context.stream)
@@ -98,7 +99,7 @@ class ItemStream:
             batch.unknown_type(f"item:{kind}", record)
 
     def updated(self, item: Item, source: Source, record: Record, batch: Batch) -> None:
-        """Only plans change: each change is another call of the plan tool."""
+        """Only plans change: each change is emitted as another call of the plan tool."""
         kind = item.type or item.item_type
         call_id = self._id(item, source)
         if kind == "todo_list" and call_id in self.state.open:
@@ -139,7 +140,7 @@ class ItemStream:
             batch.unknown_type(f"item:{kind}", record)
 
     def repeated(self, item_id: str, batch: Batch, asked: int = 0) -> bool:
-        """Whether an item that `asked` for the same ended before; now it has."""
+        """Whether an item that `asked` for the same ended before; marks it as ended."""
         runs = self.state.runs
         if not item_id or not self.state.over.again(f"{item_id}@{runs}" if runs > 1 else item_id, asked):
             return False
@@ -247,9 +248,9 @@ class ExecDecoder(ItemStream):
 
 
 def _asked(item: Item) -> int:
-    """A checksum of what a call asks for: the app-server's items bear the ids of calls, which some servers use again.
+    """A checksum of what a call asks for. The app-server's items carry call ids, which some model servers reuse.
 
-    0 for items that no server names, and for those whose last form says more than their first one.
+    0 for items whose ids come from no server, and for those whose last form says more than the first.
     """
     kind = item.type or item.item_type
     if kind == "command_execution":

@@ -1,6 +1,6 @@
 """The tools of Codex, 0.2x to 0.169, in its rollouts and in the items of `exec --json`.
 
-It has no tools for reading and searching but the shell, hence the finer names of its shell calls.
+Its only tool for reading and searching is the shell, so shell calls get finer names.
 """
 
 from agentv_stages.tools import McpForm, ToolTable, plain, row, rows
@@ -13,7 +13,7 @@ AGENTS = "Codex to 0.169, rollouts and documentation, sub-agents"
 AGENT_TOOLS = ("send_input", "send_message", "wait_agent", "close_agent", "resume_agent", "list_agents",
                "followup_task", "interrupt_agent")  # fmt: skip
 NAMESPACES = ("", "collaboration.", "multi_agent_v1.")
-"""In which rollouts have the tools for sub-agents; items of exec --json have their bare names."""
+"""The namespaces of sub-agent tools in rollouts; items of exec --json have their bare names."""
 
 TABLE = ToolTable(
     rows=(

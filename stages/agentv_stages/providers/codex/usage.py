@@ -1,4 +1,4 @@
-"""Tokens in Codex's logs: counts of a model call, or cumulative totals, in; token usage out. Codex counts as we do."""
+"""Tokens in Codex's logs. In: counts of a model call, or cumulative totals. Out: token usage. Codex counts as we do."""
 
 from operator import sub
 
@@ -29,7 +29,7 @@ def recorded(decoder: Calls, p: Payload, source: Source, batch: Batch) -> None:
 
 
 def baseline(state: State, raw: Raw) -> None:
-    """The totals that a fork begins with: what they count was told in its parent's log."""
+    """Sets the totals that a fork starts with: they were counted in its parent's log."""
     info = token_info(raw)
     if info is not None and info.total_token_usage is not None:
         state.totals = _counters(info.total_token_usage)
@@ -37,7 +37,7 @@ def baseline(state: State, raw: Raw) -> None:
 
 
 def counted(state: State, raw: Raw, source: Source, batch: Batch) -> None:
-    """One model call is the growth of the totals; repeated rows do not grow, and a shrunken total began anew."""
+    """Emits the growth of the totals as one model call; repeated rows do not grow, and a smaller total began anew."""
     info = token_info(raw)
     total = info.total_token_usage if info is not None else None
     if info is None or state.records or (total is None and info.last_token_usage is None):
@@ -53,13 +53,13 @@ def counted(state: State, raw: Raw, source: Source, batch: Batch) -> None:
             return
         shrunk = before is not None and not (now[TOTAL] >= before[TOTAL] and now[0] >= before[0])
         if shrunk and source.time_ms is not None and source.time_ms < (state.counted_ms or 0):
-            batch.ignore("token_count, repeated")  # of before; a total that began anew is of now
+            batch.ignore("token_count, repeated")  # an earlier row; a total that began anew has a current time
             return
         state.totals, state.counted, state.counted_ms = now, raw, source.time_ms
         if before is not None and not shrunk:
             now = list(map(sub, now, before))
         elif before is None and info.last_token_usage is not None:
-            # The first total of a resumed session holds what was spent before this file.
+            # A resumed session's first total includes what was spent before this file.
             now = _counters(info.last_token_usage)
         used = Tokens(*(None if part is None else n for n, part in zip(now, astuple(total), strict=True)))
     if not (used.input_tokens or used.output_tokens):
@@ -69,7 +69,7 @@ def counted(state: State, raw: Raw, source: Source, batch: Batch) -> None:
 
 
 def _counters(tokens: Tokens) -> list[int]:
-    """Input, cached, cache-written, output, reasoning, all; what is not there is 0, for differences only."""
+    """Input, cached, cache-written, output, reasoning, all; missing counts are 0, for differences only."""
     return [
         tokens.input_tokens or 0,
         tokens.cached_input_tokens or 0,

@@ -1,4 +1,4 @@
-"""Wire shapes of Codex: only the fields that are used; payloads and fields whose type drifts stay raw.
+"""Wire shapes of Codex: only the fields that are used; payloads and fields whose type varies stay raw.
 
 Source: Codex 0.27, 0.50, 0.80, 0.120 and 0.169, `exec --json`, rollouts, app-server; `item_completed` of 0.15x on.
 """
@@ -260,12 +260,12 @@ _duration = Decoder(Duration).decode
 
 
 def token_info(raw: Raw) -> TokenInfo | None:
-    """The counts of a rollout's `token_count`: most of them are known from their bytes, and are not decoded."""
+    """The counts of a rollout's `token_count`. Callers drop most of them before this, by their bytes."""
     if not given(raw):
         return None
     try:
         return _info(raw)
-    except ValidationError as error:  # the path that it names begins in `info`; `Decode` prunes by it
+    except ValidationError as error:  # the path that it names starts in `info`; `Decode` prunes by it
         text = str(error) if "`$" in str(error) else f"{error} - at `$`"
         raise ValidationError(text.replace("`$", "`$.payload.info", 1)) from None
 
