@@ -75,7 +75,7 @@ def _acp_decoder(context: DecodeContext) -> AcpDecoder:
 
 
 def _detect_acp(head: Head) -> float:
-    """Copilot's own ACP output; without the answer to `initialize` only where Copilot was asked for."""
+    """Copilot's own ACP output; without the answer to `initialize` it counts only if Copilot was asked for."""
     found = detect(head)
     who = speaker(head) if found else ""
     return found if who == "copilot" else 0.0 if who else found / 2

@@ -1,7 +1,7 @@
-"""The event types of GitHub Copilot: what is kept as a notification, and what is known and carries nothing to keep.
+"""The event types of GitHub Copilot: those kept as notifications, and those known to carry nothing worth keeping.
 
-Source: the session event schema of Copilot CLI 0.0.400 to 1.0.102, and types that only its logs show
-(`model.message` and its like: what a compaction in the terminal asked its model).
+Source: the session event schema of Copilot CLI 0.0.400 to 1.0.102, and types that only its logs have (`model.message`
+and the like: what a compaction in the terminal asked its model).
 """
 
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from agentv_stages.event import Level
 
 
 class Notice(NamedTuple):
-    """`keys` name the members of `data` that make the message, those present joined by ": "."""
+    """`keys` name the members of `data` that form the message; those present are joined by ": "."""
 
     level: Level
     keys: tuple[str, ...]

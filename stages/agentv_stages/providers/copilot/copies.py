@@ -1,8 +1,8 @@
-"""History that a fork has copied from its parent's log: told there, and not a second time here.
+"""History that a fork copied from its parent's log: it is reported there, and not again here.
 
-Source: sessions that Copilot 1.0.102 forked in its terminal. A fork's log begins with a `session.start` of its
-own; behind it stand the parent's records, with their ids and their times, which are before that start. A `session.info`
-then names the parent.
+Source: sessions that Copilot 1.0.102 forked in its terminal. A fork's log begins with a `session.start` of its own,
+followed by the parent's records with their ids and times, which are earlier than that start. A `session.info` then
+names the parent.
 """
 
 import re
@@ -21,7 +21,7 @@ _PARENT = re.compile(r"Forked from .* \(([0-9a-f-]{36})\) as ", re.DOTALL)
 
 
 def is_copy(state: EventsState, record: Record, batch: Batch) -> bool:
-    """Whether a record between a session's start and its first own one is the parent's."""
+    """Whether a record between a session's start and its first own record was copied from the parent."""
     assert state.begun_ms is not None
     try:
         head = wire.decode_piece(record.data)
@@ -37,7 +37,7 @@ def is_copy(state: EventsState, record: Record, batch: Batch) -> bool:
 
 
 def info(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
-    """A notice, which may tell of a rewind or, in a fork, name the parent."""
+    """Handles a `session.info`, which may report a rewind or, in a fork, name the parent."""
     data, state = wire.decode_notice(line.data), at.state
     notices.notice(at, line, source, batch)
     if data.infoType == "rewind":

@@ -1,4 +1,4 @@
-"""Answers of Copilot that came in deltas: what their agents printed so far in, the events of those broken off out."""
+"""Copilot answers that came in deltas. In: what each agent printed so far. Out: events of the answers broken off."""
 
 from typing import Protocol
 
@@ -22,7 +22,7 @@ class Events(Protocol):
 
 
 def pending_of(state: EventsState, agent: str | None) -> Pending:
-    """What is known of an agent's answer; "" and None are the main agent."""
+    """What is known of an agent's answer; "" and None mean the main agent."""
     known = state.pending
     found = known.get(agent or "")
     if found is None:
@@ -31,12 +31,12 @@ def pending_of(state: EventsState, agent: str | None) -> Pending:
 
 
 def give_up(at: Events, agent: str, batch: Batch) -> None:
-    """Tells an agent's answer as its deltas left it."""
+    """Emits an agent's unfinished answer from its deltas."""
     pending = at.state.pending[agent]
     if pending.record is not None:
         line, problem = read_pruned(pending.record.data, wire.decode_piece)
         line = line or wire.Piece()
-        if problem is not None:  # a time of another shape: deltas are read without it
+        if problem is not None:  # a time of another shape: the deltas are read without it
             batch.fault("schema", pending.record, problem)
         source = at.source(line, pending.record, line.data.parentToolCallId)
         message_id = pending.text_id or pending.thought_id or f"m{source.row}"

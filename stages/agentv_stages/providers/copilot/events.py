@@ -1,8 +1,8 @@
 """GitHub Copilot's session events, from standard output, the SDK or `events.jsonl`, to events.
 
-Source: Copilot CLI 0.0.400 to 1.0.102. A call stands in `assistant.message` and again in `tool.execution_start`: the
-first one counts. Deltas are kept until their whole message comes; only an answer that was broken off for good is told
-by them. Shell output stands three times in the stream; the one in `tool.execution_complete` is taken.
+Source: Copilot CLI 0.0.400 to 1.0.102. A call appears in `assistant.message` and again in `tool.execution_start`: the
+first one counts. Deltas are kept until their whole message comes; they are emitted only for an answer that was broken
+off for good. Shell output appears three times in the stream; the one in `tool.execution_complete` is used.
 """
 
 from collections.abc import Callable
@@ -50,7 +50,7 @@ RARE: dict[str, Callable[[Events, wire.Rare, Source, Batch], None]] = {
     "hook.end": notices.hook,
     "tool.user_requested": notices.by_user,
 }
-"""What handles the lines whose data is decoded apart; all others of the known types are notices."""
+"""Handlers of the lines whose data is decoded separately; all other known types become notices."""
 
 
 class EventsDecoder:
@@ -63,7 +63,7 @@ class EventsDecoder:
         known = wire.lines()
         self._read = known.read
         self._quiet = known.quiet
-        self._hot: dict[type, Callable[..., None]] = {  # each takes the line of its class
+        self._hot: dict[type, Callable[..., None]] = {  # each handles the lines of its class
             wire.CompleteLine: self._complete,
             wire.StartLine: self._start,
             wire.MessageLine: self._message,
@@ -87,16 +87,16 @@ class EventsDecoder:
             return
         of = line.__class__
         quiet = self._quiet.get(of)
-        if quiet is not None:  # six of seven lines of a stream
+        if quiet is not None:  # six of seven lines in a stream
             ignored = batch.ignored
             ignored[quiet] = ignored.get(quiet, 0) + 1
-        elif isinstance(line, wire.DeltaLine):  # in place: most of the other lines
+        elif isinstance(line, wire.DeltaLine):  # inlined: most of the other lines
             data = line.data
             agent = line.agentId or data.parentToolCallId or ""
             pending = self.state.pending.get(agent) or pending_of(self.state, agent)
             if pending.text_id != data.messageId:
                 pending.text_id = data.messageId
-                pending.text.clear()  # those of an attempt that died and was made again
+                pending.text.clear()  # text of a failed attempt, now retried
             pending.text.append(data.deltaContent)
             pending.record = record
             batch.ignore("assistant.message_delta")
@@ -113,20 +113,20 @@ class EventsDecoder:
             handler(self, line, source, batch)
             if line.kind == "session.start" and record.row == 0 and not line.agentId:
                 self.state.begun_ms = source.time_ms
-        except msgspec.ValidationError as error:  # the path that it names begins in `data`; `Decode` prunes by it
+        except msgspec.ValidationError as error:  # the path that it names starts in `data`; `Decode` prunes by it
             told = str(error)
             told = told.replace("`$", "`$.data", 1) if "`$" in told else f"{told} - at `$.data`"  # null, or no object
             raise msgspec.ValidationError(told) from None
 
     def _begins(self, line: wire.Rare, record: Record, batch: Batch) -> None:
-        """A log on disk begins; behind something else it is another one, of this session or of another."""
+        """A log on disk begins. After other records it is another log, of this session or of another."""
         if line.agentId or record.row == 0:
             return
         other_session(record, wire.decode_session(line.data).sessionId, self.state.session_id, batch)
         batch.strangers.append(record)
 
     def source(self, line: wire.Line | wire.Piece, record: Record, call: str | None = None) -> Source:
-        """Where a line stands; older versions mark a sub-agent's events by the call that started it alone."""
+        """The source of a line; older versions mark a sub-agent's events only by the call that started it."""
         agent = line.agentId
         if agent:
             stream = f"subagent:{agent}"
@@ -146,7 +146,7 @@ class EventsDecoder:
         )
 
     def flush(self, batch: Batch) -> None:
-        """Answers that were never printed whole end as their deltas left them."""
+        """Emits the answers that were never printed whole, from their deltas."""
         self.state.release_usage(batch)
         for agent in list(self.state.pending):
             give_up(self, agent, batch)
@@ -224,7 +224,7 @@ class EventsDecoder:
         data = line.data
         pending = pending_of(self.state, line.agentId or data.parentToolCallId)
         if data.content and pending.answer_thought == crc32(to_raw(data.content)):
-            batch.ignore(line.kind)  # stands behind the answer that told it
+            batch.ignore(line.kind)  # follows the answer that already contained it
             return
         if pending.thought_id != data.reasoningId or data.content:
             pending.thought_id = data.reasoningId
@@ -234,7 +234,7 @@ class EventsDecoder:
         batch.ignore(line.kind)
 
     def _attempt(self, line: wire.Attempt, record: Record, batch: Batch) -> None:
-        """A new attempt: what the one before it printed is void."""
+        """A new attempt: what the previous one printed is void."""
         pending = self.state.pending.get(line.agentId or "")
         if pending is not None:
             pending.answer_thought = 0
@@ -275,7 +275,7 @@ class EventsDecoder:
             source = self.source(line, record, data.parentToolCallId)
         else:
             agent = line.agentId
-            source = Source(  # in place: this is the hottest line of the decoder
+            source = Source(  # inlined: this is the hottest line of the decoder
                 self.file,
                 record.row,
                 record.offset,
@@ -295,5 +295,5 @@ class EventsDecoder:
         batch.events.append(ToolResult(source, "", call_id, output, outcome, exit_code, took, started_agent))
 
     def _parent(self, agent: str | None, call: str | None) -> str | None:
-        """The call that started a line's stream."""
+        """The call that started the agent of a line."""
         return call or self.state.parents.get(agent) if agent else call or None

@@ -1,4 +1,4 @@
-"""What Copilot tells beside its work: permissions, hooks, sub-agents, notices in; notifications out."""
+"""What Copilot reports beside its work: permissions, hooks, sub-agents, notices in; notifications out."""
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import Notification, Source
@@ -10,7 +10,7 @@ from agentv_stages.recent import remember
 
 
 def notice(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
-    """A line of any known type that nothing else handles, as the catalogue has it."""
+    """Handles a line of any known type that has no other handler, as the catalogue describes it."""
     row = NOTICES[line.kind]
     data = decode_json(line.data)
     texts = [text_of(to_raw(data.get(key))) for key in row.keys] if isinstance(data, dict) else []  # pyright: ignore[reportUnknownMemberType] - decoded JSON
@@ -27,7 +27,7 @@ def permission_asked(at: Events, line: wire.Rare, source: Source, batch: Batch) 
 
 
 def permission_answered(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
-    """Only a refusal is worth telling."""
+    """Only a refusal is worth reporting."""
     data = wire.decode_permitted(line.data)
     kind = data.result.kind if data.result else ""
     if not kind.startswith(("denied", "cancelled")):
@@ -37,7 +37,7 @@ def permission_answered(at: Events, line: wire.Rare, source: Source, batch: Batc
 
 
 def hook(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
-    """Only a hook that failed is worth telling."""
+    """Only a failed hook is worth reporting."""
     data = wire.decode_hook(line.data)
     if data.success is not False:
         batch.ignore("hook.end")
@@ -47,9 +47,9 @@ def hook(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
 
 
 def is_automatic(at: Events, line: wire.MessageLine, record: Record, batch: Batch) -> bool:
-    """Whether an answer is no model's: Copilot itself reads what a shell gave when the system says that it ended.
+    """Whether Copilot, not a model, wrote an answer: it reads a shell's output itself when the system reports its end.
 
-    Such a message has neither model nor call of a model, and follows the notification.
+    Such a message has neither a model nor an API call, and follows the notification.
     """
     noticed, at.state.noticed = at.state.noticed, None
     data = line.data
@@ -63,12 +63,12 @@ def is_automatic(at: Events, line: wire.MessageLine, record: Record, batch: Batc
 
 
 def _no_call(at: Events, call_id: str) -> None:
-    """The start and the end of what no model asked for are no call's."""
+    """Marks a call that no model asked for, so that its start and end are not reported as one."""
     remember(at.state.by_user, call_id, True, MOST_AGENTS)
 
 
 def by_user(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
-    """A command that the user ran: its start and its end are no calls of the model."""
+    """A command that the user ran: its start and end are not reported as a model's call."""
     data = wire.decode_failure(line.data)
     if data.toolCallId:
         _no_call(at, data.toolCallId)
@@ -77,7 +77,7 @@ def by_user(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
 
 
 def subagent(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
-    """A sub-agent began: the call that started it is remembered with its stream."""
+    """A sub-agent began: remembers the call that started it, and its stream."""
     data = wire.decode_subagent(line.data)
     call_id, agent = data.toolCallId, line.agentId
     if call_id:

@@ -1,4 +1,4 @@
-"""What comes to Copilot's model from outside: user messages and notifications of the system in, user texts out."""
+"""What reaches Copilot's model from outside: user messages and system notifications in, user texts out."""
 
 from agentv_stages.batch import Batch
 from agentv_stages.event import Source, UserText
@@ -10,7 +10,7 @@ HUMAN = (None, "", "user")
 
 
 def user(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
-    """A message of a person, or one that a program put in (`injected`)."""
+    """A message that a person wrote, or that a program inserted (`injected`)."""
     data = wire.decode_user(line.data)
     if data.content in wire.NOTHING:
         batch.ignore("user.message/empty")
@@ -26,7 +26,7 @@ def user(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
 
 
 def system(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
-    """A notification that the model reads."""
+    """A system notification that the model reads."""
     data = wire.decode_failure(line.data)
     if at.state.told.again(line.id, source.length):
         batch.ignore("system.notification/again")

@@ -1,4 +1,4 @@
-"""Parts of Copilot's events: names and arguments of calls, what calls gave back."""
+"""Parts of Copilot's events: names and arguments of calls, and what calls returned."""
 
 import re
 
@@ -9,7 +9,7 @@ from agentv_stages.event import EMPTY_OBJECT, Outcome
 from agentv_stages.payload import ABSENT, decode_json, text_of, to_raw
 from agentv_stages.providers.copilot import wire
 
-# A line of its own: a file that is viewed, or a match in one, has a number or a path before it.
+# On a line of its own; in a viewed file, or a match in one, a number or a path precedes it.
 EXIT_CODE = re.compile(r"(?:\A|\n)<[^<>\n]*exit(?:ed)?(?: with)?(?: exit)? code:? (-?\d+)>\s*$")
 DENIED = frozenset(("denied", "rejected", "permission_denied"))
 CANCELLED = frozenset(("cancelled", "canceled", "aborted", "interrupted"))
@@ -20,7 +20,7 @@ def mcp_name(server: str | None, tool: str | None) -> str | None:
 
 
 def arguments(raw: Raw) -> Raw:
-    """Arguments are an object; custom tools have a string, unwrapped where it holds an object."""
+    """Arguments are an object; custom tools get a string, which is unwrapped if it holds an object."""
     data = bytes(raw)
     if data == b"null":
         return EMPTY_OBJECT
@@ -37,7 +37,7 @@ def arguments(raw: Raw) -> Raw:
 
 
 def ended(data: wire.ToolComplete) -> tuple[Raw | None, int | None, Outcome | None]:
-    """Output, exit code and outcome. A shell command that fails is a success to Copilot, its code stands aside."""
+    """Output, exit code and outcome. A failed shell command is a success to Copilot; its code is given elsewhere."""
     code: int | None = None
     if data.error is not ABSENT and data.error not in wire.NOTHING:
         try:
@@ -57,7 +57,7 @@ def ended(data: wire.ToolComplete) -> tuple[Raw | None, int | None, Outcome | No
                 output = result.content
             exits = result.contents
         except msgspec.MsgspecError:
-            pass  # a result of another shape is passed on as it is
+            pass  # a result of another shape is passed on unchanged
     if data.shellExecution is not None:
         code = data.shellExecution.exitCode
     if code is None and exits:

@@ -1,4 +1,4 @@
-"""The session in Copilot's events: its start, changes, errors and ends in; what is known of it, and its end, out."""
+"""The session in Copilot's events: its start, changes, errors and ends in; its facts and its end out."""
 
 from msgspec import Raw
 
@@ -13,7 +13,7 @@ from agentv_stages.times import whole_ms
 
 
 def facts(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
-    """What is known of the session, at its start or later."""
+    """The facts of the session, at its start or later."""
     data = wire.decode_session(line.data)
     model = data.newModel or data.chosenModel or data.selectedModel or data.model
     if line.agentId:
@@ -47,7 +47,7 @@ def result(at: Events, data: wire.ResultLine, record: Record, batch: Batch) -> N
     source = at.source(data, record)
     give_up_all(at, batch)
     known = at.state.session_id
-    if known is not None:  # a stream is told by its end, which is the first line to name the session
+    if known is not None:  # a stream shows another session at its end, the first line that names the session
         other_session(record, data.sessionId, known, batch)
         batch.strangers.append(record)
     if data.sessionId and data.sessionId != known:
@@ -81,7 +81,7 @@ def _verdict(state: EventsState) -> tuple[Status, str | None]:
 
 
 def error(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
-    """An error, which is the end unless the main agent goes on."""
+    """An error; it ends the run unless the main agent continues."""
     data = wire.decode_failure(line.data)
     give_up_all(at, batch, line.agentId)
     text = ": ".join(filter(None, (data.errorType, data.message)))
@@ -91,7 +91,7 @@ def error(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
 
 
 def abort(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
-    """An interruption; that of a sub-agent does not end the session."""
+    """An interruption; a sub-agent's does not end the session."""
     data = wire.decode_failure(line.data)
     give_up_all(at, batch, line.agentId)
     if not line.agentId:
@@ -101,11 +101,11 @@ def abort(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
 
 
 def _cancel(state: EventsState, agent: str | None, source: Source, batch: Batch) -> None:
-    """Ends the open calls of an agent that was interrupted, and of the sub-agents that its calls wait for."""
+    """Cancels the open calls of an interrupted agent, and of the sub-agents that its calls wait for."""
     opened, parent_of = state.open, state.parent_of
     own = state.parents.get(agent) if agent else None
     stopped: dict[str, bool] = {}
-    for call_id in opened:  # in the order of the requests: a sub-agent's call comes after the one that started it
+    for call_id in opened:  # in the order of the requests: a sub-agent's calls come after the call that started it
         parent = parent_of.get(call_id)
         if (parent == own and (not agent or own is not None)) or (parent is not None and parent in stopped):
             stopped[call_id] = True
@@ -116,7 +116,7 @@ def _cancel(state: EventsState, agent: str | None, source: Source, batch: Batch)
 
 
 def idle(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
-    """The end of a prompt for a program that uses the SDK, which prints no `result`."""
+    """The end of a prompt in the SDK, which prints no `result`."""
     data = wire.decode_failure(line.data)
     give_up_all(at, batch, line.agentId)
     status, reason = _verdict(at.state)

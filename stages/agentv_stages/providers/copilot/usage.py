@@ -1,4 +1,4 @@
-"""Tokens in Copilot's events: a model call's usage or the metrics of a run in, token usage out."""
+"""Tokens in Copilot's events: a model call's usage or a run's metrics in, token usage out."""
 
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
@@ -26,7 +26,7 @@ def called(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
 
 
 def _tokens(at: Events, line: wire.Rare, source: Source, usage: wire.Usage | None, batch: Batch) -> None:
-    """On disk a call's record stands before its answer: it is held back, to be told as that answer's."""
+    """On disk a call's record precedes its answer: its usage is held back, to be emitted with that answer."""
     if usage is None:
         batch.ignore(line.kind + "/empty")
         return
@@ -35,14 +35,14 @@ def _tokens(at: Events, line: wire.Rare, source: Source, usage: wire.Usage | Non
         source = msgspec.structs.replace(source, stream=stream)
     key = usage.apiCallId or source.base_id or f"u{source.row}"
     at.state.usage_keys.append(key)
-    if usage.apiCallId:  # some servers of models give several responses one id (Ollama draws it from 999)
+    if usage.apiCallId:  # some model servers give the same id to several responses (Ollama picks one of 999)
         key = f"{key}:{usage.inputTokens}:{usage.outputTokens}"
     del at.state.usage_keys[:-MOST_KEYS]
     at.state.usage = _token_usage(source, key, "call", usage.model, usage)
 
 
 def compacted(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
-    """A compaction: what it came to, and the model call that it took, which has no record of its own."""
+    """A compaction: its result, and the model call that it took, which has no record of its own."""
     notices.notice(at, line, source, batch)
     data = wire.decode_compaction(line.data)
     used = data.compactionTokensUsed
@@ -57,7 +57,8 @@ def compacted(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None
 def of_run(at: Events, data: wire.Shutdown, source: Source, batch: Batch) -> None:
     """The totals of a run at its end, all models and sub-agents together.
 
-    Those of a fork hold its parent's calls, those after a rewind lack calls that were made: there the calls are summed.
+    A fork's totals include its parent's calls, and after a rewind they lack some; then the single calls are summed
+    instead.
     """
     state = at.state
     if state.forked or (state.rewound and state.usage_keys):
@@ -65,7 +66,7 @@ def of_run(at: Events, data: wire.Shutdown, source: Source, batch: Batch) -> Non
     parts = [m.usage for m in (data.modelMetrics or {}).values() if m.usage is not None]
     if not parts:
         return
-    # with the accounting of 1.0 a resumed session goes on counting; before it each run counted anew
+    # under the accounting of 1.0 a resumed session's totals continue; before it each run counted from zero
     scope: Scope = "session" if data.accountingSnapshot not in wire.NOTHING else "segment"
     model = next(iter(data.modelMetrics or {})) if len(parts) == 1 else data.currentModel
     if scope == "session" and state.compactions is not None:

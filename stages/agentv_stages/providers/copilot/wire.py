@@ -14,17 +14,17 @@ NOTHING = (ABSENT, Raw(b"null"))
 
 
 NAMES: dict[type, str] = {}
-"""The type of each Struct of a line: msgspec makes a new configuration each time that it is asked for the tag."""
+"""The type of each line's Struct. Cached, because msgspec builds a new configuration whenever the tag is asked for."""
 
 
 class Head(Struct, gc=False):
-    """The type of a line that is none of the known ones."""
+    """The type of a line of an unknown type."""
 
     type: str = ""
 
 
 class Line(Struct, gc=False, tag_field="type"):
-    """What every line has beside its type and its data."""
+    """What every line has besides its type and its data."""
 
     id: str | None = None
     timestamp: str | None = None
@@ -36,7 +36,7 @@ class Line(Struct, gc=False, tag_field="type"):
 
 
 class Rare(Line):
-    """A line of a type whose data is decoded by what handles it."""
+    """A line of a type whose data its handler decodes."""
 
     data: Raw = EMPTY_OBJECT
 
@@ -116,7 +116,7 @@ class ToolComplete(Struct, gc=False):
 
 
 class Usage(Struct, gc=False):
-    """`inputTokens` holds the cached ones; `cost` counts premium requests, no money."""
+    """`inputTokens` includes the cached ones; `cost` counts premium requests, not money."""
 
     model: str | None = None
     inputTokens: int | None = None
@@ -157,7 +157,7 @@ class Place(Struct, gc=False):
 
 
 class Session(Struct, gc=False):
-    """The start, the resumption, and every change of what is known of the session."""
+    """The session's start, resumption, and every change of its facts."""
 
     sessionId: str | None = None
     copilotVersion: str | None = None
@@ -241,7 +241,7 @@ class MessageLine(Line, tag="assistant.message"):
 
 
 class DeltaLine(Struct, gc=False, tag_field="type", tag="assistant.message_delta"):
-    """As `Piece` shows it, without what only an answer needs that never comes whole."""
+    """Only what is needed of a delta; `Piece` has the rest, used only for an answer that never comes whole."""
 
     agentId: str | None = None
     data: MessageDelta = field(default_factory=MessageDelta)
@@ -256,7 +256,7 @@ class PieceData(Struct, gc=False):
 
 
 class Piece(Struct, gc=False):
-    """Where a delta stands, of an answer or a thought."""
+    """The place of a delta, of an answer or a thought."""
 
     id: str | None = None
     timestamp: str | None = None
@@ -273,7 +273,7 @@ class ThoughtWhole(ThoughtLine, tag="assistant.reasoning"):
 
 
 class Attempt(Line):
-    """The model is called, maybe once more; the data is not looked at."""
+    """The model is called, maybe once more; the data is not read."""
 
 
 class CallStart(Attempt, tag="model.call_start"):
@@ -319,8 +319,8 @@ if TYPE_CHECKING:
 class Lines:
     """The decoder of all known types in one pass, each into its own Struct.
 
-    `quiet` names those that carry nothing: of them not even the members are read. msgspec finds the Struct by the type,
-    so that no line is gone through twice, as it would be to see its type first (0.2 µs of 500 bytes, half of a line).
+    `quiet` names the types without useful content: their members are not even read. msgspec picks the Struct by the
+    type; reading the type first would scan each line twice (0.2 µs for 500 bytes, half the cost of a line).
     """
 
     def __init__(self) -> None:
@@ -339,7 +339,7 @@ class Lines:
 
 @cache
 def lines() -> Lines:
-    """Made when the first log of Copilot's is read: it takes 3 ms."""
+    """Built when the first Copilot log is read, as it takes 3 ms."""
     return Lines()
 
 

@@ -1,4 +1,4 @@
-"""Gemini CLI: stream-json, chat recordings as a mutation log and as the older document.
+"""Gemini CLI: stream-json, and chat recordings as a mutation log or as the older document.
 
 Source: Gemini CLI 0.1 to 0.61.
 """

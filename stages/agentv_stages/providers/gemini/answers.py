@@ -1,4 +1,4 @@
-"""The model's answers of Gemini's chat recordings to events: an answer as it stands in, what is new of it out."""
+"""The model's answers in Gemini's chat recordings. In: an answer as recorded. Out: events of what is new in it."""
 
 from zlib import crc32
 
@@ -33,10 +33,10 @@ PARTS = tuple(f"-tool-{i}" for i in range(64))
 def tell(
     at: Session, message: ChatMessage | PlainMessage, told: Told, source: Source, record: Record, batch: Batch
 ) -> None:
-    """What is new of an answer: its thoughts, calls, results, text and tokens.
+    """Emits what is new in an answer: its thoughts, calls, results, text and tokens.
 
-    Over ACP the calls of a whole session stand in one record without text and tokens of its own, which is written again
-    behind each answer that asks for one: they are that answer's.
+    Over ACP the calls of a whole session are in one record without text and tokens, which is written again after each
+    answer that asks for a call; the new calls belong to that answer.
     """
     events = batch.events
     before = len(events)
@@ -74,7 +74,7 @@ def tell(
 
 
 def _say(text: Raw, told: Told, source: Source, model: str | None, batch: Batch) -> None:
-    """Tells a text, or what was added to it; a text that became another one stays as it was told."""
+    """Emits a text, or what was added to it; a text that was rewritten stays as it was emitted."""
     body = bytes(text)[1:-1]
     if len(body) <= told.size:
         return
@@ -125,7 +125,7 @@ def _call(
     calls[call_id] = True
     status = "error" if failed and call.status == "success" else call.status
     outcome, exit_code = outcome_of(output, status, name in SHELL_TOOLS)
-    # The message's time is when the answer began; a result without a time of its own has none.
+    # The message's time is when the answer began, so a result without its own time has none.
     ended = Source(
         source.file,
         source.row,

@@ -1,11 +1,11 @@
 """Gemini CLI chat recordings to events: the mutation log `session-*.jsonl` and the older document `session-*.json`.
 
 Source: Gemini CLI 0.1 to 0.61. A record of the log replaces the one with the same id (an answer is written again when
-its calls have ended), `$set` changes the header or the model's context, `$rewindTo` takes messages back. Each text,
-thought, call and result is told once, when it first appears; ids of the last 4,096 messages and calls are remembered.
-A session has no end record. An API error or a cancelled request that nothing follows is one; an answer without calls is
-none, because a call is added to its answer only when it has ended: the last answer of a session that was killed while
-its tool ran looks like a final one.
+its calls have ended), `$set` changes the header or the model's context, `$rewindTo` retracts messages. Each text,
+thought, call and result is emitted once, when it first appears; ids of the last 4,096 messages and calls are
+remembered. A session has no end record. An API error, or a cancelled request that nothing follows, ends it. An answer
+without calls does not, because calls are added to an answer only when they have ended: if a session was killed while
+its tool ran, its last answer looks final.
 """
 
 import re
@@ -65,7 +65,7 @@ class ChatDecoder:
             ignored["$set"] = ignored.get("$set", 0) + 1
             return
         state = self.state
-        # the first record is the header, or all there is
+        # the first record is the header, or the whole document
         plain = record.row > 0 and data[2:3] != b"$"
         if data[USER_AT:USER_END] == USER and plain and state.started and not state.copying and self._answered(data):
             batch.ignore("user/function_response")
@@ -88,7 +88,7 @@ class ChatDecoder:
             batch.events.append(stopped)
 
     def _answered(self, data: bytes) -> bool:
-        """Whether a record, new itself, only gives results that were told, as nearly all do."""
+        """Whether a new record only gives results that were emitted already, as nearly always."""
         try:
             record = decode_answers(data)
         except ValidationError:
@@ -103,7 +103,7 @@ class ChatDecoder:
         return True
 
     def _other(self, line: ChatLine, record: Record, batch: Batch) -> None:
-        """A line that is no plain message."""
+        """Handles a line that is not a plain message."""
         if line.type is not None:
             if self.state.started and self._is_copy(line):
                 batch.ignore("context_copy")
@@ -120,11 +120,11 @@ class ChatDecoder:
             batch.unknown_type("(no type)", record)
 
     def flush(self, batch: Batch) -> None:
-        """The end by a cancelled request, if nothing followed it."""
+        """Emits the end by a cancelled request, if nothing followed it."""
         self._stopped(None, batch)
 
     def _stopped(self, line: ChatMessage | PlainMessage | None, batch: Batch) -> SessionEnd | None:
-        """Tells the end that was held back; where the next record is the call that was stopped, that comes first."""
+        """Emits the held end; returns it instead if the next record is the stopped call, which comes first."""
         held = self.state.cancelled
         if held is None:
             return None
@@ -150,7 +150,7 @@ class ChatDecoder:
     def facts(
         self, source: Source, batch: Batch, session_id: str | None, model: str | None, directories: list[str] | None
     ) -> None:
-        """Tells what is new of the session. A sub-agent's file tells nothing: its parent's session is the session."""
+        """Emits new facts of the session. A sub-agent's file emits none: its parent's session is the session."""
         state = self.state
         cwd = directories[0] if directories else None
         if session_id == state.session_id:
@@ -185,7 +185,7 @@ class ChatDecoder:
             batch.ignore("$set")
 
     def _context(self, messages: list[ChatMessage], source: Source, record: Record, batch: Batch) -> None:
-        """The model's context. What it holds before the first message is told; later it repeats, often with new ids."""
+        """The model's context. Before the first message it is emitted; later it only repeats, often with new ids."""
         state = self.state
         state.copying = False
         if not state.started:
@@ -199,7 +199,8 @@ class ChatDecoder:
             batch.ignore("$set")
 
     def _is_copy(self, message: ChatMessage | PlainMessage) -> bool:
-        """Whether a record repeats history: a new context is written first, with new ids, before it is set.
+        """Whether a record repeats history: a new context is first written record by record, with new ids, and then
+        set.
 
         It begins with the session context; its answers have their content as parts, and neither calls nor tokens.
         """
@@ -212,7 +213,7 @@ class ChatDecoder:
         return state.copying and not known
 
     def _rewind(self, target: str, record: Record, batch: Batch) -> None:
-        """Takes back the target and all after it; all messages where the target is not known."""
+        """Retracts the target and everything after it; all messages if the target is not known."""
         known = list(self.state.messages)
         start = known.index(target) if target in self.state.messages else 0
         for message_id in known[start:]:

@@ -10,7 +10,7 @@ _MARK = b'"agentId":"'
 
 
 def companions(path: str, folder: Folder) -> list[Companion]:
-    """The sub-agents' files, in the order of their names; the call that started each stands in the main file."""
+    """The sub-agents' files, in the order of their names; the main file has the call that started each."""
     folder_path, _, name = path.replace("\\", "/").rpartition("/")
     short = name.rpartition(".")[0].rpartition("-")[2]
     if not name.startswith("session-") or len(short) < 8:

@@ -1,4 +1,4 @@
-"""Tells Gemini CLI's logs from others by their first records."""
+"""Distinguishes Gemini CLI's logs from others by their first records."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -9,7 +9,7 @@ _STREAM_KEYS = {"tool_use": "tool_name", "tool_result": "tool_id", "message": "r
 
 
 def is_stream(head: Head) -> float:
-    """Stream-json begins with `init`; lines from the middle of one bear `tool_name`, `tool_id`."""
+    """Stream-json begins with `init`; lines from its middle have `tool_name` and `tool_id`."""
     best = 0.0
     for line in head:
         kind = line.get("type")
@@ -23,7 +23,7 @@ def is_stream(head: Head) -> float:
 
 
 def is_document(head: Head) -> float:
-    """The older form: one object with the messages in it."""
+    """The older form: one object that contains the messages."""
     if not head:
         return 0.0
     first = head[0]
@@ -56,7 +56,7 @@ def _has_answer(messages: Any) -> bool:
 
 
 def _is_header(line: Mapping[str, Any]) -> bool:
-    """Qwen's ledger of usage (`usage_record.jsonl`) has the same two members, with times as numbers."""
+    """Qwen's usage ledger (`usage_record.jsonl`) has the same two members, but its times are numbers."""
     if not isinstance(line.get("startTime"), str):
         return False
     return "sessionId" in line and "type" not in line and not line.get("messages")

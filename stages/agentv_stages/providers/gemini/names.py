@@ -1,4 +1,4 @@
-"""Names of MCP tools in Gemini CLI, brought to the form `mcp__server__tool`.
+"""Converts the names of MCP tools in Gemini CLI to the form `mcp__server__tool`.
 
 Source: Gemini CLI 0.61 (`mcp_<server>_<tool>`, display name `lookup (demo MCP Server)`), 0.1 to 0.3x (bare names).
 """
@@ -9,9 +9,9 @@ _DISPLAY = re.compile(r"^(.*?)\s*\(([^()]*) MCP Server\)\s*$")
 
 
 def tool_name(name: str, display: str | None = None) -> str:
-    """The name to tell: that of the log, but for MCP tools `mcp__server__tool`.
+    """The name to emit: the one in the log, but `mcp__server__tool` for MCP tools.
 
-    The display name is sure; without it the server is taken to end at the first underscore.
+    The display name is reliable; without it the server is taken to end at the first underscore.
     """
     if display is not None and display.endswith(" MCP Server)"):
         shown = _DISPLAY.match(display)

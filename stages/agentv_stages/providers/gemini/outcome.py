@@ -1,7 +1,8 @@
-"""What a result of Gemini CLI or of its relative Qwen Code means: exit codes and refusals, read from texts.
+"""What results of Gemini CLI, or of its relative Qwen Code, mean: exit codes and refusals, read from texts.
 
-Both agents call a shell call a success whatever its command did; the code stands in the text (Gemini 0.61 and Qwen
-0.15: `Exit Code: 1` near the end of what the model reads, `Command exited with code: 3` in what a person reads).
+Both agents report a shell call as a success whatever its command did; the exit code is in the text (Gemini 0.61 and
+Qwen 0.15: `Exit Code: 1` near the end of the model's text, `Command exited with code: 3` in the text shown to a
+person).
 """
 
 import re
@@ -30,7 +31,7 @@ _CANCELLED = re.compile(
 
 
 def shell_outcome(output: bytes) -> tuple[Outcome, int | None]:
-    """Outcome and exit code of a shell call that counts as a success; `output` is a JSON string."""
+    """Outcome and exit code of a shell call that was reported as a success; `output` is a JSON string."""
     if output[:9] == b'"Command ':
         shown = _SHOWN.match(output)
         if shown:
@@ -52,19 +53,19 @@ def shell_outcome(output: bytes) -> tuple[Outcome, int | None]:
 
 
 def success_outcome(output: bytes, shell: bool) -> tuple[Outcome, int | None]:
-    """As `shell_outcome` for any tool: a text that begins as a cancellation is one."""
+    """As `shell_outcome`, for any tool: a text that begins like a cancellation is one."""
     if output[:2] in (b'"[', b'"C', b'"T', b'"O', b'"R', b'"U') and _CANCELLED.match(output[:80]):
         return "cancelled", None
     return shell_outcome(output) if shell else ("ok", None)
 
 
 def _denied(low: bytes) -> bool:
-    """The plain search for a word comes first: the expression alone takes longer than all else about a result."""
+    """A plain search for a word comes first: the expression alone would take longer than the rest of a result."""
     return (b"user " in low or b"denied by" in low or b"requires " in low) and _DENIED.search(low) is not None
 
 
 def failure_outcome(output: bytes, error_type: str | None, cancelled: bool) -> Outcome:
-    """What a result that is no success means: refused by a person, a policy or a hook, interrupted, or failed."""
+    """The outcome of an unsuccessful result: refused by a person, a policy or a hook, interrupted, or failed."""
     if error_type in DENIED_TYPES or output.startswith(_BLOCKED) or _denied(output[:400].lower()):
         return "denied"
     if cancelled or _CANCELLED.match(output[:80]):

@@ -16,7 +16,7 @@ _FILES = b'"\\n--- Content from referenced files ---"'
 
 
 def head_of(raw: Raw, size: int = 1) -> bytes:
-    """The first bytes of a payload. It can have a megabyte: nothing here copies one to look at it."""
+    """The first bytes of a payload, without copying it: it can be a megabyte long."""
     return bytes(memoryview(raw)[:size])
 
 
@@ -25,12 +25,12 @@ def is_empty(raw: Raw) -> bool:
 
 
 def begins_files(text: Raw) -> bool:
-    """Whether a part of a prompt says that the files follow which the prompt names with `@`."""
+    """Whether a part of a prompt announces the contents of the files that the prompt names with `@`."""
     return len(text) == len(_FILES) and bytes(text) == _FILES
 
 
 def parts_of(content: Raw, source: Source, batch: Batch) -> list[Part | str]:
-    """The parts of a content; those of other shapes are left out, and a fault."""
+    """The parts of a content; elements of another shape are left out and reported as a fault."""
     if is_empty(content):
         return []
     try:
@@ -43,7 +43,7 @@ def parts_of(content: Raw, source: Source, batch: Batch) -> list[Part | str]:
 
 
 def spoken(content: Raw) -> Raw:
-    """A content of nothing but texts as one JSON string, as the stream prints it; any other as it is."""
+    """A content that is only text as one JSON string, as the stream prints it; any other unchanged."""
     if head_of(content) not in (b"[", b"{"):
         return content
     value = decode_json(content)

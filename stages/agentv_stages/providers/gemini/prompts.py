@@ -1,4 +1,4 @@
-"""The user's records of Gemini's chat recordings to events: prompts, slash commands, and results that came late."""
+"""The user's records of Gemini's chat recordings to events: prompts, slash commands, and late results."""
 
 import re
 from typing import Protocol
@@ -33,7 +33,7 @@ class Session(Protocol):
 
 
 def tell(at: Session, message: MessageHead, source: Source, batch: Batch) -> None:
-    """A user's record that was not told yet."""
+    """Handles a user's record that was not seen before."""
     content = message.content or message.parts
     if head_of(content) == b'"':
         _user_text(at, content, source, batch)
@@ -58,8 +58,8 @@ def tell(at: Session, message: MessageHead, source: Source, batch: Batch) -> Non
 
 
 def _typed(content: Raw, parts: list[Part | str], shown: list[Raw] | None) -> tuple[Raw, Raw | None]:
-    """What a person typed, and what went to the model behind it (files named with `@`) or in its place (a command's
-    text). Versions before 0.61 do not say what was `shown`.
+    """What a person typed, and what the model got after it (files named with `@`) or instead of it (a command's text).
+    Versions before 0.61 do not record what was `shown`.
     """
     typed = 0
     if shown is None:
@@ -93,7 +93,7 @@ def _user_text(at: Session, body: Raw, source: Source, batch: Batch) -> None:
 
 
 def _late_result(at: Session, answer: FunctionResponse, index: int, source: Source, batch: Batch) -> None:
-    """A result that stands only in the next user record, because the answer was not written again."""
+    """A result that only the next user record has, because the answer was not written again."""
     if answer.id is None or at.state.calls.get(answer.id, True):
         return
     at.state.calls[answer.id] = True

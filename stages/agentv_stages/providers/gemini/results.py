@@ -1,4 +1,4 @@
-"""What a call in Gemini's chat recordings gave back: a call or a response in; its output, outcome and exit code out."""
+"""What a call in Gemini's chat recordings returned: a call or a response in; its output, outcome and exit code out."""
 
 from msgspec import Raw, ValidationError
 
@@ -9,8 +9,8 @@ from agentv_stages.providers.gemini.outcome import failure_outcome, success_outc
 from agentv_stages.providers.gemini.parts import head_of, is_empty, parts_of
 from agentv_stages.providers.gemini.wire import Call, Part, PlainCall, decode_chat, decode_plain_result, decode_response
 
-ENDS_OF = 512  # bytes at the beginning and at the end of an output that tell how the call ended
-CANCELLATIONS = (b"[", b"C", b"T", b"O", b"R", b"U")  # the first letters of a text that says that a call was cancelled
+ENDS_OF = 512  # bytes at the start and at the end of an output that show how the call ended
+CANCELLATIONS = (b"[", b"C", b"T", b"O", b"R", b"U")  # the first letters of texts that report a cancelled call
 
 
 def response_of(raw: Raw) -> tuple[Raw | None, bool]:
@@ -28,7 +28,7 @@ def response_of(raw: Raw) -> tuple[Raw | None, bool]:
 
 
 def plain_output(call: PlainCall, index: int, record: Record, source: Source, batch: Batch) -> tuple[Raw | None, bool]:
-    """As `output_of`, of the responses."""
+    """As `output_of`, for a result made only of responses."""
     results = call.result
     if len(results) == 1:
         response = results[0].functionResponse.response
@@ -43,7 +43,7 @@ def plain_output(call: PlainCall, index: int, record: Record, source: Source, ba
 
 
 def output_of(call: Call, source: Source, batch: Batch) -> tuple[Raw | None, bool]:
-    """What the call gave to the model; what a person was shown where the log holds nothing else."""
+    """What the call gave to the model; if the log has nothing else, what a person was shown."""
     result = call.result
     empty, head = is_empty(result), head_of(result)
     if head == b'"' and not empty:
@@ -54,7 +54,7 @@ def output_of(call: Call, source: Source, batch: Batch) -> tuple[Raw | None, boo
             if response.output:
                 return response.output, False
         except ValidationError:
-            pass  # several responses, another shape
+            pass  # several responses, or another shape
         outputs = [
             response_of(part.functionResponse.response)
             for part in parts_of(result, source, batch)
@@ -71,7 +71,7 @@ def output_of(call: Call, source: Source, batch: Batch) -> tuple[Raw | None, boo
 
 
 def outcome_of(output: Raw | None, status: str | None, shell: bool) -> tuple[Outcome | None, int | None]:
-    """Outcome and exit code; of a long output only the beginning and the end are looked at."""
+    """Outcome and exit code; only the beginning and the end of a long output are examined."""
     if status == "success" and not shell and (output is None or bytes(memoryview(output)[1:2]) not in CANCELLATIONS):
         return "ok", None
     text = b""

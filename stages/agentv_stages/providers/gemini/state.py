@@ -1,4 +1,4 @@
-"""What the decoder of Gemini's chat recordings remembers between lines."""
+"""The state of the decoder of Gemini's chat recordings between lines."""
 
 from msgspec import Struct
 
@@ -8,7 +8,7 @@ KEEP = 4096
 
 
 class Told(Struct):
-    """What was told of a message: bytes and checksum of its text, number of thoughts, its tokens."""
+    """What was emitted of a message: size and checksum of its text, number of thoughts, its tokens."""
 
     size: int = 0
     crc: int = 0
@@ -16,16 +16,16 @@ class Told(Struct):
     tokens: tuple[int | None, ...] = ()
 
     def says_nothing(self) -> bool:
-        """Whether no text, thought or tokens of the message were told."""
+        """Whether nothing was emitted of the message's text, thoughts and tokens."""
         return not (self.size or self.thoughts or self.tokens)
 
 
 class ChatState(Struct):
-    """What is remembered between lines. `calls`: id -> whether its result was told.
+    """The state between lines. `calls`: id -> whether its result was emitted.
 
-    `started`: a message was recorded on a line of its own; from then on `$set` only repeats messages.
-    `copying`: records repeat the history for a new context. `asking`: the last answer if it has no calls of its own.
-    `cancelled`: the end by "Request cancelled.", held back until the next record, which may be that of a running call.
+    `started`: a message was recorded on a line of its own; from then on `$set` only repeats messages. `copying`:
+    records repeat the history for a new context. `asking`: the last answer, if it has no calls of its own. `cancelled`:
+    the end by "Request cancelled.", held back until the next record, which may be that of a running call.
     """
 
     session_id: str | None = None

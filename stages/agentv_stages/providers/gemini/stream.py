@@ -1,8 +1,8 @@
 """Gemini CLI stream-json: lines of `gemini -p … --output-format stream-json` to events.
 
-Source: Gemini CLI 0.2x to 0.61. The stream has no message ids and no boundaries: text increments and calls are one
-answer until a tool result or a user message. Thoughts and sub-agents are not printed, what a tool gave back only as
-far as its display is a text.
+Source: Gemini CLI 0.2x to 0.61. The stream has no message ids and no boundaries: text increments and calls form one
+answer until a tool result or a user message. Thoughts and sub-agents are not printed, and a tool's output only if its
+display is a text.
 """
 
 from msgspec import Raw, Struct, field
@@ -47,7 +47,7 @@ EMPTY = (b"", b'""', b"null")
 
 
 class StreamState(Struct):
-    """What is remembered between lines: the answer that is being printed, and which open calls are shell calls.
+    """The state between lines: the answer being printed, and which open calls are shell calls.
 
     `told` has the lines that begin an answer or a prompt and those that end a run, the last of them at `ended_ms`.
     """
@@ -111,7 +111,7 @@ class StreamDecoder:
             again = self.state.told.again(check(record, source.time_ms))
             if not again:
                 self.state.message_id, self.state.ended_ms = "", -1
-                another = another or resumed  # a run's totals are its own
+                another = another or resumed  # each run counts its own totals
             info = SessionInfo(source, "", line.session_id, line.model, another=another and not again, begins=not again)
             batch.events.append(info)
         elif kind == "result":
@@ -192,7 +192,7 @@ class StreamDecoder:
 
 
 def total(source: Source, stats: Stats) -> TokenUsage:
-    """The run's total, sub-agents and side models included; thoughts are what the grand total has beyond the rest."""
+    """The run's total, sub-agents and side models included; thoughts are the grand total minus input and output."""
     used, output, reasoning = stats.input_tokens, stats.output_tokens, None
     if stats.total_tokens is not None and used is not None and output is not None:
         reasoning = max(stats.total_tokens - used - output, 0)

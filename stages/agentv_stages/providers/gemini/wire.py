@@ -23,7 +23,7 @@ class Stats(Struct, gc=False):
 
 
 class ModelShare(Struct, gc=False):
-    """One model's part of the totals; a model that was asked for and not used stands there with zeros."""
+    """One model's part of the totals; a model that was requested but not used appears with zeros."""
 
     total_tokens: int | None = None
 
@@ -50,7 +50,7 @@ class StreamLine(Struct, gc=False):
 
 
 class Failure(Struct, gc=False):
-    """What failed, of a tool or of the run."""
+    """The error of a tool or of the run."""
 
     type: str | None = None
     message: str | None = None
@@ -81,7 +81,7 @@ class Responded(Struct, gc=False):
 
 
 class PlainResult(Struct, gc=False):
-    """A part of a result with a response to a call, as nearly all are."""
+    """A part of a result that is a response to a call, as nearly all are."""
 
     functionResponse: Responded
 
@@ -91,13 +91,13 @@ class _Named(Struct, gc=False):
 
 
 class Answered(Struct, gc=False):
-    """Of a part of a user's record the id of the call that it answers."""
+    """The id of the call that a part of a user's record answers."""
 
     functionResponse: _Named
 
 
 class Answers(Struct, gc=False):
-    """A user's record that only gives results, as the model is told them."""
+    """A user's record that only gives results, as the model receives them."""
 
     id: str
     type: Literal["user"]
@@ -110,7 +110,7 @@ class Thought(Struct, gc=False):
 
 
 class CallHead(Struct, gc=False):
-    """A tool call with its state, but for its result; `timestamp` is that of the state."""
+    """A tool call with its state, without its result; `timestamp` is that of the state."""
 
     id: str | None = None
     name: str | None = None
@@ -129,7 +129,7 @@ class Call(CallHead, gc=False):
 
 
 class PlainCall(CallHead, gc=False):
-    """A call whose result is made of responses, so that a record with it is gone through once."""
+    """A call whose result consists of responses, so that its record is decoded in one pass."""
 
     result: list[PlainResult] = []
 
@@ -144,9 +144,9 @@ class Tokens(Struct, gc=False):
 
 
 class MessageHead(Struct, gc=False):
-    """A message record, but for its calls. Older third-party writers put `parts` in the place of `content`.
+    """A message record without its calls. Older third-party writers put `parts` in place of `content`.
 
-    `displayContent` is what a person typed, where something else was sent (0.61).
+    `displayContent` is what a person typed, if something else was sent (0.61).
     """
 
     timestamp: str | None = None
@@ -165,7 +165,7 @@ class ChatMessage(MessageHead, gc=False):
 
 
 class PlainMessage(MessageHead, gc=False, kw_only=True):
-    """Nearly every line of a mutation log; what does not fit is a `ChatLine`."""
+    """Nearly every line of a mutation log; others are decoded as `ChatLine`."""
 
     id: str
     type: str
