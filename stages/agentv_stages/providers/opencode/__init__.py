@@ -1,4 +1,4 @@
-"""OpenCode: the stream of `run --format json`, exported sessions, rows of its stores."""
+"""OpenCode: the stream of `run --format json`, exported sessions, and rows of its stores."""
 
 from dataclasses import replace
 

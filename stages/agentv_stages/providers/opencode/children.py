@@ -1,4 +1,4 @@
-"""The child sessions of an OpenCode export: the other exports beside it that name it as their parent."""
+"""The child sessions of an OpenCode export: the exports beside it that name it as their parent."""
 
 import re
 
@@ -25,7 +25,7 @@ _decode = msgspec.json.Decoder(_Parent).decode
 
 
 def companions(path: str, folder: Folder) -> list[Companion]:
-    """Exports of child sessions, of children's children too, with the task call that started each."""
+    """Exports of child sessions, and of their children, each with the task call that started it."""
     if not path.endswith(".json"):
         return []
     own = _ID.search(folder.read(path, _HEAD))

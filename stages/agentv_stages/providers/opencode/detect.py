@@ -1,4 +1,4 @@
-"""Tells OpenCode's logs by their first records."""
+"""Recognises OpenCode's logs by their first records."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -10,7 +10,7 @@ _LIKELY = 0.9
 
 
 def detect_stream(head: Head) -> float:
-    """Certain at the end of a step, whose parts the decoder holds until then, too: there Kilo says more (`kilo`)."""
+    """Certain only at the end of a step, until which the decoder holds parts, too: Kilo differs there (`kilo`)."""
     sure = 0.0
     for record in head:
         if "sessionID" not in record or not isinstance(record.get("timestamp"), int | float):
@@ -27,7 +27,7 @@ def detect_stream(head: Head) -> float:
 
 
 def member(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """A member that is an object; an empty one where it is missing, or something else."""
+    """A member that is an object; an empty object if it is missing or something else."""
     value = record.get(name)
     return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
 

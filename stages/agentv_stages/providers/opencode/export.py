@@ -1,9 +1,8 @@
 """OpenCode's stored sessions to events: `export` documents, dumps of the database, rows of a store.
 
 A whole export is one record; rows are one record per message. Child sessions come as files of their own (companions) or
-as rows with a `parent_call`.
-End rule: there is no end record; the last finish reason of an answer, or its error, says how its run ended.
-Source: opencode 0.3 to 1.18.33, `opencode export`, `storage/`, `opencode.db`.
+as rows with a `parent_call`. End rule: there is no end record; the last finish reason of an answer, or its error, says
+how its run ended. Source: opencode 0.3 to 1.18.33, `opencode export`, `storage/`, `opencode.db`.
 """
 
 import msgspec
@@ -41,7 +40,7 @@ _TRUE = Raw(b"true")
 
 
 class State(Struct):
-    """`session_id` is the main session's, made at `begun_ms`; messages of another one are a sub-agent's."""
+    """`session_id` is the main session, created at `begun_ms`; messages of any other are a sub-agent's."""
 
     session_id: str | None = None
     begun_ms: float | None = None
@@ -102,7 +101,7 @@ class ExportDecoder:
             batch.events.append(Notification(source, "", "subagent", session.title or session.id or ""))
             return
         if state.begun_ms is not None and state.begun_ms == time:
-            source = self._source(record, session.id, time, session.id or "")  # told again, with a title by now
+            source = self._source(record, session.id, time, session.id or "")  # again, now with a title
             batch.events.append(SessionInfo(source, f"-{record.row}", title=session.title))
             return
         state.session_id = session.id
@@ -139,7 +138,7 @@ class ExportDecoder:
             batch.unknown_type(f"message/{info.role}", record)
 
     def _copied(self, info: MessageInfo, created: float | None) -> bool:
-        """Whether a fork took the message from its parent, under an id of its own: it is older than the session."""
+        """Whether a fork copied the message from its parent, under a new id: then it is older than the session."""
         begun_ms = self.state.begun_ms
         if created is None or begun_ms is None or info.sessionID != self.state.session_id:
             return False

@@ -1,4 +1,4 @@
-"""Parts of OpenCode messages to events: what the stream, the export and the stores share."""
+"""Parts of OpenCode messages to events: shared by the stream, the export and the stores."""
 
 import msgspec
 from msgspec import Raw
@@ -52,7 +52,7 @@ _TAIL = 400
 
 
 def at_time(source: Source, time_ms: float | None) -> Source:
-    """The source with a time of its own; the record's where there is none."""
+    """The source with a time of its own; without one it keeps the record's."""
     if time_ms is None:
         return source
     time = epoch_ms(time_ms)
@@ -62,7 +62,7 @@ def at_time(source: Source, time_ms: float | None) -> Source:
 def content(
     part: Part, message_id: str, source: Source, at: str, batch: Batch, model: str | None, parent_call: str | None
 ) -> None:
-    """Appends a text, a thought or a tool of an answer. `source` bears the record's time, parts have better ones."""
+    """Appends a text, a thought or a tool of an answer. `source` has the record's time; parts have more exact ones."""
     kind = part.type
     if kind == "tool":
         tool(part, message_id, source, at, batch, model, parent_call)
@@ -79,11 +79,11 @@ def content(
 def tool(
     part: Part, message_id: str, source: Source, at: str, batch: Batch, model: str | None, parent_call: str | None
 ) -> None:
-    """Appends a call, and its result where it has ended."""
+    """Appends a call, and its result if it has ended."""
     state = part.state
     call_id = part.callID or f"{message_id}{at}"
     name = part.tool or "unknown"
-    if state is None:  # of another shape than is known here: that it was asked for is all that can be told
+    if state is None:  # an unknown shape: only the call itself can be reported
         batch.events.append(ToolCall(source, at, message_id, call_id, name, EMPTY_OBJECT, parent_call, model))
         return
     if state.status == "pending":
@@ -93,7 +93,7 @@ def tool(
     invalid = name == "invalid"
     if invalid:
         name = _asked_for(arguments) or name
-    elif "_" in name and bytes(state.error).startswith(_UNAVAILABLE):  # Kilo says it so
+    elif "_" in name and bytes(state.error).startswith(_UNAVAILABLE):  # Kilo's form
         name = name if name in TABLE.by_name else "invalid"
     time = state.time
     begun = at_time(source, time.start if time else None)
@@ -108,7 +108,7 @@ def tool(
 
 
 def _asked_for(arguments: Raw) -> str | None:
-    """The tool that a call of `invalid` meant. An unknown name with `_` stays `invalid`: it would read as MCP."""
+    """The tool that a call of `invalid` meant. An unknown name with `_` stays `invalid`: it would look like MCP."""
     try:
         name = decode_invalid(arguments).tool
     except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -117,7 +117,7 @@ def _asked_for(arguments: Raw) -> str | None:
 
 
 def metadata(state: ToolState) -> Metadata:
-    """The facts in a tool's metadata; none where it has another shape."""
+    """The facts in a tool's metadata; none if it has another shape."""
     if not given(state.metadata):
         return _NO_METADATA
     try:
@@ -150,7 +150,7 @@ def _ending(state: ToolState, facts: Metadata, invalid: bool) -> tuple[Raw | Non
 
 
 def stops(part: Part) -> bool:
-    """Whether the call was refused without a word to the model: no step follows."""
+    """Whether the call was refused without a message to the model: then no step follows."""
     state = part.state
     return (
         state is not None and state.status == "error" and given(state.error) and text_of(state.error).startswith(_STOPS)
@@ -158,9 +158,9 @@ def stops(part: Part) -> bool:
 
 
 def usage_event(source: Source, key: str, tokens: Tokens, cost: float | None, model: str | None) -> TokenUsage:
-    """Usage of one step; input gains the cache's share, output the reasoning's.
+    """Usage of one step; `input` includes the cached tokens, `output` the reasoning.
 
-    OpenCode takes the cached tokens off the input, also where a server has not counted them in: less than 0 is left.
+    OpenCode subtracts the cached tokens from the input even if a server did not include them; it may be below 0.
     """
     cached = tokens.cache.read if tokens.cache else None
     written = tokens.cache.write if tokens.cache else None
@@ -191,6 +191,6 @@ def failed(source: Source, error: ErrorInfo | str, batch: Batch) -> None:
 
 
 def finished(source: Source, reason: str | None, batch: Batch) -> None:
-    """Appends the end of a run where a step's finish reason is the last one."""
+    """Appends the end of a run if a step's finish reason is a final one."""
     if reason and reason not in CONTINUES:
         batch.events.append(SessionEnd(source, "-end", "error" if reason == "error" else "complete", reason))

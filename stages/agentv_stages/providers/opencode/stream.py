@@ -1,10 +1,9 @@
 """OpenCode's standard output (`run --format json`) to events.
 
-Parts are printed when they are finished: parallel calls in the order in which they end, a text maybe after the calls
-that followed it. The parts of a step are therefore held until its `step_finish` and come out in the order of their ids,
-which is that in which the model made them. Calls and results stand in one line.
-End rule: a `step_finish` with a reason other than `tool-calls` ends the run; so does an `error`.
-Source: opencode 1.18.33, stdout.
+Parts are printed when they are finished: parallel calls in the order in which they end, a text possibly after the calls
+that followed it. So the parts of a step are held until its `step_finish` and emitted in the order of their ids, in
+which the model made them. Call and result are in one line. End rule: a `step_finish` with a reason other than
+`tool-calls` ends the run; so does an `error`. Source: opencode 1.18.33, stdout.
 """
 
 from msgspec import Struct, field
@@ -34,7 +33,7 @@ class Held(Struct, gc=False):
 class State(Struct):
     """`finishes` counts the finished steps of `message_id`: old versions put several steps into one message.
 
-    `finished` is the id of the part that said so last, `told` has those of texts and steps.
+    `finished` is the id of the last step-finish part, `told` has the ids of texts and steps.
     """
 
     session_id: str | None = None
@@ -60,7 +59,7 @@ class StreamDecoder:
         if part is None:
             self._no_part(line, record, batch)
             return
-        if line.sessionID and line.sessionID != state.session_id:  # a child session prints nothing: another run
+        if line.sessionID and line.sessionID != state.session_id:  # child sessions print nothing: another run
             self._release(batch)
             other_session(record, line.sessionID, state.session_id, batch)
             self._session(line, record, batch)
@@ -75,7 +74,7 @@ class StreamDecoder:
                 batch.ignore(f"{line.type}/again")
                 return
             state.finished = None
-            self._lines[len(state.held)] = line  # by its place: records that were welded share their row
+            self._lines[len(state.held)] = line  # by position: welded records share their row
             state.held.append(Held(record.data, record.row, record.offset))
             if len(state.held) >= _MOST_HELD:
                 self._release(batch)
@@ -112,7 +111,7 @@ class StreamDecoder:
             batch.unknown_type(line.type, record)
 
     def _release(self, batch: Batch) -> None:
-        """Appends the held parts in the model's order; parts without an id stay where they were printed."""
+        """Appends the held parts in the model's order; parts without an id keep their printed place."""
         held = self.state.held
         if not held:
             return

@@ -17,4 +17,4 @@ ROWS = (
 )
 
 TABLE = ToolTable(rows=ROWS, mcp=(McpForm("", "_"),))
-"""Names of MCP tools are `<server>_<tool>`; the built-in names with an underscore all stand above."""
+"""MCP tools are named `<server>_<tool>`; all built-in names with an underscore are listed above."""

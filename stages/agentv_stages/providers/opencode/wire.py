@@ -24,7 +24,7 @@ class Cache(Struct, gc=False):
 
 
 class Tokens(Struct, gc=False):
-    """`input` excludes what was read from and written to the cache, `output` excludes `reasoning`."""
+    """`input` excludes cache reads and writes, `output` excludes `reasoning`."""
 
     input: int | None = None
     output: int | None = None
@@ -99,7 +99,7 @@ class Path(Struct, gc=False):
 
 
 class MessageInfo(Struct, gc=False):
-    """Facts of a message; `summary` is true for the answer that sums up a compaction, an object in user messages."""
+    """Facts of a message; `summary` is true for the answer of a compaction, and an object in user messages."""
 
     id: str | None = None
     role: str = ""
@@ -115,14 +115,14 @@ class MessageInfo(Struct, gc=False):
 
 
 class MessageDoc(Struct, gc=False):
-    """A message with its parts: facts in `info` (export), or beside the parts (dumps, decoded again)."""
+    """A message with its parts: facts in `info` (export), or beside the parts (dumps, decoded separately)."""
 
     info: MessageInfo | None = None
     parts: list[Part] | None = None
 
 
 class SessionDoc(Struct, gc=False):
-    """Facts of a session. The export writes camel case, a dump of the database its column names."""
+    """Facts of a session. The export uses camel case, a database dump its column names."""
 
     id: str | None = None
     parentID: str | None = None
@@ -139,8 +139,8 @@ class Document(Struct, gc=False):
     """Any record of `opencode-export` and `opencode-rows`.
 
     A whole export (`info` of a session, `messages`), a dump (`session`, `messages`), a row of a session (`info` alone),
-    a row of a message (`info` of a message, `parts`), a message file of the JSON store (neither).
-    In rows of a store a child session has `parent_call`, and some name a message that was `undone`.
+    a row of a message (`info` of a message, `parts`), a message file of the JSON store (neither). In rows of a store a
+    child session has `parent_call`, and some name a message that was `undone`.
     """
 
     info: Raw = ABSENT
@@ -154,7 +154,7 @@ class Document(Struct, gc=False):
 
 
 class Metadata(Struct, gc=False):
-    """Of a shell its exit code, of a task the child session."""
+    """The exit code of a shell, or the child session of a task."""
 
     exit: int | None = None
     sessionId: str | None = None
@@ -162,7 +162,7 @@ class Metadata(Struct, gc=False):
 
 
 class InvalidInput(Struct, gc=False):
-    """What the `invalid` tool is given: the name of the tool that was asked for."""
+    """The input of the `invalid` tool: the name of the tool that was asked for."""
 
     tool: str | None = None
 

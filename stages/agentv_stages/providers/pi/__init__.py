@@ -1,4 +1,4 @@
-"""Pi (badlogic/pi-mono): the stream of `--mode json` and `--mode rpc`, session files, sub-agents' transcripts."""
+"""Pi (badlogic/pi-mono): the stream of `--mode json` and `--mode rpc`, session files, and sub-agents' transcripts."""
 
 from agentv_stages.provider import Dialect, LogRoot, Provider
 from agentv_stages.providers.pi.detect import detect_session, detect_stream, detect_transcript

@@ -1,4 +1,4 @@
-"""Tells Pi's logs by their first records.
+"""Recognises Pi's logs by their first records.
 
 The stream and the session file begin with the same header; the record after it decides.
 """
@@ -25,7 +25,7 @@ def is_header(record: Mapping[str, Any]) -> bool:
 
 
 def kind_of(record: Mapping[str, Any]) -> str:
-    """The type of a record; empty where it has none."""
+    """The type of a record; empty if it has none."""
     kind = record.get("type")
     return kind if isinstance(kind, str) else ""
 

@@ -1,7 +1,7 @@
-"""The answer that Pi is writing, put together from the deltas of its `message_update` lines.
+"""The answer that Pi is writing, assembled from the deltas of its `message_update` lines.
 
-Used only where the answer never came to its end: a whole one stands in `message_end`.
-Source: pi 0.84 to 1.5.2, whose updates carry no snapshots any more.
+Used only if the answer was never completed: `message_end` has the whole of a completed one. Source: pi 0.84 to 1.5.2,
+whose updates no longer carry snapshots.
 """
 
 from msgspec import Struct
@@ -16,14 +16,14 @@ _KINDS = ("text", "thinking")
 
 
 class GrownBlock(Struct):
-    """A block of text or thought, in the pieces that came."""
+    """A block of text or thought, in pieces as they came."""
 
     kind: str
     pieces: list[str] = []
 
 
 def grow(blocks: dict[int, GrownBlock], event: DeltaEvent) -> None:
-    """Adds what one update tells; calls are left out, for one whose arguments are still written is none."""
+    """Adds the content of one update. Calls are left out: one whose arguments are incomplete is not a call."""
     kind, _, what = event.type.partition("_")
     index = event.content_index or 0
     if what == "start" and index == 0:

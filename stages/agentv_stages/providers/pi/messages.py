@@ -1,6 +1,6 @@
-"""Pi messages to events: what the streams, the session files and the sub-agents' transcripts share.
+"""Pi messages to events: shared by the streams, the session files and the sub-agents' transcripts.
 
-A message of any role in; user texts, answers with their calls, results and usage out.
+In: a message of any role. Out: user texts, answers with their calls, results and usage.
 """
 
 import re
@@ -52,9 +52,9 @@ def part(index: int) -> str:
 
 
 def status_of(stop: str | None, error: str | None) -> Status | None:
-    """How a run ended whose last answer stopped so; None where the run goes on.
+    """How a run ended, by the stop reason of its last answer; None if the run continues.
 
-    Before 1.5.1 Escape during a tool call ended the run with an empty answer that calls itself an error.
+    Before 1.5.1, Escape during a tool call ended the run with an empty answer whose stop reason was `error`.
     """
     if stop == "error" and error == _ABORTED:
         return "interrupted"
@@ -62,9 +62,9 @@ def status_of(stop: str | None, error: str | None) -> Status | None:
 
 
 def failure(content: bytes) -> tuple[Outcome, int | None]:
-    """What an `isError` result means, from its text: the exit code, an interrupt, a refusal, or just an error.
+    """What an `isError` result means, from its text: an exit code, an interrupt, a refusal, or just an error.
 
-    Source: pi 0.73 `bash`, `read`; extensions refuse with a reason of their own, which reads as an error.
+    Source: pi 0.73 `bash`, `read`; extensions refuse with reasons of their own, which count as errors.
     """
     tail = content[-_TAIL:]
     code = _EXIT_CODE.search(tail)
@@ -80,7 +80,7 @@ def failure(content: bytes) -> tuple[Outcome, int | None]:
 def tool_result(
     source: Source, call_id: str, content: Raw, is_error: bool | None, duration_ms: float | None = None
 ) -> ToolResult:
-    """The result of a call; `isError` false is Pi's word that it went well (also of a shell that a signal killed)."""
+    """The result of a call; `isError` false is Pi's word that it went well (even for a shell killed by a signal)."""
     outcome: Outcome | None = None if is_error is None else "ok"
     code = None
     if is_error:
@@ -90,7 +90,7 @@ def tool_result(
 
 
 def usage_event(source: Source, key: str, message: PiMessage | Answer) -> TokenUsage | None:
-    """Usage of one answer; input gains the cache's share. None where a broken answer only shows zeros."""
+    """Usage of one answer; `input` includes the cached tokens. None if a broken answer shows only zeros."""
     usage = message.usage
     if usage is None or (message.stop_reason in _BROKEN and not spent(usage)):
         return None
@@ -102,7 +102,7 @@ def spent(usage: Usage) -> bool:
 
 
 def tokens(source: Source, key: str, model: str | None, usage: Usage) -> TokenUsage:
-    """One model call, whoever made it: an answer, a tool, a compaction, the warming of a cache."""
+    """The tokens of one model call, whoever made it: an answer, a tool, a compaction, or the warming of a cache."""
     plain, cached, written = usage.input, usage.cache_read, usage.cache_write
     total = None if plain is None else plain + (cached or 0) + (written or 0)
     cost = usage.cost.total if usage.cost else None
@@ -125,7 +125,7 @@ def tokens(source: Source, key: str, model: str | None, usage: Usage) -> TokenUs
 
 
 def usage_key(message: PiMessage | Answer, message_id: str, session_id: str | None) -> str:
-    """What makes an answer one answer wherever it is copied: a fork of a session repeats the entries it came from."""
+    """Identifies an answer wherever it is copied: a fork of a session repeats the entries of its parent."""
     if message.response_id:
         return f"{message.response_id}@{message.timestamp}"
     if message.timestamp is not None and not message_id.startswith("m"):
@@ -156,12 +156,11 @@ def assistant(
     scripts: dict[str, Script],
     whole: bool = True,
 ) -> list[str]:
-    """Appends the texts, thoughts and calls of an answer in block order; gives the ids of the calls that now wait.
+    """Appends the texts, thoughts and calls of an answer in block order; returns the ids of the calls that now wait.
 
-    Scripts go to `scripts`: they may turn out to be no calls. The calls of an answer that broke off are never run: they
-    come with a `cancelled` result; a call whose arguments were still being written is none, where the log still has its
-    `partialJson` (0.73 and later leave it out). With `whole` False only
-    texts and thoughts are taken.
+    Scripts go to `scripts`: they may turn out not to be calls. The calls of a broken-off answer are never run: they get
+    a `cancelled` result; a call whose arguments were still incomplete is left out, if the log still has its
+    `partialJson` (not in 0.73 and later). With `whole` False only texts and thoughts are taken.
     """
     events = batch.events
     model = message.model
@@ -197,7 +196,7 @@ def assistant(
 
 
 def unwrapped(arguments: Raw) -> Raw:
-    """Arguments that came as a JSON string: the object in it, or the string as it is."""
+    """Arguments that came as a JSON string: the object in it, or the string unchanged."""
     text = text_of(arguments)
     try:
         value = decode_json(text.encode())
@@ -207,7 +206,7 @@ def unwrapped(arguments: Raw) -> Raw:
 
 
 def user(message: PiMessage | Prompt, message_id: str, source: Source, batch: Batch) -> None:
-    """Appends a prompt; where Pi put a skill's text in the place of `/skill:NAME …`, the command and then that text."""
+    """Appends a prompt; where Pi replaced `/skill:NAME …` by the skill's text, the command and then that text."""
     content = message.content
     if not given(content):
         return
@@ -220,7 +219,7 @@ def user(message: PiMessage | Prompt, message_id: str, source: Source, batch: Ba
 
 
 def _skill_command(content: Raw) -> str | None:
-    """The command of a person that a skill's text stands for; None of any other prompt.
+    """The command that a person typed to get a skill's text; None for any other prompt.
 
     Source: pi 0.87, `parseSkillBlock`.
     """
@@ -228,7 +227,7 @@ def _skill_command(content: Raw) -> str | None:
         return None
     try:
         skill = _SKILL.match(text_of(content))
-    except ValueError:  # bytes that are no text: passed on as they are, like any prompt's
+    except ValueError:  # bytes that are not valid text: passed on unchanged, as in any prompt
         return None
     if skill is None:
         return None
@@ -236,7 +235,7 @@ def _skill_command(content: Raw) -> str | None:
 
 
 def other(message: PiMessage, message_id: str, source: Source, batch: Batch, record: Record) -> None:
-    """Appends a message that Pi or an extension put into the context in the user's name."""
+    """Appends a message that Pi or an extension added to the context in the user's name."""
     role = message.role
     if role in ("custom", "hookMessage"):
         body = message.content

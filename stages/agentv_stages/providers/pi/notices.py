@@ -16,7 +16,7 @@ _DIALOGS = ("confirm", "editor", "input", "select")
 def notice(
     kind: str, line: Line, source: Source, session_id: str | None, model: str | None, batch: Batch, record: Record
 ) -> None:
-    """Appends what a line of one of the rarer types tells."""
+    """Appends the event of a line of one of the rarer types."""
     events = batch.events
     if kind in ("auto_retry_start", "summarization_retry_scheduled"):
         text = f"attempt {line.attempt} of {line.max_attempts}: {line.error_message or ''}"
@@ -50,13 +50,13 @@ def notice(
 def beside(
     usage: Usage | None, own: str, model: str | None, source: Source, session_id: str | None, batch: Batch
 ) -> None:
-    """Appends the tokens of a model call that is no answer; `own` tells it from others of the session."""
+    """Appends the tokens of a model call that is not an answer; `own` distinguishes it from others of the session."""
     if usage is not None and spent(usage):
         batch.events.append(tokens(source, f"{session_id or ''}:{own}", model, usage))
 
 
 def _entry(line: Line, source: Source, session_id: str | None, batch: Batch, record: Record) -> None:
-    """An entry of the session file, printed as it is written; what it says to the model is printed as a message."""
+    """Handles a session-file entry, printed as it is written; what it gives the model is a message, too."""
     entry = decode_entry(line.entry if given(line.entry) else EMPTY_OBJECT)
     if entry.type in ENTRIES:
         batch.ignore(f"entry_appended/{entry.type}")

@@ -1,7 +1,6 @@
-"""Pi's code mode on disk: the calls of a script that its result lists (`nestedCalls`), without what they gave back.
+"""Pi's code mode on disk: a script's result lists its calls (`nestedCalls`), without what they returned.
 
-The stream shows each inner call as it runs (`parentToolCallId`).
-Source: pi 0.99 to 1.5.2, session files.
+The stream shows each inner call as it runs (`parentToolCallId`). Source: pi 0.99 to 1.5.2, session files.
 """
 
 from agentv_stages.batch import Batch
@@ -16,7 +15,7 @@ _OUTCOMES: dict[str, Outcome] = {"ok": "ok", "error": "error", "unfinished": "ca
 
 
 def listed(script: Script, call_id: str, nested: list[Nested], source: Source, batch: Batch) -> None:
-    """The calls that a script's result lists, each with its outcome; of a failed one the error is its output."""
+    """Appends the calls that a script's result lists, each with its outcome; a failed one has its error as output."""
     script.made = True
     for i, call in enumerate(nested):
         inner = call.id or f"{call_id}/{i + 1}"

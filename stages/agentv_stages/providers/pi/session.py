@@ -1,10 +1,10 @@
 """Pi's session files to events: versions 1 (a list) to 3 (a tree), and the sub-agents extension's transcripts.
 
-Entries come in file order, abandoned branches included: their calls were made and their tokens billed. Where an entry
-does not follow the one before it, a `branch` notification says which entry it continues. A fork begins with a copy of
-its parent's entries, older than its header: what they count was told in the parent's file.
-End rule: there is no end record; each final answer (`stop`, `length`, `error`, `aborted`) says how its run ended.
-Source: pi sessions v1 (2025-11) to v3 (0.73.1, 1.5.2).
+Entries come in file order, abandoned branches included: their calls were made and their tokens billed. If an entry does
+not follow the previous one, a `branch` notification names the entry it continues. A fork begins with a copy of its
+parent's entries, older than its header; their counts are in the parent's file. End rule: there is no end record; each
+final answer (`stop`, `length`, `error`, `aborted`) says how its run ended. Source: pi sessions v1 (2025-11) to v3
+(0.73.1, 1.5.2).
 """
 
 from msgspec import Struct, field
@@ -46,7 +46,7 @@ ENTRIES = IGNORED | {
 
 
 class State(Struct):
-    """`leaf` is the id of the entry before, `forked_ms` the time of a fork's header until its first own entry."""
+    """`leaf` is the id of the previous entry, `forked_ms` the time of a fork's header until its first own entry."""
 
     session_id: str | None = None
     model: str | None = None
@@ -57,7 +57,7 @@ class State(Struct):
 
 
 class SessionDecoder:
-    """Decoder of `pi-session`. Forks of Pi read their own entries and messages (`_other`, `other`, `ignored`)."""
+    """Decoder of `pi-session`. Forks of Pi handle their own entries and messages (`_other`, `other`, `ignored`)."""
 
     ignored: frozenset[str] = IGNORED
     other = staticmethod(other)
@@ -101,7 +101,7 @@ class SessionDecoder:
         )
 
     def _copied(self, entry: Entry, source: Source, batch: Batch) -> bool:
-        """Whether an entry is the parent's; of these only the model is told, at the time of the fork."""
+        """Whether an entry is the parent's; such entries only give the model, with the time of the fork."""
         state = self.state
         assert state.forked_ms is not None
         if source.time_ms is None or source.time_ms >= state.forked_ms:
@@ -116,7 +116,7 @@ class SessionDecoder:
         return True
 
     def _follow(self, source: Source, batch: Batch, entry: Entry) -> None:
-        """Notes a jump in the tree."""
+        """Reports a jump in the tree."""
         leaf = self.state.leaf
         self.state.leaf = entry.id
         if leaf is not None and entry.parent_id != leaf:
@@ -153,7 +153,7 @@ class SessionDecoder:
 
 
 class TranscriptDecoder:
-    """Decoder of `pi-subagent`: rows with Pi messages in them, written beside a child by the sub-agents extension."""
+    """Decoder of `pi-subagent`: rows with Pi messages, written for each child by the sub-agents extension."""
 
     other = staticmethod(other)
 
@@ -170,7 +170,7 @@ class TranscriptDecoder:
             self.state.session_id = session_id = f"{row.run_id}-{row.child_index or 0}"
             batch.events.append(SessionInfo(source, "", session_id, None, None, row.cwd, title=row.agent))
         if kind == "message" and row.message is not None:
-            # results are known by their calls; of the rest no two stand in one millisecond
+            # results are identified by their calls; no two other messages of a role share a millisecond
             said = row.message.role if row.message.role != "toolResult" and source.time_ms is not None else None
             if self.state.told.again(said and f"{said} {source.time_ms}", source.length):
                 batch.ignore(f"{said}/again")
@@ -193,7 +193,7 @@ def _source(context: DecodeContext, record: Record, timestamp: str | float | Non
 
 
 def _blocks(message: PiMessage | None) -> list[Block]:
-    """The blocks of an answer, read before anything is appended: they may be refused."""
+    """The blocks of an answer, decoded before anything is appended: they may be rejected."""
     return blocks_of(message) if message is not None and message.role == "assistant" else []
 
 

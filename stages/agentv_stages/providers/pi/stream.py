@@ -1,12 +1,10 @@
 """Pi's standard output (`--mode json`, `--mode rpc`) to events.
 
-Every answer is printed four times and more: growing in `message_update`, whole in `message_end`, again in `turn_end`
-and `agent_end`. Only `message_end` is used; an answer that never came to its end is taken from its updates at `flush`:
-the last one shows the whole of it, from 0.84 on each only a piece.
-Results come from `tool_execution_end`, in the order in which the tools end; the log has no time for them, from 1.1 on
-a duration.
-End rule: `agent_end` ends a run, with the last answer's stop reason; an error that Pi retries by itself is no end.
-Source: pi 0.73.1, 1.5.2, stdout.
+Every answer is printed four or more times: growing in `message_update`, whole in `message_end`, again in `turn_end` and
+`agent_end`. Only `message_end` is used; an answer that was never completed is taken from its updates at `flush`: the
+last one has all of it, from 0.84 on each has only a piece. Results come from `tool_execution_end`, in the order in
+which the tools end; they have no time, from 1.1 on a duration. End rule: `agent_end` ends a run, with the last answer's
+stop reason; an error that Pi retries by itself is no end. Source: pi 0.73.1, 1.5.2, stdout.
 """
 
 import msgspec
@@ -71,7 +69,7 @@ _MOST_OPEN = 10_000
 
 
 class StreamDecoder:
-    """Decoder of `pi-stream`. Forks of Pi read their own lines and messages (`_new`, `other`)."""
+    """Decoder of `pi-stream`. Forks of Pi handle their own lines and messages (`_new`, `other`)."""
 
     other = staticmethod(other)
 
@@ -112,7 +110,7 @@ class StreamDecoder:
                 self._answer(message, message.content, self._source(record, message.timestamp), record, batch)
             elif isinstance(message, Prompt):
                 self._user(message, record, self._source(record, message.timestamp), batch)
-            elif (message.tool_call_id or "") not in state.open:  # `tool_execution_end` told it, as nearly always
+            elif (message.tool_call_id or "") not in state.open:  # `tool_execution_end` gave it, as nearly always
                 self._told(record, batch, message)
             else:
                 self._message(record, batch, decode_message_end(data).message)
@@ -145,7 +143,7 @@ class StreamDecoder:
             self._end(Record(b"", state.held_offset, state.held_row), batch)
 
     def _odd_or_unknown(self, record: Record, batch: Batch) -> bool:
-        """Handles what the Structs of the lines do not fit: messages and results of another shape, types that are new.
+        """Handles lines that fit none of the Structs: messages and results of another shape, unknown types.
 
         Raises: msgspec.ValidationError that names the member of a message or a result that is at fault.
         """
@@ -168,13 +166,13 @@ class StreamDecoder:
         return True
 
     def _new(self, kind: str, record: Record, batch: Batch) -> None:
-        """A line of a type that Pi has not."""
+        """Handles a line of a type that Pi does not have."""
         if self.state.held_end:
             self._end(record, batch)
         batch.unknown_type(kind, record)
 
     def _unfinished(self, record: Record, batch: Batch) -> None:
-        """Appends what the last update of an answer shows."""
+        """Appends what the last update of an answer contains."""
         update = decode_update(record.data)
         event = update.assistant_message_event
         message = update.message or (event.partial if event else None)
@@ -190,7 +188,7 @@ class StreamDecoder:
         context = self.context
         if timestamp is None:
             time_ms = None
-        elif isinstance(timestamp, float) and 1e11 <= timestamp < 1e14:  # ms, as nearly always
+        elif isinstance(timestamp, float) and 1e11 <= timestamp < 1e14:  # milliseconds, as nearly always
             time_ms = round(timestamp)
         else:
             time_ms = from_epoch(timestamp)
@@ -199,7 +197,7 @@ class StreamDecoder:
     def _header(self, record: Record, batch: Batch, line: Line) -> None:
         other_session(record, line.id, self.state.session_id, batch)
         if self.state.session_id is not None:
-            batch.strangers.append(record)  # what comes next tells whether a session's file stands here
+            batch.strangers.append(record)  # the next records show whether a session file begins here
         self.state.session_id = line.id
         source = self._source(record, line.timestamp)
         batch.events.append(SessionInfo(source, "", line.id, None, None, line.cwd, None, line.parent_session))
@@ -211,7 +209,7 @@ class StreamDecoder:
             return
         role = message.role
         if role == "toolResult" and (message.tool_call_id or "") not in state.open:
-            self._told(record, batch, message)  # by `tool_execution_end`, as nearly always
+            self._told(record, batch, message)  # from `tool_execution_end`, as nearly always
             return
         source = self._source(record, message.timestamp)
         if role == "assistant":
@@ -226,7 +224,7 @@ class StreamDecoder:
             self.other(message, f"m{record.row}", source, batch, record)
 
     def _again(self, identity: str, source: Source, batch: Batch) -> bool:
-        """Whether an answer or a prompt was told before."""
+        """Whether an answer or a prompt was emitted before."""
         if not self.state.told.again(identity, source.length):
             return False
         batch.ignore("message_end/again")
@@ -242,7 +240,7 @@ class StreamDecoder:
         state = self.state
         state.partial = None
         state.growing.clear()
-        if self._again(str(source.time_ms or ""), source, batch):  # no two answers begin in one ms
+        if self._again(str(source.time_ms or ""), source, batch):  # no two answers begin in the same millisecond
             return
         state.stop, state.error = message.stop_reason, message.error_message
         state.message_id = message_id = f"m{record.row}"
@@ -260,7 +258,7 @@ class StreamDecoder:
             batch.events.append(Notification(source, "", "error", message.error_message, "error"))
 
     def _tool_start(self, record: Record, batch: Batch, line: ToolStart) -> None:
-        """The call stands in the answer already, unless a script or an extension made it."""
+        """Handles a tool's start. Its call is in the answer already, unless a script or an extension made it."""
         state = self.state
         call_id = line.tool_call_id
         script = state.scripts.get(line.parent_tool_call_id or "")
@@ -298,7 +296,7 @@ class StreamDecoder:
             batch.events.append(tool_result(source, call_id, content, is_error, lasted))
 
     def _told(self, record: Record, batch: Batch, message: ResultCopy | PiMessage) -> None:
-        """Of a result that was told before only what models the tool asked is new."""
+        """Handles a result that was already emitted: only the usage of models that the tool called is new."""
         batch.ignore("message_end/toolResult")
         source = self._source(record, None)
         beside(message.usage, message.tool_call_id or "", None, source, self.state.session_id, batch)
@@ -309,7 +307,7 @@ class StreamDecoder:
         state.partial = None
         state.growing.clear()
         let_all_go(state.scripts, batch)
-        again = b'"timestamp":' in record.data and state.told.again(check(record, 1))  # it has the run's messages
+        again = b'"timestamp":' in record.data and state.told.again(check(record, 1))  # it contains the run's messages
         if again or line.will_retry or line.is_terminal is False:
             batch.ignore("agent_end")
         elif state.stop == "error" and line.will_retry is None:

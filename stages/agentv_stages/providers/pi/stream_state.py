@@ -1,4 +1,4 @@
-"""What the decoder of Pi's standard output remembers between lines."""
+"""The state of the decoder of Pi's standard output between lines."""
 
 from msgspec import Struct, field
 
@@ -9,10 +9,11 @@ from agentv_stages.scripts import Script
 
 
 class StreamState(Struct):
-    """`open`: calls without a result, by id. `told`: answers and prompts, by time.
-    `partial`: the newest update of the answer that is being written.
-    `growing`: its blocks so far, where updates carry pieces. `scripts`: those that have not ended.
-    `held_end`: a run ended with an error, at `held_row`, that Pi may still retry."""
+    """`open`: calls without a result, by id. `told`: answers and prompts emitted, by time.
+    `partial`: the newest update of the answer being written.
+    `growing`: its blocks so far, if updates carry pieces. `scripts`: those that have not ended.
+    `held_end`: a run ended with an error, at `held_row`, that Pi may still retry.
+    """
 
     session_id: str | None = None
     model: str | None = None

@@ -1,4 +1,4 @@
-"""The tools of Pi to 1.5, session versions 1 to 3."""
+"""The tools of Pi up to 1.5, session versions 1 to 3."""
 
 from agentv_stages.tools import ToolTable, plain, row, rows
 

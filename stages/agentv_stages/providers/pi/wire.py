@@ -12,14 +12,15 @@ from agentv_stages.payload import ABSENT
 
 
 class Cost(Struct, gc=False):
-    """Dollars."""
+    """US dollars."""
 
     total: float | None = None
 
 
 class Usage(Struct, gc=False, rename="camel"):
-    """`input` excludes what was read from and written to the cache; `output` includes reasoning, which OpenClaw
-    tells as `reasoningTokens`."""
+    """`input` excludes cache reads and writes; `output` includes reasoning, which OpenClaw reports as
+    `reasoningTokens`.
+    """
 
     input: int | None = None
     output: int | None = None
@@ -59,7 +60,7 @@ class NestedCalls(Struct, gc=False):
 
 
 class PiMessage(Struct, gc=False, rename="camel"):
-    """A message of any role; `content` is decoded again where its blocks matter."""
+    """A message of any role; `content` is decoded separately where its blocks matter."""
 
     role: str = ""
     content: Raw = ABSENT
@@ -150,7 +151,7 @@ TYPES = IGNORED | {
 
 
 class Head(Struct, gc=False):
-    """The type of a line that is none of the known ones."""
+    """The type of a line of an unknown type."""
 
     type: str = ""
 
@@ -168,7 +169,7 @@ class Answer(Struct, gc=False, rename="camel", tag_field="role", tag="assistant"
 
 
 class ResultCopy(Struct, gc=False, rename="camel", tag_field="role", tag="toolResult"):
-    """Of a result that `tool_execution_end` told before all that counts. `usage` is of models that the tool asked."""
+    """All that counts in a result that `tool_execution_end` gave before. `usage` is that of models the tool called."""
 
     tool_call_id: str | None = None
     usage: Usage | None = None
@@ -184,7 +185,7 @@ class MessageEnd(Struct, gc=False, tag_field="type", tag="message_end"):
 
 
 class DeltaEvent(Struct, gc=False, rename="camel"):
-    """`delta` is a piece of a block, `content` the whole of it; with `partial` the answer so far stands beside them."""
+    """`delta` is a piece of a block, `content` the whole block; an event with `partial` also has the answer so far."""
 
     type: str = ""
     content_index: int | None = None
@@ -230,14 +231,14 @@ class AnyToolEnd(Struct, gc=False, rename="camel"):
 
 
 class AgentEnd(Struct, gc=False, rename="camel", tag_field="type", tag="agent_end"):
-    """`is_terminal` False, of oh-my-pi: work in the background goes on, whose end resumes the session."""
+    """`is_terminal` False (oh-my-pi): background work continues, and its end resumes the session."""
 
     will_retry: bool | None = None
     is_terminal: bool | None = None
 
 
 class Line(Struct, gc=False, rename="camel", tag_field="type"):
-    """A line of `--mode json` or `--mode rpc` of a rarer type. `result` has another shape in each that bears it."""
+    """A line of `--mode json` or `--mode rpc` of a rarer type. The shape of `result` depends on the type."""
 
     message: Raw = ABSENT
     result: Raw = ABSENT
@@ -267,7 +268,7 @@ class StreamingEvent(Struct, gc=False):
 
 
 class Update(Struct, gc=False, rename="camel"):
-    """A `message_update`: the snapshot stands in `message`, in the event beside it, or in both."""
+    """A `message_update`: the snapshot is in `message`, in the event beside it, or in both."""
 
     message: PiMessage | None = None
     assistant_message_event: StreamingEvent | None = None
@@ -305,17 +306,17 @@ _rare = {
     for name in sorted((TYPES | {"session"}) - IGNORED - _hot.keys())
 }
 QUIET: dict[type, str] = {kind: name for name, kind in _silent.items()}
-"""The Structs of lines that carry nothing: of them not even the members are read."""
+"""The Structs of lines without useful content: their members are not even read."""
 NAMES: dict[type, str] = {kind: name for name, kind in _rare.items()}
 """The types of the rarer lines."""
 if TYPE_CHECKING:
     AnyLine: TypeAlias = MessageEnd | Growth | ToolStart | ToolEnd | AgentEnd | Line
 _every: tuple[type[Struct], ...] = (*_HOT, *_rare.values(), *_silent.values())
-# msgspec finds the Struct by the type, so that each line is gone through once
+# msgspec picks the Struct by the type, so each line is scanned once
 _lines: Decoder["AnyLine"] = Decoder(Union[_every])  # noqa: UP007 - made of a tuple
 decode_line = _lines.decode
 
 
 def first_byte(raw: Raw) -> int:
-    """The byte that tells the JSON type: 34 string, 91 array, 123 object; 0 of nothing. Copies no payload."""
+    """The byte that shows the JSON type: 34 string, 91 array, 123 object; 0 if empty. Copies no payload."""
     return memoryview(raw)[0] if raw else 0

@@ -1,6 +1,6 @@
 """Qwen Code: stream-json and chats on disk.
 
-Source: Qwen Code 0.14 to 0.24.4. Before 0.5 it wrote Gemini CLI's chat documents; they are read as such.
+Source: Qwen Code 0.14 to 0.24.4. Before 0.5 it wrote Gemini CLI's chat documents, which are read as such.
 """
 
 from agentv_stages.provider import Dialect, LogRoot, Provider

@@ -18,7 +18,7 @@ _decode = Decoder(_Envelope).decode
 
 
 def asked(name: str, given: Raw) -> tuple[str, Raw]:
-    """Name and arguments of the tool that was asked for; of an envelope of another shape the bridge's own."""
+    """Name and arguments of the tool that was asked for; if the envelope has another shape, those of the bridge."""
     if name != BRIDGE:
         return name, given
     try:

@@ -1,8 +1,7 @@
 """Finds the files of a Qwen session's sub-agents: `subagents/<session id>/agent-<id>.jsonl` beside its `chats`.
 
-Their calls, texts and tokens stand in the session's own telemetry already; what their tools gave back is taken from
-these files, by call id. Read by itself such a file tells all of it.
-Source: Qwen Code 0.24.4.
+Their calls, texts and tokens are already in the session's own telemetry; only the outputs of their tools are taken from
+these files, by call id. Read by itself, such a file gives everything. Source: Qwen Code 0.24.4.
 """
 
 from agentv_stages.provider import Companion, DecodeContext, Folder

@@ -1,4 +1,4 @@
-"""Tells Qwen Code's logs from others, above all its stream from Claude's and its chats from Claude's sessions."""
+"""Distinguishes Qwen Code's logs from others, above all from Claude's stream and Claude's sessions."""
 
 from typing import Any, cast
 
@@ -6,7 +6,7 @@ from agentv_stages.provider import Head
 
 
 def is_stream(head: Head) -> float:
-    """`init` names Qwen's version or has `permission_mode` in snake case; messages bear their line's own id."""
+    """`init` has Qwen's version or `permission_mode` in snake case; a message's id is that of its line."""
     best = 0.0
     for line in head:
         kind = line.get("type")

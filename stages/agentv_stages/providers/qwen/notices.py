@@ -1,4 +1,4 @@
-"""The system lines of Qwen's sessions that tell something beside the conversation, and those that tell nothing."""
+"""The system lines of Qwen's sessions that are worth reporting beside the conversation, and those that are not."""
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import Notification, SessionInfo, SlashCommand, Source
@@ -13,7 +13,7 @@ QUIET = frozenset(
 
 
 def notice(name: str, payload: Payload, source: Source, record: Record, batch: Batch) -> None:
-    """Appends what a line of that subtype tells; an unknown one is counted."""
+    """Appends the event of a line with that subtype; an unknown one is counted."""
     events = batch.events
     if name == "chat_compression":
         info = payload.info

@@ -1,4 +1,4 @@
-"""What parts of messages and their usage mean, in Gemini's form as Qwen Code writes it."""
+"""Reads message parts and their usage, in Gemini's form as Qwen Code writes it."""
 
 from msgspec import Raw
 
@@ -9,7 +9,7 @@ EMPTY = (b"", b'""', b"null", b"{}", b"[]")
 
 
 def body_of(part: Part) -> bytes | None:
-    """A part as a content block; None for one that is no input of a person."""
+    """A part as a content block; None if it is not a person's input."""
     if part.text:
         return b'{"text":' + bytes(part.text) + b"}"
     if part.inlineData:
@@ -44,7 +44,7 @@ def model_call(
     thoughts: int | None,
     total: int | None,
 ) -> TokenUsage:
-    """One model call. Output includes thoughts, except where the total says that they come on top."""
+    """One model call. Output includes thoughts, unless the total shows that they are counted separately."""
     if thoughts and output is not None and prompt is not None and total == prompt + output + thoughts:
         output += thoughts
     return TokenUsage(source, "", key, "call", model, prompt, cached, None, None, output, thoughts)

@@ -1,7 +1,7 @@
-"""The user's lines of Qwen Code's sessions to events: what a person typed apart from what the program wrote for it.
+"""The user's lines of Qwen Code's sessions to events: separates what a person typed from what the program added.
 
-Source: Qwen Code 0.14 to 0.24.4. The files that a prompt names with `@` stand as parts behind it; the text that a
-command like `/init` sends to the model stands in a line of its own, behind the command's record.
+Source: Qwen Code 0.14 to 0.24.4. The files that a prompt names with `@` follow it as parts; the text that a command
+like `/init` sends to the model has a line of its own, after the command's record.
 """
 
 from agentv_stages.batch import Batch
@@ -16,14 +16,14 @@ REMINDER = b'"<system-reminder>'
 
 
 def asked_by(command: Payload) -> str | None:
-    """What a person wrote behind a command whose text goes to the model; None for a command that sends nothing."""
+    """What a person wrote after a command whose text goes to the model; None for a command that sends nothing."""
     return (command.rawCommand or "").strip().partition(" ")[2].strip() if command.sentToModel else None
 
 
 def tell(
     line: SessionLine, parts: list[Part], asked: str | None, message_id: str, first: int, source: Source, batch: Batch
 ) -> None:
-    """A line's texts and attachments. `asked`: the words of the command whose text this is; None for a plain prompt."""
+    """A line's texts and attachments. `asked`: the words of the command that sent the text; None for a prompt."""
     typed = len(parts)
     if typed > 1:
         typed = next((i for i, part in enumerate(parts) if begins_files(part.text)), typed)

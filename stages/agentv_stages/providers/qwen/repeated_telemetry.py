@@ -1,4 +1,4 @@
-"""Telemetry that repeats the main thread: what it adds to the thread's calls and answers, kept until they need it."""
+"""Telemetry that repeats the main thread: its extra facts about calls and answers are kept until these need them."""
 
 from zlib import crc32
 
@@ -18,7 +18,7 @@ MOST_IN_A_ROW = 16  # model calls of one compression
 
 
 def repeats(event: UiEvent, row: int, state: SessionState) -> bool:
-    """Whether it tells nothing of its own; then what it adds is kept."""
+    """Whether an event only repeats the thread; its extra facts are then kept."""
     if event.error_message is not None:
         return False
     if agent_of(event) is not None and (event.function_name or event.input_token_count is not None):
@@ -33,12 +33,12 @@ def repeats(event: UiEvent, row: int, state: SessionState) -> bool:
 
 
 def call_key(name: str, given: Raw) -> str:
-    """What telemetry and the thread have in common of a call: its name, and a checksum of its arguments."""
+    """The key that telemetry and the thread share for a call: its name, and a checksum of its arguments."""
     return f"{name}:{crc32(bytes(given)):x}"
 
 
 def take_end(key: str, state: SessionState) -> Ended | None:
-    """How the oldest call of that key ended; None where telemetry has not said so."""
+    """How the oldest call with that key ended; None if telemetry has not reported it."""
     waiting = state.ended.get(key)
     if not waiting:
         return None
@@ -49,7 +49,7 @@ def take_end(key: str, state: SessionState) -> Ended | None:
 
 
 def tell_compression(source: Source, state: SessionState, batch: Batch) -> None:
-    """The calls that a compression made: telemetry tells of them right before it (0.24 makes two)."""
+    """Emits the model calls that a compression made: telemetry reports them right before it (0.24 makes two)."""
     answered = state.answered
     if answered is None or answered[0] != source.row - 1:
         return

@@ -1,8 +1,8 @@
 """Qwen Code sessions on disk: lines of `~/.qwen/projects/*/chats/*.jsonl` to events.
 
-Source: Qwen Code 0.14 to 0.24.4. One assistant line is one model answer, in Gemini's parts. Sub-agents have no lines in
-it: their answers and calls stand in the telemetry, which repeats the main thread's and adds times to its calls. From
-0.24 on each also has a file of its own below `subagents/`, in the same form: as a companion it gives outputs alone.
+Source: Qwen Code 0.14 to 0.24.4. One assistant line is one model answer, in Gemini's parts. Sub-agents have no lines of
+their own: their answers and calls are in the telemetry, which also repeats the main thread and adds times to its calls.
+From 0.24 on each sub-agent also has a file below `subagents/`, in the same form; as a companion it only gives outputs.
 """
 
 from agentv_stages.batch import Batch, Record
@@ -55,7 +55,7 @@ LOSSES = (
 )
 EXEC = "exec"
 STRUCTURED = "structured_output"
-"""The tool that takes the answer to `--json-schema`; the run ends with it, without a text."""
+"""The tool that receives the answer to `--json-schema`; the run ends with it, without a text."""
 _NO_PAYLOAD = Payload()
 
 
@@ -98,7 +98,7 @@ class SessionDecoder:
         if self.companion:
             self._result(line, source, batch)
             return
-        if kind != "tool_result" and line.uuid is not None:  # older versions write two lines under one id
+        if kind != "tool_result" and line.uuid is not None:  # older versions write two lines with one id
             if self.state.told.again(f"{line.sessionId} {line.uuid} {line.timestamp}", source.length):
                 batch.ignore(f"{kind}/again")
                 return
@@ -114,13 +114,13 @@ class SessionDecoder:
             self._assistant(line, source, batch)
         elif kind == "user":
             if line.message is not None and line.message.parts is None:
-                batch.strangers.append(record)  # Claude's have `content`
+                batch.strangers.append(record)  # Claude's messages have `content`
             self._user(line, source, batch)
         else:
             batch.unknown_type(kind or "(no type)", record)
 
     def flush(self, batch: Batch) -> None:
-        """An API error ends the session if nothing came after it; most are tried again."""
+        """Emits an API error as the session's end if nothing came after it; most errors are retried."""
         state = self.state
         let_all_go(state.scripts, batch)
         if state.failed is not None and self.stream == MAIN:
@@ -136,7 +136,7 @@ class SessionDecoder:
             batch.events.append(SessionInfo(source, "", session_id, None, version, cwd, branch))
 
     def _copied(self, info: tuple[str | None, ...], parent: str | None, record: Record, batch: Batch) -> None:
-        """What a branch took from its parent, whose log tells it; here only whose branch it is."""
+        """History that a branch copied from its parent, whose log reports it; only the branch's origin is emitted."""
         batch.ignore(COPIED)
         if self.state.info[0] is None and self.stream == MAIN:
             self.state.info = info
@@ -205,7 +205,7 @@ class SessionDecoder:
                 )
             )
             state.counted = model
-        # An answer that Escape broke off has no usage; a whole one that asks for nothing is the last of its turn.
+        # An answer that Escape broke off has no usage; a whole one without a call is the last of its turn.
         if self.stream == MAIN and parts and not any(part.functionCall for part in parts):
             if usage is not None:
                 events.append(SessionEnd(source, f"-end-{first}", "complete", "answered"))
@@ -292,7 +292,7 @@ class SessionDecoder:
                 tell_compression(source, self.state, batch)
 
     def _is_quiet(self, name: str, payload: Payload, row: int, batch: Batch) -> bool:
-        """Counts a record that tells nothing: most telemetry repeats the main thread, and adds times to its calls."""
+        """Counts a record that says nothing new: most telemetry repeats the main thread, with call times."""
         if name == "ui_telemetry":
             if payload.uiEvent is not None and not repeats(payload.uiEvent, row, self.state):
                 return False
@@ -302,7 +302,7 @@ class SessionDecoder:
         return True
 
     def _rewind(self, target: str | None, parent: str | None, source: Source, batch: Batch) -> None:
-        """Takes back what follows the target, which stays; where none is named, the prompt behind the same record."""
+        """Retracts what follows the target, which stays; if none is named, the prompt after the same record."""
         messages, prompt = self.state.messages, self.state.prompts.get(parent or "")
         if target in messages:
             start = messages.index(target) + 1

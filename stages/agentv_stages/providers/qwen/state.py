@@ -1,4 +1,4 @@
-"""What the decoder of Qwen Code's sessions remembers between lines, of a size that does not grow with the session."""
+"""The state of the decoder of Qwen Code's sessions between lines; its size does not grow with the session."""
 
 from msgspec import Struct, field
 
@@ -10,12 +10,12 @@ KEEP = 4096
 
 
 class SessionState(Struct):
-    """What is remembered between lines.
+    """The state between lines.
 
     `messages`: ids of the last messages, for a rewind. `calls`: open call -> name and checksum of its arguments.
-    `ended`: the same name and checksum -> what telemetry said. `failed`: an API error that nothing has followed.
-    `answered`: where telemetry last told of answers of the main thread in a row, their prompt's id and their tokens.
-    `counted`: the model of the last answer with tokens; one of the same model without them was broken off.
+    `ended`: the same name and checksum -> what telemetry reported. `failed`: an API error that nothing has followed.
+    `answered`: the last run of main-thread answers in telemetry: its last row, their prompt's id and their tokens.
+    `counted`: the model of the last answer with tokens; an answer of that model without tokens was broken off.
     `prompts`: record that a prompt follows -> the prompt's id, for a rewind. `asked`: see `prompts.tell`.
     """
 

@@ -1,8 +1,8 @@
 """Qwen Code stream-json: lines of `qwen -p … --output-format stream-json` to events.
 
-Source: Qwen Code 0.15, 0.24.4. It looks like Claude's stream and means other things: a message id names a group of
-blocks, not an answer; only the last group of an answer has its usage; input includes the cache; an API error is a
-text, and the run a success (in 0.24 an error).
+Source: Qwen Code 0.15, 0.24.4. It looks like Claude's stream but differs in meaning: a message id names a group of
+blocks, not an answer; only the last group of an answer has its usage; input includes the cache; an API error is a text,
+and the run a success (in 0.24 an error).
 """
 
 import re
@@ -66,7 +66,7 @@ NOTICES: dict[str, Level] = {
     "worktree_restored": "info",
     "worktree_started": "info",
 }
-"""Subtypes of system lines that are told, as the bundle of 0.24.4 emits them."""
+"""Subtypes of system lines to report, as the bundle of 0.24.4 emits them."""
 QUIET_NOTICES = frozenset(("session_start", "session_end"))
 INJECTED = (b'"<system-reminder>', b'"Background agent \\"', b'"Background shell ', b'"Monitor \\"')
 KEEP = 4096
@@ -77,10 +77,10 @@ _GLUED = re.compile(r"\[API Error: [^\]]*\]\s*\Z")
 
 
 class StreamState(Struct):
-    """What is remembered between lines.
+    """The state between lines.
 
-    `answers`: stream -> id of the answer that is being printed. `shells`: open calls that are shell calls. `partial`:
-    the text of the block that is being printed, as far as the increments give it (JSON without quotes).
+    `answers`: stream -> id of the answer being printed. `shells`: open calls that are shell calls. `partial`: the text
+    of the block being printed, from its increments (JSON without quotes).
     """
 
     session_id: str | None = None
@@ -119,7 +119,7 @@ class StreamDecoder:
             batch.unknown_type(kind or "(no type)", record)
 
     def flush(self, batch: Batch) -> None:
-        """Gives the text of a block that was never printed whole."""
+        """Emits the text of a block that was never completed."""
         state = self.state
         if state.partial:
             source = Source(self.file, state.partial_row, state.partial_offset, 0)
@@ -227,7 +227,7 @@ class StreamDecoder:
         return ToolResult(source, at, call_id, output, outcome, exit_code)
 
     def _partial(self, record: Record, batch: Batch) -> None:
-        """Increments come whole later; only what is cut off counts."""
+        """Increments are repeated whole later; they count only if the block is cut off."""
         batch.ignore("stream_event")
         state = self.state
         if b'"text_delta"' not in record.data:

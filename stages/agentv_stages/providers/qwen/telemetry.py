@@ -16,12 +16,12 @@ from agentv_stages.providers.qwen.wire import UiEvent
 from agentv_stages.times import whole_ms
 
 Tokens: TypeAlias = tuple[int | None, int | None, int | None, int | None, int | None]
-"""Input, cached, output, thoughts, total, as a response's record has them."""
+"""Input, cached, output, thoughts, total, as in the record of a response."""
 REJECTED = frozenset(("reject", "rejected", "cancel", "cancelled"))
 
 
 class Ended(Struct):
-    """What telemetry said of a call whose result line has not come yet."""
+    """What telemetry reported of a call whose result line has not come yet."""
 
     duration_ms: int | None = None
     rejected: bool = False
@@ -32,9 +32,9 @@ class Ended(Struct):
 
 
 def agent_of(event: UiEvent) -> str | None:
-    """The stream of a sub-agent: prompt ids are `<session>#<agent>#<n>` there, the main thread's have more.
+    """The stream of a sub-agent, whose prompt ids are `<session>#<agent>#<n>`; the main thread's have more parts.
 
-    An answer of the main thread to a sub-agent's notice (0.24) bears that sub-agent's name, too.
+    A main-thread answer to a sub-agent's notice (0.24) has that sub-agent's name, too.
     """
     pieces = (event.prompt_id or "").split("#")
     if len(pieces) == 3 and pieces[1]:
@@ -45,21 +45,22 @@ def agent_of(event: UiEvent) -> str | None:
 
 
 def in_stream(source: Source, stream: str, time_ms: int | None = None) -> Source:
-    """The same place on another stream, at another time if one is given."""
+    """The same source on another stream, at another time if one is given."""
     when = source.time_ms if time_ms is None else time_ms
     return Source(source.file, source.row, source.offset, source.length, when, stream, source.base_id)
 
 
 def answer_id(event: UiEvent, source: Source) -> str:
-    """Which answer a record belongs to. Some servers of models give one response id to several responses (Ollama draws
-    it from 999), so the prompt's id, which counts the requests of a sub-agent, stands before it."""
+    """The id of the answer that a record belongs to. Some model servers give one response id to several responses
+    (Ollama draws it from 999), so the prompt's id, which counts a sub-agent's requests, is put before it.
+    """
     if event.response_id and event.prompt_id:
         return f"{event.prompt_id}:{event.response_id}"
     return event.response_id or source.base_id
 
 
 def agent_call(event: UiEvent, name: str, source: Source, batch: Batch) -> None:
-    """A sub-agent's call: telemetry knows its input and its end; its output stands in the sub-agent's own file."""
+    """Appends a sub-agent's call: telemetry has its input and its end; its output is in the sub-agent's own file."""
     message_id = answer_id(event, source)
     duration = whole_ms(event.duration_ms)
     began = _began(source, duration)
@@ -76,7 +77,7 @@ def agent_call(event: UiEvent, name: str, source: Source, batch: Batch) -> None:
 
 
 def script_call(event: UiEvent, name: str, message_id: str, source: Source, batch: Batch) -> None:
-    """A call that an `exec` script made; only of a failed one what it gave back is told."""
+    """Appends a call that an `exec` script made; an output is known only if it failed."""
     duration = whole_ms(event.duration_ms)
     began = _began(source, duration)
     given = event.function_args or EMPTY_OBJECT
@@ -104,7 +105,7 @@ def tokens_of(event: UiEvent) -> Tokens:
 
 
 def agent_answer(event: UiEvent, source: Source, batch: Batch) -> None:
-    """A sub-agent's answer: its text and its tokens."""
+    """Appends a sub-agent's answer: its text and its tokens."""
     message_id = answer_id(event, source)
     if bytes(event.response_text) not in EMPTY:
         text = event.response_text or EMPTY_STRING
@@ -113,7 +114,7 @@ def agent_answer(event: UiEvent, source: Source, batch: Batch) -> None:
 
 
 def _began(source: Source, duration_ms: int | None) -> Source:
-    """Where a call began that ended at `source`; the same place where its duration says nothing of it."""
+    """The source moved to when a call that ended there began; unchanged if the duration is missing or too long."""
     if duration_ms is None or source.time_ms is None or duration_ms > source.time_ms:
         return source
     return in_stream(source, source.stream, source.time_ms - duration_ms)

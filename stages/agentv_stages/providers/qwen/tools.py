@@ -1,4 +1,4 @@
-"""The tools of Qwen Code, 0.0.x to 0.24: Gemini's names, Claude's manners."""
+"""The tools of Qwen Code, 0.0.x to 0.24: Gemini's names, Claude's behaviour."""
 
 from agentv_stages.tools import McpForm, ToolTable, plain, row, rows
 

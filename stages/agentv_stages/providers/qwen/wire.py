@@ -10,7 +10,7 @@ from agentv_stages.payload import ABSENT
 
 
 class Usage(Struct, gc=False):
-    """Claude's names with another meaning: `input_tokens` includes what was read from the cache."""
+    """Claude's names with another meaning: `input_tokens` includes cache reads."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -61,7 +61,7 @@ class StreamLine(Struct, gc=False):
 
 
 class Notice(Struct, gc=False):
-    """What a `system` line of the stream tells."""
+    """The content of a `system` line of the stream."""
 
     tool_use_id: str | None = None
     description: str | None = None
@@ -103,7 +103,7 @@ class FunctionResponse(Struct, gc=False):
 
 
 class Part(Struct, gc=False):
-    """A part of a message on disk, as Gemini's interface has them."""
+    """A part of a message on disk, as in Gemini's interface."""
 
     text: Raw = ABSENT
     thought: bool | None = None
@@ -162,7 +162,7 @@ class SessionLine(Struct, gc=False):
 
 
 class UiEvent(Struct, gc=False):
-    """Telemetry of one model call, one tool call or one error; which one, its fields tell."""
+    """Telemetry of one model call, one tool call or one error; its fields show which."""
 
     call_id: str | None = None
     parent_call_id: str | None = None
@@ -194,7 +194,7 @@ class CompressionInfo(Struct, gc=False):
 
 
 class Payload(Struct, gc=False):
-    """What a `system` line carries."""
+    """The payload of a `system` line."""
 
     uiEvent: UiEvent | None = None
     info: CompressionInfo | None = None
