@@ -1,4 +1,4 @@
-"""ACP tool calls: messages about one call, merged by its id, to one call and one result."""
+"""ACP tool calls: merges the messages about one call, by its id, into one call and one result."""
 
 from zlib import crc32
 
@@ -17,12 +17,12 @@ MOST_CLOSED = 1_000
 OVER = frozenset(("completed", "failed", "cancelled"))
 LAUNCHED = "started in background"
 _TOLD_BY_ARGUMENTS = ("copilot", "openhands", "")
-_UNAVAILABLE = b'"Model tried to call unavailable tool'  # OpenCode's `invalid`, in the place of a tool that is none
+_UNAVAILABLE = b'"Model tried to call unavailable tool'  # OpenCode's `invalid`, in place of a tool that does not exist
 INVALID = frozenset(("invalid", "Invalid Tool"))
 
 
 def upsert(at: Connection, kind: str, update: wire.Update | wire.CallUpdate, source: Source, batch: Batch) -> None:
-    """A `tool_call`, a `tool_call_update` (`kind`) or the call of a permission request, known or not."""
+    """Handles a `tool_call`, a `tool_call_update` (`kind`) or the call of a permission request, known or not."""
     state = at.state
     call_id = update.toolCallId or (f"row-{source.row}" if kind == "tool_call" else "")
     call = state.calls.get(call_id)
@@ -55,9 +55,9 @@ def upsert(at: Connection, kind: str, update: wire.Update | wire.CallUpdate, sou
 
 
 def _announced(kind: str, update: wire.Update | wire.CallUpdate) -> int:
-    """A checksum of what a `tool_call` that is not over asks for; 0 for other messages.
+    """A checksum of what an unfinished `tool_call` asks for; 0 for other messages.
 
-    An id that was over and comes with other words is another call's: some servers count each answer's calls anew.
+    A finished id that comes again with other arguments is another call: some servers restart call ids with each answer.
     """
     if kind != "tool_call" or update.status in OVER:
         return 0
@@ -65,24 +65,24 @@ def _announced(kind: str, update: wire.Update | wire.CallUpdate) -> int:
 
 
 def early(at: Connection, batch: Batch) -> None:
-    """Results whose calls did not come: at the end of a prompt, or of the input."""
+    """Emits results whose calls never came, at the end of a prompt or of the input."""
     for call_id, call in [(i, c) for i, c in at.state.calls.items() if c.early]:
         emit(at, call_id, call, batch)
         _finish(at, call_id, call, call.early, call.end or call.source, batch)
 
 
 def _bare(update: wire.Update | wire.CallUpdate) -> bool:
-    """Whether an update says nothing of what was asked for: its call is to come."""
+    """Whether an update does not say what was asked for: its call is yet to come."""
     return not update.title and (update.rawInput is ABSENT or bytes(update.rawInput) in (b"null", b"{}"))
 
 
 def emit(at: Connection, call_id: str, call: Call, batch: Batch) -> None:
-    """Tells the call, once."""
+    """Emits the call, once."""
     if call.emitted:
         return
     call.emitted = True
     agent, data = at.state.agent, bytes(call.input)
-    # Most calls are named, or need no look into their arguments for it.
+    # Most calls have a name, or their arguments are not needed to find it.
     unnamed = not call.name and (agent in _TOLD_BY_ARGUMENTS or _UNAVAILABLE in data)
     given = naming.arguments(call.input) if unnamed or b'agent_type"' in data or b"\\u" in data else {}
     name = naming.native_name(agent, call_id, call.name, call.first_title or call.title, call.kind, given)
@@ -110,7 +110,7 @@ def emit(at: Connection, call_id: str, call: Call, batch: Batch) -> None:
 
 
 def planned(at: Connection, tool: str, entries: Raw, source: Source, batch: Batch) -> None:
-    """A plan that stands for a call of the todo tool (Qwen, Claude): the call is not told otherwise."""
+    """Emits a plan as a call of the todo tool (Qwen, Claude), which is not reported otherwise."""
     release(at, batch)
     answer = _answer(at, at.stream, f"plan-{source.row}", source)
     answer.ended += 1
@@ -148,10 +148,10 @@ def _begin(at: Connection, call_id: str, update: wire.Update | wire.CallUpdate, 
 
 
 def _answer(at: Connection, stream: str, call_id: str, source: Source, announced: bool = False) -> Answer:
-    """A call begins a new answer after a result, unless others are open or the agent marks its answers otherwise.
+    """The answer of a call: a new one after a result, unless calls are open or the agent marks its answers otherwise.
 
-    Qwen from 0.24 announces a call while the model still writes it, so before the tokens that end the answer; before,
-    a call came with its arguments, behind them.
+    Qwen from 0.24 announces a call while the model still writes it, so before the usage that ends the answer; before
+    0.24 a call came with its arguments, after that usage.
     """
     known = at.state.answers.get(stream)
     if known is None:
@@ -179,7 +179,7 @@ def _merge(call: Call, update: wire.Update | wire.CallUpdate) -> None:
         call.bad = call.bad or title in INVALID
     if update.kind:
         call.kind = update.kind
-    # they keep their record in memory until the call has ended; a copy of each takes longer than their decoding
+    # these keep their record in memory until the call ends; copying each would take longer than decoding it
     raw = update.rawInput
     if raw is not ABSENT and (len(raw) != 4 or raw != NULL):
         call.input = raw
@@ -200,7 +200,7 @@ def _merge(call: Call, update: wire.Update | wire.CallUpdate) -> None:
 
 
 def _complete(call: Call, call_id: str, status: str) -> bool:
-    """Whether the arguments are there: OpenCode announces a call before they are, with the folder alone.
+    """Whether the arguments are complete: OpenCode announces a call before they are, with the folder alone.
 
     Gemini shows the content of a written file only with the result.
     """
@@ -239,7 +239,7 @@ def _finish(at: Connection, call_id: str, call: Call, status: str, source: Sourc
 
 
 def piece(at: Connection, call_id: str, content: Raw, batch: Batch) -> None:
-    """A piece of a call's content (version 2)."""
+    """Adds a piece of a call's content (version 2)."""
     call = at.state.calls.get(call_id)
     if call is not None and bytes(content)[:1] == b"{":
         call.pieces.append(Raw(bytes(content)))
@@ -254,7 +254,7 @@ def _joined(content: Raw, pieces: list[Raw]) -> Raw:
 
 
 def _settle(at: Connection, call_id: str, call: Call, output: Raw | None, batch: Batch) -> str | None:
-    """What the end of a call says of sub-agents: whose the held text was, which one it started, which one is over."""
+    """What the end of a call shows of sub-agents: who said the held text, which one it started, which one is over."""
     state = at.state
     agent_id = state.tasks.get(call_id) or None
     text = text_of(output) if output is not None and (state.held or call_id in state.tasks) else ""

@@ -1,4 +1,4 @@
-"""Whether records are ACP messages, and whose."""
+"""Detects whether records are ACP messages, and of which agent."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -34,14 +34,14 @@ def detect(head: Head) -> float:
             best = max(best, 0.9)
         given: Any = params if method == "initialize" else result  # pyright: ignore[reportUnknownVariableType] - decoded JSON
         if isinstance(given, dict) and isinstance(given.get("protocolVersion"), int):  # pyright: ignore[reportUnknownMemberType] - decoded JSON
-            return 1.0  # the Language Server and Model Context protocols have a text or none there
+            return 1.0  # in the Language Server and Model Context protocols it is a text, or missing
         if isinstance(result, dict) and ("agentCapabilities" in result or "stopReason" in result):
             best = max(best, 0.9)
     return best
 
 
 def speaker(head: Head) -> str:
-    """The agent that answered `initialize` (`copilot`, `gemini`…), "" where that was not recorded."""
+    """The agent that answered `initialize` (`copilot`, `gemini`…), "" if that was not recorded."""
     for line in head:
         result: Any = _message(line).get("result")
         for key in ("agentInfo", "info") if isinstance(result, dict) else ():

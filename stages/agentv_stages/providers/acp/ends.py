@@ -1,4 +1,4 @@
-"""How prompts end in ACP: the answer to a prompt, or an error, in; the tokens and the end of a session out."""
+"""How prompts end in ACP. In: the answer to a prompt, or an error. Out: the tokens and the end of a session."""
 
 from msgspec import Raw
 
@@ -11,7 +11,7 @@ from agentv_stages.providers.acp.speech import Connection, release
 
 
 def end(at: Connection, result: wire.Result, raw: Raw, source: Source, again: bool, batch: Batch) -> None:
-    """The end of a prompt; one that is told `again` used nothing more."""
+    """The end of a prompt; one that is reported `again` adds no usage."""
     release(at, batch)
     calls.early(at, batch)
     reason = result.stopReason or ""
@@ -31,7 +31,7 @@ def end(at: Connection, result: wire.Result, raw: Raw, source: Source, again: bo
 
 
 def failed(at: Connection, line: wire.Line, side: str, source: Source, batch: Batch) -> None:
-    """An error in the place of an answer: the end where a prompt or a new session was asked for."""
+    """An error instead of an answer: it ends the run if a prompt or a new session was requested."""
     text = _reason_of(line.error)
     if side not in FROM_CLIENT and at.state.replay == str(line.id):
         at.state.replay = None
@@ -45,7 +45,7 @@ def failed(at: Connection, line: wire.Line, side: str, source: Source, batch: Ba
 
 
 def _reason_of(error: Raw) -> str:
-    """The message of an error, with the details that Qwen puts beside it."""
+    """The message of an error, with the details that Qwen adds."""
     if bytes(error)[:1] != b"{":
         return text_of(error) if bytes(error)[:1] == b'"' else ""
     value = wire.decode_error(error)

@@ -1,6 +1,6 @@
-"""What OpenHands' agent tells beside each update: the tokens and the cost of the session so far.
+"""The tokens and the cost of the session so far, which OpenHands' agent adds to each update.
 
-Source: OpenHands CLI 1.16.0, `openhands acp`; input holds cached tokens, output reasoning.
+Source: OpenHands CLI 1.16.0, `openhands acp`; input includes cached tokens, output includes reasoning.
 """
 
 import msgspec
@@ -11,7 +11,7 @@ from agentv_stages.providers.acp.state import AcpState
 
 
 class Metrics(Struct, gc=False):
-    """Cost in US dollars; 0.0 where the price is not known."""
+    """Cost in US dollars; 0.0 if the price is not known."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -40,10 +40,10 @@ _decode = msgspec.json.Decoder(Update).decode
 
 
 def spent(state: AcpState, data: bytes, source: Source) -> TokenUsage | None:
-    """The total of an update; None where nothing was spent since the last one."""
+    """The session's total from an update; None if nothing was spent since the last one."""
     try:
         params = _decode(data).params
-    except msgspec.ValidationError:  # the update itself was taken
+    except msgspec.ValidationError:  # the update itself was accepted
         return None
     fields = params.meta.field_meta if params is not None and params.meta is not None else None
     told = fields.metrics if fields is not None else None

@@ -1,7 +1,7 @@
 """The native name and the arguments of an ACP tool call, from whatever evidence its messages give.
 
-Source: recordings of Copilot 1.0.102, Gemini 0.61, Qwen 0.15.10, OpenCode 1.18, Kilo 7.7, OpenHands 1.16,
-Claude's adapter; `wire.py`.
+Source: recordings of Copilot 1.0.102, Gemini 0.61, Qwen 0.15.10, OpenCode 1.18, Kilo 7.7, OpenHands 1.16, Claude's
+adapter; `wire.py`.
 """
 
 import re
@@ -20,7 +20,7 @@ AGENTS = (
     ("gemini", "gemini"),
     ("qwen", "qwen"),
     ("opencode", "opencode"),
-    ("kilo", "opencode"),  # a fork, which speaks as it does
+    ("kilo", "opencode"),  # a fork with the same messages
     ("claude", "claude"),
     ("openhands", "openhands"),
 )
@@ -28,7 +28,7 @@ KINDS: dict[str, Kind] = {
     "read": "read", "edit": "write", "delete": "write", "move": "write", "search": "search", "fetch": "search",
     "execute": "execute", "switch_mode": "plan",
 }  # fmt: skip
-"""What a tool that nobody knows does, by the protocol's kinds."""
+"""What an unknown tool does, by the protocol's kinds."""
 TOUCHES_FILES = ("read", "edit", "delete", "move")
 NAME = re.compile(r"[A-Za-z_][\w.-]{0,127}\Z")
 GEMINI_ID = re.compile(r"(?P<name>[A-Za-z_][\w.-]*?)__(?P=name)_\d+_(?P<part>\d+)\Z")
@@ -41,7 +41,7 @@ QUOTED = re.compile(r"'(.*)'\Z", re.DOTALL)
 
 
 def agent_of(name: str | None, auth: tuple[str, ...] = ()) -> str:
-    """Which agent speaks: from `agentInfo.name`, or from the ways to log in that it offers."""
+    """Which agent speaks: from `agentInfo.name`, or from the login methods that it offers."""
     for text in (name or "", *auth):
         low = text.lower()
         for mark, agent in AGENTS:
@@ -51,7 +51,7 @@ def agent_of(name: str | None, auth: tuple[str, ...] = ()) -> str:
 
 
 def part_of_answer(call_id: str) -> int:
-    """The position of a call among the calls of its answer, where its id tells (Gemini); else 0."""
+    """The position of a call among the calls of its answer, if its id contains it (Gemini); else 0."""
     found = GEMINI_ID.match(call_id) if "__" in call_id else None
     return int(found["part"]) if found else 0
 
@@ -69,33 +69,33 @@ def arguments(raw: Raw) -> dict[str, Any]:
 def native_name(
     agent: str, call_id: str, name: str | None, title: str, kind: str | None, given: Mapping[str, Any]
 ) -> str:
-    """The best name there is; `name` is what the message itself calls the tool."""
+    """The best name available; `name` is what the message itself calls the tool."""
     if name:
         return name
     if agent in ("gemini", ""):
         found = GEMINI_ID.match(call_id) or OLD_GEMINI_ID.match(call_id)
         if found:
             return found["name"]
-    if agent == "openhands":  # its arguments tell what it made of them: `FileEditorAction`
+    if agent == "openhands":  # its arguments name their own class: `FileEditorAction`
         made = OPENHANDS_KIND.match(str(given.get("kind")))
         return HUMP.sub("_", made["name"]).lower() if made else kind or "other"
     if agent in ("copilot", "") and given:
         guessed = _copilot(title, kind or "", given)
         if guessed:
             return guessed
-    if NAME.match(title) and (agent or "." not in title or kind not in KINDS):  # else the name of a file
+    if NAME.match(title) and (agent or "." not in title or kind not in KINDS):  # else it is a file's name
         server, mark, tool = "", "", ""
         if agent == "copilot":
             server, mark, tool = title.rpartition("-")
         elif agent == "opencode" and title not in OPENCODE.by_name and given.get("tool") != title:
-            # else a tool that does not exist: `invalid` was called in its place, and names it
+            # else a tool that does not exist: `invalid` was called instead, and names it
             server, mark, tool = title.partition("_")
         return f"mcp__{server}__{tool}" if mark and server and tool else title
     return kind or title or "other"
 
 
 def _copilot(title: str, kind: str, given: Mapping[str, Any]) -> str | None:
-    """Copilot's titles are sentences; its arguments tell the tool."""
+    """Copilot's titles are sentences; the arguments reveal the tool."""
     if title.startswith("Using skill: ") or ("skill" in given and len(given) == 1):
         return "skill"
     if NAME.match(title) and title.lower() == title:
@@ -132,10 +132,10 @@ def _copilot(title: str, kind: str, given: Mapping[str, Any]) -> str | None:
 
 
 def shown_arguments(name: str, title: str, kind: str | None, path: str | None, diff: wire.Piece | None) -> Raw:
-    """The arguments of an agent that sends none (Gemini), as far as its title, locations and diffs show them.
+    """The arguments for an agent that sends none (Gemini), as far as its title, locations and diffs show them.
 
-    A diff holds whole files: it gives the content of a written file, but not the strings of an edit; of those the
-    title shows the beginnings.
+    A diff has whole files: it gives the content of a written file, but not the strings of an edit; the title has their
+    beginnings.
     """
     shown: dict[str, Any] = {}
     target = path or (diff.path if diff else None)

@@ -1,4 +1,4 @@
-"""Requests in ACP, of the client and of the agent, and the answers to them: a message in, what it says out."""
+"""Requests in ACP, of the client and of the agent, and the answers to them. In: a message. Out: its events."""
 
 import msgspec
 
@@ -17,7 +17,7 @@ from agentv_stages.repeats import Repeats
 
 
 def called(at: Connection, line: wire.Line, data: bytes, record: Record, source: Source, batch: Batch) -> None:
-    """A request or a notification."""
+    """Handles a request or a notification."""
     method = line.method or ""
     if method == "session/update":
         updates.updated(at, wire.decode_message(data).params, record, source, batch)
@@ -54,7 +54,7 @@ def called(at: Connection, line: wire.Line, data: bytes, record: Record, source:
 
 
 def _remember(state: AcpState, line: wire.Line, method: str) -> None:
-    """Only requests of the client are remembered; those of the agent have an id space of their own."""
+    """Only the client's requests are remembered; the agent's have an id space of their own."""
     if line.id is not None and not method.startswith(("fs/", "terminal/", "_", "elicitation/")):
         remember(state.requests, str(line.id), method, MOST)
         if method == "session/load":
@@ -80,7 +80,7 @@ def _permission(at: Connection, line: wire.Line, params: wire.Params | None, sou
 def answered(
     at: Connection, line: wire.Line, data: bytes, side: str, record: Record, source: Source, batch: Batch
 ) -> None:
-    """An answer; `side` is who gave it, where a recorder says so."""
+    """Handles an answer; `side` is who gave it, if the recorder says so."""
     if side not in FROM_CLIENT and at.state.replay == str(line.id):
         at.state.replay = None
     if bytes(line.result)[:1] != b"{":
@@ -89,7 +89,7 @@ def answered(
     try:
         result = wire.decode_answer(data).result
     except msgspec.ValidationError:
-        if side in FROM_CLIENT:  # what the client gives back is not looked into
+        if side in FROM_CLIENT:  # other answers of the client are not used
             batch.ignore("response")
             return
         raise
@@ -101,7 +101,7 @@ def answered(
         terminals.answered(at.state, at.state.waits.pop(str(line.id)), result)
         batch.ignore("response")
     elif result.stopReason is not None:
-        # an id is another prompt's where a request or a new connection took it again
+        # if a request or a new connection reused an id, it belongs to another prompt
         waited = at.state.requests.pop(str(line.id), None) is not None
         again = at.state.told.again(str(line.id)) and not waited
         if again and not at.state.answers:

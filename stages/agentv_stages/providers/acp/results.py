@@ -1,4 +1,4 @@
-"""What an ACP tool call gave back: its output, exit code and outcome, from `rawOutput` and `content`."""
+"""What an ACP tool call returned: its output, exit code and outcome, from `rawOutput` and `content`."""
 
 import re
 
@@ -13,7 +13,7 @@ MARKER = re.compile(r"<[^<>\n]*exit code (-?\d+)>\s*\Z")
 REPORT = re.compile(r"^Exit Code: (-?\d+)\s*^Signal: (\d+)", re.MULTILINE)
 SENTENCE = re.compile(r"\ACommand exited with code: (-?\d+)")
 DENIED = frozenset(("denied", "rejected", "permission_denied"))
-TIMED_OUT = "shell tool terminated command after exceeding timeout"  # OpenCode, whose exit code is null then
+TIMED_OUT = "shell tool terminated command after exceeding timeout"  # OpenCode, whose exit code is then null
 CANCELLED = frozenset(("cancelled", "canceled", "aborted", "interrupted"))
 REFUSAL = re.compile(r"(?i)\A\W*(?:request |tool call |user )?(?:denied|rejected|did not allow|not allowed)")
 
@@ -39,7 +39,7 @@ def files_of(pieces: list[wire.Piece]) -> tuple[str, ...]:
 
 
 def shown_text(pieces: list[wire.Piece]) -> Raw | None:
-    """The texts of a call's content, joined; None where there are none."""
+    """The texts of a call's content, joined; None if there are none."""
     texts = [p.content.text for p in pieces if p.content is not None and p.content.text not in wire.NOTHING]
     if len(texts) == 1:
         return texts[0]
@@ -51,8 +51,8 @@ def ended(
 ) -> tuple[Raw | None, int | None, Outcome | None]:
     """Output, exit code and outcome of a call that ended.
 
-    A failing shell command is `completed` to all agents; its exit code stands in the raw output (Copilot, OpenCode,
-    OpenHands) or in the text (Qwen). Gemini tells none.
+    All agents report a failed shell command as `completed`; its exit code is in the raw output (Copilot, OpenCode,
+    OpenHands) or in the text (Qwen). Gemini gives none.
     """
     output, code, reason = _raw_output(raw)
     if output is None or agent == "qwen":  # Qwen's raw output is what its terminal shows

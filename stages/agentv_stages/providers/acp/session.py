@@ -1,7 +1,7 @@
 """ACP messages, one or both directions, to events. Source: see `wire.py`; recordings in docs/providers/acp.md.
 
-The protocol has no times, no model names in messages and no end but the answer to a prompt. Text comes in chunks; a
-message ends where a call's result or a new prompt comes.
+The protocol has no times, no model names in messages, and no end except the answer to a prompt. Text comes in chunks; a
+message ends at a call's result or a new prompt.
 """
 
 import msgspec
@@ -27,7 +27,7 @@ class AcpDecoder:
 
     def decode(self, record: Record, batch: Batch) -> None:
         data = record.data
-        # Nearly every line; any other order of members takes the longer way.
+        # Nearly every line; with another order of members, lines are decoded in full.
         if data.startswith(FIRST) or UPDATE in data[:120]:
             if self._hot(data, record, batch):
                 if self.state.agent == "openhands":
@@ -65,11 +65,11 @@ class AcpDecoder:
                 requests.answered(self, line, data, side, record, source, batch)
             else:
                 batch.unknown_type("(no method)", record)
-        except msgspec.ValidationError as error:  # the path must name the member as it stands in the record
+        except msgspec.ValidationError as error:  # the path must name the member by its place in the record
             raise msgspec.ValidationError(str(error).replace("`$", path, 1)) from None
 
     def _hot(self, data: bytes, record: Record, batch: Batch) -> bool:
-        """An update of a frequent kind, in one pass; False for all that has to be looked at more closely."""
+        """Handles an update of a frequent kind in one pass; False for all that needs a closer look."""
         try:
             message = wire.decode_hot(data)
         except msgspec.ValidationError:
@@ -118,7 +118,7 @@ class AcpDecoder:
         return Source(self.file, record.row, record.offset, len(record.data), time_ms, self.stream)
 
     def flush(self, batch: Batch) -> None:
-        """Text of unknown origin is the main agent's; calls whose arguments never came are told as they are."""
+        """Text of unknown origin is the main agent's; calls whose arguments never came are emitted as they are."""
         speech.release(self, batch)
         calls.early(self, batch)
         for call_id, call in self.state.calls.items():

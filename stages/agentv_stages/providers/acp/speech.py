@@ -1,6 +1,6 @@
-"""Text in ACP: chunks of answers, thoughts and user messages in; the same, in the streams of those who said it, out.
+"""Text in ACP. In: chunks of answers, thoughts and user messages. Out: the same, on the speakers' streams.
 
-Text of sub-agents is not marked: while one runs, text waits for the next message that tells whose it was.
+Text of sub-agents is not marked: while one runs, text is held until a message shows whose it was.
 """
 
 from typing import Protocol
@@ -24,7 +24,7 @@ class Connection(Protocol):
 
 
 def chunk(at: Connection, update: wire.Update, thought: bool, source: Source, batch: Batch) -> None:
-    """A piece of an answer or a thought."""
+    """Handles a piece of an answer or a thought."""
     state, meta = at.state, update.meta
     if meta is None and not (state.tasks or state.held or (state.calls and state.agent == "copilot")):
         if bytes(update.content)[:1] == b"{":
@@ -66,7 +66,7 @@ def marked(at: Connection, meta: wire.Meta, source: Source, batch: Batch) -> Non
     state.usage_marks = True
     known = state.answers.get(stream)
     used = meta.usage or wire.Usage()
-    mark = f"{used.inputTokens} {used.outputTokens} {source.length}"  # the rest of the record has how long it took
+    mark = f"{used.inputTokens} {used.outputTokens} {source.length}"  # the rest of the record is how long it took
     if known is not None and known.mark == mark and not (known.open or known.ended):
         batch.ignore("usage/again")
         return
@@ -112,7 +112,7 @@ def _speaking(at: Connection, thought: bool, native: str | None, source: Source)
 
 
 def user_chunk(at: Connection, update: wire.Update, source: Source, batch: Batch) -> None:
-    """A piece of a user's message, which the client's own messages tell too."""
+    """A piece of a user's message, which the client's own messages contain, too."""
     if at.state.prompting:
         batch.ignore("user_message_chunk/echo")
         return
@@ -129,7 +129,7 @@ def user_chunk(at: Connection, update: wire.Update, source: Source, batch: Batch
 
 
 def answer_of(at: Connection, stream: str, source: Source, fresh: bool) -> Answer:
-    """The answer that the stream is in, a new one where it begins here."""
+    """The current answer of the stream; a new one if it begins here."""
     known = at.state.answers.get(stream)
     if known is None or fresh:
         known = Answer(f"m{source.row}")
@@ -158,7 +158,7 @@ def stream_of(at: Connection, meta: wire.Meta | None) -> tuple[str, str | None]:
 
 
 def release(at: Connection, batch: Batch, stream: str | None = None) -> None:
-    """Says what was held back, in the stream that it turned out to belong to."""
+    """Emits the held text, on the stream that it turned out to belong to."""
     held = at.state.held
     if held:
         at.state.held = []
@@ -167,5 +167,5 @@ def release(at: Connection, batch: Batch, stream: str | None = None) -> None:
 
 
 def on_stream(source: Source, stream: str) -> Source:
-    """The same place on another stream."""
+    """The same source on another stream."""
     return source if source.stream == stream else structs.replace(source, stream=stream)

@@ -1,4 +1,4 @@
-"""What the ACP decoder remembers between messages."""
+"""The state of the ACP decoder between messages."""
 
 from msgspec import Raw, Struct, field
 
@@ -10,9 +10,10 @@ MOST = 10_000
 
 
 class Call(Struct):
-    """An open call as its messages left it: null and absent members change nothing, arrays replace, `pieces` (of
-    version 2) come behind the `content`. `early` is a last status that came before the call itself; `begun` a checksum
-    of the title and the arguments that it was announced with, 0 where it was not."""
+    """An open call, merged from its messages: null and absent members change nothing, arrays replace, `pieces` (version
+    2) are appended to `content`. `early` is a final status that came before the call itself; `begun` a checksum of the
+    title and the arguments that it was announced with, 0 if it was not announced.
+    """
 
     source: Source
     message_id: str
@@ -38,7 +39,7 @@ class Call(Struct):
 
 
 class Answer(Struct):
-    """The model answer that a stream is in. `open` and `ended` count its calls; `marked`: its usage came, as `mark`."""
+    """The current answer of a stream. `open` and `ended` count its calls; `marked`: its usage came, known by `mark`."""
 
     id: str = ""
     native: str = ""
@@ -50,7 +51,7 @@ class Answer(Struct):
 
 
 class Held(Struct):
-    """A piece of text of which it is not known yet whether a sub-agent said it."""
+    """A piece of text that a sub-agent may have said."""
 
     source: Source
     text: Raw
@@ -66,7 +67,7 @@ class Terminal(Struct):
 
 
 class Asked(Struct):
-    """A permission request that waits for its answer: `refusals` are the options that say no."""
+    """A permission request without an answer yet: `refusals` are the options that refuse."""
 
     call_id: str
     refusals: list[str] = []
@@ -86,17 +87,17 @@ class AcpState(Struct):
     called: bool = False
     usage_marks: bool = False
     spent: tuple[int | None, int | None] = (None, None)
-    """Input and output so far, of an agent that tells them beside its updates (OpenHands)."""
+    """Input and output so far, from an agent that adds them to its updates (OpenHands)."""
     calls: dict[str, Call] = {}
     closed: dict[str, int] = {}
-    """Calls that are over, each with the checksum (`begun`) of what it was announced with."""
+    """Finished calls, each with the checksum (`begun`) of what it was announced with."""
     answers: dict[str, Answer] = {}
     requests: dict[str, str] = {}
     told: Repeats = field(default_factory=Repeats)
-    """The answers to prompts."""
+    """The answers to prompts seen so far."""
     asked: dict[str, Asked] = {}
     replay: str | None = None
-    """The id of the open request to load a session: what is updated meanwhile was said before."""
+    """The id of the open request to load a session: updates until its answer repeat what was said before."""
     waits: dict[str, str] = {}
     """The agent's requests about terminals: request id to terminal id."""
     terminals: dict[str, Terminal] = {}
@@ -104,4 +105,4 @@ class AcpState(Struct):
     """Sessions of sub-agents."""
     held: list[Held] = []
     tasks: dict[str, str] = {}
-    """Calls that started sub-agents and are not over: call id to agent id, "" while it is not known."""
+    """Unfinished calls that started sub-agents: call id to agent id, "" while it is unknown."""

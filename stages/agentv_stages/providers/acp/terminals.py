@@ -21,7 +21,7 @@ MOST = 1_000
 
 
 def named(state: AcpState, terminal_id: str) -> Terminal:
-    """The terminal of that id, a new one where it is new."""
+    """The terminal with that id; created if it is new."""
     known = state.terminals.get(terminal_id)
     if known is None:
         known = remember(state.terminals, terminal_id, Terminal(), MOST)
@@ -29,7 +29,7 @@ def named(state: AcpState, terminal_id: str) -> Terminal:
 
 
 def update(state: AcpState, said: wire.Update) -> None:
-    """`terminal_update` and `terminal_output_chunk` of version 2."""
+    """Handles `terminal_update` and `terminal_output_chunk` of version 2."""
     if said.terminalId is None:
         return
     terminal = named(state, said.terminalId)
@@ -43,7 +43,7 @@ def update(state: AcpState, said: wire.Update) -> None:
 
 
 def answered(state: AcpState, terminal_id: str, result: wire.Result) -> None:
-    """The client's answer to `terminal/output` (all that was printed so far) or `terminal/wait_for_exit`."""
+    """Handles the client's answer to `terminal/output` (all that was printed so far) or `terminal/wait_for_exit`."""
     terminal = named(state, terminal_id)
     if bytes(result.output)[:1] == b'"':
         terminal.printed = [text_of(result.output).encode("utf-8", "replace")]
@@ -58,7 +58,7 @@ def exited(terminal: Terminal, status: wire.ExitStatus) -> None:
 def ended(
     state: AcpState, call: Call, output: Raw | None, code: int | None, outcome: Outcome | None
 ) -> tuple[Raw | None, int | None, Outcome | None]:
-    """Adds what the terminals that a call shows say of its end."""
+    """Adds what a call's terminals say about its end."""
     signal = call.signal
     code = call.exit_code if code is None else code
     printed: list[bytes] = [text.encode("utf-8", "replace") for text in call.printed]

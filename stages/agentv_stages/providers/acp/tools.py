@@ -1,12 +1,12 @@
 """The tools behind the Agent Client Protocol: the names of the agents that speak it, then the protocol's own kinds.
 
-The protocol itself carries titles and kinds; the decoder gives the native name where the agent tells it, else the kind.
+The protocol itself has only titles and kinds; the decoder gives the native name if the agent sends it, else the kind.
 """
 
 from agentv_stages.providers.claude.tools import TABLE as CLAUDE
 from agentv_stages.providers.copilot.tools import ROWS as COPILOT
 from agentv_stages.providers.gemini.tools import ROWS as GEMINI
-from agentv_stages.providers.kilo.tools import ROWS as KILO  # OpenCode's stand among them
+from agentv_stages.providers.kilo.tools import ROWS as KILO  # includes OpenCode's
 from agentv_stages.providers.openhands.tools import ROWS as OPENHANDS
 from agentv_stages.providers.qwen.tools import ROWS as QWEN
 from agentv_stages.providers.vibe.tools import ROWS as VIBE

@@ -1,4 +1,4 @@
-"""Updates of a session in ACP: one `session/update` of any kind in, what it says out."""
+"""Session updates in ACP. In: one `session/update` of any kind. Out: its events."""
 
 from msgspec import Raw
 
@@ -13,11 +13,11 @@ SAID = frozenset(
     ("agent_message_chunk", "agent_thought_chunk", "user_message_chunk", "tool_call", "tool_call_update", "plan",
      "plan_update", "agent_message", "agent_thought", "user_message", "tool_call_content_chunk", "compaction_update")
 )  # fmt: skip
-"""Updates that are said again when a session is loaded."""
+"""Updates that are repeated when a session is loaded."""
 
 
 def updated(at: Connection, params: wire.Params | None, record: Record, source: Source, batch: Batch) -> None:
-    """An update; those of a sub-agent's session stand on its own stream."""
+    """Handles an update; a sub-agent's session has its own stream."""
     if params is None or params.update is None:
         batch.ignore("session/update/empty")
         return
@@ -66,25 +66,25 @@ def _update(at: Connection, update: wire.Update, record: Record, source: Source,
 
 
 def plan(at: Connection, kind: str, entries: Raw, source: Source, batch: Batch) -> None:
-    """A plan, which stands for a call with some agents."""
+    """Handles a plan, which some agents send instead of a call."""
     tool = PLAN_TOOLS.get(at.state.agent)
     if tool is None or bytes(entries)[:1] != b"[":
-        batch.ignore(kind)  # the tool call beside it tells the same
+        batch.ignore(kind)  # the tool call beside it says the same
         return
     calls.planned(at, tool, entries, source, batch)
 
 
 def titled(at: Connection, title: str | None, source: Source, batch: Batch) -> None:
-    """The session's title, told when it changes."""
+    """Emits the session's title when it changes."""
     if title and title != at.state.title:
         at.state.title = title
-        batch.events.append(SessionInfo(source, "-title", title=title))  # the record may tell the session's id, too
+        batch.events.append(SessionInfo(source, "-title", title=title))  # the record may give the session's id, too
     else:
         batch.ignore("session_info_update")
 
 
 def window(at: Connection, update: wire.Update | wire.Window, source: Source, batch: Batch) -> None:
-    """The size of the context window, told when it changes, and the cost so far."""
+    """Emits the size of the context window when it changes; stores the cost so far."""
     if update.cost is not None and update.cost.amount is not None and update.cost.currency in (None, "USD"):
         at.state.cost = update.cost.amount
     if update.size and update.size != at.state.window:
@@ -104,7 +104,7 @@ def facts(
     version: str | None = None,
     cwd: str | None = None,
 ) -> None:
-    """What is known of the session from here on."""
+    """Emits facts of the session that hold from here on."""
     at.state.session_id = session_id or at.state.session_id
     at.state.model = model or at.state.model
     batch.events.append(SessionInfo(source, "-session", session_id, model, version, cwd))

@@ -1,4 +1,4 @@
-"""Tokens in ACP: each agent means something else by them (docs/metrics.md has the one meaning they are turned into)."""
+"""Tokens in ACP: each agent counts them differently; here they get the one meaning of docs/metrics.md."""
 
 from agentv_stages.event import Source, TokenUsage
 from agentv_stages.providers.acp import wire
@@ -6,7 +6,7 @@ from agentv_stages.providers.acp.state import AcpState
 
 
 def of_call(state: AcpState, meta: wire.Meta, answer_id: str, source: Source) -> TokenUsage:
-    """Qwen: one model call, in the chunk that ends its text. Input holds the cached part, output the thoughts."""
+    """Qwen: one model call, in the chunk that ends its text. Input includes cached tokens, output the thoughts."""
     used = meta.usage or wire.Usage()
     return TokenUsage(
         source,
@@ -24,16 +24,16 @@ def of_call(state: AcpState, meta: wire.Meta, answer_id: str, source: Source) ->
 
 
 def of_prompt(state: AcpState, result: wire.Result, source: Source) -> TokenUsage | None:
-    """The answer to a prompt: a total of it, sub-agents included (Copilot) or not (Gemini).
+    """The total of a prompt, from its answer; sub-agents are included (Copilot) or not (Gemini).
 
-    OpenCode tells its last step only: that is the total where the prompt took one step, else nothing.
+    OpenCode reports only its last step: that is the total if the prompt took one step, else it is not used.
     """
     if state.usage_marks:
         return None
     key = f"prompt-{source.row}"
     count = result.meta.quota.token_count if result.meta and result.meta.quota else None
     if count is not None and count.input_tokens is not None:
-        final = not state.thoughts  # Gemini leaves its thoughts out of the output
+        final = not state.thoughts  # Gemini omits its thoughts from the output
         return TokenUsage(
             source,
             "-usage",
@@ -52,7 +52,7 @@ def of_prompt(state: AcpState, result: wire.Result, source: Source) -> TokenUsag
     read, write, output = used.cachedReadTokens or 0, used.cachedWriteTokens or 0, used.outputTokens or 0
     total, given, thought = used.totalTokens, used.inputTokens, used.thoughtTokens or 0
     apart = state.agent == "opencode"
-    if not state.agent and total is not None:  # the total tells whether the cached part stands beside the input
+    if not state.agent and total is not None:  # the total shows whether the cached tokens are counted beside the input
         apart = read + write > 0 and total in (given + read + write + output, given + read + write + output + thought)
     separate = bool(thought) and (apart or total == given + output + thought)
     return TokenUsage(

@@ -1,7 +1,7 @@
 """Updates that only version 2 of ACP has: whole messages, the state of a session, pieces of calls, terminals, children.
 
-Source: the v2 draft of the protocol. The answer to a prompt is empty there; its end is the update that the session is
-idle, with the reason.
+Source: the v2 draft of the protocol. The answer to a prompt is empty there; a prompt ends with the update that the
+session is idle, which gives the reason.
 """
 
 from msgspec import Raw
@@ -21,7 +21,7 @@ MOST = 1_000
 
 
 def updated(at: Connection, update: wire.Update, record: Record, source: Source, batch: Batch) -> None:
-    """One of `UPDATES`."""
+    """Handles one of `UPDATES`."""
     kind = update.sessionUpdate
     if kind == "state_update":
         _state(at, update, record, source, batch)
@@ -53,7 +53,7 @@ def _state(at: Connection, update: wire.Update, record: Record, source: Source, 
 
 
 def _child(at: Connection, update: wire.Update, source: Source, batch: Batch) -> None:
-    """A session of a sub-agent: its updates come under its own id."""
+    """A sub-agent's session: its updates come under its own id."""
     if update.sessionId and update.sessionId not in at.state.children:
         remember(at.state.children, update.sessionId, True, MOST)
         text = update.title or update.description or ""
@@ -63,7 +63,7 @@ def _child(at: Connection, update: wire.Update, source: Source, batch: Batch) ->
 
 
 def _asked(at: Connection, update: wire.Update, source: Source, batch: Batch) -> None:
-    """The user's message as the agent took it: known already where the client's messages were recorded."""
+    """The user's message as the agent received it; skipped if the client's messages were recorded."""
     if at.state.prompting or update.content in wire.NOTHING:
         batch.ignore("user_message/echo" if at.state.prompting else "user_message/empty")
         return
@@ -73,7 +73,7 @@ def _asked(at: Connection, update: wire.Update, source: Source, batch: Batch) ->
 
 
 def _whole(at: Connection, update: wire.Update, thought: bool, source: Source, batch: Batch) -> None:
-    """A whole message or thought, behind its chunks or in their place."""
+    """A whole message or thought, after its chunks or instead of them."""
     known = at.state.answers.get(at.stream)
     if known is not None and known.native and known.native == update.messageId:
         batch.ignore(update.sessionUpdate)

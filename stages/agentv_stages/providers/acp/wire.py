@@ -61,7 +61,7 @@ class TerminalText(Struct, gc=False):
 
 
 class Meta(Struct, gc=False):
-    """What agents put beside the protocol: Copilot, Claude, Qwen, Vibe in updates, Gemini in the answer to a prompt."""
+    """What agents add to the protocol: Copilot, Claude, Qwen, Vibe in updates, Gemini in the answer to a prompt."""
 
     toolName: str | None = None
     tool_name: str | None = None
@@ -90,7 +90,7 @@ class ExitStatus(Struct, gc=False):
 
 
 class CallMembers(Struct, gc=False):
-    """What an update says of a call."""
+    """The members of an update about a call."""
 
     toolCallId: str = ""
     title: str | None = None
@@ -163,7 +163,7 @@ class Line(Struct, gc=False):
 
 
 class Message(Struct, gc=False):
-    """A message with its parameters: the line, decoded for a method that is looked into."""
+    """A message with its parameters: the line, decoded for a method whose content is used."""
 
     method: str | None = None
     params: Params | None = None
@@ -180,7 +180,7 @@ class Text(Struct, gc=False):
 
 
 class Chunk(Struct, gc=False, tag_field="sessionUpdate", tag="agent_message_chunk"):
-    """A piece of an answer; what is not a single block is taken by `Update`."""
+    """A piece of an answer; anything but a single block is decoded as `Update`."""
 
     content: Text
     messageId: str | None = None
@@ -216,7 +216,7 @@ _silent = {
     name: defstruct("Quiet", [], tag_field="sessionUpdate", tag=name, gc=False) for name in sorted(QUIET_UPDATES)
 }
 QUIET: dict[type, str] = {kind: name for name, kind in _silent.items()}
-"""The Structs of updates that carry nothing: of them not even the members are read."""
+"""The Structs of updates without useful content: their members are not even read."""
 if TYPE_CHECKING:
     HotUpdate: TypeAlias = Chunk | Thought | CallUpdate | CallBegun | Plan | Title | Window
 else:
@@ -229,7 +229,7 @@ class HotParams(Struct, gc=False):
 
 
 class HotMessage(Struct, gc=False):
-    """A `session/update` of the frequent kinds, each in a Struct of its own: msgspec finds it by its name."""
+    """A `session/update` of a frequent kind, each kind with its own Struct: msgspec picks it by name."""
 
     method: str | None = None
     params: HotParams | None = None
@@ -262,8 +262,9 @@ class AuthMethod(Struct, gc=False):
 
 
 class Result(Struct, gc=False):
-    """The answer to any request: `initialize`, `session/new`, `session/prompt`, `session/request_permission`, and of
-    the client `terminal/output` and `terminal/wait_for_exit`."""
+    """The answer to any request: `initialize`, `session/new`, `session/prompt`, `session/request_permission`, and those
+    of the client to `terminal/output` and `terminal/wait_for_exit`.
+    """
 
     stopReason: str | None = None
     usage: Usage | None = None
@@ -296,8 +297,9 @@ class Details(Struct, gc=False):
 
 
 class Piece(Struct, gc=False):
-    """An element of a call's `content`: `content` holds a block, `diff` the change of a file (or of several, in
-    version 2), `terminal` names the terminal that the command ran in."""
+    """An element of a call's `content`: `content` holds a block, `diff` the change of a file (or of several, in version
+    2), `terminal` names the terminal that the command ran in.
+    """
 
     type: str = ""
     content: Text | None = None
@@ -316,7 +318,7 @@ class ShellMetadata(Struct, gc=False):
 
 
 class Observation(Struct, gc=False):
-    """What OpenHands' tools give; an exit code of -1 is none."""
+    """What OpenHands' tools return; an exit code of -1 means none."""
 
     content: Raw = ABSENT
     exit_code: int | None = None

@@ -1,4 +1,4 @@
-"""Formats of no agent: AgentV's trace events, its transcripts (and ours) read back, ATIF trajectories."""
+"""Formats that belong to no agent: AgentV's trace events, its transcripts (and ours) read back, ATIF trajectories."""
 
 from agentv_stages.provider import Dialect, Provider
 from agentv_stages.providers.generic.atif import AtifDecoder

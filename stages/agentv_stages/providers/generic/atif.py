@@ -1,8 +1,6 @@
-"""ATIF trajectories to events: one document is one session, its embedded sub-agents are streams of it.
+"""ATIF trajectories to events: one document is one session; its embedded sub-agents are streams of that session.
 
-Copied context (`is_copied_context`) is not counted again.
-End rule: none.
-Source: harbor 0.25, ATIF 1.0 to 1.8.
+Copied context (`is_copied_context`) is not counted again. End rule: none. Source: harbor 0.25, ATIF 1.0 to 1.8.
 """
 
 from msgspec import Raw, Struct
@@ -47,7 +45,7 @@ _NO_EXTRA, _NO_CALL, _NO_FACTS, _NO_SESSION = AtifExtra(), AtifCallExtra(), Atif
 
 
 class State(Struct):
-    """Nothing is remembered from one document to the next."""
+    """Empty: documents are independent of each other."""
 
 
 class AtifDecoder:
@@ -126,7 +124,7 @@ class AtifDecoder:
     def _step(
         self, step: AtifStep, stream: str, model: str | None, parent: str | None, at: str, record: Record, batch: Batch
     ) -> int:
-        """Appends a step; gives the number of calls that it leaves open."""
+        """Appends a step; returns the number of calls that it leaves open."""
         source = self._source(record, stream, step.timestamp)
         message_id = f"m{record.row}{at}"
         events = batch.events
@@ -174,7 +172,7 @@ class AtifDecoder:
 
 
 def _unfold(document: AtifDocument, depth: int, record: Record, batch: Batch) -> list[AtifDocument]:
-    """The sub-agents' trajectories, those of sub-agents behind their parents."""
+    """The sub-agents' trajectories; those of their own sub-agents follow them."""
     found: list[AtifDocument] = []
     if depth < _DEEPEST:
         children = read_each(document.subagent_trajectories or (), decode_atif, "subagent_trajectories", record, batch)

@@ -1,4 +1,4 @@
-"""Tells AgentV's own formats and ATIF by their first records."""
+"""Recognises AgentV's own formats and ATIF by their first records."""
 
 from collections.abc import Mapping
 from typing import Any, cast

@@ -1,4 +1,4 @@
-"""Messages of AgentV's transcripts to events, whatever shape of transcript they stand in."""
+"""Messages of AgentV's transcripts to events, for every shape of transcript."""
 
 import msgspec
 from msgspec import Raw
@@ -48,7 +48,7 @@ _NO_METADATA = Metadata()
 
 
 def facts_of(message: RowMessage) -> tuple[Facts, str | None]:
-    """Our own facts of a row, and the model where the metadata tell it; foreign metadata of another form give none."""
+    """Our own facts of a row, and the model if the metadata has it; foreign metadata of another form gives none."""
     metadata = read_free(message.metadata, decode_metadata) or _NO_METADATA
     facts = metadata.agentv_stream or _NO_FACTS
     return facts, facts.model or metadata.model
@@ -64,9 +64,9 @@ def message_events(
     at: str,
     batch: Batch,
 ) -> int:
-    """Appends the events of a message; gives the number of its calls that have no result.
+    """Appends the events of a message; returns the number of its calls that have no result.
 
-    `source` bears the message's time; `prefix` is put before call ids, so that two transcripts in one file keep apart.
+    `source` has the message's time; `prefix` is put before call ids, to keep the transcripts in one file apart.
     """
     role = message.role
     if role in ("user", "system"):
@@ -77,7 +77,7 @@ def message_events(
     if role == "assistant":
         return _answer(message, facts, model, message_id, prefix, source, at, batch)
     calls = message.tool_calls or message.toolCalls or ()
-    for i, call in enumerate(calls):  # a late result: its call stood in the message's own row
+    for i, call in enumerate(calls):  # a late result: its call is in the message's own row
         known = (facts.calls or {}).get(call.id or "", _NO_CALL)
         _result(call, known, _call_id(call, message_id, i, prefix), source, f"{at}-{i}", batch)
     if not calls and given(message.content):
@@ -115,7 +115,7 @@ def _answer(
         told = ToolCall(begun, own, message_id, call_id, call.tool, arguments, parent, model, tool, kind or "other")
         events.append(told)
         unanswered += not _result(call, known, call_id, source, own, batch)
-    if facts.message_id and len(events) == before:  # a row of our own: an answer that said nothing
+    if facts.message_id and len(events) == before:  # a row of our own: an answer without content
         events.append(AssistantText(source, at, message_id, EMPTY_STRING, False, _synthetic(facts), model))
     tokens = message.token_usage or message.tokenUsage
     if tokens is not None:
@@ -137,7 +137,7 @@ def _texts(
         try:
             blocks = decode_blocks(content)
         except (msgspec.MsgspecError, UnicodeDecodeError):
-            text = to_raw(plain_text(decode_json(content)))  # blocks of a shape of their own
+            text = to_raw(plain_text(decode_json(content)))  # blocks of an unknown shape
             batch.events.append(AssistantText(source, at, message_id, text, False, synthetic, model))
             return
         for i, block in enumerate(blocks):
@@ -149,7 +149,7 @@ def _texts(
 
 
 def _synthetic(facts: Facts) -> bool:
-    """Whether nothing in a row is the model's: a turn that the program began is one all the same."""
+    """Whether nothing in a row is from the model; a row with a turn that the program began does not count."""
     return bool(facts.synthetic) and facts.turn is None
 
 
@@ -158,7 +158,7 @@ def _call_id(call: Call, message_id: str, index: int, prefix: str) -> str:
 
 
 def _result(call: Call, known: CallFacts, call_id: str, source: Source, at: str, batch: Batch) -> bool:
-    """Appends a call's result; False where the row knows none."""
+    """Appends a call's result; False if the row has none."""
     status = known.outcome or call.status
     outcome = OUTCOMES.get(status or "")
     output = call.output if given(call.output) else None
@@ -173,13 +173,13 @@ def _result(call: Call, known: CallFacts, call_id: str, source: Source, at: str,
 
 
 def at_time(source: Source, text: str | None) -> Source:
-    """The source with the time of a call's end or beginning; without one it has no time of its own."""
+    """The source with the given time of a call's end or beginning; without one it has no time."""
     time_ms = parse_iso(text)
     return Source(source.file, source.row, source.offset, source.length, time_ms, source.stream, source.base_id)
 
 
 def usage_event(source: Source, at: str, key: str, tokens: Tokens, model: str | None) -> TokenUsage:
-    """Usage of one answer as it stands there: AgentV does not say whether `input` holds the cached tokens."""
+    """Usage of one answer, unchanged: AgentV does not say whether `input` includes the cached tokens."""
     return TokenUsage(
         source, at, key, "call", model, tokens.input, tokens.cached, None, None, tokens.output, tokens.reasoning
     )

@@ -1,4 +1,4 @@
-"""The tools of transcripts that are canonical already: every canonical name, as itself; others keep their names."""
+"""The tools of transcripts that are already canonical: canonical names stand for themselves; others are kept."""
 
 from agentv_stages.tools import CANONICAL, ToolTable, row, rows
 

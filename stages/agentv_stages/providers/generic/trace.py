@@ -1,9 +1,8 @@
 """AgentV's trace events to events: the flat list of 0.25 and the read model of later versions.
 
-Both come as JSON lines, as an array, or in a document (`{text, trace: […]}`, `{events: […]}`).
-Calls and results are paired by id; without one by name, first in first out.
-End rule: `final_response` ends a run well, `error` of the read model ends it badly; the list of 0.25 has no end.
-Source: AgentV 0.25 (`trace` of a result), 4.x (`TraceEvent`).
+Both come as JSON lines, as an array, or in a document (`{text, trace: […]}`, `{events: […]}`). Calls and results are
+paired by id; without an id by name, first in first out. End rule: `final_response` ends a run as complete, `error` of
+the read model as failed; the list of 0.25 has no end. Source: AgentV 0.25 (`trace` of a result), 4.x (`TraceEvent`).
 """
 
 import hashlib
@@ -54,7 +53,7 @@ _MOST_OPEN = 1_000
 
 
 class Open(Struct):
-    """A call that has no result yet. `outcome` and `duration_ms` are what its own record says of its end."""
+    """A call without a result yet. `outcome` and `duration_ms` are what its own record says of its end."""
 
     name: str
     outcome: str | None = None
@@ -62,7 +61,7 @@ class Open(Struct):
 
 
 class State(Struct):
-    """`message_id` is that of the answer that is running; `model` and `last_text` tell repetitions."""
+    """`message_id` is that of the current answer; `model` and `last_text` serve to recognise repetitions."""
 
     message_id: str = ""
     model: str | None = None
@@ -153,7 +152,7 @@ class TraceDecoder:
             batch.events.append(usage_event(source, at, key or f"m{record.row}{at}", tokens, state.model))
 
     def _text(self, content: Raw, source: Source, at: str, batch: Batch, repeats: bool) -> None:
-        """Appends what the model said; with `repeats` not what it said last."""
+        """Appends what the model said; with `repeats` not if it is the last text again."""
         text = content if first_byte(content) == _STRING else to_raw(plain_text(decode_json(content)))
         mark = hashlib.sha1(bytes(text), usedforsecurity=False).hexdigest()
         if repeats and mark == self.state.last_text:
@@ -207,7 +206,7 @@ class TraceDecoder:
             call_id = next((known for known, entry in state.open.items() if entry.name == name), name)
         entry = state.open.pop(call_id, None)
         facts = _facts(event)
-        if facts.status == "unpaired":  # our own: none came
+        if facts.status == "unpaired":  # written by us: there was no result
             return
         status = (tool.status if tool else None) or (entry.outcome if entry else None) or facts.status
         output = tool.output if tool else event.output
@@ -224,7 +223,7 @@ class TraceDecoder:
         )
 
     def _settle(self, source: Source, batch: Batch) -> None:
-        """Calls that have no result record but a status of their own have ended."""
+        """Ends the calls that have no result record but a status of their own."""
         state = self.state
         if not state.open:
             return

@@ -1,13 +1,12 @@
 """Transcripts read back: AgentV's shapes A, B and C, its normalised transcript, replay fixtures, and our own rows.
 
-Rows come in the order of `message_index`, which is not always that of the file: a row that is ahead is held until the
-ones before it have come (at most 1,000). Names are canonical already. Rows of several groups (`test_id`, `target`) in
-one file are several sessions in one input; their calls keep apart.
-Totals are the file's (`transcript_token_usage`); they stand in every row, or only in the first or last.
-End rule: our own rows say how the session ended, beside its totals. Others have none; a transcript that ends with an
-answer whose calls all have results counts as complete. In rows of our own that were not ended each model call has its
-row: there one that ends with calls was broken off.
-Source: AgentV 4.15 to 5.3 `TranscriptJsonLine`, `NormalizedTranscriptJson`, replay fixtures.
+Rows are emitted in the order of `message_index`, which may differ from that of the file: a row that comes early is held
+until the ones before it have come (at most 1,000). Names are canonical already. Rows of several groups (`test_id`,
+`target`) in one file are several sessions in one input; their call ids are kept apart. Totals are the file's
+(`transcript_token_usage`); every row repeats them, or only the first or last has them. End rule: our own rows say how
+the session ended, beside its totals. Others have none; a transcript that ends with an answer whose calls all have
+results counts as complete. In our own rows of a session without an end each model call has its row, so one that ends
+with calls was broken off. Source: AgentV 4.15 to 5.3 `TranscriptJsonLine`, `NormalizedTranscriptJson`, replay fixtures.
 """
 
 from msgspec import Struct, field
@@ -45,7 +44,7 @@ class Held(Struct, gc=False):
 
 
 class State(Struct):
-    """`group` is the session that is being read, `next_index` the row that it waits for."""
+    """`group` is the session being read, `next_index` the row that it waits for."""
 
     group: str = ""
     groups: int = 0
@@ -54,10 +53,10 @@ class State(Struct):
     total: str = ""
     last_role: str = ""
     unanswered: int = 0
-    asks: bool = False  # the last row is our own, and its calls wanted another answer
+    asks: bool = False  # the last row is our own, and its calls required another answer
     ending: Ending = field(default_factory=Ending)
     duration_ms: int | None = None
-    earlier_ms: int = 0  # what the groups before took
+    earlier_ms: int = 0  # the duration of the previous groups
     last_row: int = 0
     last_offset: int = 0
 
@@ -138,7 +137,7 @@ class TranscriptDecoder:
         self._row(decode_row(held.data), Record(held.data, held.offset, held.row), batch)
 
     def _group(self, row: Row, record: Record, batch: Batch) -> None:
-        """A session begins."""
+        """Begins a session."""
         state = self.state
         state.group = _group_name(row)
         state.groups += 1
@@ -157,7 +156,7 @@ class TranscriptDecoder:
         self._totals(row, record, batch)
 
     def _totals(self, row: Row, record: Record, batch: Batch) -> None:
-        """The totals of the session, once, and how it ended."""
+        """Emits the session's totals, once; stores how it ended."""
         state = self.state
         state.ending = read_free(row.agentv_stream, decode_ending) or state.ending
         shape_a = row.output is not None
@@ -195,7 +194,7 @@ class TranscriptDecoder:
         )
 
     def _case(self, row: Row, output: list[RowMessage], record: Record, batch: Batch) -> None:
-        """Shape A: a whole case in one line, its first user text beside it."""
+        """Shape A: a whole case in one line, with its first user text in a member of its own."""
         started = row.source.timestamp if row.source else None
         if given(row.input) and not any(message.role == "user" for message in output[:1]):
             source = self._source(record, None, started)

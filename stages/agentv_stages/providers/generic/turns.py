@@ -9,9 +9,9 @@ from agentv_stages.times import whole_ms
 
 
 def turn_events(turn: Turn, made_id: str, source: Source, at: str, batch: Batch) -> int:
-    """Appends the events of a turn; gives the number of its calls without a result.
+    """Appends the events of a turn; returns the number of its calls without a result.
 
-    The order of texts and calls within a turn is lost already; `tool_name` is a category, `name` the tool.
+    The format does not keep the order of texts and calls within a turn; `tool_name` is a category, `name` the tool.
     """
     message_id = turn.id or made_id
     source = at_time(source, turn.ts)

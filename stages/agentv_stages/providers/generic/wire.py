@@ -1,6 +1,6 @@
 """Wire shapes of AgentV's own formats and of ATIF: only the fields that are used; payloads stay raw.
 
-AgentV writes snake case; a few files hold its internal camel case (transcripts of 4.15.0 to 4.15.2), so both are read.
+AgentV writes snake case; a few files have its internal camel case (transcripts of 4.15.0 to 4.15.2), so both are read.
 Source: AgentV 0.25 to 5.3, harbor 0.25 (ATIF 1.0 to 1.8).
 """
 
@@ -17,7 +17,7 @@ Shape = TypeVar("Shape")
 
 
 class Tokens(Struct, gc=False):
-    """AgentV's usage; whether `input` holds the cached tokens depends on what wrote it."""
+    """AgentV's usage; whether `input` includes the cached tokens depends on the writer."""
 
     input: int | None = None
     output: int | None = None
@@ -26,7 +26,7 @@ class Tokens(Struct, gc=False):
 
 
 class Call(Struct, gc=False):
-    """A tool call of a message, with its result in it; without `tool` it is none."""
+    """A tool call of a message, with its result in it; without `tool` it is not a call."""
 
     tool: str | None = None
     id: str | None = None
@@ -65,7 +65,7 @@ class Facts(Struct, gc=False):
 
 
 class Metadata(Struct, gc=False):
-    """`metadata` is free-form; ours stands in one member, Pi's model in another."""
+    """`metadata` is free-form; one member is ours, another has Pi's model."""
 
     agentv_stream: Facts | None = None
     model: str | None = None
@@ -99,7 +99,7 @@ class RowSource(Struct, gc=False):
 
 
 class Ending(Struct, gc=False):
-    """How a session ended that we wrote: `agentv_stream` of a transcript's row, and in `extra` of a trajectory."""
+    """How a session that we wrote ended: `agentv_stream` of a transcript's row, or in a trajectory's `extra`."""
 
     status: Literal["complete", "error", "incomplete", "interrupted", "stalled", "killed", "unknown"] | None = None
     reason: str | None = None
@@ -238,7 +238,7 @@ class AtifTotals(Struct, gc=False):
 
 
 class AtifCallExtra(Struct, gc=False):
-    """What we say of a call beside the format: with a `kind` its name is canonical, whatever others mean by it."""
+    """What we add to a call: with a `kind` its name is canonical, even if other agents use it differently."""
 
     kind: Kind | None = None
     parent_call: str | None = None
@@ -257,7 +257,7 @@ class AtifReference(Struct, gc=False):
 
 
 class AtifResultExtra(Struct, gc=False):
-    """What writers say of a result beside the format: `outcome` we, `is_error` Harbor's converters of some agents."""
+    """What writers add to a result: `outcome` is ours, `is_error` comes from Harbor's converters of some agents."""
 
     outcome: Literal["ok", "error", "denied", "cancelled"] | None = None
     is_error: bool | None = None
@@ -291,7 +291,7 @@ class AtifStep(Struct, gc=False):
 
 
 class AtifSession(Ending, gc=False):
-    """What is told of the session beside the format, where we wrote the document: its end, folder and time."""
+    """What we add about the session beyond the format, in documents that we wrote: its end, folder and time."""
 
     cwd: str | None = None
     duration_ms: int | None = None
@@ -326,7 +326,7 @@ decode_ending = Decoder(Ending).decode
 
 
 def read_free(raw: Raw, decode: Callable[[Raw], Shape]) -> Shape | None:
-    """What writers add as they like; None where it is nothing that we know."""
+    """Decodes a member that writers may fill freely; None if its shape is unknown."""
     if not given(raw):
         return None
     try:
@@ -336,5 +336,5 @@ def read_free(raw: Raw, decode: Callable[[Raw], Shape]) -> Shape | None:
 
 
 def first_byte(raw: Raw) -> int:
-    """The byte that tells the JSON type: 34 string, 91 array, 123 object; 0 of nothing. Copies no payload."""
+    """The byte that shows the JSON type: 34 string, 91 array, 123 object; 0 if empty. Copies no payload."""
     return memoryview(raw)[0] if raw else 0
