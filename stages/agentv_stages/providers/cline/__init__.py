@@ -1,4 +1,4 @@
-"""Cline's CLI: the stream of `cline --json`, its sessions on disk.
+"""Cline's CLI: the stream of `cline --json`, and its sessions on disk.
 
 Source: Cline CLI 3.0.65. The tasks of its editor extension (`ui_messages.json`) are not read.
 """

@@ -1,11 +1,10 @@
-"""Tells the agents of one output of `cline --json` apart: the main one and the sub-agents that it waits for.
+"""Separates the agents in one output of `cline --json`: the main one and the sub-agents that it waits for.
 
-Only `hook_event` lines name their agent. An agent waits for those that it started, and the lines of the one that waits
-for nobody are its own. Of several that wait for nobody: a call is that of the oldest `tool_call` hook before it (the
-hooks of an answer's calls come before its first call), a result that of its call, tokens are of the agent whose running
-total they continue, a text is of the agent that spent tokens last (both come at the end of a model call, one behind the
-other). Teammates have lines of their own (`team_event`), with their name.
-Source: Cline CLI 3.0.65, recorded runs.
+Only `hook_event` lines name their agent. An agent waits for those that it started; if only one agent waits for nobody,
+the lines are its own. If there are several: a call belongs to the oldest `tool_call` hook before it (the hooks of an
+answer's calls come before its first call), a result to its call, tokens to the agent whose running total they continue,
+a text to the agent that spent tokens last (both come at the end of a model call, one after the other). Teammates have
+lines of their own (`team_event`), with their name. Source: Cline CLI 3.0.65, recorded runs.
 """
 
 from msgspec import Raw, Struct, field
@@ -19,7 +18,7 @@ MOST = 1_000
 
 
 class Agent(Struct):
-    """One agent: the answer that it is writing, and its pieces so far.
+    """One agent: the answer being written, and its pieces so far.
 
     `calls` counts the model calls of the answer, `input` all its input tokens; `row`, `offset` and `ts` are the place
     and time of the last piece.
@@ -44,24 +43,24 @@ class Agent(Struct):
         return bool(self.text or self.reasoning)
 
     def answer(self, record: Record, iteration: int | None) -> None:
-        """A new answer begins."""
+        """Begins a new answer."""
         self.message_id = f"m{record.row}"
         self.iteration = iteration or self.iteration + 1
         self.calls = 0
 
     def begin(self, record: Record, ts: str | None) -> None:
-        """A line of its answer, whose beginning may be missing."""
+        """Records a line of the current answer, whose beginning may be missing."""
         if not self.message_id:
             self.message_id = f"m{record.row}"
         self.row, self.offset, self.ts = record.row, record.offset, ts
 
 
 class Agents(Struct):
-    """The agents that run, the main one first.
+    """The running agents, the main one first.
 
-    `open` has the stream of each open call, `waiting` the calls that were
-    announced (ids of their agents), `spawned` the calls whose sub-agent has not shown yet, by agent. Teammates stand in
-    `mates` by name, with the calls that gave them `tasks`; `foreign` has the ids that their hooks bear.
+    `open` has the stream of each open call, `waiting` the agent ids of announced calls, `spawned` the calls whose
+    sub-agent has not appeared yet, by agent. `mates` has the teammates by name, `tasks` the calls that gave them tasks;
+    `foreign` has the ids in their hooks.
     """
 
     running: list[Agent] = field(default_factory=lambda: [Agent()])
@@ -74,7 +73,7 @@ class Agents(Struct):
     foreign: list[str] = []
 
     def at_work(self) -> list[Agent]:
-        """Who waits for nobody; never empty."""
+        """The agents that wait for nobody; never empty."""
         running = self.running
         if len(running) == 1:
             return running
@@ -82,16 +81,16 @@ class Agents(Struct):
         return [agent for agent in running if agent.id not in parents] or running[-1:]
 
     def writer(self) -> Agent | None:
-        """Who writes, where only one can."""
+        """The agent that writes, if only one can."""
         at_work = self.at_work()
         return at_work[0] if len(at_work) == 1 else None
 
     def spoke(self) -> Agent:
-        """Who spent tokens last; the youngest where nobody did."""
+        """The agent that spent tokens last; the youngest if none did."""
         return self._named(self.last) or self.running[-1]
 
     def start(self, agent_id: str, parent: str | None) -> bool:
-        """An agent begins; without a parent it is the main one, in a further run too. Gives whether it is."""
+        """Starts an agent; without a parent it is the main one, in further runs too. Returns whether it is."""
         if agent_id in self.foreign:
             return False
         if parent is None:
@@ -105,7 +104,7 @@ class Agents(Struct):
         return False
 
     def end(self, agent_id: str) -> Agent | None:
-        """An agent has ended; gives it. The main one stays."""
+        """Ends an agent and returns it. The main one is kept."""
         agent = self._named(agent_id)
         if agent is not None and agent is not self.running[0]:
             self.running.remove(agent)
@@ -114,12 +113,12 @@ class Agents(Struct):
         return agent
 
     def begins(self, iteration: int | None) -> Agent:
-        """Who begins a model call, the `iteration`th of its agent."""
+        """The agent that begins a model call, the `iteration`th of its own."""
         at_work = self.at_work()
         return next((agent for agent in at_work if iteration == agent.iteration + 1), at_work[-1])
 
     def spends(self, tokens: int | None, total: int | None) -> Agent | None:
-        """Whose running total of input tokens comes to `total` by `tokens` more; None for a teammate, who tells it."""
+        """The agent whose input total `tokens` more bring to `total`; None for a teammate, who reports its own."""
         at_work = self.at_work()
         agent: Agent | None = at_work[-1]
         if len(at_work) > 1 or self.mates:
@@ -131,13 +130,13 @@ class Agents(Struct):
         return agent
 
     def join(self, name: str, hook_id: str | None) -> None:
-        """A teammate was started."""
+        """Adds a started teammate."""
         self.mate(name)
         if hook_id and len(self.foreign) < MOST:
             self.foreign.append(hook_id)
 
     def mate(self, name: str) -> Agent:
-        """The teammate of a name."""
+        """The teammate with that name."""
         agent = self.mates.get(name)
         if agent is None:
             agent = Agent(name, "", f"subagent:{name}")
@@ -147,19 +146,19 @@ class Agents(Struct):
         return agent
 
     def will_call(self, agent_id: str) -> None:
-        """A call was announced."""
+        """Records an announced call."""
         if len(self.waiting) < MOST and agent_id not in self.foreign:
             self.waiting.append(agent_id)
 
     def caller(self) -> Agent:
-        """Who makes the next call."""
+        """The agent that makes the next call."""
         at_work = self.at_work()
         ids = [agent.id for agent in at_work]
         place = next((i for i, agent_id in enumerate(self.waiting) if agent_id in ids), None)
         return at_work[-1] if place is None else at_work[ids.index(self.waiting.pop(place))]
 
     def call(self, agent: Agent, call_id: str, name: str, arguments: Raw) -> None:
-        """A call was made."""
+        """Records a call."""
         remember(self.open, call_id, agent.stream, MOST)
         if name in SPAWNS:
             mate = asked(arguments).agentId
@@ -169,9 +168,9 @@ class Agents(Struct):
                 self.spawned.setdefault(agent.id, []).append(call_id)
 
     def answered(self, call_id: str) -> str:
-        """The stream of the call that a result is for."""
+        """The stream of the call that a result belongs to."""
         for calls in self.spawned.values():
-            if call_id in calls:  # no sub-agent came of it
+            if call_id in calls:  # it started no sub-agent
                 calls.remove(call_id)
         return self.open.pop(call_id, MAIN)
 

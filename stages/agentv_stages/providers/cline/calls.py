@@ -1,8 +1,7 @@
 """Arguments and results of Cline's tools: what a call runs or reads, and how it ended.
 
-One call of Cline may do several things: run several commands, read several files. It counts as an error where one of
-them failed; its exit code is that of the first command that did.
-Source: Cline CLI 3.0.65.
+One call of Cline may do several things: run several commands, read several files. It counts as an error if one of them
+failed; its exit code is that of the first failed command. Source: Cline CLI 3.0.65.
 """
 
 import shlex
@@ -33,14 +32,14 @@ _ARRAY, _OBJECT, _STRING = b'[{"'
 _EXITED = "Command exited with code "
 _CANCELLED = ("aborted", "Command failed: Command was aborted", "Command was aborted")
 _DENIED = " -- NOT a tool or system failure. Clarify with user before proceeding."
-"""What Cline puts behind any reason for which a call was not approved."""
+"""What Cline appends to any reason why a call was not approved."""
 _JSON_IN_TEXT = b'"{\\"'
 _FAILED_IN_TEXT = (b'\\"success\\":false}"', b'\\"isError\\":true}"')
 
 
 def arguments(name: str, raw: Raw) -> Raw:
-    """The input of a call. That of a shell call gains `command`, all its commands as the lines of one script; that of
-    a call that reads one file gains `file_path`.
+    """The input of a call. A shell call gets `command`, all its commands as the lines of one script; a call that reads
+    one file gets `file_path`.
     """
     if not given(raw):
         return EMPTY_OBJECT
@@ -60,7 +59,7 @@ def arguments(name: str, raw: Raw) -> Raw:
 
 
 def _script(raw: Raw) -> str | None:
-    """The commands as one script; None where the input has a `command` of its own, or is of no form that is known."""
+    """The commands as one script; None if the input has a `command` of its own, or an unknown form."""
     try:
         found = decode_commands(raw)
         if given(found.command) or not given(found.commands):
@@ -85,7 +84,7 @@ def asked(raw: Raw) -> Task:
 
 
 def ending(name: str, output: Raw, error: str | None) -> tuple[Outcome, int | None]:
-    """Outcome and exit code of a call from its output, and from its `error` where the log states one."""
+    """Outcome and exit code of a call, from its output and, if the log has one, its `error`."""
     bad = error is not None
     failed = [one for one in _entries(name, output, bad) if _failed(one) or (bad and one.error)]
     if not bad and not failed:
@@ -104,7 +103,7 @@ def _failed(entry: Entry) -> bool:
 
 
 def _entries(name: str, output: Raw, bad: bool) -> list[Entry]:
-    """What the parts of a call say of themselves. A text on disk may hold the JSON of one result."""
+    """The results of a call's parts. A text on disk may hold the JSON of one result."""
     first = _first(output)
     try:
         if first == _ARRAY:
@@ -124,7 +123,7 @@ def _first(raw: Raw) -> int:
 
 
 def _says_failed(output: Raw) -> bool:
-    """Whether the JSON in a text ends with the member that says so; copies no payload."""
+    """Whether the JSON in a text ends with the member that reports a failure; copies no payload."""
     end = memoryview(output)
     return any(bytes(end[-len(mark) :]) == mark for mark in _FAILED_IN_TEXT)
 

@@ -1,6 +1,6 @@
 """The files that belong to a Cline session: those of its sub-agents, and its manifest, which is read last.
 
-They lie in one folder: `<id>.messages.json`, `<id>.json`, and one more `.messages.json` for each sub-agent, and for
+They are in one folder: `<id>.messages.json`, `<id>.json`, and one more `.messages.json` for each sub-agent, and for
 each task of a teammate.
 """
 
@@ -74,7 +74,7 @@ def _calls(messages: list[Message]) -> list[tuple[str, str]]:
 
 
 def _task(messages: list[Message]) -> str:
-    """What a sub-agent was asked: its first message."""
+    """What a sub-agent was asked to do: its first message."""
     content = messages[0].content if messages else ""
     if isinstance(content, str):
         return content
@@ -82,7 +82,7 @@ def _task(messages: list[Message]) -> str:
 
 
 def _started_by(task: str, calls: list[tuple[str, str]]) -> str | None:
-    """The first call with this task that no file was found for yet."""
+    """The first call with this task that no file was matched to yet."""
     for i, (asked_for, call_id) in enumerate(calls):
         if asked_for == task:
             del calls[i]

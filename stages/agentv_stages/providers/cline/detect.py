@@ -1,4 +1,4 @@
-"""Tells Cline's logs from others."""
+"""Distinguishes Cline's logs from others."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,9 +1,9 @@
 """Cline's sessions on disk to events: `<id>.messages.json`, and beside it the manifest `<id>.json`.
 
-Both are one JSON document, written anew at each change. The messages say what was said and done; the manifest, which is
-read behind them, says where the session ran and how it ended. Sub-agents have files of messages of their own.
-End rule: there is no end record; the manifest's status says how the last run ended, without one the last message.
-Source: Cline CLI 3.0.65, session files and type declarations.
+Each is one JSON document, rewritten at each change. The messages have what was said and done; the manifest, read after
+them, says where the session ran and how it ended. Sub-agents have message files of their own. End rule: there is no end
+record; the manifest's status says how the last run ended; without a manifest the last message does. Source: Cline CLI
+3.0.65, session files and type declarations.
 """
 
 import re
@@ -52,7 +52,7 @@ _IMAGES = frozenset(("image", "media", "file"))
 
 
 class State(Struct):
-    """`ended` says that the messages told an end."""
+    """`ended`: the messages showed an end."""
 
     session_id: str | None = None
     model: str | None = None
@@ -174,9 +174,10 @@ class SessionDecoder:
             add(TokenUsage(source, "", message_id, "call", model, *tokens, cost_usd=used.cost or None))
 
     def _end(self, last: Message, record: Record, batch: Batch) -> None:
-        """How the run ended, as far as its last message says it.
+        """How the run ended, as far as its last message shows it.
 
-        Without metrics an answer broke off. A result that an abort gave is followed by nothing: the user stopped it.
+        An answer without metrics was broken off. An aborted result with nothing after it means that the user stopped
+        the run.
         """
         blocks = last.content if isinstance(last.content, list) else []
         source = self.context.source(record, epoch_ms(last.ts), last.id or "")
@@ -192,7 +193,7 @@ class SessionDecoder:
 
 
 def _begun_ms(session_id: str | None) -> int:
-    """When a session was made, epoch ms; 0 where its id does not begin with it. What is older, a fork has copied."""
+    """When a session was created, epoch ms; 0 if its id has no time. Older messages are copies that a fork made."""
     digits = (session_id or "").partition("_")[0]
     return int(digits) if len(digits) == 13 and digits.isdecimal() else 0
 
@@ -206,6 +207,6 @@ def _texts(blocks: list[Block]) -> str:
 
 
 def _unwrapped(text: Raw) -> Raw:
-    """A prompt as the user typed it: Cline wraps it into `<user_input mode="act">`, maybe behind a notice."""
+    """A prompt as the user typed it: Cline wraps it in `<user_input mode="act">`, sometimes after a notice."""
     found = _WRAPPED.fullmatch(text_json(text)) if given(text) else None
     return Raw(b'"' + found[1] + b'"') if found else text_json(text)

@@ -1,10 +1,10 @@
 """Output of `cline --json` to events.
 
-A text comes in pieces (`content_start`, one for each) and again whole (`content_end`); the whole one counts, the pieces
-only where an answer broke off before it. Tokens and texts of an answer come before its calls. What sub-agents do is
-printed between the lines of the main agent, without a name; `agents.py` tells them apart.
-End rule: `run_result` ends the run, by its reason; a `run_aborted` behind it says that somebody stopped it.
-Source: Cline CLI 3.0.65, standard output and type declarations.
+A text comes in pieces (`content_start`, one for each) and again whole (`content_end`); the whole text counts, the
+pieces only if the answer broke off before it. Tokens and texts of an answer come before its calls. Sub-agents' lines
+come between those of the main agent, without a name; `agents.py` separates them. End rule: `run_result` ends the run,
+by its reason; a `run_aborted` after it says that somebody stopped it. Source: Cline CLI 3.0.65, standard output and
+type declarations.
 """
 
 from msgspec import Raw, Struct, field
@@ -43,12 +43,12 @@ LOSSES = (
     "whether a line that names neither an agent nor a call (the beginning or a piece of an answer) is repeated",
 )
 ONCE = frozenset(("content_end", "usage", "notice", "error"))
-"""Events that count again when their line is repeated; Cline never prints one twice."""
+"""Events that would count twice if their line is repeated; Cline itself never prints one twice."""
 ENDS: dict[str, Status] = {"completed": "complete", "aborted": "interrupted"}
 
 
 class State(Struct):
-    """What is remembered between lines; see `Agents`. `ended` says that the run gave its result."""
+    """The state between lines; see `Agents`. `ended` says that the run gave its result."""
 
     session_id: str | None = None
     model: str | None = None
@@ -77,7 +77,7 @@ class StreamDecoder:
             self._closing(decode_closing(record.data), line, record, batch)
 
     def flush(self, batch: Batch) -> None:
-        """The input has ended: what agents had begun to say."""
+        """At the end of the input: emits what agents had begun to say."""
         agents = self.state.agents
         for agent in (*agents.running, *agents.mates.values()):
             self._break_off(
@@ -88,7 +88,7 @@ class StreamDecoder:
         return Source(self.file, record.row, record.offset, len(record.data), parse_iso(line.ts), stream)
 
     def _team_event(self, event: Event, line: Line, record: Record, batch: Batch) -> None:
-        """Of a teammate: what it does, or that it came, went, was given a task."""
+        """Handles a teammate's event: its work, or that it came, left, or got a task."""
         agents, name = self.state.agents, event.agentId or ""
         if event.type == "agent_event" and event.event is not None:
             self._agent_event(event.event, agents.mate(name), line, record, batch)
@@ -99,7 +99,7 @@ class StreamDecoder:
         batch.events.append(Notification(self._source(line, record, MAIN), "", f"team/{event.type}", text))
 
     def _agent_event(self, event: Event, mate: Agent | None, line: Line, record: Record, batch: Batch) -> None:
-        """What an agent does: `mate`, or one that is not named."""
+        """Handles an agent's event: that of `mate`, or of an agent without a name."""
         kind, content = event.type, event.contentType
         agents = self.state.agents
         if kind == "content_start" and content != "tool":
@@ -160,7 +160,7 @@ class StreamDecoder:
             batch.unknown_type(f"content_end/{event.contentType}", record)
 
     def _break_off(self, agent: Agent, source: Source, batch: Batch) -> None:
-        """Tells the pieces of an answer that never came whole; those of several agents at once."""
+        """Emits the pieces of an answer that was never completed; several agents may break off at once."""
         model = self.state.model
         part = "-cut" if agent.stream == MAIN else f"-cut-{agent.stream}"
         if agent.reasoning:
@@ -228,7 +228,7 @@ class StreamDecoder:
         batch.ignore(f"hook_event/{name}")
 
     def _closing(self, closing: Closing, line: Line, record: Record, batch: Batch) -> None:
-        """A line about the whole run."""
+        """Handles a line about the whole run."""
         state, kind = self.state, line.type
         source = self._source(line, record, MAIN)
         add = batch.events.append

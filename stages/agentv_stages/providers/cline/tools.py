@@ -1,4 +1,4 @@
-"""The tools of Cline's CLI 3.x, and those of its editor extension, which bear other names."""
+"""The tools of Cline's CLI 3.x, and those of its editor extension, which have other names."""
 
 from agentv_stages.tools import PATH_KEYS, McpForm, ToolTable, plain, row, rows
 
@@ -27,4 +27,4 @@ ROWS = (
 )
 
 TABLE = ToolTable(rows=ROWS, mcp=(McpForm("", "__"),))
-"""Names of MCP tools are `<server>__<tool>`."""
+"""MCP tools are named `<server>__<tool>`."""

@@ -10,7 +10,7 @@ from agentv_stages.payload import ABSENT
 
 
 class Usage(Struct, gc=False):
-    """Tokens; `inputTokens` holds what was read from and written to caches. Dollars; 0 where Cline knows no prices."""
+    """Tokens; `inputTokens` includes cache reads and writes. Cost in dollars; 0 if Cline knows no prices."""
 
     inputTokens: int | None = None
     outputTokens: int | None = None
@@ -49,7 +49,7 @@ class Event(Struct, gc=False):
 
 
 class Teammate(Struct, gc=False):
-    """Of a teammate that was started: the id that its hooks bear."""
+    """The id that the hooks of a started teammate carry."""
 
     runtimeAgentId: str | None = None
 
@@ -91,8 +91,9 @@ class ErrorInfo(Struct, gc=False):
 
 
 class Entry(Struct, gc=False):
-    """What a part of a call gave: of each command, file, query or page one; or the result of an MCP tool (`isError`),
-    of a sub-agent (`finishReason`), of a call that was refused (`error` alone)."""
+    """The result of one part of a call: of a command, file, query or page; or of an MCP tool (`isError`), of a
+    sub-agent (`finishReason`), of a refused call (`error` alone).
+    """
 
     success: bool | None = None
     isError: bool | None = None
@@ -141,7 +142,7 @@ class Origin(Struct, gc=False):
 
 
 class Metadata(Struct, gc=False):
-    """`userRunSpan` 0 marks a text that no user wrote; `displayOnly` what the model never sees."""
+    """`userRunSpan` 0 marks a text that no user wrote; `displayOnly` one that the model never sees."""
 
     kind: str | None = None
     userRunSpan: int | None = None

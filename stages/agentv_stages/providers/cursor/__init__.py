@@ -49,7 +49,7 @@ def _detect_stream(head: Head) -> float:
 
 
 def _detect_transcript(head: Head) -> float:
-    """Lines of a role and a message alone; a role that only a later version has may stand among them."""
+    """Lines with only a role and a message; roles that only a later version has may occur among them."""
     good = 0
     for line in head:
         message = line.get("message")

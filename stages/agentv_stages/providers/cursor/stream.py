@@ -1,7 +1,7 @@
 """cursor-agent's stream-json to events. Source: cursor-agent 2025.08 to 2026.03, recordings and published types.
 
-Text stands in lines of three kinds: with a time and no `model_call_id` it is a delta, with both a segment before a
-call, with neither the last segment. Where deltas were printed the other two repeat them.
+Three kinds of lines have text: with a time and no `model_call_id` it is a delta, with both a segment before a call,
+with neither the last segment. If deltas were printed, the other two repeat them.
 """
 
 from contextlib import suppress
@@ -49,8 +49,9 @@ OUTCOMES: dict[str, Outcome] = {
 
 
 class StreamState(Struct):
-    """What is remembered between lines: open calls (id to answer id), the answer that is being written, the deltas of
-    the running segment and the whole segment before it, whether a thought has had deltas."""
+    """The state between lines: open calls (id to answer id), the current answer, the deltas of the current segment and
+    the whole segment before it, whether a thought had deltas.
+    """
 
     session_id: str | None = None
     model: str | None = None
@@ -182,7 +183,7 @@ class StreamDecoder:
     def _result(self, record: Record, source: Source, batch: Batch) -> None:
         state, data = self.state, wire.decode_result(record.data)
         self._next()
-        again = data.request_id in state.results  # an end all the same, maybe of a repeated log
+        again = data.request_id in state.results  # still an end, perhaps of a repeated log
         if data.request_id and not again:
             state.results.append(data.request_id)
             del state.results[:-MOST_CLOSED]
@@ -202,13 +203,13 @@ class StreamDecoder:
                     None,
                     used.outputTokens,
                     covers_streams=True,
-                    cost_usd=used.totalCost,  # of this run alone, as its tokens
+                    cost_usd=used.totalCost,  # of this run alone, like its tokens
                 )
             )
         bad = data.is_error or data.subtype not in (None, "success")
         status: Status = "error" if bad else "complete"
         reason = text_of(data.result) if bad and data.result not in wire.NOTHING else None
-        if record.row == 0 and data.result not in wire.NOTHING:  # `--output-format json`: the answer stands here alone
+        if record.row == 0 and data.result not in wire.NOTHING:  # `--output-format json`: the answer is only here
             key = data.request_id or f"result-{source.row}"
             batch.events.append(AssistantText(source, "-result", key, text_json(data.result), False, bad))
         took = None if again else whole_ms(data.duration_ms)
@@ -217,8 +218,8 @@ class StreamDecoder:
     def _answer(self, source: Source, model_call: str | None, call: bool = False) -> str:
         """The id of the model answer that this line belongs to.
 
-        Calls and segments name the model call, thoughts and deltas do not: a new answer begins with another name, and
-        where there is none with the first piece after a result.
+        Calls and segments name the model call, thoughts and deltas do not: a new answer begins with another name, or,
+        if there is none, with the first piece after a result.
         """
         state = self.state
         if model_call and state.model_call:
@@ -237,14 +238,14 @@ class StreamDecoder:
         self.state.segment.clear()
 
     def _segment_ends(self) -> None:
-        """What comes next as a whole text may be the segment that deltas told."""
+        """Ends the segment: the next whole text may repeat the one that the deltas gave."""
         if self.state.segment:
             self.state.before = "".join(self.state.segment)
             self.state.segment.clear()
 
 
 def _tool(raw: Raw) -> tuple[str, wire.Tool]:
-    """The member of `tool_call` that names the tool; others (an id, a description) may stand beside it."""
+    """The member of `tool_call` that names the tool; other members (an id, a description) may be beside it."""
     if bytes(raw)[:1] != b"{":
         return "unknown", wire.Tool()
     try:
@@ -259,7 +260,7 @@ def _tool(raw: Raw) -> tuple[str, wire.Tool]:
 
 
 def _named(member: str, tool: wire.Tool) -> tuple[str, Raw]:
-    """Name and arguments; those of an MCP call or of the generic form stand one level deeper."""
+    """Name and arguments; those of an MCP call or of the generic form are one level deeper."""
     if member == "mcpToolCall" and bytes(tool.args)[:1] == b"{":
         given = wire.decode_mcp(tool.args)
         name = given.toolName or given.name
@@ -277,7 +278,7 @@ def _named(member: str, tool: wire.Tool) -> tuple[str, Raw]:
 
 
 def _took(result: Raw) -> int | None:
-    """How long a shell command ran, in ms, as the result says it."""
+    """The duration of a shell command in ms, from its result."""
     for value in wire.decode_members(result).values() if bytes(result)[:1] == b"{" else ():
         if bytes(value)[:1] == b"{":
             with suppress(MsgspecError):
@@ -288,7 +289,7 @@ def _took(result: Raw) -> int | None:
 
 
 def _ended(tool: str, result: Raw) -> tuple[Raw | None, int | None, Outcome | None]:
-    """Output, exit code and outcome: the member of `result` that is an object says how the call ended."""
+    """Output, exit code and outcome; the member of `result` that is an object shows how the call ended."""
     if result in wire.NOTHING:
         return None, None, None
     if bytes(result)[:1] != b"{":

@@ -1,4 +1,4 @@
-"""The tools of Cursor: the tool call members of cursor-agent's stream, and the names of its IDE transcripts."""
+"""The tools of Cursor: the tool call members of cursor-agent's stream, and the names in its IDE transcripts."""
 
 from agentv_stages.tools import ToolTable, plain, row, rows
 

@@ -1,7 +1,8 @@
-"""Cursor's IDE transcripts (`agent-transcripts/<id>/<id>.jsonl`) to events. Source: Cursor 2.x, seen in the wild.
+"""Cursor's IDE transcripts (`agent-transcripts/<id>/<id>.jsonl`) to events. Source: Cursor 2.x, as found in public
+logs.
 
-A line holds a role and content blocks; results, times, models and tokens are mostly not there. An answer that asks for
-nothing is the last of its turn.
+A line has a role and content blocks; results, times, models and tokens are mostly missing. An answer without a call is
+the last of its turn.
 """
 
 from msgspec import Raw, Struct
@@ -25,7 +26,7 @@ from agentv_stages.pruning import decode_member
 
 
 class TranscriptState(Struct):
-    """Nothing is remembered: each line stands for itself."""
+    """Empty: lines are independent of each other."""
 
 
 class TranscriptDecoder:

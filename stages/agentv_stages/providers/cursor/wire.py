@@ -46,7 +46,7 @@ class Message(Struct, gc=False):
 
 
 class Usage(Struct, gc=False):
-    """`inputTokens` does not hold the cached ones."""
+    """`inputTokens` excludes the cached ones."""
 
     inputTokens: int | None = None
     outputTokens: int | None = None

@@ -1,10 +1,9 @@
-"""What Grok Build says as an agent of the Agent Client Protocol (`grok agent stdio`) to events.
+"""Converts what Grok Build sends as an agent of the Agent Client Protocol (`grok agent stdio`) to events.
 
-Its updates are those of its sessions on disk, with what it tells beside them (`_x.ai/session_notification`): the
-tokens of each answer, the ends of turns, which session is a sub-agent's. Those of a sub-agent's session stand on its
-own stream. Recordings of one direction or both, as they are or in a recorder's wrapper.
-End rule: `turn_completed`; where that did not come, the answer to a prompt.
-Source: Grok Build 1.0.41, `grok agent stdio`.
+Its updates are those of its sessions on disk, plus its own (`_x.ai/session_notification`): the tokens of each answer,
+the ends of turns, which session is a sub-agent's. Updates of a sub-agent's session get their own stream. Recordings may
+have one direction or both, bare or in a recorder's wrapper. End rule: `turn_completed`; if it did not come, the answer
+to a prompt. Source: Grok Build 1.0.41, `grok agent stdio`.
 """
 
 import msgspec
@@ -34,7 +33,7 @@ _MOST = 1_000
 
 
 class Child(Struct):
-    """The session of a sub-agent, and the call that began it."""
+    """The session of a sub-agent, and the call that started it."""
 
     parent_call: str | None = None
     state: session.State = field(default_factory=session.State)
@@ -78,14 +77,14 @@ class AcpDecoder:
                 self._response(data, record, batch)
             else:
                 batch.ignore("response")
-        except msgspec.ValidationError as error:  # the path must name the member as it stands in the record
+        except msgspec.ValidationError as error:  # the path must name the member by its place in the record
             raise msgspec.ValidationError(str(error).replace("`$", path, 1)) from None
 
     def flush(self, batch: Batch) -> None:
         """Nothing is held back."""
 
     def _update(self, line: SessionLine, record: Record, batch: Batch) -> None:
-        """An update of the connection's session, or of a sub-agent's."""
+        """Handles an update of the connection's session, or of a sub-agent's."""
         state, params = self.state, line.params
         session_id = params.sessionId if params is not None else None
         child = state.children.get(session_id) if session_id else None
@@ -153,7 +152,7 @@ class AcpDecoder:
             batch.ignore("response")
 
     def _failed(self, message: str | None, record: Record, batch: Batch) -> None:
-        """An error in the place of an answer; that of a turn was told by its end."""
+        """Handles an error instead of an answer; if it concerns a turn, the turn's end has reported it."""
         source, reason = self.context.source(record), reason_of(message)
         if self.state.going or self.state.session_id is None:
             batch.events.append(SessionEnd(source, "", "error", reason))

@@ -1,10 +1,10 @@
-"""Tells the main agent's answers from those of its sub-agents in a stream that prints both without a name.
+"""Separates the main agent's answers from those of its sub-agents in a stream that prints both without a name.
 
-An agent answers only when all its calls are: an answer that begins while a call of the main agent is open is a
-sub-agent's. Where both could have written it, `streaming-json` prints the tools of the session that answered before the
-tokens of each answer, and a sub-agent has fewer; in the other stream an answer to a prompt that is smaller than the
-main agent's last one is a sub-agent's, for prompts grow. What several sub-agents at work at once do stands on one
-stream. Source: Grok Build 1.0.41, recorded runs with one and two sub-agents, waited for and in the background.
+An agent answers only when all its calls are answered, so an answer that begins while a call of the main agent is open
+is a sub-agent's. If both could have written it: `streaming-json` prints the tools of the answering session before the
+tokens of each answer, and a sub-agent has fewer tools; in the other stream an answer whose prompt is smaller than the
+main agent's last one is a sub-agent's, because prompts grow. Several sub-agents at work at once share one stream.
+Source: Grok Build 1.0.41, recorded runs with one and two sub-agents, waited for and in the background.
 """
 
 from zlib import crc32
@@ -22,10 +22,11 @@ _MOST_MARKS = 16
 
 
 class Agents(Struct):
-    """Who works. `spawned`: calls that began sub-agents which may be at work, and their ids ("" while not known).
+    """The agents at work. `spawned`: calls whose sub-agents may be at work, and their ids ("" while unknown).
 
-    `open`: call id -> stream of its agent. `last`: the stream that answered last. `tools` marks the main agent's tools,
-    `marks` those that were printed since the last answer ended. `prompt` is the size of its last prompt in tokens.
+    `open`: call id -> stream of its agent. `last`: the stream that answered last. `tools` is the checksum of the main
+    agent's tools, `marks` those of the tools printed since the last answer ended. `prompt` is the size of the main
+    agent's last prompt in tokens.
     """
 
     spawned: dict[str, str] = {}
@@ -36,7 +37,7 @@ class Agents(Struct):
     prompt: int = 0
 
     def listed(self, tools: Raw) -> None:
-        """The tools of a session were printed."""
+        """Records the printed tools of a session."""
         mark = crc32(tools)
         if not self.spawned:
             self.tools = mark
@@ -45,7 +46,7 @@ class Agents(Struct):
             self.marks.append(mark)
 
     def answers(self, prompt: int | None = None) -> str:
-        """The stream of an answer that was printed; `prompt` is the size of its prompt where only that can tell."""
+        """The stream of a printed answer; `prompt` is the size of its prompt, if only that can show the agent."""
         mark = self.marks.pop(0) if self.marks else None
         if not self.spawned:
             stream = MAIN
@@ -58,18 +59,18 @@ class Agents(Struct):
         return stream
 
     def parent_call(self, stream: str) -> str | None:
-        """The call that began the sub-agent of a stream, where that is one alone."""
+        """The call that started the sub-agent of a stream, if the stream has only one."""
         call_id = stream.removeprefix("subagent:")
         return call_id if stream != MAIN and stream != SEVERAL else None
 
     def calls(self, call_id: str, name: str, stream: str) -> None:
-        """An agent makes a call."""
+        """Records a call of an agent."""
         remember(self.open, call_id, stream, MOST)
         if name == SPAWN and len(self.spawned) < MOST:
             self.spawned[call_id] = ""
 
     def answered(self, call_id: str, given: Given) -> str:
-        """A call ended; gives its stream. One that waited for a sub-agent says that it has finished."""
+        """Records the end of a call; returns its stream. One that waited for a sub-agent says that it has finished."""
         stream = self.open.pop(call_id, MAIN)
         if call_id in self.spawned:
             if given.finished or given.agent_id is None:

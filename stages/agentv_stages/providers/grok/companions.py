@@ -1,8 +1,8 @@
-"""What lies around a Grok log: those of sub-agents, which are sessions of their own in the same tree.
+"""The files that belong to a Grok log: those of sub-agents, which are sessions of their own in the same tree.
 
-The session that began one has a folder `subagents/<id>` for it, whose `meta.json` names the child's session; a child
-that works elsewhere lies below another folder. A sub-agent's sub-agents belong to the root, too. The call that began
-one is told by its result. Source: Grok Build 1.0.5 and 1.0.41.
+The parent session has a folder `subagents/<id>` for each, whose `meta.json` names the child's session; a child with
+another working directory is below another folder. A sub-agent's sub-agents belong to the root, too. The result of a
+call names the sub-agent that it started. Source: Grok Build 1.0.5 and 1.0.41.
 """
 
 import re
@@ -48,7 +48,7 @@ def companions(path: str, folder: Folder) -> list[Companion]:
 
 
 def companion_files(path: str, folder: Folder) -> list[str]:
-    """The sub-agents' logs alone."""
+    """Only the paths of the sub-agents' logs."""
     found: list[str] = []
     waiting, known = [path], {path}
     while waiting and len(found) < _MOST_AGENTS:

@@ -1,4 +1,4 @@
-"""Tells Grok Build's logs from others: above all its second stream from Claude's, its sessions from ACP recordings."""
+"""Distinguishes Grok Build's logs from others, above all from Claude's streams and from ACP recordings."""
 
 import re
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ def _stream_line(line: Mapping[str, Any]) -> float:
         return (0.9 if kind == "thought" else 0.6) if len(line) == 2 else 0.0
     if isinstance(kind, str) and kind.startswith(_COMPACTION):
         return 0.9
-    if kind == "error" and isinstance(line.get("message"), str):  # Codex says the same, but never first
+    if kind == "error" and isinstance(line.get("message"), str):  # Codex has such a line too, but never first
         return 0.95 if str(line["message"]).startswith(_NOT_BEGUN) else 0.3 if "num_turns" in line else 0.0
     return 0.0
 
@@ -66,12 +66,12 @@ def is_messages(head: Head) -> float:
 
 
 def is_own_init(line: Mapping[str, Any]) -> bool:
-    """Whether an `init` is Grok's: skills are listed, and what Claude Code has told as long as it lists them is not."""
+    """Whether an `init` is Grok's: it lists skills, but lacks what every Claude Code that lists them also prints."""
     return "skills" in line and "claude_code_version" not in line and "output_style" not in line
 
 
 def _message(message: Mapping[str, Any]) -> float:
-    """Ids that Grok made itself, or calls of its tools."""
+    """Scores ids that Grok made itself, or calls of its tools."""
     found, content = message.get("id"), message.get("content")
     if isinstance(found, str) and _SYNTHETIC.match(found):
         return 0.95
@@ -82,7 +82,7 @@ def _message(message: Mapping[str, Any]) -> float:
 
 
 def _results(message: Mapping[str, Any]) -> float:
-    """Results that are JSON within a text: of what the tool gave, or of the content where that is all."""
+    """Scores results that are JSON in a text: the tool's output, or the content if there is nothing else."""
     content = message.get("content")
     if not isinstance(content, list):
         return 0.0
@@ -91,7 +91,7 @@ def _results(message: Mapping[str, Any]) -> float:
 
 
 def is_acp(head: Head) -> float:
-    """ACP with the agent's own methods and marks; what it offers to log in with tells it in its first answer."""
+    """ACP with the agent's own methods and marks; the login methods in its first answer identify it."""
     for line in head:
         message = line
         for name in ("msg", "message", "payload", "data"):

@@ -1,4 +1,4 @@
-"""How runs and turns of Grok's end, and its compactions: the agent's words in, status and reason out.
+"""Ends of Grok's runs and turns, and its compactions. In: the agent's words. Out: status and reason.
 
 Source: Grok Build 1.0.41, recorded ends of all kinds and the user guide.
 """
@@ -23,7 +23,7 @@ _decode = Decoder(_Failure).decode
 
 
 def ended(stop_reason: str, cancelled_by: str | None, said: str | None) -> tuple[Status, str | None]:
-    """By the stop reason of a turn; `cancelled_by` says what a cancelled one was ended by, `said` what went wrong."""
+    """By the stop reason of a turn; `cancelled_by` says what cancelled it, `said` what went wrong."""
     if stop_reason in _GOOD:
         return "complete", None
     if stop_reason == "cancelled":
@@ -32,7 +32,7 @@ def ended(stop_reason: str, cancelled_by: str | None, said: str | None) -> tuple
 
 
 def reason_of(message: str | None) -> str | None:
-    """An error's message, without the JSON that Grok wraps some in."""
+    """An error's message, without the JSON in which Grok wraps some."""
     if message and message.startswith(_WRAPPED):
         try:
             return _decode(message[len(_WRAPPED) :].encode()).message
@@ -42,7 +42,7 @@ def reason_of(message: str | None) -> str | None:
 
 
 def compaction(source: Source, kind: str, said: str | None) -> Notification:
-    """Of an `auto_compact_…` record; one that was completed bears the name that all agents' have."""
+    """For an `auto_compact_…` record; a completed one gets the name that all agents share."""
     if kind == "auto_compact_completed":
         return Notification(source, "", "compact_boundary", said or "")
     return Notification(source, "", kind, said or "", "warning" if kind == "auto_compact_failed" else "info")

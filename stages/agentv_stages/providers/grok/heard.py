@@ -1,4 +1,4 @@
-"""The last messages of a session of Grok's, for its rewinds: ids in, what a rewind takes back out."""
+"""The last messages of a Grok session, for its rewinds. In: ids. Out: the ids that a rewind retracts."""
 
 from msgspec import Struct
 
@@ -6,13 +6,13 @@ _MOST = 1_024
 
 
 class Heard(Struct):
-    """Ids of the last messages, oldest first, and at which of them prompts began, for a rewind."""
+    """Ids of the last messages, oldest first, and the messages at which prompts began."""
 
     ids: list[str] = []
     prompts: list[tuple[int, str]] = []
 
     def add(self, message_id: str, prompt: int | None = None) -> None:
-        """Remembers a message; one that goes on is known already."""
+        """Adds a message; a message that continues is in the list already."""
         ids = self.ids
         if not ids or ids[-1] != message_id:
             if len(ids) >= _MOST:
@@ -24,7 +24,7 @@ class Heard(Struct):
             self.prompts.append((prompt, message_id))
 
     def since(self, prompt: int) -> tuple[str, ...]:
-        """Takes out the messages from a prompt on, as far as they are remembered."""
+        """Removes and returns the messages from a prompt on, as far as they are remembered."""
         first = next((i for i, (index, _) in enumerate(self.prompts) if index >= prompt), None)
         if first is None:
             return ()

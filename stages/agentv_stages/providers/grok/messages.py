@@ -1,11 +1,10 @@
 """Grok Build's stream in Claude's form (`grok -p … --output-format streaming-messages-json`) to events.
 
-An answer is one line with all its blocks, and one more for the calls that came behind a result of its own: those lines
-have tokens of 0. The results of its calls are one `user` line; each is the JSON of what the tool gave, as a text. With
-`--include-partial-messages` each answer is printed in pieces before it: they count where it never came whole.
-End rule: `result`. Its totals leave out what notices of the background woke the agent for; 0 stands for a cost and for
-tokens that are not known.
-Source: Grok Build 1.0.5 and 1.0.41, standard output.
+An answer is one line with all its blocks, and another for the calls after a result of its own; such lines have tokens
+of 0. The results of its calls are one `user` line; each is the tool's output as JSON in a text. With
+`--include-partial-messages` each answer is first printed in pieces, which count only if the whole never comes. End
+rule: `result`. Its totals omit turns that a background notice started; 0 stands for an unknown cost and for unknown
+tokens. Source: Grok Build 1.0.5 and 1.0.41, standard output.
 """
 
 from msgspec import Raw, Struct, field
@@ -49,7 +48,7 @@ LOSSES = (
 
 
 class State(Struct):
-    """What is remembered between lines. `runs` counts the runs in the input: each numbers its answers from `msg_0`.
+    """The state between lines. `runs` counts the runs in the input: each numbers its answers from `msg_0`.
 
     `answers`: stream -> id of its last answer.
     """
@@ -92,7 +91,7 @@ class MessagesDecoder:
             batch.unknown_type(kind or "(no type)", record)
 
     def flush(self, batch: Batch) -> None:
-        """What was printed of an answer that never came whole."""
+        """Emits the printed part of an answer that was never completed."""
         state, partial = self.state, self.state.partial
         if not partial.begun:
             return
@@ -122,11 +121,11 @@ class MessagesDecoder:
         model = state.model = message.model or state.model
         usage = spent(Source(self.file, 0, 0, 0), "", model, message.usage)
         blocks = [Block("text", to_raw(message.content))] if isinstance(message.content, str) else message.content or ()
-        counts = usage is not None or not state.spending.output  # else no answer has any
+        counts = usage is not None or not state.spending.output  # else no answer has counts
         goes_on = not counts and all(block.type == "tool_use" for block in blocks)
         stream = state.agents.last if goes_on else state.agents.answers(usage.input if usage is not None else None)
         state.partial.clear()
-        if goes_on and stream in state.answers:  # behind a result of its own
+        if goes_on and stream in state.answers:  # the part after a result of its own
             message_id = state.answers[stream]
         else:
             message_id = remember(state.answers, stream, self._id(message.id, record.row), MOST)

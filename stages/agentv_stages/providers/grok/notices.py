@@ -1,4 +1,4 @@
-"""Updates of Grok's that are no part of the conversation: what a person may want to know, and what says nothing.
+"""Updates of Grok's that are not part of the conversation: those worth reporting to a person, and those that are not.
 
 Source: Grok Build 1.0.41, recordings of its sessions on disk and of its ACP.
 """
@@ -19,7 +19,7 @@ _QUIET = frozenset(
 
 
 def notice(update: Update, source: Source, record: Record, batch: Batch) -> None:
-    """Appends what is worth telling; counts a type that is not known."""
+    """Appends a notification if the update is worth one; counts an unknown type."""
     kind, add = update.sessionUpdate, batch.events.append
     if kind in _QUIET:
         batch.ignore(kind)
@@ -44,7 +44,7 @@ def notice(update: Update, source: Source, record: Record, batch: Batch) -> None
 
 
 def _retry(update: Update, source: Source) -> Notification:
-    """A model call that failed: it is tried again, or it was given up."""
+    """A failed model call: it is retried, or was given up."""
     text = update.reason or update.message or ""
     if update.type == "retrying":
         return Notification(source, "", "retry", f"attempt {update.attempt} failed: {text}", "warning")

@@ -16,13 +16,13 @@ class PartialCall(Struct):
     input: list[str] = []
 
     def arguments(self) -> Raw:
-        """Grok prints them whole, in one piece."""
+        """The arguments of a call: Grok prints them whole, in one piece."""
         whole = json_in("".join(self.input))
         return whole if whole is not None and bytes(whole)[:1] == b"{" else EMPTY_OBJECT
 
 
 class Partial(Struct):
-    """The answer that is being printed, in the pieces that came; `row` and `offset` are those of the last one."""
+    """The answer being printed, in pieces as they came; `row` and `offset` are those of the last piece."""
 
     begun: bool = False
     message_id: str | None = None
@@ -33,7 +33,7 @@ class Partial(Struct):
     offset: int = 0
 
     def take(self, event: StreamEvent | None, record: Record) -> None:
-        """One piece."""
+        """Adds one piece."""
         if event is None:
             return
         if event.type == "message_start":

@@ -1,4 +1,4 @@
-"""Parts of a line of Grok's log that are looked into: texts, tokens, whose it was first, the folder of a session."""
+"""Decoded parts of a line of Grok's log: texts, tokens, the session that wrote it first, a session's folder."""
 
 from urllib.parse import unquote
 
@@ -26,27 +26,27 @@ def text_block(update: Update) -> Text:
 
 
 def turn_ledger(update: Update) -> Ledger | None:
-    """What a turn came to."""
+    """The tokens and cost of a turn."""
     if update.sessionUpdate != "turn_completed" or not given(update.usage):
         return None
     return decode_member(update.usage, decode_ledger, "params.update.usage")
 
 
 def answer_spent(update: Update) -> Spent | None:
-    """What an answer came to."""
+    """The tokens of an answer."""
     if update.sessionUpdate != "response_completed" or not given(update.usage):
         return None
     return decode_member(update.usage, decode_spent, "params.update.usage")
 
 
 def author_of(event_id: str | None) -> str | None:
-    """Whose event it was first: an event id is a session's id and a number."""
+    """The session that wrote an event first: an event id is a session's id and a number."""
     session_id, dash, number = (event_id or "").rpartition("-")
     return session_id if dash and session_id and number.isdigit() else None
 
 
 def working_folder(place: str) -> str | None:
-    """The working directory, which is the name of the folder that holds the session's: escaped as in a URL."""
+    """The working directory: it names the folder that holds the session's, escaped as in a URL."""
     parts = place.replace("\\", "/").split("/")
     name = parts[-3] if len(parts) > 2 else ""
     return unquote(name) if name.startswith("%2F") or "%3A" in name[:8] else None

@@ -1,7 +1,7 @@
-"""What a call of Grok's gave back: `rawOutput` or the shown content in; output, exit code, outcome out.
+"""What a call of Grok's returned. In: `rawOutput` or the shown content. Out: output, exit code, outcome.
 
-`rawOutput` is an object of the tool's own shape, whose text stands under one of a few names, at most two levels deep;
-a shell's has what the model was told, and the exit code. What was never run has no `rawOutput` and says so in words.
+`rawOutput` is an object of the tool's own shape, with its text under one of a few names, at most two levels deep; a
+shell's has what the model received, and the exit code. A call that never ran has no `rawOutput` and says so in words.
 Source: Grok Build 1.0.41, recordings of every tool that it offers.
 """
 
@@ -28,7 +28,7 @@ _TRUE = Raw(b"true")
 
 
 class Given(NamedTuple):
-    """`agent_id` is the sub-agent that a call started; `finished`: it has ended by then."""
+    """`agent_id` is the sub-agent that a call started; `finished`: that sub-agent has already ended."""
 
     output: Raw | None = None
     exit_code: int | None = None
@@ -38,7 +38,7 @@ class Given(NamedTuple):
 
 
 def asked(name: str, arguments: Raw) -> tuple[str, Raw]:
-    """Name and arguments of the tool that was asked for: `use_tool` is the way to those of MCP servers."""
+    """Name and arguments of the tool that was asked for: MCP tools are called through `use_tool`."""
     if not given(arguments):
         return name, Raw(b"{}")
     if name == _BRIDGE:
@@ -52,7 +52,7 @@ def asked(name: str, arguments: Raw) -> tuple[str, Raw]:
 
 
 def gave(status: str, raw: Raw, content: Raw) -> Given:
-    """Of a call that ended with a `status` of `OVER`."""
+    """The result of a call that ended with a `status` of `OVER`."""
     failed = status != "completed"
     members = _members(raw)
     if not members:
@@ -76,7 +76,7 @@ def gave(status: str, raw: Raw, content: Raw) -> Given:
 
 
 def gave_text(content: Raw, failed: bool) -> Given:
-    """Of a `tool_result` block, whose text is the JSON of `rawOutput`, or of the content where there is none."""
+    """The result in a `tool_result` block, whose text is `rawOutput` as JSON, or the content if there is none."""
     status = "failed" if failed else "completed"
     if not starts(content, b'"'):
         return gave(status, content if given(content) else NULL, NULL)
@@ -89,7 +89,7 @@ def gave_text(content: Raw, failed: bool) -> Given:
 
 
 def starts(raw: Raw, mark: bytes) -> bool:
-    """Whether a value is of the kind that a first byte tells."""
+    """Whether a value is of the JSON type that its first byte shows."""
     return bytes(memoryview(raw)[:1]) == mark
 
 
@@ -107,7 +107,7 @@ def _members(raw: Raw) -> dict[str, Raw]:
 
 
 def _text(members: dict[str, Raw], depth: int) -> Raw | None:
-    """The text among the members: under a known name, or of a variant that is nothing but a text; else deeper."""
+    """The text among the members: under a known name, or of a variant that is only a text; else deeper."""
     for name in _TEXTS:
         value = members.get(name)
         if value is not None and starts(value, b'"'):
@@ -133,13 +133,13 @@ def _bytes(raw: Raw | None) -> Raw | None:
 
 
 def _number(raw: Raw | None) -> int | None:
-    """A whole number of a size that exit codes have."""
+    """A whole number in the range of exit codes."""
     data = bytes(raw or b"")
     return int(data) if len(data) < 12 and data.lstrip(b"-").isdigit() else None
 
 
 def _shown(content: Raw) -> Raw | None:
-    """The texts of a call's content, joined; None where there is none."""
+    """The texts of a call's content, joined; None if there is none."""
     if not starts(content, b"["):
         return None
     try:

@@ -1,12 +1,11 @@
 """Grok Build's sessions on disk (`~/.grok/sessions/<folder>/<session>/updates.jsonl`) to events.
 
-A line is an update of the Agent Client Protocol, or of Grok's own beside it. Pieces of a text are joined; all of one
-answer bears the time at which the answer began to come (`streamStartMs`), and that tells answers apart. A call's first
-update has its arguments, its last one the result. `turn_completed` ends a turn, with the tokens of all its model calls
-and those of the sub-agents that it waited for. A fork begins with its parent's log, under its own id; the event ids
-keep the parent's, and what bears one of another session is told by the parent alone.
-End rule: `turn_completed`, by its stop reason.
-Source: Grok Build 1.0.5 and 1.0.41.
+A line is an update of the Agent Client Protocol, or one of Grok's own. The pieces of a text are joined; all pieces of
+an answer have the time at which it began (`streamStartMs`), which separates answers. A call's first update has its
+arguments, its last one the result. `turn_completed` ends a turn, with the tokens of all its model calls and those of
+the sub-agents that it waited for. A fork begins with its parent's log under the fork's own id; the event ids stay the
+parent's, and events with another session's id are reported only in the parent. End rule: `turn_completed`, by its stop
+reason. Source: Grok Build 1.0.5 and 1.0.41.
 """
 
 from msgspec import Struct, field
@@ -65,10 +64,10 @@ _NO_META, _NO_UPDATE_META = ParamsMeta(), UpdateMeta()
 
 
 class State(Struct):
-    """What is remembered between lines. `open`: calls without a result, of the turn that goes on; their names.
+    """The state between lines. `open`: calls of the current turn without a result, with their names.
 
-    `counted` says that the answers of this session tell their tokens, so that turns need not; `ran` that the turn is a
-    command of the user's own.
+    `counted`: this session's answers report their tokens, so those of turns are not needed; `ran`: the turn is a
+    command that the user ran.
     """
 
     session_id: str | None = None
@@ -95,7 +94,7 @@ class SessionDecoder:
         self.take(decode_session(record.data), record, batch)
 
     def take(self, line: SessionLine, record: Record, batch: Batch) -> None:
-        """A line that is decoded."""
+        """Handles a decoded line."""
         params = line.params
         if params is None or params.update is None:
             batch.unknown_type(line.method or "(no method)", record)
@@ -106,7 +105,7 @@ class SessionDecoder:
             state.parent_id = author
             batch.ignore(COPIED)
             return
-        if meta.isReplay:  # ACP: a session that was loaded is told again
+        if meta.isReplay:  # ACP: a loaded session is repeated
             batch.ignore(f"{update.sessionUpdate}/replayed")
             return
         if state.told.again(f"{meta.eventId} {meta.agentTimestampMs}" if meta.eventId else None, len(record.data)):
@@ -149,7 +148,7 @@ class SessionDecoder:
         return Source(context.file, record.row, record.offset, len(record.data), time_ms, context.stream)
 
     def _info(self, params: Params, update: Update, source: Source, batch: Batch) -> None:
-        """The session's id, its folder, its model: when they are known, and when they change."""
+        """Emits the session's id, folder and model when they become known or change."""
         state, context = self.state, self.context
         model = (update.meta or _NO_UPDATE_META).modelId
         session_id = params.sessionId if state.session_id is None else None
@@ -169,14 +168,14 @@ class SessionDecoder:
         state = self.state
         if meta.streamStartMs is not None:
             state.answer = f"s{meta.streamStartMs}"
-        elif state.answered or not state.answer:  # of another client: an answer ends with the results of its calls
+        elif state.answered or not state.answer:  # another client's: an answer ends with its calls' results
             state.answer = f"m{record.row}"
         state.answered = False
         state.heard.add(state.answer)
         return state.answer
 
     def _user(self, update: Update, block: Text, source: Source, batch: Batch) -> None:
-        """A prompt; or what the agent's program wrote as one, or a command that the user ran with `!`."""
+        """A prompt; or a text that the agent's program wrote as one, or a command that the user ran with `!`."""
         state, meta, text = self.state, update.meta or _NO_UPDATE_META, text_json(block.text)
         ran = block.meta is not None and block.meta.bash_command is not None
         injected = bool(meta.hideFromScrollback) or ran or bytes(text).startswith(_INJECTED)
@@ -186,7 +185,7 @@ class SessionDecoder:
         batch.events.append(UserText(source, "", text, message_id, injected))
 
     def _rewind(self, update: Update, source: Source, batch: Batch) -> None:
-        """Takes back a prompt and all that followed it."""
+        """Retracts a prompt and everything after it."""
         void = self.state.heard.since(update.target_prompt_index or 0)
         if void:
             batch.events.append(Retract(source, "", void, "rewind"))
@@ -194,7 +193,7 @@ class SessionDecoder:
             batch.events.append(Notification(source, "", "rewind", "went back to an earlier prompt"))
 
     def _ran(self, update: Update, source: Source, batch: Batch) -> None:
-        """What a command of the user's own gave: no call, for no model asked for it."""
+        """The output of a command that the user ran: not a call, as no model asked for it."""
         if update.status not in OVER:
             batch.ignore("tool_call/of the user")
             return
@@ -224,7 +223,7 @@ class SessionDecoder:
         batch.events.append(ToolResult(source, "", call_id, output, outcome, code, agent_id=agent_id))
 
     def _response(self, used: Spent | None, source: Source, batch: Batch) -> None:
-        """The tokens of one answer, which ACP alone tells."""
+        """The tokens of one answer, which only ACP reports."""
         usage = spent(source, f"r{source.row}", self.state.model, used)
         if usage is None:
             batch.ignore("response_completed/empty")
@@ -250,7 +249,7 @@ class SessionDecoder:
             if main:
                 state.bill.turn(used)
                 model = only_model(used.modelUsage)
-                if model is not None and model != state.model:  # ACP names it as the configuration does
+                if model is not None and model != state.model:  # ACP gives the name as in the configuration
                     state.model = model
                     add(SessionInfo(source, "-model", model=model))
             if main and not state.counted:

@@ -1,11 +1,10 @@
 """Grok Build's own stream (`grok -p … --output-format streaming-json`) to events.
 
-Texts and thoughts come in pieces, then the tokens of the answer (`usage`), then its calls; so `usage` ends what an
-answer says, and the next piece or the next `usage` begins another. While sub-agents may be at work, pieces are held
-until it is known who spoke. A call's last update has its result. A text that broke off stands before that of its retry.
-End rule: `end`, or `error`. What a notice of the background woke the agent for is printed before it, its tokens too,
-which its totals leave out.
-Source: Grok Build 1.0.5 and 1.0.41, standard output.
+Texts and thoughts come in pieces, then the tokens of the answer (`usage`), then its calls; so `usage` ends an answer's
+text, and the next piece or the next `usage` begins another answer. While sub-agents may be at work, pieces are held
+until the speaker is known. A call's last update has its result. A text that broke off is printed before that of its
+retry. End rule: `end`, or `error`. A turn that a background notice started is printed before it, with its tokens, but
+is not in its totals. Source: Grok Build 1.0.5 and 1.0.41, standard output.
 """
 
 from msgspec import Raw, Struct, field
@@ -55,7 +54,7 @@ class Held(Struct, array_like=True):
 
 
 class State(Struct):
-    """`answers`: stream -> the answer that it gives. `spoken`: the streams whose answer has told its tokens."""
+    """`answers`: stream -> its current answer. `spoken`: the streams whose answer has reported its tokens."""
 
     session_id: str | None = None
     max_turns: bool = False
@@ -101,7 +100,7 @@ class StreamDecoder:
             batch.unknown_type(kind or "(no type)", record)
 
     def flush(self, batch: Batch) -> None:
-        """Pieces whose answer never came to its end: whose they are is decided by what is known."""
+        """Emits the pieces of unfinished answers; what is known by now decides who spoke."""
         if self.state.held:
             self._release(self.state.agents.answers(), batch)
 
@@ -131,7 +130,7 @@ class StreamDecoder:
             self._say(stream, piece, batch)
 
     def _answer(self, stream: str, row: int, begins: bool) -> str:
-        """The answer that a stream gives; a new one where it `begins` and the last one told its tokens."""
+        """The current answer of a stream; a new one if it `begins` and the last one reported its tokens."""
         state = self.state
         known = state.answers.get(stream)
         if known is None or (begins and stream in state.spoken):
@@ -156,7 +155,7 @@ class StreamDecoder:
 
     def _call(self, line: StreamLine, record: Record, batch: Batch) -> None:
         agents = self.state.agents
-        if self.state.held:  # of an answer without tokens
+        if self.state.held:  # pieces of an answer without tokens
             self._release(agents.answers(), batch)
         stream = agents.last
         call_id = line.toolCallId or f"call-{record.row}"

@@ -23,5 +23,5 @@ ROWS = (
 
 TABLE = ToolTable(rows=ROWS, mcp=(McpForm("", "__"),))
 OWN = frozenset(one.native for one in ROWS) - {"grep", "write", "monitor", "web_search", "web_fetch", "read_file"}
-"""Names that tell Grok's lists of tools from other agents'."""
+"""Names that distinguish Grok's lists of tools from those of other agents."""
 SPAWN = "spawn_subagent"

@@ -1,4 +1,4 @@
-"""Grok's token counts in the meaning of docs/metrics.md. Source: Grok Build 1.0.41, recordings and user guide."""
+"""Grok's token counts, as docs/metrics.md defines them. Source: Grok Build 1.0.41, recordings and user guide."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -15,7 +15,7 @@ _COUNTS = ("inputTokens", "cachedReadTokens", "cacheCreationTokens", "outputToke
 
 
 class Spending(Struct):
-    """What the model calls of one run came to, so that a total that knows less is left out."""
+    """The sum of a run's model calls, so that a total that covers less is left out."""
 
     input: int = 0
     output: int = 0
@@ -25,7 +25,7 @@ class Spending(Struct):
         self.output += usage.output or 0
 
     def covers(self, usage: TokenUsage) -> bool:
-        """Whether the calls tell all that a total does: it has only the turn of the prompt, they those behind it."""
+        """Whether the calls cover a total: it has only the prompt's turn, they also have the turns after it."""
         return self.input >= (usage.input or 0) and self.output >= (usage.output or 0)
 
 
@@ -36,7 +36,7 @@ def spent(
     usage: Spent | None,
     scope: Literal["call", "segment"] = "call",
 ) -> TokenUsage | None:
-    """Of a stream: input gains the caches' shares. None where all is 0, which stands for an answer without counts."""
+    """The tokens in a stream; `input` includes the caches. None if all are 0, as for an answer without counts."""
     if usage is None:
         return None
     plain, output = usage.input_tokens, usage.output_tokens
@@ -52,13 +52,13 @@ def spent(
 
 
 class Bill(Struct):
-    """Cost so far in ticks, and what each model had; nothing more is said of the cost once a turn told none."""
+    """Cost so far in ticks, and each model's tokens; the cost is unknown once a turn reports none."""
 
     ticks: int | None = 0
     models: dict[str, Ledger] = {}
 
     def turn(self, ledger: Ledger) -> None:
-        """A turn of the main agent has ended."""
+        """Adds a finished turn of the main agent."""
         priced = ledger.costUsdTicks is not None and not ledger.costIsPartial
         self.ticks = self.ticks + (ledger.costUsdTicks or 0) if priced and self.ticks is not None else None
         for name, used in (ledger.modelUsage or {}).items():
@@ -72,17 +72,17 @@ class Bill(Struct):
 
     @property
     def cost_usd(self) -> float | None:
-        """The sum in dollars; None where it is not known in full."""
+        """The sum in dollars; None if it is not fully known."""
         return None if self.ticks is None else self.ticks / TICKS
 
 
 def of_turn(source: Source, ledger: Ledger) -> TokenUsage:
-    """Of a turn on disk; that of the main agent holds what its sub-agents spent, too."""
+    """The tokens of a turn on disk; the main agent's include those of its sub-agents."""
     return _total(source, "", f"turn-{source.row}", "segment", None, ledger)
 
 
 def of_model(source: Source, part: str, model: str, ledger: Ledger) -> TokenUsage:
-    """What a model had of the session so far."""
+    """A model's share of the session so far."""
     return _total(source, part, model, "share", model, ledger)
 
 
@@ -97,5 +97,5 @@ def _total(
 
 
 def only_model(used: Mapping[str, object] | None) -> str | None:
-    """The model of a run that used one alone."""
+    """The model of a run that used only one."""
     return next(iter(used)) if used is not None and len(used) == 1 else None

@@ -100,7 +100,7 @@ class MessagesLine(Struct, gc=False):
 
 
 class Ledger(Struct, gc=False):
-    """Tokens of a turn on disk: here the input holds what came from caches. A dollar has 10^10 ticks."""
+    """Tokens of a turn on disk: here the input includes what came from caches. A dollar has 10^10 ticks."""
 
     inputTokens: int | None = None
     outputTokens: int | None = None
@@ -195,7 +195,7 @@ class SessionLine(Struct, gc=False):
 
 
 class Bridge(Struct, gc=False):
-    """What the model asks `use_tool` for."""
+    """What the model asks of `use_tool`."""
 
     tool_name: str
     tool_input: Raw = ABSENT

@@ -1,4 +1,4 @@
-"""Kilo: a fork of OpenCode that writes its formats. OpenCode's decoders; detection and tools of its own."""
+"""Kilo: a fork of OpenCode with the same formats. OpenCode's decoders; its own detection and tools."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The tools of Kilo 7: OpenCode's and its own. One with `_` that did not stand here would read as an MCP tool."""
+"""The tools of Kilo 7: OpenCode's and its own. A name with `_` that were missing here would look like an MCP tool."""
 
 from agentv_stages.providers.opencode.tools import ROWS as OPENCODE
 from agentv_stages.tools import McpForm, ToolTable, plain, row, rows
@@ -7,7 +7,7 @@ NOW = "Kilo 7.7.9, definitions in its program; the commoner ones recorded"
 
 ROWS = (
     *OPENCODE,
-    row("background_process", "Bash", NOW),  # `start` has a command; looks at its output and stops have none
+    row("background_process", "Bash", NOW),  # `start` has a command; reading its output and stopping it have none
     *rows(NOW, {"notebook_read": "NotebookRead", "notebook_edit": "NotebookEdit"}),
     *plain(NOW, "execute", "notebook_execute"),
     *plain(NOW, "search", "semantic_search", "kilo_local_recall", "kilo_memory_recall"),
@@ -19,4 +19,4 @@ ROWS = (
 )
 
 TABLE = ToolTable(rows=ROWS, mcp=(McpForm("", "_"),))
-"""Names of MCP tools are `<server>_<tool>`, as OpenCode's."""
+"""MCP tools are named `<server>_<tool>`, as in OpenCode."""

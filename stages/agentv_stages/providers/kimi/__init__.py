@@ -1,6 +1,6 @@
 """Kimi Code (npm `@moonshot-ai/kimi-code`): stream-json and sessions on disk. Source: Kimi Code 0.10.0 to 2.1.0.
 
-The older Kimi CLI, in Python, wrote another `wire.jsonl`, which is not read; sessions that Kimi Code took over are.
+The older Kimi CLI, in Python, wrote another `wire.jsonl`, which is not read; its sessions that Kimi Code migrated are.
 """
 
 from agentv_stages.provider import Dialect, LogRoot, Provider

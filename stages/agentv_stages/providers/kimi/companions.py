@@ -1,10 +1,9 @@
-"""What lies around a Kimi log: the logs of sub-agents, `agents/<agent>/wire.jsonl` beside `agents/main`, and what the
-session's `state.json` says of a fork.
+"""The files that belong to a Kimi log: the logs of sub-agents, `agents/<agent>/wire.jsonl` beside `agents/main`, and
+`state.json` of a fork.
 
-The log of the agent that called it names the call that began a sub-agent: in `subagent.spawned`, before that came to be
-in the call's result. A fork's logs begin with copies of its parent's, sub-agents' too; `state.json`, which is written
-when they are made, names the parent and the time.
-Source: Kimi Code 0.10.0 to 2.1.0; forks of 2.1.0.
+The calling agent's log names the call that started a sub-agent: in `subagent.spawned`, in older versions in the call's
+result. A fork's logs begin with copies of its parent's, sub-agents' included; `state.json`, written when they are made,
+names the parent and the time. Source: Kimi Code 0.10.0 to 2.1.0; forks of 2.1.0.
 """
 
 import re
@@ -60,7 +59,7 @@ def companions(path: str, folder: Folder) -> list[Companion]:
 
 
 def companion_files(path: str, folder: Folder) -> list[str]:
-    """The sub-agents' logs alone."""
+    """Only the paths of the sub-agents' logs."""
     agents, agent, _ = _place(path)
     if agent != "main":
         return []
@@ -68,14 +67,14 @@ def companion_files(path: str, folder: Folder) -> list[str]:
 
 
 def main_context(path: str, folder: Folder) -> DecodeContext:
-    """Of a fork: its parent, and when it was made."""
+    """The context of a fork: its parent, and when it was made."""
     agents, _, session = _place(path)
     if session is None or agents is None:
         return DecodeContext(path)
     base, slash, _ = agents.rpartition("/")
     try:
         state = _decode(folder.read(f"{base}{slash}{_STATE}", _MOST_STATE))
-    except REFUSED:  # there is none, or it is of another shape
+    except REFUSED:  # missing, or of another shape
         return DecodeContext(path)
     begun_ms = epoch_ms(state.createdAt)
     if state.forkedFrom is None or begun_ms is None:
@@ -84,7 +83,7 @@ def main_context(path: str, folder: Folder) -> DecodeContext:
 
 
 def own_ids(path: str) -> tuple[str | None, str | None]:
-    """Whose log it is, by its place, for no record says it: the session, and its parent where it is a sub-agent's."""
+    """The session of a log, and its parent if it is a sub-agent's; from the path, as no record names them."""
     agents, agent, session = _place(path)
     if agents is None or session is None:
         return None, None
@@ -92,7 +91,7 @@ def own_ids(path: str) -> tuple[str | None, str | None]:
 
 
 def _place(path: str) -> tuple[str | None, str | None, str | None]:
-    """The folder of the agents, the agent, the session; None for a log that lies elsewhere."""
+    """The folder of the agents, the agent, the session; None for a log in another place."""
     parts = path.replace("\\", "/").split("/")
     if len(parts) < 3 or parts[-3] != "agents" or not parts[-1].startswith(_WIRE):
         return None, None, None

@@ -1,4 +1,4 @@
-"""Messages of Kimi's context to events: prompts, what the program writes in the user's name, answers taken over.
+"""Messages of Kimi's context to events: prompts, texts written by the program in the user's name, migrated answers.
 
 Source: Kimi Code 2.1.0, `context.append_message`, `context.undo`, `promptOriginSchema`.
 """
@@ -30,12 +30,12 @@ _ARRAY = b"["
 
 
 class Heard(Struct):
-    """Ids of the last messages, oldest first, for an undo; a prompt's bears `user:` in front."""
+    """Ids of the last messages, oldest first, for an undo; a prompt's has the prefix `user:`."""
 
     ids: list[str] = []
 
     def add(self, message_id: str) -> None:
-        """Remembers a message; one that goes on is known already."""
+        """Adds a message; a message that continues is in the list already."""
         ids = self.ids
         if not ids or ids[-1] != message_id:
             if len(ids) >= _MOST:
@@ -79,7 +79,7 @@ def _user(message: Message, source: Source, heard: Heard, batch: Batch) -> None:
     prompt = kind == "user" or (kind == "system_trigger" and origin.name == "subagent")
     skills: list[Raw] = []
     if prompt and origin.skillActivations and bytes(body)[:1] == _ARRAY:
-        parts = decode_elements(body)  # the skills that the prompt names stand before it
+        parts = decode_elements(body)  # the skills that the prompt names precede it
         first = len(origin.skillActivations)
         skills, body = parts[:first], join_array(parts[first:])
     heard.add(_PROMPT + message_id if prompt or command is not None else message_id)
@@ -102,7 +102,7 @@ def _command(origin: Origin) -> tuple[str, str | None] | None:
 
 
 def _answer(message: Message, source: Source, heard: Heard, batch: Batch) -> None:
-    """An answer as Kimi CLI kept it: parts, then calls."""
+    """An answer as Kimi CLI stored it: parts, then calls."""
     message_id = message.id or f"m{source.row}"
     events, before = batch.events, len(batch.events)
     content = message.content
@@ -127,7 +127,7 @@ def _answer(message: Message, source: Source, heard: Heard, batch: Batch) -> Non
 
 
 def undo(count: int | None, source: Source, heard: Heard, batch: Batch) -> None:
-    """Takes back the last `count` prompts and all that followed them."""
+    """Retracts the last `count` prompts and everything after them."""
     ids, left = heard.ids, max(count or 1, 1)
     start = len(ids)
     while start and left:

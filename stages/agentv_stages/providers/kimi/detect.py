@@ -1,4 +1,4 @@
-"""Tells Kimi Code's logs from others: its stream speaks in roles, its sessions in dotted record types."""
+"""Distinguishes Kimi Code's logs from others: its stream's lines have roles, its sessions dotted record types."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -27,13 +27,13 @@ def is_stream(head: Head) -> float:
 
 
 def _bare(line: Mapping[str, Any]) -> bool:
-    """Whether it may be a line of an old stream: there speak the model and its tools alone, in plain texts."""
+    """Whether it may be a line of an old stream, which has only answers and tool results, in plain texts."""
     plain = isinstance(line.get("content", ""), str) and isinstance(line.get("tool_calls", []), list)
     return plain and line.get("role") in ("assistant", "tool") and _KEYS.issuperset(line)
 
 
 def is_session(head: Head) -> float:
-    """Records of the wire protocol; its first one, `metadata`, is shared with the older Kimi CLI but for the time."""
+    """Records of the wire protocol; its first one, `metadata`, differs from the older Kimi CLI's only by its time."""
     return max(map(_session_line, head), default=0.0)
 
 

@@ -1,4 +1,4 @@
-"""Kimi's records that are no part of the conversation: what a person may want to know, and what says nothing.
+"""Kimi's records that are not part of the conversation: those worth reporting to a person, and those that are not.
 
 Source: Kimi Code 2.1.0, the durable records of its bundled source.
 """
@@ -30,7 +30,7 @@ QUIET = frozenset(
 
 
 def notice(line: Line, source: Source, record: Record, batch: Batch) -> None:
-    """Appends what is worth telling; counts a type that is not known."""
+    """Appends a notification if the record is worth one; counts an unknown type."""
     kind, add = line.type, batch.events.append
     if kind == "task.terminated":
         add(_task(line, source))

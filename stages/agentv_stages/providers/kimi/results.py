@@ -1,7 +1,7 @@
-"""What Kimi's tools gave back means: exit codes, refusals, what a call was asked with; and how a goal ended.
+"""The meaning of Kimi's tool results: exit codes, refusals, what a call asked for; and how a goal ended.
 
-The shell tool ends the output of a command that failed with `Command failed with exit code: N.` (-1: by a signal).
-Source: Kimi Code 2.1.0, recordings and its bundled source.
+The shell tool ends the output of a failed command with `Command failed with exit code: N.` (-1: by a signal). Source:
+Kimi Code 2.1.0, recordings and its bundled source.
 """
 
 import re
@@ -14,8 +14,8 @@ from agentv_stages.providers.kimi.tools import SHELLS
 from agentv_stages.providers.kimi.wire import AskedCall
 
 GOAL_ENDS: dict[str, Status] = {"blocked": "error", "paused": "interrupted"}
-"""How a run ended that left its goal so."""
-_TAIL = 400  # a hint where the whole output lies may stand behind the code
+"""The status of a run, by the state in which it left its goal."""
+_TAIL = 400  # a hint at the file with the whole output may follow the code
 _HEAD = 300
 _FAILED = b"Command failed with exit code: "
 _KILLED = b"Command killed by timeout ("
@@ -30,15 +30,15 @@ _BAD_ARGUMENTS = b'"Invalid args for tool \\"'
 AGENT_ID = b'"agent_id: '
 _AGENT = re.compile(rb'"agent_id: ([\w-]{1,80})\\n')
 _PLANNING = b'"Plan mode is active. You may only write to '
-_NO_FILE = b'"\\"'  # the path in quotes; a file's text begins with the number of its first line
+_NO_FILE = b'"\\"'  # the path in quotes; a file's text begins with a line number
 _NO_EDIT = (b'"old_string not found in ', b'"old_string is not unique in ', b'"No changes to make: ')
 _NOT_WRITTEN = b'"Failed to write '
 CHECKED = frozenset(("Bash", "Shell", "Read", "ReadMediaFile", "Edit", "Write"))
-"""Tools whose results tell a failure in words that nothing else in their place has."""
+"""Tools whose failures are reported in words that cannot begin any other result of theirs."""
 
 
 def shell_failure(output: bytes) -> tuple[bool, int | None]:
-    """Whether a shell's output, a JSON text, says that its command failed; and with what exit code."""
+    """Whether a shell's output, a JSON text, says that its command failed; and the exit code."""
     tail = output[-_TAIL:]
     at = tail.rfind(_FAILED)
     if at < 0:
@@ -49,7 +49,7 @@ def shell_failure(output: bytes) -> tuple[bool, int | None]:
 
 
 def refusal(output: bytes) -> Outcome | None:
-    """Whether a result that is an error says that its call was never run, or broken off."""
+    """Whether an error result says that its call never ran, or was broken off."""
     if output.startswith(_TOOL):
         head = output[:_HEAD]
         return "denied" if _DENIED.search(head) else "cancelled" if _UNASKED in head else None
@@ -59,7 +59,7 @@ def refusal(output: bytes) -> Outcome | None:
 
 
 def agent_named(output: bytes) -> str | None:
-    """The sub-agent that a result is of, where it begins with `AGENT_ID`."""
+    """The sub-agent that a result belongs to, if it begins with `AGENT_ID`."""
     found = _AGENT.match(output)
     return found[1].decode() if found else None
 
@@ -67,7 +67,7 @@ def agent_named(output: bytes) -> str | None:
 def told_failure(name: str, output: bytes) -> tuple[bool, int | None]:
     """For the stream, which has no flag: whether a result says in the agent's own words that its call failed.
 
-    `name` is the tool's where it is one of `CHECKED`, else "".
+    `name` is the tool's if it is one of `CHECKED`, else "".
     """
     if output.startswith(_BAD_ARGUMENTS) or (output.startswith(_TOOL) and output.endswith(_NOT_FOUND)):
         return True, None
@@ -81,7 +81,7 @@ def told_failure(name: str, output: bytes) -> tuple[bool, int | None]:
 
 
 def asked(call: AskedCall) -> tuple[str, Raw]:
-    """The name and the arguments of a call as chat completions write it; arguments that are no JSON stay a string."""
+    """Name and arguments of a call in chat-completions form; arguments that are not JSON stay a string."""
     function = call.function
     name = (function.name if function else None) or call.name or "unknown"
     arguments = function.arguments if function and given(function.arguments) else call.arguments

@@ -1,14 +1,13 @@
 """Kimi Code's sessions on disk (`agents/<agent>/wire.jsonl`) to events.
 
-A step is one model call and one answer: its parts, calls and results are loop events that bear its id. Prompts and
-what the program writes in the user's name are messages of the context, told apart by their origin. The log is written
-twice over from 2.x on: `agent.…` records repeat a turn when it has ended, and are not read.
-A call whose task goes on in the background has its result at once; the task's end is a notification.
-End rule: `turn.ended` ends each turn, with its reason. Before protocol 1.5 no record does: there a step that asks for
-no more is the last one, and `turn.cancel` breaks the turn off.
-A fork begins with a copy of its parent's log, up to a record `forked`: that is the parent's to tell. What it says of
-the model and the folder holds on.
-Source: Kimi Code 0.10.0 to 2.1.0, recordings and the bundled source of 2.1.0 (wire protocol 1.0 to 1.5).
+A step is one model call and one answer: its parts, calls and results are loop events with its id. Prompts, and texts
+that the program writes in the user's name, are messages of the context; their origin distinguishes them. From 2.x on
+the log has everything twice: `agent.…` records repeat a turn when it has ended, and are not read. A call whose task
+continues in the background has its result at once; the task's end is a notification. End rule: `turn.ended` ends each
+turn, with its reason. Before protocol 1.5 there is no such record: a step that asks for nothing more is the last one,
+and `turn.cancel` breaks the turn off. A fork begins with a copy of its parent's log, up to a record `forked`; only the
+parent reports it, but its model and folder remain valid. Source: Kimi Code 0.10.0 to 2.1.0, recordings and the bundled
+source of 2.1.0 (wire protocol 1.0 to 1.5).
 """
 
 from msgspec import Struct, field
@@ -57,16 +56,17 @@ _REFUSED: dict[str, Outcome] = {"rejected": "denied", "cancelled": "cancelled"}
 _MOST = 1024
 _WITH_ENDS = (1, 5)
 _NAMED = len(AGENT_ID)
-_MARKED_MS = 10_000  # by which a fork's last `forked` may be older than its state.json
+_MARKED_MS = 10_000  # how much older than its state.json a fork's last `forked` may be
 _NO_RESULT = Result()
 
 
 class State(Struct):
-    """`step`: the running one. `asked`: a request named the model, not its alias alone. `ends`: turns have end records.
+    """`step`: the current one. `asked`: a request gave the model's name, not only its alias. `ends`: turns have end
+    records.
 
-    `cancelled`: the user broke it off; what fails from then on was broken off with it. `goal`: `blocked` or `paused`,
-    where this turn left the goal so. `refused`: calls that were not approved. `agents`: sub-agents by the call that
-    began them, "" for several. `begun_ms`: of a fork of which no own record has come.
+    `cancelled`: the user broke the turn off, and what fails afterwards is due to that. `goal`: `blocked` or `paused`,
+    if this turn left the goal so. `refused`: calls that were not approved. `agents`: sub-agents by the call that
+    started them, "" for several. `begun_ms`: set in a fork until its first own record.
     """
 
     model: str | None = None
@@ -164,11 +164,11 @@ class SessionDecoder:
         return Source(context.file, record.row, record.offset, len(record.data), time_ms, context.stream, base_id)
 
     def _copied(self, line: Line, begun_ms: int, record: Record, batch: Batch) -> bool:
-        """Whether a record of a fork stood in its parent's log, or is the mark behind those."""
+        """Whether a fork's record was copied from its parent's log, or is the mark after the copies."""
         kind, source = line.type, self._source(line, record, "")
         time_ms = source.time_ms or 0
         if kind == "forked" and time_ms >= begun_ms - _MARKED_MS:
-            self.state.begun_ms = None  # whatever the clock does from here on
+            self.state.begun_ms = None  # whatever later times say
             batch.ignore(kind)
         elif kind in _WHO:
             self._info(line, replace(source, time_ms=begun_ms), batch)
@@ -292,7 +292,7 @@ class SessionDecoder:
         batch.ignore("llm.request")
 
     def _info(self, line: Line, source: Source, batch: Batch) -> None:
-        """The header names nobody: the session's id is the name of its folder."""
+        """The header has no id: the session's id is the name of its folder."""
         state = self.state
         session = parent = model = None
         if line.type == "metadata":
@@ -314,6 +314,6 @@ class SessionDecoder:
 
 
 def _protocol(version: str | None) -> tuple[int, ...]:
-    """The parts of a version; nothing where it is none."""
+    """The parts of a version; empty if it is not one."""
     parts = (version or "").split(".")
     return tuple(map(int, parts)) if all(part.isascii() and part.isdigit() and len(part) < 9 for part in parts) else ()

@@ -1,11 +1,10 @@
 """Kimi Code's standard output (`kimi -p … --output-format stream-json`) to events.
 
-A line is a whole answer with its calls, one result, or a remark of the role `meta`; nothing has a time or an id but the
-calls. An answer that a retry followed is not printed. Whether a call failed is told by its text alone: a shell's exit
-code at its end, and the agent's own words for files and for calls that it could not make. What a hook added to the
-prompt is printed as an answer; it is marked `synthetic`.
-End rule: `session.resume_hint` is the last line of a run that came to its end; a goal's summary before it says how.
-Source: Kimi Code 2.1.0, stdout.
+A line is a whole answer with its calls, one result, or a remark with the role `meta`; only calls have ids, and nothing
+has a time. An answer that was retried is not printed. Only its text shows whether a call failed: a shell's exit code at
+the end, and the agent's own words for files and for calls that it could not make. What a hook added to the prompt is
+printed as an answer; it is marked `synthetic`. End rule: `session.resume_hint` is the last line of a completed run; a
+goal's summary before it says how it ended. Source: Kimi Code 2.1.0, stdout.
 """
 
 from msgspec import Raw, Struct
@@ -43,7 +42,7 @@ _MOST_OPEN = 10_000
 
 
 class State(Struct):
-    """`open`: tools of open calls whose results tell a failure. `goal`: `blocked` or `paused`."""
+    """`open`: the tools of open calls whose results can show a failure. `goal`: `blocked` or `paused`."""
 
     session_id: str | None = None
     open: dict[str, str] = {}

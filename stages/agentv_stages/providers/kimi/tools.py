@@ -1,4 +1,4 @@
-"""The tools of Kimi Code, and of the older Kimi CLI whose sessions it takes over."""
+"""The tools of Kimi Code, and of the older Kimi CLI whose sessions it migrates."""
 
 from agentv_stages.tools import McpForm, ToolTable, plain, rows
 

@@ -1,11 +1,11 @@
-"""Kimi's token counts in the meaning of docs/metrics.md. Source: Kimi Code 2.1.0, `usage.record`."""
+"""Kimi's token counts, as docs/metrics.md defines them. Source: Kimi Code 2.1.0, `usage.record`."""
 
 from agentv_stages.event import Source, TokenUsage
 from agentv_stages.providers.kimi.wire import Usage
 
 
 def usage_event(source: Source, key: str, model: str | None, usage: Usage | None) -> TokenUsage | None:
-    """Usage of one model call; input gains the cache's shares. None where all is 0: the call broke off."""
+    """Usage of one model call; `input` includes the caches. None if all is 0: the call broke off."""
     if usage is None:
         return None
     plain, cached, written, output = usage.inputOther, usage.inputCacheRead, usage.inputCacheCreation, usage.output

@@ -17,7 +17,7 @@ class Function(Struct, gc=False):
 
 
 class AskedCall(Struct, gc=False):
-    """A call as chat completions write it; from protocol 1.1 on name and arguments stand beside the id."""
+    """A call in chat-completions form; from protocol 1.1 on name and arguments are beside the id."""
 
     id: str | None = None
     function: Function | None = None
@@ -53,7 +53,7 @@ class Part(Struct, gc=False):
 
 
 class Result(Struct, gc=False):
-    """`output` is a text, or a list of parts where media are among them. `note` is for the model and not kept."""
+    """`output` is a text, or a list of parts if it has media. `note` is for the model and not kept."""
 
     output: Raw = ABSENT
     isError: bool | None = None
@@ -61,7 +61,7 @@ class Result(Struct, gc=False):
 
 
 class LoopEvent(Struct, gc=False):
-    """What happens within a step: one step is one model call."""
+    """An event within a step: one step is one model call."""
 
     type: str = ""
     uuid: str | None = None
@@ -75,7 +75,7 @@ class LoopEvent(Struct, gc=False):
 
 
 class Usage(Struct, gc=False):
-    """`inputOther` excludes what was read from and written to the cache; `output` includes reasoning."""
+    """`inputOther` excludes cache reads and writes; `output` includes reasoning."""
 
     inputOther: int | None = None
     output: int | None = None
@@ -132,7 +132,7 @@ class Line(Struct, gc=False):
 
 
 class Origin(Struct, gc=False):
-    """Who a message of the role `user` is from; without one it is the user. Source: `promptOriginSchema`."""
+    """The origin of a message with the role `user`; without one it is the user. Source: `promptOriginSchema`."""
 
     kind: str | None = None
     name: str | None = None
@@ -146,7 +146,7 @@ class Origin(Struct, gc=False):
 
 
 class Message(Struct, gc=False):
-    """A message of the context. Answers stand there in sessions taken over from Kimi CLI, else as loop events."""
+    """A message of the context. It has the answers of migrated Kimi CLI sessions; other answers are loop events."""
 
     role: str = ""
     content: Raw = ABSENT
@@ -162,7 +162,7 @@ class Approval(Struct, gc=False):
 
 
 class Task(Struct, gc=False):
-    """A task in the background: a shell command or a sub-agent."""
+    """A background task: a shell command or a sub-agent."""
 
     status: str | None = None
     description: str | None = None

@@ -1,4 +1,4 @@
-"""mini-swe-agent (PyPI `mini-swe-agent`): its trajectories, of `mini` and of SWE-bench runs. Source: 1.1.0 to 2.4.6.
+"""mini-swe-agent (PyPI `mini-swe-agent`): trajectories of `mini` and of SWE-bench runs. Source: 1.1.0 to 2.4.6.
 
 SWE-agent's own `.traj` files are another format, which is not read.
 """

@@ -1,4 +1,4 @@
-"""One answer of the model, of whichever API, to events: what it thought, said and asked for, and what it took.
+"""Reads one answer of the model, of any API: its thoughts, texts, calls and usage.
 
 Source: mini-swe-agent 1.1.0 to 2.4.6; LiteLLM's chat completions and Responses.
 """
@@ -47,7 +47,7 @@ class Answer(NamedTuple):
 
 
 def accepted(message: Message, extra: Extra) -> Answer:
-    """An answer that stands in the conversation; `calls` without those that 1.x finds in the text."""
+    """An answer in the conversation; `calls` without those that 1.x finds in the text."""
     if message.object == "response":
         return Answer(*_items(message.output), message.model, message.created_at, message.usage)
     response = extra.response if isinstance(extra.response, Response) else Response()
@@ -59,7 +59,7 @@ def accepted(message: Message, extra: Extra) -> Answer:
 
 
 def refused(extra: Extra) -> Answer | None:
-    """An answer that was refused for its format, kept beside the refusal; None where it was not kept."""
+    """An answer that was rejected for its format and kept beside the rejection; None if it was not kept."""
     response = extra.response
     if not isinstance(response, Response):
         return Answer([], _said((extra.model_response,)), []) if given(extra.model_response) else None
@@ -72,13 +72,13 @@ def refused(extra: Extra) -> Answer | None:
 
 
 def cut_out(text: str, action_regex: str | None) -> list[Asked]:
-    """The command of an answer of 1.x; none where it holds several, for then it was refused."""
+    """The command in an answer of 1.x; none if it has several, because such an answer was rejected."""
     found = commands_in(text, action_regex)
     return [Asked(None, TOOL, to_raw({"command": found[0]}))] if len(found) == 1 else []
 
 
 def usage_event(source: Source, part: str, key: str, answer: Answer, cost: float | None) -> TokenUsage | None:
-    """The tokens and the cost; None where the log says neither. A cost of 0.0 means that its price was not known."""
+    """The tokens and the cost; None if the log has neither. A cost of 0.0 means that the price was not known."""
     usage, cost_usd = answer.usage or Usage(), cost or None
     prompt = usage.prompt_tokens_details or usage.input_tokens_details or Details()
     made = usage.completion_tokens_details or usage.output_tokens_details or Details()

@@ -1,8 +1,8 @@
-"""The commands that 1.x cuts out of an answer's text; a text in, the commands in it out. Linear in the length.
+"""Finds the commands that 1.x cuts out of an answer's text. In: a text. Out: its commands. Linear in the length.
 
-The agent's regular expressions are rebuilt with plain searches, because on hostile text their time grows with its
-square. One that the user wrote is not run: it comes from the log.
-Source: mini-swe-agent 1.1.0 to 1.17.5, `parse_action`, and `action_regex` of its configurations.
+The agent's regular expressions are replaced by plain searches, because on hostile text their time is quadratic. A
+user's own expression is not run, because it comes from the log. Source: mini-swe-agent 1.1.0 to 1.17.5, `parse_action`,
+and `action_regex` of its configurations.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ TAGS = "<bash_code>(.*?)</bash_code>"
 
 
 def commands_in(text: str, action_regex: str | None) -> list[str]:
-    """Every command in an answer, for what its configuration says; the agent runs it only where it is the only one."""
+    """Every command in an answer, as its configuration defines them; the agent only runs one that is alone."""
     if action_regex is None or action_regex in FENCES:
         found = _fenced(text)
     elif action_regex == TAGS:

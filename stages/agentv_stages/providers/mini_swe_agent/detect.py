@@ -1,4 +1,4 @@
-"""Tells trajectories of mini-swe-agent from other documents, those too whose end is cut off."""
+"""Distinguishes trajectories of mini-swe-agent, also truncated ones, from other documents."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -7,7 +7,7 @@ from agentv_stages.provider import Head
 
 
 def is_trajectory(head: Head) -> float:
-    """Format and messages; without a format (it stands last, and 1.6 wrote none) what `info` has before them."""
+    """Format and messages; without a format (it comes last, and 1.6 wrote none), the members of `info` before them."""
     return 1.0 if any(map(_is_trajectory, head)) else 0.0
 
 

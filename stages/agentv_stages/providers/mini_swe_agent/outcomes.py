@@ -1,4 +1,4 @@
-"""What became of a command: from its exit code, from what was raised, in 1.x from the words of the agent's templates.
+"""How a command ended: from its exit code, from an exception, in 1.x from the text of the agent's templates.
 
 Source: mini-swe-agent 1.1.0 to 2.4.6, `interactive.py`, `actions_toolcall.py`, the templates of its configurations.
 """
@@ -12,7 +12,7 @@ from agentv_stages.providers.mini_swe_agent.wire import Extra
 NOT_EXECUTED = "action was not executed"
 SUBMITTED = "Submitted"
 MARKER = b"COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
-"""The first line of what a command prints that submits."""
+"""The first line of output of a command that submits."""
 REJECTED = ("Commands not executed. ", "Command not executed. ")
 INTERRUPTED, NEW_TASK = "Interrupted by user: ", "The user added a new task: "
 SWITCHED = "Switched to human mode."
@@ -23,14 +23,14 @@ UNSAID = frozenset(
         *(start + "Switching to human mode" for start in REJECTED),
     )
 )
-"""What the user did without a word; else there is behind the agent's words what was typed."""
+"""The agent's words for what the user did without typing; otherwise the typed text follows them."""
 TYPED = (*REJECTED, INTERRUPTED, NEW_TASK, "User command: \n```bash\n")
 _TIMED_OUT = "The last command <command>"
 _RETURNCODE = re.compile(r"\s*<returncode>(-?\d{1,9})</returncode>")
 
 
 class End(NamedTuple):
-    """How a command ended; `given` says that the message is its output. Without an outcome it only ended."""
+    """How a command ended; `given` says that the message is its output. Without an outcome it just ended."""
 
     outcome: Outcome | None
     exit_code: int | None = None
@@ -38,12 +38,12 @@ class End(NamedTuple):
 
 
 def typed(text: str) -> bool:
-    """Whether a message in the user's name holds what the user wrote."""
+    """Whether a message in the user's name contains what the user typed."""
     return text.startswith(TYPED) and text not in UNSAID
 
 
 def end_of(extra: Extra) -> End:
-    """Of a command whose result is kept beside its message. The exit code of one that was broken off is made up."""
+    """For a command whose result is kept beside its message. A broken-off command has a made-up exit code."""
     if extra.exception_info:
         return End("error")
     code = extra.returncode
@@ -51,7 +51,7 @@ def end_of(extra: Extra) -> End:
 
 
 def told_end(text: str) -> End:
-    """Of a command by the words behind it: in 1.x always, later where it was cut out of a text and did not run."""
+    """For a command, by the message after it: always in 1.x, later if it was cut out of a text and did not run."""
     if text.startswith(REJECTED):
         return End("denied", given=False)
     if text.startswith(INTERRUPTED):
@@ -68,10 +68,10 @@ def told_end(text: str) -> End:
 
 
 def unexecuted(text: str) -> Outcome:
-    """Of commands that did not run to their end, by what was said behind them."""
+    """For commands that did not run to their end, by the message after them."""
     return "denied" if text.startswith(REJECTED) else "cancelled"
 
 
 def submits(exit_status: str | None, text: str) -> bool:
-    """Whether what followed says that the first command without a result was the one that submitted."""
+    """Whether the next message says that the first command without a result was the one that submitted."""
     return exit_status == SUBMITTED or text.startswith(NEW_TASK) or text == SWITCHED

@@ -1,4 +1,4 @@
-"""The messages of one run, one after the other, to events; what became of a command may stand two messages later."""
+"""The messages of one run, in order, to events; the end of a command may be reported two messages later."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -37,11 +37,11 @@ from agentv_stages.times import from_epoch
 
 _NOTHING = Extra()
 _OWN_COMMAND = ("\n```bash\n", "\n```")
-"""Around a command that the user typed in 1.x, which stands as an answer."""
+"""The text around a command that the user typed in 1.x, which is logged as an answer."""
 
 
 class Open(NamedTuple):
-    """A call without a result yet; `native` is the id in the log, which another answer may bear too."""
+    """A call without a result yet; `native` is the id in the log, which may occur in another answer, too."""
 
     call_id: str
     native: str | None
@@ -49,7 +49,7 @@ class Open(NamedTuple):
 
 
 class Held(NamedTuple):
-    """A call that was not executed, the agent says; why, the next message tells."""
+    """A call that the agent says was not executed; the next message gives the reason."""
 
     call_id: str
     part: str
@@ -57,7 +57,7 @@ class Held(NamedTuple):
 
 
 class Run:
-    """One run of the agent; lives as long as its document is decoded. Appends to `batch`."""
+    """One run of the agent; lives while its document is decoded. Appends to `batch`."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class Run:
             OrderedDict()
         )  # by the native id where that is no other call's of the answer
         self.held: list[Held] = []
-        self.several = False  # commands in the running answer
+        self.several = False  # commands in the current answer
         self.prompted = False
         self.ended = False
         self.last_ms: int | None = None
@@ -91,11 +91,11 @@ class Run:
         version = self.info.mini_version
         self.events.append(SessionInfo(self._source(None), "", None, self.model, version, self.cwd or None))
         instance = self.document.instance_id
-        if instance is not None:  # an event of its own: it stands last, and is missing where the document is cut off
+        if instance is not None:  # an event of its own: it comes last, and is missing in a truncated document
             self.events.append(SessionInfo(self._source(None), "-title", title=str(instance)))
 
     def take(self, place: int, message: Message) -> None:
-        """The next message."""
+        """Handles the next message."""
         extra, role = message.extra or _NOTHING, message.role
         time_ms = from_epoch(message.timestamp if extra.timestamp is None else extra.timestamp)
         self.last_ms = time_ms or self.last_ms
@@ -103,7 +103,7 @@ class Run:
             self._observation(place, message, extra, time_ms)
             return
         text = _text_of(message)
-        if extra.exit_status or (role != "exit" and given(message.content)):  # else it was cut off
+        if extra.exit_status or (role != "exit" and given(message.content)):  # else it was truncated
             self._settle(extra.exit_status, text, extra.submission)
         if role == "assistant" or message.object == "response":
             self._answer(place, message, extra, text, time_ms)
@@ -115,9 +115,9 @@ class Run:
             self.batch.unknown_type(f"message/{role or message.type or ''}", self.record)
 
     def end(self) -> None:
-        """There are no more messages."""
+        """Called after the last message."""
         whole = self.document.trajectory_format is not None
-        if whole:  # else why they were not executed may have been cut off
+        if whole:  # else the reason why they were not executed may have been truncated
             self._settle(None, "", EMPTY_STRING)
         info = self.info
         if self.ended or not info.exit_status:
@@ -169,7 +169,7 @@ class Run:
             events.append(usage)
 
     def _begun(self, answer: Answer) -> int | None:
-        """The second in which the server began an answer; not where it lies before what is known to have been first."""
+        """The second in which the server began an answer; None if an earlier message has a later time."""
         begun_ms = from_epoch(answer.created)
         if begun_ms is not None and (self.last_ms is None or begun_ms >= self.last_ms):
             self.last_ms = begun_ms
@@ -177,7 +177,7 @@ class Run:
         return None
 
     def _observation(self, place: int, message: Message, extra: Extra, time_ms: int | None) -> None:
-        """What a command gave. Of several all results are written at once, when the last has ended."""
+        """The output of a command. With several commands all results are written at once, when the last has ended."""
         told = message.content if given(message.content) else message.output
         native = message.tool_call_id or message.call_id
         if native is not None:
@@ -196,9 +196,9 @@ class Run:
         self._result(call_id, f"-{place}", end, output, None if self.several else time_ms)
 
     def _settle(self, exit_status: str | None, text: str, submission: Raw) -> None:
-        """Tells the ends of commands that were not executed, now that the next message is known.
+        """Emits the ends of commands that were not executed, now that the next message is known.
 
-        The first of them may be the one that submitted, whose result is not written where that ends the run.
+        The first of them may be the one that submitted; its result is not written if it ends the run.
         """
         done = submits(exit_status, text)
         for held in self.held:
@@ -238,11 +238,11 @@ class Run:
         self._user(place, message.content, time_ms, not first and not typed(text))
 
     def _waits_for_words(self) -> bool:
-        """Whether there is a command without an id, whose end may be told by a message without one."""
+        """Whether a command without an id is open, whose end a message without an id may report."""
         return bool(self.open) and next(iter(self.open.values())).native is None
 
     def _refusal(self, place: int, message: Message, extra: Extra) -> None:
-        """The answer that was refused stands beside the refusal; none of its calls ran."""
+        """A rejected answer, kept beside the rejection; none of its calls ran."""
         answer = refused(extra)
         self.open.clear()
         if answer is not None:

@@ -1,4 +1,4 @@
-"""The one tool of mini-swe-agent; it reads and searches with the shell alone, hence the finer names of its calls."""
+"""The one tool of mini-swe-agent. It reads and searches only with the shell, so its calls get finer names."""
 
 from agentv_stages.tools import ToolTable, row
 

@@ -10,14 +10,14 @@ from agentv_stages.payload import ABSENT
 
 
 class ModelStats(Struct, gc=False):
-    """Of the whole run. `api_calls` counts calls of the model that failed, too."""
+    """Statistics of the whole run. `api_calls` counts failed model calls, too."""
 
     instance_cost: float | None = None
     api_calls: int | None = None
 
 
 class AgentConfig(Struct, gc=False):
-    """`action_regex` is what 1.16 and later 1.x cut a command out of an answer with."""
+    """`action_regex` is the expression with which 1.16 and later 1.x find the command in an answer."""
 
     action_regex: str | None = None
 
@@ -27,7 +27,7 @@ class ModelConfig(Struct, gc=False):
 
 
 class EnvironmentConfig(Struct, gc=False):
-    """`cwd` is empty where the commands ran in the folder that the agent was started in."""
+    """`cwd` is empty if the commands ran in the folder where the agent was started."""
 
     cwd: str | None = None
 
@@ -39,7 +39,7 @@ class Config(Struct, gc=False):
 
 
 class Info(Struct, gc=False):
-    """`submission` is the error's text where 1.x ended with one."""
+    """`submission` is the error's text if 1.x ended with one."""
 
     model_stats: ModelStats | None = None
     config: Config | None = None
@@ -58,7 +58,7 @@ class Document(Struct, gc=False):
 
 
 class Details(Struct, gc=False):
-    """Parts of the prompt's and of the answer's tokens, of whichever API."""
+    """Details of the prompt's and of the answer's tokens, for any API."""
 
     cached_tokens: int | None = None
     cache_creation_tokens: int | None = None
@@ -66,7 +66,7 @@ class Details(Struct, gc=False):
 
 
 class Usage(Struct, gc=False):
-    """Tokens of one answer: chat completions say `prompt` and `completion`, Responses `input` and `output`."""
+    """Tokens of one answer: chat completions name them `prompt` and `completion`, Responses `input` and `output`."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -93,7 +93,7 @@ class AskedCall(Struct, gc=False):
 
 
 class Spoken(Struct, gc=False):
-    """What a chat completion holds of an answer; OpenRouter calls its reasoning `reasoning`."""
+    """The content of an answer in a chat completion; OpenRouter calls its reasoning `reasoning`."""
 
     content: Raw = ABSENT
     reasoning_content: Raw = ABSENT
@@ -118,7 +118,7 @@ class Item(Struct, gc=False):
 
 
 class Response(Struct, gc=False):
-    """The model's whole answer as the server gave it. Times in epoch seconds."""
+    """The model's whole answer as the server sent it. Times in epoch seconds."""
 
     model: str | None = None
     created: float | None = None
@@ -138,7 +138,7 @@ class Action(Struct, gc=False):
 class Extra(Struct, gc=False):
     """What the agent keeps beside a message and does not send. `timestamp` in epoch seconds, `cost` in US dollars.
 
-    `response` is a text where it could not be encoded. `exception_info` is empty where nothing was raised.
+    `response` is a text if it could not be encoded. `exception_info` is empty if nothing was raised.
     """
 
     actions: list[Action] | None = None

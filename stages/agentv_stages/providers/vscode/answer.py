@@ -1,7 +1,7 @@
-"""One request of a VS Code chat to the events of its answers: texts, thoughts, calls with their results.
+"""Converts one request of a VS Code chat to the events of its answers: texts, thoughts, calls with their results.
 
-The order is that of the response's parts; calls that no part shows stand before the next call of the model, or before
-the closing text. A text or a thought after a call begins another answer, as does a call of the model's next round.
+The order is that of the response's parts; calls that no part shows come before the model's next call, or before the
+closing text. A text or a thought after a call begins another answer, as does a call of the model's next round.
 """
 
 from collections.abc import Sequence
@@ -36,8 +36,9 @@ GLUE = frozenset(
 
 
 class Told(Struct):
-    """What was told of the request at hand: prompt, bytes and checksum per text, calls with their results, tokens, and
-    how it ended."""
+    """What was emitted of the current request: prompt, size and checksum of each text, calls with their results,
+    tokens, and its end.
+    """
 
     prompt: bool = False
     texts: dict[str, tuple[int, int]] = {}
@@ -48,13 +49,13 @@ class Told(Struct):
 
 
 def model_of(request: Request) -> str | None:
-    """The model that answered, where it is known, else the one that was chosen (`copilot/auto`)."""
+    """The model that answered, if known, else the one that was selected (`copilot/auto`)."""
     metadata = request.result.metadata if request.result else None
     return (metadata.resolvedModel if metadata else None) or request.modelId
 
 
 class Answers:
-    """Tells one request's answers: texts and thoughts in the order of the parts, calls where they stand among them."""
+    """Emits one request's answers: texts, thoughts and calls in the order of the parts."""
 
     def __init__(
         self, request: Request, parts: Sequence[Part], source: Source, told: Told, batch: Batch, record: Record
@@ -106,7 +107,7 @@ class Answers:
         self._usage()
 
     def _closing_text(self) -> int:
-        """Where the last run of text begins; -1 where there is no text."""
+        """The index at which the last run of text begins; -1 if there is no text."""
         at = -1
         for i in reversed(range(len(self.parts))):
             if _words(self.parts[i]) is not None:
@@ -119,7 +120,7 @@ class Answers:
         return any(at.endswith(ROUND_TEXT) for at in self.told.texts)
 
     def _from_rounds(self) -> None:
-        """A request whose parts show neither text nor call: what the model said and asked for, round by round."""
+        """For a request whose parts show neither text nor call: what the model said and asked for, round by round."""
         for i, part in enumerate(self.parts):
             if part.kind == "thinking":
                 self._think(_thought(part.value), f"-thinking-{i}")
@@ -135,7 +136,7 @@ class Answers:
                     self._call(call)
 
     def _usage(self) -> None:
-        """The output of all model calls. The input is that of the last one, so it is told only where there is one."""
+        """The output of all model calls. The input is that of the last one, so it is only emitted for a single call."""
         meta, request = self.metadata, self.request
         used = request.promptTokens if request.promptTokens is not None else meta.promptTokens if meta else None
         output = request.completionTokens
@@ -156,7 +157,7 @@ class Answers:
         return f"{self.source.base_id}-a{self.answer}"
 
     def _new(self) -> None:
-        """A text or a thought after a call begins another answer."""
+        """Begins another answer, for a text or a thought after a call."""
         if self.called:
             self.answer += 1
             self.called = False
@@ -173,7 +174,7 @@ class Answers:
             self._piece(at, to_raw(text), Reasoning)
 
     def _piece(self, at: str, text: Raw, kind: type[AssistantText] | type[Reasoning]) -> None:
-        """Tells a text, or what was added to it since it was told."""
+        """Emits a text, or what was added to it since it was last emitted."""
         body = bytes(text)[1:-1]
         size, checksum = self.told.texts.get(at, (0, 0))
         if len(body) <= size:
@@ -191,7 +192,7 @@ class Answers:
             self.batch.events.append(AssistantText(self.untimed, at, self._id(), text, size > 0, False, self.model))
 
     def _before(self, call: JoinedCall) -> None:
-        """Calls that no part shows, of rounds before this call's."""
+        """Emits the calls that no part shows and that precede this call in the rounds."""
         if call.asked is not None:
             for other in self.asked:
                 if other is call:
@@ -234,7 +235,7 @@ class Answers:
                 self.batch.events.append(ToolResult(ended, at, call.call_id, *result))
 
     def _think_of(self, number: int) -> None:
-        """The thought of a round, where no part shows it."""
+        """Emits the thought of a round, if no part shows it."""
         if number not in self.thought:
             self.thought.add(number)
             thinking = self.rounds[number].thinking
@@ -256,7 +257,7 @@ class Answers:
 
 
 def _words(part: Part) -> str | None:
-    """The text that a part adds; None for parts that are none."""
+    """The text that a part adds; None for parts that are not text."""
     if part.kind in TEXTS:
         return markdown(part.value if part.value else part.content)
     if part.kind == "inlineReference":

@@ -1,6 +1,6 @@
 """Tool calls of one request: what the response shows (parts) joined with what the model asked for (rounds).
 
-The ids of the two can differ by a suffix `__vscode-<n>`; where they do not meet, the order decides within one name.
+The ids of the two can differ by a suffix `__vscode-<n>`; if they do not match, calls of one name are matched by order.
 """
 
 import re
@@ -15,7 +15,7 @@ from agentv_stages.providers.vscode.lenient import markdown, read_details, read_
 from agentv_stages.providers.vscode.wire import CommandLine, Metadata, ModelCall, Part, ToolOutput
 
 TOOL_PART = "toolInvocationSerialized"
-_MCP_LABEL = 13  # characters of a server's label that stand in its tools' names
+_MCP_LABEL = 13  # characters of a server's label in its tools' names
 _LINK = re.compile(r"\]\((file://[^)\s]+)\)")
 _NAMES = {"copilot_multiReplaceString": "multi_replace_string_in_file", "copilot_findTextInFiles": "grep_search",
           "copilot_findFiles": "file_search", "copilot_searchCodebase": "semantic_search",
@@ -81,7 +81,7 @@ def _same_tool(part: Part, call: JoinedCall) -> bool:
 
 
 def call_name(call: JoinedCall) -> str:
-    """The name that the model used, else that of the part; `mcp__server__tool` where the part names the server."""
+    """The name that the model used, else that of the part; `mcp__server__tool` if the part names the server."""
     part = call.part
     name = call.asked.name if call.asked is not None else None
     name = name or (part.toolId if part is not None else None) or "unknown"
@@ -102,7 +102,7 @@ def _mcp_name(name: str, label: str) -> str:
 
 
 def call_input(call: JoinedCall) -> Raw:
-    """The model's arguments, unwrapped; else what the part shows of them."""
+    """The model's arguments, unwrapped; else those that the part shows."""
     if call.asked is not None and call.asked.arguments:
         return unwrap(call.asked.arguments)
     part = call.part
@@ -140,7 +140,7 @@ def _command(line: CommandLine | None) -> str | None:
 
 
 def unwrap(raw: Raw) -> Raw:
-    """Arguments given as a JSON string become the object; a string that holds none stays a string."""
+    """Arguments given as a JSON string become the object in it; a string without an object stays a string."""
     data = bytes(raw)
     if data[:1] != b'"':
         return raw

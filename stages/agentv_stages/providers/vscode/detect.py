@@ -1,4 +1,4 @@
-"""Tells VS Code's chat sessions from other JSON."""
+"""Distinguishes VS Code's chat sessions from other JSON."""
 
 from collections.abc import Mapping
 from typing import Any, cast

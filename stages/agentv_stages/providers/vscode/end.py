@@ -21,20 +21,21 @@ def cancelled(request: Request) -> bool:
 
 
 def has_ended(request: Request) -> bool:
-    """Whether the request says that it has its whole answer, or will get no more."""
+    """Whether the request says that its answer is complete, or that no more will come."""
     return request.result is not None or cancelled(request) or state_of(request) in (COMPLETE, FAILED)
 
 
 def may_have_ended(members: Mapping[str, Any]) -> bool:
-    """As `has_ended`, of a request as it stands in the log. False is sure, without reading the whole of it: each line
-    that adds to an answer asks, and reading it each time takes time by the square of its length."""
+    """As `has_ended`, for a request as it is in the log, without decoding all of it; False is certain. Every line that
+    adds to an answer asks this, and decoding each time would take quadratic time.
+    """
     state: Any = members.get("modelState")
     value: Any = state.get("value") if isinstance(state, dict) else None  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
     return members.get("result") is not None or bool(members.get("isCanceled")) or value in _ENDED
 
 
 def duration_of(request: Request) -> int | None:
-    """What VS Code measured, else the time from the prompt to the end."""
+    """The duration that VS Code measured, else the time from the prompt to the end."""
     timings = request.result.timings if request.result is not None else None
     took = timings.totalElapsed if timings is not None else None
     took = took if took is not None else request.elapsedMs

@@ -1,6 +1,6 @@
-"""Reads requests of which some members have shapes that nobody has seen; the rest of the request is used.
+"""Decodes requests in which some members have unknown shapes; the rest of the request is used.
 
-A request of the log is put together from many lines and read when it has ended, too late to repair a line.
+A request of the log is assembled from many lines and decoded when it has ended, too late to repair a line.
 """
 
 from collections.abc import Callable
@@ -39,7 +39,7 @@ _MOST_PRUNED = 64
 
 
 def read_request(raw: Raw) -> tuple[Request, str | None]:
-    """The request, and what was wrong with it: members that do not fit are left out one by one."""
+    """The request, and its first problem: members that do not fit are left out one by one."""
     try:
         return decode_request(raw), None
     except REFUSED as error:
@@ -76,7 +76,7 @@ def _fits(members: dict[str, Any]) -> bool:
 
 
 def _read(data: Raw | bytes, decode: Callable[[Raw | bytes], T], nothing: Callable[[], T]) -> T:
-    """An object; `nothing` where there is none, or one of another shape."""
+    """Decodes an object; `nothing` if there is none, or one of another shape."""
     if bytes(data)[:1] == b"{":
         try:
             return decode(data)
@@ -103,7 +103,7 @@ def read_tool_data(part: Part) -> ToolData:
 
 
 def read_details(part: Part) -> ResultDetails | None:
-    """Input and output of an MCP call; other tools list files there."""
+    """Input and output of an MCP call; in other tools the member lists files."""
     data = part.resultDetails
     return _read(data, decode_details, ResultDetails) if bytes(data)[:1] == b"{" else None
 

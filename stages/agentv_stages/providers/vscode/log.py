@@ -1,7 +1,7 @@
 """VS Code's chat sessions as a log of mutations, to events.
 
-Source: VS Code 1.10x. VS Code appends all changes since it wrote last at once: of a request its plain members first
-(`result`, `modelState`), then the parts of its `response`, then what stands beside the requests. So a request is told
+Source: VS Code 1.10x. VS Code appends all changes since its last write at once: first the plain members of a request
+(`result`, `modelState`), then the parts of its `response`, then what lies outside the requests. So a request is emitted
 when it has ended and the changes of its end are read, when another one begins, or at the end of the input.
 """
 
@@ -19,7 +19,7 @@ from agentv_stages.providers.vscode.wire import Request, Session, decode_items, 
 
 
 class LogDecoder(SessionDecoder):
-    """Decodes the log of mutations. Of all that it changes only the requests matter."""
+    """Decodes the log of mutations; only changes of requests and of the title matter."""
 
     def decode(self, record: Record, batch: Batch) -> None:
         line = decode_mutation(record.data)
@@ -28,7 +28,7 @@ class LogDecoder(SessionDecoder):
         path = line.k or []
         if line.kind not in (0, SET, APPEND, DELETE):
             batch.unknown_type(f"kind/{line.kind}", record)
-            return  # whatever it is, the changes of a request's end may go on behind it
+            return  # whatever it is, more changes of a request's end may follow
         if path[:2] != ["requests", state.first + len(state.requests) - 1] and line.kind != 0:
             self._tell(record, batch, True)
         if line.kind == 0:
@@ -49,11 +49,11 @@ class LogDecoder(SessionDecoder):
             self._whole(Session(), decode_items(line.v) if line.kind == SET else [], False, record, batch)
 
     def flush(self, batch: Batch) -> None:
-        """Tells the last request as it stands."""
+        """Emits the last request as it is."""
         self._tell(Record(b"", self.state.offset, self.state.row), batch)
 
     def _tell(self, record: Record, batch: Batch, only_if_ended: bool = False) -> None:
-        """Tells what is new in the last request."""
+        """Emits what is new in the last request."""
         state = self.state
         if state.request is None or not state.due or (only_if_ended and not may_have_ended(state.request)):
             return
@@ -63,7 +63,7 @@ class LogDecoder(SessionDecoder):
             self._request(request, next(reversed(state.requests)), record, batch)
 
     def _append(self, raws: list[Raw], start: int | None, record: Record, batch: Batch) -> None:
-        """Requests are cut off from `start` on, others appended."""
+        """Removes the requests from `start` on, and appends others."""
         state = self.state
         read = [read_request(raw)[0] for raw in raws]
         ids = [request.requestId or f"r{record.row}-{i}" for i, request in enumerate(read)]
@@ -80,7 +80,7 @@ class LogDecoder(SessionDecoder):
     def _change(
         self, kind: int, path: list[str | int], value: Raw, start: int | None, record: Record, batch: Batch
     ) -> None:
-        """Changes the last request; what changes in an older one is nothing new."""
+        """Changes the last request; changes of older ones are ignored."""
         state = self.state
         if path[0] != state.first + len(state.requests) - 1 or state.request is None:
             batch.ignore("requests/older")

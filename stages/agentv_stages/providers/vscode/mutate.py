@@ -6,7 +6,7 @@ SET, APPEND, DELETE = 1, 2, 3
 
 
 def mutate(target: Any, path: list[str | int], kind: int, value: Any, start: int | None) -> bool:
-    """Sets, cuts to `start` and appends, or deletes at a path. False where the path leads nowhere."""
+    """Sets, cuts to `start` and appends, or deletes at a path. False if the path does not exist."""
     for step in path[:-1]:
         if not _holds(target, step):
             return False

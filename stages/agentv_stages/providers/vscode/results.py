@@ -1,7 +1,7 @@
 """Results of tool calls in VS Code's chat sessions: output, outcome, exit code, duration.
 
-Source: VS Code 1.9x to 1.10x with Copilot chat. What the model read stands in the request's metadata, as texts or as a
-tree of prompt elements; what the user saw stands in the part: a terminal's end, an MCP call's output, found files.
+Source: VS Code 1.9x to 1.10x with Copilot chat. What the model read is in the request's metadata, as texts or as a tree
+of prompt elements; what the user saw is in the part: a terminal's end, an MCP call's output, found files.
 """
 
 import re
@@ -23,7 +23,7 @@ from agentv_stages.providers.vscode.wire import Part, ToolData, ToolOutput, deco
 
 TERMINALS = frozenset(("run_in_terminal", "copilot_runInTerminal", "runInTerminal"))
 DENIED, SKIPPED = 0, 5
-TEXT = 2  # a text among the nodes of prompt elements
+TEXT = 2  # the type of text nodes among prompt elements
 _NOTHING = (b"", b"null", b"[]")
 _DEEPEST = 200
 _EXIT = re.compile(rb"[Cc]ommand exited with code:? (-?\d+)")
@@ -31,7 +31,7 @@ _FAILED = re.compile(rb'^"(?:ERROR\b|Error:|ERROR while calling tool)')
 
 
 class Ended(NamedTuple):
-    """How a call ended; None is what the log does not say."""
+    """How a call ended; None for what the log does not say."""
 
     output: Raw | None = None
     outcome: Outcome | None = None
@@ -40,7 +40,7 @@ class Ended(NamedTuple):
 
 
 def call_result(name: str, part: Part | None, answer: ToolOutput | None) -> Ended | None:
-    """The end of a call from its part and from what the model read; None while the call is open."""
+    """The end of a call, from its part and from what the model read; None while the call is open."""
     output = output_of(answer)
     if part is None:
         return None if output is None else _judged(output, name)
@@ -68,7 +68,7 @@ def call_result(name: str, part: Part | None, answer: ToolOutput | None) -> Ende
 
 
 def _shown(part: Part, data: ToolData) -> Raw | None:
-    """What the user saw of an output."""
+    """The output that the user saw."""
     details = read_details(part)
     found = part.resultDetails if details is None else details.output
     printed = data.terminalCommandOutput.text if data.terminalCommandOutput is not None else ABSENT
@@ -79,8 +79,9 @@ def _shown(part: Part, data: ToolData) -> Raw | None:
 
 
 def _never_ran(part: Part) -> bool:
-    """Whether the session was saved before the call was allowed to run: newer versions call such a part complete, but
-    write no confirmation. Parts of other programs (source `external`) have none either."""
+    """Whether the session was saved before the call was allowed to run: newer versions mark such a part as complete,
+    but write no confirmation. Parts of other programs (source `external`) have none either.
+    """
     if part.isComplete is None:
         return True
     return bytes(part.isConfirmed) in (b"", b"null") and read_source(part).type not in (None, "external")
@@ -103,7 +104,7 @@ def _judged(output: Raw | None, name: str) -> Ended:
 
 
 def output_of(output: ToolOutput | None) -> Raw | None:
-    """The texts of a result, joined; the content as it is where it holds anything else."""
+    """The texts of a result, joined; if it has anything else, the content unchanged."""
     if output is None or bytes(output.content) in _NOTHING:
         return None
     try:
@@ -134,7 +135,7 @@ def _text(value: Raw) -> str | None:
 
 
 def _gather(node: Any, pieces: list[str], depth: int) -> bool:
-    """Collects the texts below a node in order; False where something is no node."""
+    """Collects the texts below a node in order; False if something is not a node."""
     if not isinstance(node, dict) or depth > _DEEPEST:
         return False
     known = cast(dict[str, Any], node)

@@ -1,8 +1,8 @@
 """VS Code's chat sessions to events: the whole document, and what the log of mutations shares with it.
 
-Source: VS Code 1.9x to 1.10x with Copilot chat. A request is one prompt with all that was answered to it. What the
-model asked for (rounds, with arguments and results) comes only when the request has ended; what is added to a request
-that was told is told as an addition.
+Source: VS Code 1.9x to 1.10x with Copilot chat. A request is one prompt with everything that answered it. What the
+model asked for (rounds, with arguments and results) comes only when the request has ended; what is added to an already
+emitted request is emitted as an addition.
 """
 
 from typing import Any, cast
@@ -40,11 +40,11 @@ KEEP = 4096
 
 
 class SessionState(Struct):
-    """What is remembered between lines.
+    """The state between lines.
 
-    `requests`: ids of the last requests -> number of answers told; `first` is the index of the first of them.
-    `request` is the last one whole, because later lines change it; `told` is what was told of it, `due` that it has
-    changed since. `row` and `offset` are those of the last line.
+    `requests`: ids of the last requests -> number of answers emitted; `first` is the index of the first of them.
+    `request` is the last one whole, because later lines change it; `told` is what was emitted of it, `due` says that it
+    has changed since. `row` and `offset` are those of the last line.
     """
 
     session_id: str | None = None
@@ -77,9 +77,9 @@ class SessionDecoder:
         """Nothing is held back."""
 
     def _whole(self, session: Session, raws: list[Raw], ended: bool, record: Record, batch: Batch) -> None:
-        """A session as it stands. Requests that were told are not told again; those that are missing are void.
+        """Handles a session as it is. Requests already emitted are not emitted again; missing ones are retracted.
 
-        The last one is kept; it is told if it has `ended`, or says so itself.
+        The last one is kept; it is emitted if it has `ended`, or says so itself.
         """
         state = self.state
         requests = [self._read(raw, record, batch) for raw in raws]
@@ -115,7 +115,7 @@ class SessionDecoder:
         state.told = Told()
 
     def _void(self, gone: list[str], source: Source, batch: Batch) -> None:
-        """Takes requests back: the prompt's message id is the request's, its answers' begin with it."""
+        """Retracts requests: the prompt's message id is the request's, its answers' ids begin with it."""
         if gone:
             answers = {request_id: self.state.requests.pop(request_id) for request_id in gone}
             ids = [name for known, n in answers.items() for name in (known, *(f"{known}-a{i}" for i in range(n)))]
@@ -134,7 +134,7 @@ class SessionDecoder:
         folder: str | None = None,
         version: str | None = None,
     ) -> None:
-        """Tells what is new of the session."""
+        """Emits new facts of the session."""
         state = self.state
         session = session if session != state.session_id else None
         title = title if title != state.title else None
@@ -179,7 +179,7 @@ class SessionDecoder:
             self._end(request, request_id, record, batch)
 
     def _end(self, request: Request, request_id: str, record: Record, batch: Batch) -> None:
-        """The end of a request; told again where it turns out to be another one, its time counted once."""
+        """Emits the end of a request; again if it turns out to be a different one, with its duration counted once."""
         told, result = self.state.told, request.result
         failed = result.errorDetails if result is not None else None
         status: Status = "complete"

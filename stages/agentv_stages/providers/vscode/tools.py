@@ -1,4 +1,4 @@
-"""The tools of Copilot chat in VS Code: names of its session files, prefixed or not, and AgentV's titles."""
+"""The tools of Copilot chat in VS Code: the names in its session files, prefixed or not, and AgentV's titles."""
 
 from agentv_stages.tools import McpForm, ToolRow, ToolTable, plain, row, rows
 

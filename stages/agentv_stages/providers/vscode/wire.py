@@ -58,7 +58,7 @@ class ToolOutput(Struct, gc=False):
 
 
 class Metadata(Struct, gc=False):
-    """What Copilot chat keeps of a request for itself."""
+    """What Copilot chat stores about a request for itself."""
 
     toolCallRounds: list[Round] | None = None
     toolCallResults: dict[str, Raw] | None = None
@@ -82,7 +82,7 @@ class Result(Struct, gc=False):
 
 
 class ModelState(Struct, gc=False):
-    """How far the answer is: 0 pending, 1 complete, 2 cancelled, 3 failed, 4 waiting for the user."""
+    """The state of the answer: 0 pending, 1 complete, 2 cancelled, 3 failed, 4 waiting for the user."""
 
     value: int | str | None = None
     completedAt: float | None = None
@@ -99,7 +99,7 @@ class Command(Struct, gc=False):
 
 
 class Request(Struct, gc=False):
-    """One prompt and all that was answered. Some tools write `prompt` and `completion` as plain texts.
+    """One prompt and everything that answered it. Some tools write `prompt` and `completion` as plain texts.
 
     `promptTokens` is the input of the last model call, `completionTokens` the output of all of them.
     """
@@ -150,7 +150,7 @@ class Value(Struct, gc=False):
 
 
 class Reference(Struct, gc=False):
-    """What an inline reference points at: a location, a symbol, a URI."""
+    """The target of an inline reference: a location, a symbol, a URI."""
 
     name: str | None = None
     path: str | None = None
@@ -203,7 +203,7 @@ class Confirmed(Struct, gc=False):
 
 
 class ToolSource(Struct, gc=False):
-    """Who offers a tool: `internal`, `extension`, `mcp` (with the server's label), `external`."""
+    """Who provides a tool: `internal`, `extension`, `mcp` (with the server's label), `external`."""
 
     type: str | None = None
     label: str | None = None
