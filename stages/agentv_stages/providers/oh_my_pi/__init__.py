@@ -1,4 +1,4 @@
-"""oh-my-pi (can1357/oh-my-pi, `omp`): a fork of Pi. Pi's decoders, with entries, lines, tools and places of its own."""
+"""oh-my-pi (can1357/oh-my-pi, `omp`): a fork of Pi. Pi's decoders, with its own entries, lines, tools and folders."""
 
 from agentv_stages.provider import Dialect, LogRoot, Provider
 from agentv_stages.providers.oh_my_pi.companions import companion_files, companions

@@ -1,8 +1,7 @@
-"""What oh-my-pi's calls and messages say beyond Pi's: devices, refusals, what was put in by hand.
+"""What oh-my-pi's calls and messages have beyond Pi's: devices, refusals, messages that no model wrote.
 
-A tool that is not among those of the request is a device: `write` to `xd://NAME` with its arguments as the text. Such a
-write is a call of NAME.
-Source: oh-my-pi 18.2.3, `tools/xdev.ts`.
+A tool that is not in the request is a device: `write` to `xd://NAME` with its arguments as the text. Such a write is a
+call of NAME. Source: oh-my-pi 18.2.3, `tools/xdev.ts`.
 """
 
 from msgspec import Raw
@@ -23,11 +22,11 @@ _MOST_NAME = 200
 _OBJECT = 123
 _REFUSED = (b" requires approval but ", b"Tool call denied by user", b"Tool call rejected by user")
 _HEAD = 300
-_SYNTHETIC = b'"synthetic":true'  # in a text its quotes would be escaped
+_SYNTHETIC = b'"synthetic":true'  # inside a text its quotes would be escaped
 
 
 def refine(batch: Batch, begin: int, record: Record) -> None:
-    """Puts right the events of a record, from `begin` on: calls of devices, calls that nobody allowed, prompts that no
+    """Corrects the events of a record, from `begin` on: calls of devices, calls that were not allowed, prompts that no
     person wrote (`synthetic`: what an advisor is shown).
     """
     events = batch.events
@@ -45,7 +44,7 @@ def refine(batch: Batch, begin: int, record: Record) -> None:
 
 
 def _device(call: ToolCall) -> ToolCall:
-    """The call of the tool behind a device; a write whose text only holds the mark stays one."""
+    """The call of the tool behind a device; a write whose text merely contains the mark stays a write."""
     arguments = loose_json(call.input_json)
     path = arguments.get("path") if isinstance(arguments, dict) else None  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
     if not isinstance(path, str) or not path.startswith(_DEVICE):
@@ -60,7 +59,7 @@ def _device(call: ToolCall) -> ToolCall:
 
 
 def other(message: PiMessage, message_id: str, source: Source, batch: Batch, record: Record) -> None:
-    """A message that is no prompt, no answer and no result."""
+    """A message that is not a prompt, an answer or a result."""
     if message.role not in ("developer", "pythonExecution", "fileMention"):
         pi_other(message, message_id, source, batch, record)
         return

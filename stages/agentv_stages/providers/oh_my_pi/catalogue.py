@@ -1,15 +1,15 @@
-"""What oh-my-pi writes that Pi does not: types of entries, of lines, of markers.
+"""What oh-my-pi writes and Pi does not: types of entries, of lines, of markers.
 
 Source: oh-my-pi 18.2.3, its recordings and the definitions in its package.
 """
 
 SILENT_ENTRIES = frozenset({"credential_pin", "mode_change", "service_tier_change", "session_init", "ttsr_injection"})
-"""Entries that say nothing of the conversation; they are named and left out."""
+"""Entries that say nothing about the conversation; known, and ignored."""
 ENTRIES = SILENT_ENTRIES | {"model_usage", "reset_boundary", "title_change"}
 
 EXIT = "session_exit"
 MARKERS = frozenset({EXIT, "tool_execution_start"})
-"""`customType`s of the agent's own."""
+"""The agent's own values of `customType`."""
 
 SILENT_LINES = frozenset(
     {

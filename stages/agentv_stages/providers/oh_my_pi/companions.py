@@ -1,7 +1,7 @@
-"""Finds the logs of an oh-my-pi session's sub-agents: `<session's file without .jsonl>/<agent>.jsonl`, theirs below.
+"""Finds the logs of an oh-my-pi session's sub-agents: `<session's file without .jsonl>/<agent>.jsonl`, and below those.
 
-The result of the `task` call that began an agent names it. An advisor, which reads along, has a log there, too.
-Source: oh-my-pi 18.2.3.
+The result of the `task` call that started an agent names it. An advisor, which only reads the session, has a log there,
+too. Source: oh-my-pi 18.2.3.
 """
 
 import msgspec
@@ -50,19 +50,19 @@ def companions(path: str, folder: Folder) -> list[Companion]:
     out: list[Companion] = []
     for file in files:
         *parents, name = file.replace("\\", "/")[below : -len(_SUFFIX)].split("/")
-        agent = ".".join((*parents, name)) if name.startswith("__") else name  # ids hold their parents', advisors' not
+        agent = ".".join((*parents, name)) if name.startswith("__") else name  # advisors' ids lack their parents'
         out.append(Companion(file, DecodeContext(file, f"subagent:{agent}", started.get(name))))
     return out
 
 
 def companion_files(path: str, folder: Folder) -> list[str]:
-    """The agents' logs alone."""
+    """Only the paths of the agents' logs."""
     place = _folder(path)
     return [file for depth in _DEPTHS for file in folder.glob(f"{place}/{depth}{_SUFFIX}")] if place else []
 
 
 def _folder(path: str) -> str:
-    """The folder beside a session's file; empty for what is none."""
+    """The folder beside a session's file; empty for other files."""
     name = path.replace("\\", "/")
     return name.removesuffix(_SUFFIX) if name.endswith(_SUFFIX) else ""
 

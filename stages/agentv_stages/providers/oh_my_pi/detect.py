@@ -1,8 +1,8 @@
-"""Tells oh-my-pi's logs from Pi's, whose shapes they have: by entries and lines that Pi never wrote.
+"""Distinguishes oh-my-pi's logs from Pi's, whose shapes they have, by entries and lines that Pi never wrote.
 
-A session begins with the slot of its title, or names its model in one member (`mock/mock-model`); the stream says
-`advisor_cost_changed` before anything else, and each prompt who it is from.
-Source: oh-my-pi 18.2.3; pi to 1.5.2 has none of it.
+A session begins with a slot for its title, or names its model in one member (`mock/mock-model`); the stream begins with
+`advisor_cost_changed`, and each of its prompts says who it is from. Source: oh-my-pi 18.2.3; pi up to 1.5.2 has none of
+it.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from agentv_stages.providers.pi.detect import is_header, kind_of
 
 def detect_stream(head: Head) -> float:
     if any(kind_of(line) in LINES for line in head):
-        # its first line of its own stands before those by which a stream of Pi is known
+        # its own first line precedes those that identify a stream of Pi
         return 1.0 if any(map(is_header, head)) or is_stream(head) else 0.0
     return is_stream(head) if any(map(_attributed, head)) else 0.0
 

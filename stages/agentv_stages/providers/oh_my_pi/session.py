@@ -1,7 +1,7 @@
-"""oh-my-pi's session files to events: Pi's version 3 with a slot for the title ahead, and entries of its own.
+"""oh-my-pi's session files to events: Pi's version 3 with a slot for the title first, and entries of its own.
 
-The end of a process is an entry, too (`session_exit`): a signal that found calls open interrupted the run.
-Source: oh-my-pi 18.2.3.
+The end of a process is an entry, too (`session_exit`): a signal while calls were open interrupted the run. Source:
+oh-my-pi 18.2.3.
 """
 
 from agentv_stages.batch import Batch, Record
@@ -29,7 +29,7 @@ class SessionDecoder(PiSessionDecoder):
         begin, leaf = len(batch.events), self.state.leaf
         try:
             super().decode(record, batch)
-        except REFUSED:  # an entry of its own is decoded again, for members that Pi's have not
+        except REFUSED:  # its own entries are decoded again, for members that Pi's do not have
             del batch.events[begin:]
             self.state.leaf = leaf
             raise
@@ -68,7 +68,7 @@ class SessionDecoder(PiSessionDecoder):
             batch.ignore(f"custom/{EXIT}")
 
     def _model(self, model: str | None, role: str | None, source: Source, batch: Batch) -> None:
-        """The model of the conversation; those of other roles (`smol`, `plan`) answer side calls."""
+        """The conversation's model; those of other roles (`smol`, `plan`) answer side calls."""
         if not model or role not in (None, "default"):
             batch.ignore("model_change")
             return

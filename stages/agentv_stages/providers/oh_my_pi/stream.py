@@ -24,7 +24,7 @@ class StreamDecoder(PiStreamDecoder):
         begin, held = len(batch.events), self.state.held_end
         try:
             super().decode(record, batch)
-        except REFUSED:  # a message of its own is decoded again, for members that Pi's have not
+        except REFUSED:  # its own messages are decoded again, for members that Pi's do not have
             del batch.events[begin:]
             self.state.held_end = held
             raise

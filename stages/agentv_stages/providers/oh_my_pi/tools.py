@@ -1,4 +1,4 @@
-"""The tools of oh-my-pi: Pi's and its own. Those it had before it had Pi's names for them stand here, too."""
+"""The tools of oh-my-pi: Pi's and its own, with the names it used before it took over Pi's."""
 
 from agentv_stages.tools import McpForm, ToolTable, plain, row, rows
 
@@ -23,4 +23,4 @@ TABLE = ToolTable(
     ),
     mcp=(McpForm("mcp__", "_"),),
 )
-"""Names of MCP tools are `mcp__<server>_<tool>`."""
+"""MCP tools are named `mcp__<server>_<tool>`."""

@@ -16,7 +16,7 @@ class Exit(Struct, gc=False, rename="camel"):
 
 
 class OwnEntry(Struct, gc=False, rename="camel"):
-    """An entry of a type that Pi has not, or a marker. `model` is `provider/model`."""
+    """An entry of a type that Pi does not have, or a marker. `model` is `provider/model`."""
 
     type: str = ""
     custom_type: str | None = None
@@ -35,7 +35,7 @@ class File(Struct, gc=False, rename="camel"):
 
 
 class OwnMessage(Struct, gc=False, rename="camel"):
-    """A message that the person or the agent put in: Python run by hand, mentioned files, a reminder."""
+    """A message that the person or the agent added: Python run by hand, mentioned files, a reminder."""
 
     content: Raw = ABSENT
     code: str | None = None
@@ -51,7 +51,7 @@ class MessageRecord(Struct, gc=False):
 
 
 class OwnLine(Struct, gc=False, rename="camel"):
-    """A line of a type that Pi has not."""
+    """A line of a type that Pi does not have."""
 
     level: str | None = None
     message: Raw = ABSENT

@@ -1,4 +1,4 @@
-"""OpenClaw: transcripts in Pi's session format. Pi's decoder, with results, nested tools and a place of its own."""
+"""OpenClaw: transcripts in Pi's session format. Pi's decoder, plus results, nested tools and a folder of its own."""
 
 from agentv_stages.provider import Dialect, LogRoot, Provider
 from agentv_stages.providers.openclaw.detect import detect_session

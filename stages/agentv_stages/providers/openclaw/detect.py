@@ -1,6 +1,6 @@
-"""Tells OpenClaw's transcripts from Pi's, whose shape they have: by its marks on messages and its own entries.
+"""Distinguishes OpenClaw's transcripts from Pi's, whose shape they have, by its marks on messages and its own entries.
 
-Source: OpenClaw 2026.9.6 (`version` 4); pi to 1.5.2 is at version 3 and has none of it.
+Source: OpenClaw 2026.9.6 (`version` 4); pi up to 1.5.2 is at version 3 and has none of it.
 """
 
 from collections.abc import Mapping

@@ -1,10 +1,9 @@
 """OpenClaw's transcripts to events: Pi's entries, read by Pi's decoder, and what OpenClaw adds to messages.
 
-Tools that are not in the request are reached by `tool_call`, or by a script (`exec` with `code`): the calls that these
-make stand in messages of their own before the result, and count; what made them counts only if it made none.
-A call of a tool that does not exist is taken out of the answer before it is written: its result alone tells of it.
-A command that failed need not be an error to OpenClaw: the exit code says so.
-Source: OpenClaw 2026.9.6.
+Tools that are not in the request are called through `tool_call`, or by a script (`exec` with `code`). The inner calls
+have messages of their own before the result, and count; the outer call counts only if it made none. A call of a tool
+that does not exist is removed from the answer before it is written: only its result shows it. OpenClaw may not report a
+failed command as an error: the exit code decides. Source: OpenClaw 2026.9.6.
 """
 
 from msgspec import Raw, field
@@ -38,7 +37,7 @@ _OUTCOMES: dict[str, Outcome] = {
 
 
 class State(PiState):
-    """`asked`: the newest calls. `message_id`: the newest answer's."""
+    """`asked`: the newest calls. `message_id`: that of the newest answer."""
 
     asked: dict[str, bool] = field(default_factory=dict[str, bool])
     message_id: str = ""
@@ -69,7 +68,7 @@ class SessionDecoder(PiSessionDecoder):
         self._refine(own, begin, batch)
 
     def _refine(self, own: OwnMessage | None, begin: int, batch: Batch) -> None:
-        """Puts right the events from `begin` on; notes which calls were told."""
+        """Corrects the events from `begin` on; records which calls were emitted."""
         events, state = batch.events, self.state
         scripts: list[ToolCall] = []
         at = begin
@@ -93,7 +92,7 @@ class SessionDecoder(PiSessionDecoder):
                         at += 1
             at += 1
         for call in scripts:
-            name = _CODE if call.name == _SCRIPT else call.name  # a script is no text of a shell
+            name = _CODE if call.name == _SCRIPT else call.name  # a script is not a shell command
             hold(
                 state.scripts,
                 call.call_id,
@@ -102,7 +101,7 @@ class SessionDecoder(PiSessionDecoder):
             )
 
     def _nested(self, record: Record, details: Details, batch: Batch) -> None:
-        """A call that a script made, with its result."""
+        """Emits a call that a script made, with its result."""
         state = self.state
         parent = details.parent_tool_call_id or ""
         script = state.scripts.get(parent)
@@ -125,7 +124,7 @@ class SessionDecoder(PiSessionDecoder):
 
 
 def _entry(record: Record) -> MessageRecord | None:
-    """What OpenClaw adds to a message; None of another shape, which Pi's decoder judges."""
+    """What OpenClaw adds to a message; None for another shape, which Pi's decoder judges."""
     try:
         return decode_message(record.data)
     except REFUSED:
@@ -141,12 +140,12 @@ def _is_code(arguments: Raw) -> bool:
 
 
 def _answered(call: ToolCall, batch: Batch, at: int) -> bool:
-    """Whether a call already ended, as those of an answer that broke off."""
+    """Whether a call has already ended, like those of a broken-off answer."""
     return call.call_id in {e.call_id for e in batch.events[at + 1 :] if isinstance(e, ToolResult)}
 
 
 def _ended(result: ToolResult, details: Details | None) -> ToolResult:
-    """The result with what its details say: exit code, time, how a command ended."""
+    """The result with the facts in its details: exit code, duration, and how a command ended."""
     if details is None:
         return result
     outcome, code = result.outcome, result.exit_code

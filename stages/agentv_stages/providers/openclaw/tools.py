@@ -1,4 +1,4 @@
-"""The tools of OpenClaw. Names of MCP tools and of plug-ins stand in no table."""
+"""The tools of OpenClaw. Names of MCP tools and of plug-ins are in no table."""
 
 from agentv_stages.tools import ToolTable, plain, row, rows
 

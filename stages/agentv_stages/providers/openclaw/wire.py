@@ -7,7 +7,7 @@ from agentv_stages.payload import ABSENT
 
 
 class Details(Struct, gc=False, rename="camel"):
-    """Of a result: how a command ended. Of `openclaw.nested-tool.v1`: a call that a script or `tool_call` made."""
+    """Details of a result: how a command ended. Of `openclaw.nested-tool.v1`: a call by a script or `tool_call`."""
 
     status: str | None = None
     exit_code: int | None = None
@@ -35,7 +35,7 @@ class MessageRecord(Struct, gc=False):
 
 
 class Code(Struct, gc=False):
-    """The arguments of a call, as far as they tell a script from a command."""
+    """The arguments of a call, as far as they distinguish a script from a command."""
 
     code: str | None = None
     command: Raw = ABSENT

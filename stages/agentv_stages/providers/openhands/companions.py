@@ -1,7 +1,7 @@
-"""The files of a conversation: its events behind the first, those of its sub-agents, and the states, its own last.
+"""The files of a conversation: its events after the first, those of its sub-agents, and the states, its own last.
 
-`<conversation>/events/event-00000-<id>.json` is the main file. A sub-agent's conversation lies in `subagents/<id>`, at
-any depth; the call that began it asked for what its first prompt says. Source: openhands-sdk 1.21.0.
+`<conversation>/events/event-00000-<id>.json` is the main file. A sub-agent's conversation is in `subagents/<id>`, at
+any depth; the call that started it contains the sub-agent's first prompt. Source: openhands-sdk 1.21.0.
 """
 
 import re
@@ -19,7 +19,7 @@ _CALLS = tuple(f'"tool_name":"{name}"'.encode() for name in sorted(SPAWNS))
 
 
 def companions(path: str, folder: Folder) -> list[Companion]:
-    """The session's own events in order, then what belongs to its sub-agents by their ids, then its state."""
+    """The session's own events in order, then its sub-agents' files, ordered by their ids, then its state."""
     place = path.replace("\\", "/")
     found = _FIRST.match(place)
     if found is None:
@@ -40,7 +40,7 @@ def companions(path: str, folder: Folder) -> list[Companion]:
 
 
 def _events(base: str, folder: Folder) -> list[str]:
-    """Their names begin with their places."""
+    """The events in order: their file names begin with their positions."""
     return folder.glob(f"{base}/events/event-*.json")
 
 
@@ -49,7 +49,7 @@ def _name(base: str) -> str:
 
 
 def _parents(own: list[str], agents: list[str], folder: Folder) -> dict[str, str]:
-    """Folder of a sub-agent -> the call that began it: the first with its prompt that no other one has."""
+    """Folder of a sub-agent -> the call that started it: the first call with its prompt that is not another's."""
     events = {agent: _events(agent, folder) for agent in agents}
     asked: list[tuple[str, str]] = []
     for one in (*own, *(path for paths in events.values() for path in paths)):
@@ -66,7 +66,7 @@ def _parents(own: list[str], agents: list[str], folder: Folder) -> dict[str, str
 
 
 def _asked(data: bytes) -> list[tuple[str, str]]:
-    """What a call asks of sub-agents, with its id."""
+    """The prompts that a call gives to sub-agents, with its id."""
     event = _read(data) if any(call in data for call in _CALLS) else None
     if event is None or event.kind != "ActionEvent" or event.tool_call is None or not event.tool_call_id:
         return []

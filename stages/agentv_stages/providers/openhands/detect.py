@@ -1,6 +1,6 @@
-"""Tells events and conversations of OpenHands from other records, and what its CLI prints from what lies on disk.
+"""Distinguishes events and conversations of OpenHands from other records, and its CLI's output from its files on disk.
 
-What is printed has every member; on disk those without a value are left out.
+Printed events have every member; on disk those without a value are left out.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ def is_stream(head: Head) -> float:
 
 
 def is_session(head: Head) -> float:
-    """Events as they lie on disk, or the conversation's state."""
+    """Events as on disk, or the conversation's state."""
     return 1.0 if any(is_event(line) or is_conversation(line) for line in head) else 0.0
 
 

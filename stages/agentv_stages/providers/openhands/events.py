@@ -1,9 +1,8 @@
-"""One event of OpenHands, printed or on disk, to events of ours; nothing is remembered from one to the next.
+"""One event of OpenHands, printed or on disk, to events of ours; without state.
 
-The calls of one model answer are an event each, with one `llm_response_id`; the first has what was said and thought.
-An answer without a call ends the run, as the tool `finish` does. An answer that says nothing at all is followed by a
-demand in the user's name.
-Source: openhands-sdk 1.16.1 to 1.58.2.
+Each call of a model answer is an event of its own, all with one `llm_response_id`; the first has the text and the
+thoughts. An answer without a call ends the run, as the tool `finish` does. After an answer that is entirely empty, a
+message in the user's name demands one. Source: openhands-sdk 1.16.1 to 1.58.2.
 """
 
 from collections.abc import Iterator
@@ -44,7 +43,7 @@ _STOPS = frozenset(("PauseEvent", "InterruptEvent"))
 
 
 def source_of(event: Event, record: Record, file: str, stream: str) -> Source:
-    """Where an event stands; its own id makes the ids of ours, so that stream and disk give the same ones."""
+    """The source of an event; its own id is the base of our ids, so that stream and disk give the same ones."""
     return Source(file, record.row, record.offset, len(record.data), parse_iso(event.timestamp), stream, event.id or "")
 
 
@@ -113,7 +112,7 @@ def _message(event: Event, source: Source, record: Record, batch: Batch) -> None
         before = len(batch.events)
         if _say(message, message_id, source, batch):
             batch.events.append(SessionEnd(source, "", "complete", "answer"))
-        elif len(batch.events) == before:  # it is an answer all the same
+        elif len(batch.events) == before:  # still an answer
             batch.events.append(AssistantText(source, "", message_id, EMPTY_STRING))
         return
     message_id, body = event.id or f"user-{record.row}", _shown(message.content) or EMPTY_STRING
@@ -125,7 +124,7 @@ def _message(event: Event, source: Source, record: Record, batch: Batch) -> None
 
 
 def _say(message: Message, message_id: str, source: Source, batch: Batch) -> bool:
-    """What was thought and said; whether anything was said."""
+    """Appends thoughts and texts; returns whether there was a text."""
     for i, thought in enumerate(_thoughts(message)):
         batch.events.append(Reasoning(source, f"-{i}", message_id, thought))
     text = text_json(message.content)
@@ -136,7 +135,7 @@ def _say(message: Message, message_id: str, source: Source, batch: Batch) -> boo
 
 
 def _thoughts(message: Message) -> Iterator[Raw]:
-    """The reasoning of whichever API; Anthropic's blocks stand in `reasoning_content`, too."""
+    """The reasoning, for any API; `reasoning_content` has Anthropic's blocks, too."""
     texts = [text_json(message.reasoning_content)]
     if texts == [EMPTY_STRING] and given(message.thinking_blocks):
         texts = [text_json(block.thinking) for block in fitting(message.thinking_blocks, decode_thinking)]
@@ -155,7 +154,7 @@ def _given(text: Raw) -> Raw | None:
 
 
 def _shown(content: Raw) -> Raw | None:
-    """Blocks of text as one text; with an image among them they stay as they are."""
+    """Blocks of text as one text; unchanged if one of them is an image."""
     if not given(content):
         return None
     mixed = any(block.type != "text" for block in fitting(content, decode_block))

@@ -1,9 +1,8 @@
 """A conversation of OpenHands on disk to events: a file for each event, and `base_state.json`, which is read last.
 
-The state has what no event says: the model, the folder, the tokens and costs. The id of the conversation is the name of
-its folder, too.
-End rule: as in the stream; the state says of a run that was paused, or was stuck in a loop.
-Source: OpenHands CLI 1.16.0, openhands-sdk 1.21.0 and 1.58.2.
+The state has what no event has: the model, the folder, the tokens and costs. The conversation's id is also the name of
+its folder. End rule: as in the stream; the state also shows whether a run was paused or stuck in a loop. Source:
+OpenHands CLI 1.16.0, openhands-sdk 1.21.0 and 1.58.2.
 """
 
 import re
@@ -27,7 +26,7 @@ _FOLDER = re.compile(r"(?:\A|/)(\w{8})-?(\w{4})-?(\w{4})-?(\w{4})-?(\w{12})/even
 
 
 class State(Struct):
-    """`begun`: an event was read, so that it was told whose they are."""
+    """`begun`: an event was read, so the session was emitted."""
 
     begun: bool = False
 

@@ -1,9 +1,8 @@
-"""What `openhands --headless --json` prints to events: an event a line, and around them lines for people.
+"""The output of `openhands --headless --json` to events: an event a line, and around them lines for people.
 
-An event is one line; in 1.14 it is printed over many, from a lone `{` to a lone `}`, and is told when it is whole; a
-line that is none of its own costs it nothing. The lines for people name the model and, at the end, the conversation;
-the box before that shows the last message again.
-End rule: an answer without a call, the call of `finish`, an error.
+An event is one line; 1.14 prints it over many lines, from a lone `{` to a lone `}`, and it is emitted when it is
+complete; a foreign line in between does no harm. The lines for people name the model and, at the end, the conversation;
+the box before that repeats the last message. End rule: an answer without a call, the call of `finish`, an error.
 Source: OpenHands CLI 1.14.0 and 1.16.0, standard output.
 """
 
@@ -39,7 +38,7 @@ _MOST_HELD = 64 * 1024 * 1024
 
 
 class Held(Struct):
-    """The lines so far of an event that is printed over many; `offset` and `row` are those of the first."""
+    """The lines so far of an event printed over many; `offset` and `row` are those of the first."""
 
     lines: list[bytes]
     offset: int
@@ -73,12 +72,12 @@ class StreamDecoder:
             self._text(record, batch)
 
     def flush(self, batch: Batch) -> None:
-        """An event that was printed in part."""
+        """Handles an event that was only partly printed."""
         if self.state.held is not None:
             self._torn(self.state.held, self.state.held.row, "torn", batch)
 
     def _event(self, record: Record, data: bytes, batch: Batch) -> None:
-        """`data` is the record in one line, which is what outputs can hold."""
+        """`data` is the record as one line, which outputs can hold."""
         event = decode_event(data)
         source = source_of(event, record, self.file, MAIN)
         tell(event, source, Record(data, record.offset, record.row), batch)

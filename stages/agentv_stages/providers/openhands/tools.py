@@ -1,4 +1,4 @@
-"""The tools of OpenHands: those of its CLI, and others that its SDK brings."""
+"""The tools of OpenHands: those of its CLI, and others that its SDK provides."""
 
 from agentv_stages.tools import PATH_KEYS, ToolTable, plain, row, rows
 
@@ -6,7 +6,7 @@ NOW = "OpenHands CLI 1.16.0, openhands-sdk 1.21.0, recorded runs"
 TOLD = "openhands-tools 1.21.0 and 1.58.2, its declarations; never called in a recording"
 _EDITS = (("view", "Read"), ("create", "Write"), ("str_replace", "Edit"), ("insert", "Edit"), ("undo_edit", "Edit"))
 SPAWNS = frozenset(("task", "delegate"))
-"""Tools whose calls begin sub-agents."""
+"""Tools whose calls start sub-agents."""
 
 ROWS = (
     row("terminal", "Bash", NOW),

@@ -1,8 +1,8 @@
-"""What a conversation took, from its state: each model call by the id of its answer, and the whole.
+"""The usage of a conversation, from its state: each model call by the id of its answer, and the total.
 
-The metrics count from the conversation's beginning. Those of sub-agents stand among them (`task:…`, `delegate:…`) once
-their task is over, with the ids that their own states have; the whole holds them.
-Source: openhands-sdk 1.21.0 and 1.58.2, `stats` in `base_state.json`.
+The metrics count from the conversation's beginning. They include those of sub-agents (`task:…`, `delegate:…`) once
+their task is over, with the ids that their own states have; so does the total. Source: openhands-sdk 1.21.0 and 1.58.2,
+`stats` in `base_state.json`.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ _OF_SUBAGENTS = ("task:", "delegate:")
 
 
 def spent(source: Source, stats: Stats) -> Iterator[TokenUsage]:
-    """The calls of the model, then the total; nothing where none was made."""
+    """The model's calls, then the total; nothing if there were none."""
     metrics = list(stats.usage_to_metrics.values())
     calls = 0
     for name, one in stats.usage_to_metrics.items():
@@ -36,7 +36,7 @@ def _usage(source: Source, part: str, key: str, counts: Counts, of_subagent: boo
 
 
 def _total(source: Source, metrics: list[Metrics]) -> TokenUsage:
-    """Of the session; or of a sub-agent, whose cost the session's holds. 0.0 means that no price was known."""
+    """The total of the session, or of a sub-agent, whose cost the session's includes. 0.0 means an unknown price."""
     main = source.stream == MAIN
     sums = [one.accumulated_token_usage for one in metrics if one.accumulated_token_usage is not None]
     cost = sum(one.accumulated_cost or 0.0 for one in metrics) or None

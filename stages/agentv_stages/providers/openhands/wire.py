@@ -11,8 +11,9 @@ from agentv_stages.payload import ABSENT, EMPTY_STRING
 
 
 class AskedCall(Struct, gc=False):
-    """The call as the model made it; `arguments` is JSON in a string, with what the SDK asks for besides
-    (`security_risk`, `summary`)."""
+    """The call as the model made it; `arguments` is JSON in a string, including what the SDK asks for in addition
+    (`security_risk`, `summary`).
+    """
 
     arguments: Raw = EMPTY_OBJECT
 
@@ -24,7 +25,7 @@ class Action(Struct, gc=False):
 
 
 class Observation(Struct, gc=False):
-    """What a tool gave. `exit_code` -1: the command still runs. `timeout`: it was stopped for its time."""
+    """A tool's result. `exit_code` -1: the command still runs. `timeout`: it was stopped at its time limit."""
 
     kind: str | None = None
     content: Raw = ABSENT
@@ -34,7 +35,7 @@ class Observation(Struct, gc=False):
 
 
 class Message(Struct, gc=False):
-    """`content` is a list of blocks; `thinking_blocks` are Anthropic's, `responses_reasoning_item` is of OpenAI."""
+    """`content` is a list of blocks; `thinking_blocks` are Anthropic's, `responses_reasoning_item` is OpenAI's."""
 
     content: Raw = ABSENT
     reasoning_content: Raw = ABSENT
@@ -92,7 +93,7 @@ class Event(Struct, gc=False):
 
 
 class Counts(Struct, gc=False):
-    """Tokens of one model call, or of all. `prompt_tokens` holds cached and cache-written ones."""
+    """Tokens of one model call, or of all. `prompt_tokens` includes cached and cache-written ones."""
 
     model: str | None = None
     prompt_tokens: int | None = None
@@ -104,7 +105,7 @@ class Counts(Struct, gc=False):
 
 
 class Metrics(Struct, gc=False):
-    """Of one use of a model (`agent`, `condenser`, `task:…`), from the conversation's beginning. Cost in US dollars."""
+    """One use of a model (`agent`, `condenser`, `task:…`), from the conversation's beginning. Cost in US dollars."""
 
     accumulated_cost: float | None = None
     accumulated_token_usage: Counts | None = None
@@ -128,7 +129,7 @@ class Workspace(Struct, gc=False):
 
 
 class Conversation(Struct, gc=False):
-    """`base_state.json`, written anew after each step."""
+    """`base_state.json`, rewritten after each step."""
 
     id: str | None = None
     agent: Agent | None = None

@@ -1,6 +1,7 @@
-"""Mistral Vibe (PyPI `mistral-vibe`): its output and its sessions, in both forms that they had. Source: 1.0.0 to 3.0.3.
+"""Mistral Vibe (PyPI `mistral-vibe`): its output and its sessions, in both forms that it has had. Source: 1.0.0 to
+3.0.3.
 
-To 2.22 (2.23 to 2.25 were not seen) both are chat messages; since 2.26 at the latest they are entries of a history.
+Up to 2.22 (2.23 to 2.25 were not seen) both are chat messages; since 2.26 at the latest they are entries of a history.
 """
 
 from agentv_stages.provider import Dialect, LogRoot, Provider

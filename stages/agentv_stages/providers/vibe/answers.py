@@ -1,6 +1,7 @@
-"""Which answer a call of 3.x is of: its log tells the answer of texts and thoughts alone.
+"""Finds the answer that a call of 3.x belongs to: the log names the answer only for texts and thoughts.
 
-A call is of the answer that spoke last; where it began after all calls of that one had ended, of one without a word.
+A call belongs to the last answer that had a text or thought; if it began after all of that answer's calls had ended, it
+belongs to a new answer without text.
 """
 
 from msgspec import Struct
@@ -13,22 +14,23 @@ _MOST_OPEN = 4_096
 
 
 class Answer(Struct):
-    """The answer that calls are of now; `settled_ms` is when the last of them ended, as far as that is known, and
-    `open` are those that run: a journal tells of them all before one has ended."""
+    """The answer that calls belong to now. `settled_ms` is when the last of them ended, as far as known, `open` are
+    those still running: a journal lists all of them before one has ended.
+    """
 
     id: str | None = None
     settled_ms: float | None = None
     open: dict[str, None] = {}
 
     def heard(self, entry: Entry) -> None:
-        """Takes note of a message or a thought."""
+        """Records a message or a thought."""
         if entry.type != "reasoning" and entry.role != "assistant":
             self._begin(None)
         elif answer_of(entry) != self.id:
             self._begin(answer_of(entry))
 
     def of_call(self, entry: Entry, done: bool) -> str:
-        """The answer that asked for a call, which has ended or runs."""
+        """The answer that asked for a call; `done` says that the call has ended."""
         begun = entry.createdAt or 0.0
         over = self.settled_ms is not None and begun >= self.settled_ms and not self.open
         if self.id is None or over:
@@ -40,7 +42,7 @@ class Answer(Struct):
         return self.id or ""
 
     def settled(self, entry: Entry) -> None:
-        """Takes note of the end of a call that was told before."""
+        """Records the end of a call that was emitted before."""
         if self.open.pop(entry.id or "", self) is None or self.settled_ms is not None:
             self._settle(entry)
 

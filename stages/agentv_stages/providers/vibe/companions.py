@@ -1,9 +1,9 @@
-"""What lies around a log of Mistral Vibe: the files that a session consists of, and those of its sub-agents.
+"""The files that belong to a log of Mistral Vibe: the other files of the session, and those of its sub-agents.
 
-To 2.22: `session_<time>_<id>/messages.jsonl` with `meta.json` beside it, sub-agents in `agents/<name>_<time>_<id>/`.
+Up to 2.22: `session_<time>_<id>/messages.jsonl` with `meta.json` beside it, sub-agents in `agents/<name>_<time>_<id>/`.
 Later: `unified/<session>/meta.json`; `CURRENT` beside it names a checkpoint, whose manifest names the files of the
-history and the journal since. Sub-agents are sessions `unified/child-<id>` without a `meta.json`.
-Source: Mistral Vibe 2.0.0 to 3.0.3.
+history and of the journal since then. Sub-agents are sessions `unified/child-<id>` without a `meta.json`. Source:
+Mistral Vibe 2.0.0 to 3.0.3.
 """
 
 import re
@@ -34,11 +34,11 @@ _NAME = re.compile(r"[\w-]{1,128}")
 _CHILD = re.compile(rb'"childSessionId":\s*"([\w-]{1,128})"')
 _EFFECT = re.compile(rb'"id":\s*"(effect-[\w-]{1,200})"')
 _NEAR = 16 * 1024
-"""Bytes of an entry behind the child's name in which its own id stands."""
+"""Bytes of an entry after the child's name that contain its own id."""
 
 
 def context(path: str, folder: Folder) -> DecodeContext:
-    """The session's id, which `messages.jsonl` does not say."""
+    """The session's id, which `messages.jsonl` does not have."""
     base, _, name = path.rpartition("/")
     found = _SESSION.search(folder.read(f"{base}/{_META}", _HEAD)) if base and name.startswith(_MESSAGES) else None
     return DecodeContext(path, session_id=found[1].decode() if found else None)
@@ -68,7 +68,7 @@ def _of_messages(path: str, base: str, folder: Folder) -> list[Companion]:
 
 
 def _delegated(data: bytes) -> list[tuple[str, str]]:
-    """Task and id of each call that began a sub-agent."""
+    """Task and id of each call that started a sub-agent."""
     found: list[tuple[str, str]] = []
     for line in data.split(b"\n"):
         if b'"task"' not in line:
@@ -92,7 +92,7 @@ def _task(arguments: Raw) -> str:
 
 
 def _first(data: bytes) -> str:
-    """What a sub-agent was asked, behind what its agent says of folders."""
+    """What a sub-agent was asked, after the agent's own text about folders."""
     try:
         return text_of(text_json(decode_message(data.partition(b"\n")[0]).content))
     except REFUSED:
@@ -123,7 +123,7 @@ def _of_checkpoint(base: str, folder: Folder) -> list[Companion]:
 
 
 def _history(base: str, folder: Folder) -> list[str]:
-    """The files of a session's history in their order, its state behind them, then what the journal has since."""
+    """The files of a session's history in order, then its state, then the journal since then."""
     try:
         generation = decode_stored(folder.read(f"{base}/CURRENT", _HEAD)).generation or ""
         place = f"{base}/generations/{generation}"
@@ -144,7 +144,7 @@ def _history(base: str, folder: Folder) -> list[str]:
 
 
 def _children(files: list[str], folder: Folder) -> list[tuple[str, str | None]]:
-    """The sub-agents that a history tells of, with the call that began each."""
+    """The sub-agents in a history, with the call that started each."""
     found: dict[str, str | None] = {}
     for file in files:
         data = folder.read(file, _MOST)

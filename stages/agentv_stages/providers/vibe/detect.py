@@ -1,7 +1,7 @@
-"""Tells Mistral Vibe's logs from others. Those of 1.x and 2.x are chat messages, which many programs write.
+"""Distinguishes Mistral Vibe's logs from others. Those of 1.x and 2.x are chat messages, which many programs write.
 
-Its output has every member of a message, also those that are null; its sessions say of most messages whether they were
-injected, or have an id for all but results.
+Its output has every member of a message, null ones included; most messages of its sessions say whether they were
+injected, or all but results have an id.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ _ENTRY = frozenset(("id", "sessionId", "turnId", "generationStatus", "type"))
 
 
 def is_old_stream(head: Head) -> float:
-    """The output of 1.x and 2.x: messages with all members; the system prompt names the agent, if it is its own."""
+    """The output of 1.x and 2.x: messages with all members; the system prompt, unless replaced, names the agent."""
     best = 0.0
     for line in head:
         if _is_message(line) and line.keys() >= _MEMBERS:
@@ -66,12 +66,12 @@ def _is_meta(line: Mapping[str, Any]) -> bool:
 
 
 def is_stream(head: Head) -> float:
-    """Entries of the history of 3.x as they are printed, the id first; those on disk are parts of a session."""
+    """Entries of the history of 3.x as they are printed, the id first; on disk they are parts of a session."""
     return 1.0 if any(line.keys() >= _ENTRY and next(iter(line)) == "id" for line in head) else 0.0
 
 
 def is_session(head: Head) -> float:
-    """`meta.json` of 3.x, which says nothing of tokens and tools, and the parts of a session, which alone are none."""
+    """`meta.json` of 3.x, which has no tokens and tools, and the parts of a session, which alone are none."""
     return 1.0 if any(map(_of_session, head)) else 0.0
 
 

@@ -1,7 +1,7 @@
 """One entry of the public history of Mistral Vibe 3.x to events: a prompt, a thought, a text, or a call with its end.
 
-Calls that a program of `run_typescript` made are entries; the program itself is none.
-Source: Mistral Vibe 3.0.3, `app_server/models.py`, recordings.
+Calls made by a program of `run_typescript` are entries; the program itself is not. Source: Mistral Vibe 3.0.3,
+`app_server/models.py`, recordings.
 """
 
 from collections.abc import Callable
@@ -43,12 +43,12 @@ def where_of(context: DecodeContext, record: Record) -> Where:
 
 
 def named(entry: Entry, record: Record, part: str) -> Entry:
-    """The entry with an id: a made one where it bears none, for a call and its end are told apart by it."""
+    """The entry with an id; without one it gets a made one, because a call and its end are matched by it."""
     return entry if entry.id else replace(entry, id=f"row-{record.row}{part}")
 
 
 def answer_of(entry: Entry) -> str:
-    """The model's answer that a text or a thought is of; `assistant-<answer>`, `reasoning-<answer>-<place>`."""
+    """The model's answer of a text or a thought; ids are `assistant-<answer>`, `reasoning-<answer>-<place>`."""
     name = entry.id or ""
     if name.startswith(_THOUGHT):
         return name.removeprefix(_THOUGHT).rpartition("-")[0]
@@ -56,7 +56,7 @@ def answer_of(entry: Entry) -> str:
 
 
 def spoken(entry: Entry, where: Where, part: str, model: str | None = None) -> AnyEvent:
-    """What a message or a thought is; None for other entries. A prompt that the harness wrote is injected."""
+    """The event of a message or a thought; None for other entries. A prompt that the harness wrote is injected."""
     source = where(entry.createdAt)
     if entry.type == "reasoning":
         return Reasoning(source, part, answer_of(entry), text_json(entry.text), False, model)
@@ -68,7 +68,7 @@ def spoken(entry: Entry, where: Where, part: str, model: str | None = None) -> A
 
 
 def called(entry: Entry, message_id: str, parent: str | None, where: Where, part: str) -> ToolCall:
-    """The call that an effect is."""
+    """The call of an effect."""
     detail = entry.detail or Detail()
     arguments = detail.input if given(detail.input) else EMPTY_OBJECT
     name = detail.toolName or "unknown"
@@ -76,7 +76,7 @@ def called(entry: Entry, message_id: str, parent: str | None, where: Where, part
 
 
 def ended(entry: Entry, where: Where, part: str) -> ToolResult | None:
-    """The end of the call that an effect is; None while it runs. What failed gave its message."""
+    """The end of an effect's call; None while it runs. A failed one has its message as output."""
     state = entry.state or EffectState()
     if state.status in _OPEN or state.status is None:
         return None
@@ -93,7 +93,7 @@ def ended(entry: Entry, where: Where, part: str) -> ToolResult | None:
 
 
 def _stored(output: Raw) -> Raw | None:
-    """What the tool gave, as sessions on disk keep it; ABSENT where they do not, None for what was printed."""
+    """The tool's output as sessions on disk keep it; ABSENT if they do not, None for printed entries."""
     try:
         kept = decode_kept(output)
     except REFUSED:
@@ -119,7 +119,7 @@ def _outcome(state: EffectState, exit_code: int | None) -> Outcome:
 
 
 def noticed(entry: Entry, where: Where, part: str) -> Notification:
-    """A notice, a compaction, a question to the user."""
+    """A notification for a notice, a compaction, or a question to the user."""
     name = entry.kind or (entry.detail.kind if entry.detail else None) or entry.type
     level = _LEVELS.get(entry.level or "", "info")
     return Notification(where(entry.createdAt), part, name, entry.message or "", level, entry.relatedEntryId)

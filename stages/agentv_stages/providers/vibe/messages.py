@@ -1,10 +1,9 @@
 """Messages of Mistral Vibe 1.x and 2.x to events: its output (`vibe -p … --output streaming`, `json`), its sessions.
 
-A record is one message as chat completions have them: a prompt, a whole answer with its calls, or one result. Nothing
-has a time; tokens are told as totals of the session alone, in `meta.json` beside `messages.jsonl`, which is read behind
-it, and in the one document of 1.x.
-End rule: there is no end record; a session whose last answer asks for no tool is complete.
-Source: Mistral Vibe 1.0.0 to 2.26.1.
+A record is one message in chat-completions form: a prompt, a whole answer with its calls, or one result. Nothing has a
+time; tokens are given only as totals of the session, in `meta.json` beside `messages.jsonl`, which is read after it,
+and in the one document of 1.x. End rule: there is no end record; a session whose last answer asks for no tool is
+complete. Source: Mistral Vibe 1.0.0 to 2.26.1.
 """
 
 from msgspec import Raw, Struct, field
@@ -59,13 +58,14 @@ SESSION_LOSSES = (
     "why a run stopped before its end (a limit, an error, the user)",
 )
 FILLER = b'"Understood."'
-"""What the agent puts behind a result that no answer followed. It still does in 2.7; read as its own to 2.6 alone,
-whose messages do not say whether they were injected, for a model may say it too."""
+"""What the agent adds after a result that no answer followed. 2.7 still adds it, but only up to 2.6, whose messages do
+not say whether they were injected, is it taken as the agent's: a model may say it, too.
+"""
 INJECTED = (b'"<vibe_warning>', b'"<vibe_stop_event>')
 
 
 class State(Struct):
-    """`begun`: the session's id was told. `gave`: the last message was a result."""
+    """`begun`: the session's id was emitted. `gave`: the last message was a result."""
 
     begun: bool = False
     gave: bool = False
@@ -97,7 +97,7 @@ class MessagesDecoder:
         """Nothing is held back."""
 
     def _begin(self, record: Record, batch: Batch) -> None:
-        """Tells the session's id before its first message, where the file beside it does."""
+        """Emits the session's id before its first message, if the file beside it has one."""
         state, context = self.state, self.context
         if not state.begun and context.session_id is not None and context.stream == MAIN:
             batch.events.append(SessionInfo(self.context.source(record), "-session", context.session_id))
@@ -114,11 +114,11 @@ class MessagesDecoder:
     def _meta(self, meta: Meta, part: str, record: Record, batch: Batch) -> None:
         batch.events.append(session_info(meta, self.context.source(record), part))
         if meta.parent_session_id is not None and self.context.stream == MAIN:
-            return  # a compaction began it; its figures go on from those of the session before
+            return  # a compaction began it; its counts continue those of the previous session
         stats = meta.stats or Stats()
         tokens, output = stats.session_prompt_tokens, stats.session_completion_tokens
         if tokens or output:
-            cost = stats.session_cost or None if self.context.stream == MAIN else None  # one cost for the session
+            cost = stats.session_cost or None if self.context.stream == MAIN else None  # one cost per session
             source = self.context.source(record, parse_iso(meta.end_time))
             key = meta.session_id or self.context.stream
             used = TokenUsage(source, part, key, "session", None, tokens, output=output, cost_usd=cost)
@@ -165,7 +165,7 @@ class MessagesDecoder:
 
 
 def session_info(meta: Meta, source: Source, part: str) -> SessionInfo:
-    """What `meta.json` says of a session, at the time when it began."""
+    """The facts in `meta.json` about a session, with the time when it began."""
     folder = meta.environment.working_directory if meta.environment else None
     begun = replace(source, time_ms=parse_iso(meta.start_time))
     model = _model(meta.config or meta.agent_config or Config())
@@ -174,7 +174,7 @@ def session_info(meta: Meta, source: Source, part: str) -> SessionInfo:
 
 
 def asked(call: AskedCall) -> tuple[str, Raw]:
-    """Name and arguments of a call; arguments that are no JSON stay the string that they are."""
+    """Name and arguments of a call; arguments that are not JSON stay a string."""
     function = call.function or Function()
     arguments = function.arguments
     return function.name or "unknown", inner_json(arguments) if given(arguments) else EMPTY_OBJECT

@@ -1,4 +1,4 @@
-"""What became of a call of 1.x and 2.x: the log holds only the text that the model was given of it.
+"""How a call of 1.x and 2.x ended: the log only has the text that the model got.
 
 Source: Mistral Vibe 1.0.0 to 2.26.1, `agent.py`, `agent_loop.py`, `utils/tags.py`, `tools/builtins/bash.py`.
 """
@@ -24,7 +24,7 @@ _HEAD, _TAIL = 256, 40
 
 
 def told(name: str | None, text: Raw) -> tuple[Outcome | None, int | None]:
-    """Outcome and exit code by the JSON string `text`; None where it only says that the call ended."""
+    """Outcome and exit code from the JSON string `text`; None if it only shows that the call ended."""
     data = bytes(text)
     if _REFUSED.match(data):
         return "denied", None

@@ -1,9 +1,8 @@
 """Sessions of Mistral Vibe 3.x on disk to events: a folder of a checkpoint's files and a journal.
 
-Read behind `meta.json` are the entries of the history up to the checkpoint, its state, and what the journal has since
-(see `companions`). Entries are those that the output prints. The state tells the
-tokens of the session so far and how its last turn ended.
-End rule: `latestTurn`: `completed` (with `stopReason` `limit` an error), `interrupted`, `failed`.
+After `meta.json` come the entries of the history up to the checkpoint, its state, and the journal since then (see
+`companions`). Entries are those that the output prints. The state has the tokens of the session so far and the end of
+its last turn. End rule: `latestTurn`: `completed` (with `stopReason` `limit` an error), `interrupted`, `failed`.
 Source: Mistral Vibe 2.26.1 and 3.0.3, store format 1.
 """
 
@@ -47,7 +46,7 @@ _MOST_KNOWN = 4_096
 
 
 class State(Struct):
-    """`known`: entries that were told, with whether they are settled. `turn`: the last one whose end was told."""
+    """`known`: the emitted entries, and whether they are settled. `turn`: the last one whose end was emitted."""
 
     session_id: str | None = None
     answer: Answer = field(default_factory=Answer)
@@ -69,7 +68,7 @@ class SessionDecoder:
         if stored.start_time is not None and stored.session_id is not None:
             self._meta(decode_meta(data), record, batch)
         elif self.state.session_id is None and self.context.place:
-            batch.ignore("a part without its session")  # an input of its own: of an earlier checkpoint, maybe
+            batch.ignore("a part without its session")  # a separate input, perhaps of an earlier checkpoint
         elif stored.recovery_journal_record_version is not None:
             self._journal(stored.type or "", stored.payload, record, batch)
         elif stored.snapshot is not None:
@@ -83,7 +82,7 @@ class SessionDecoder:
         """Nothing is held back."""
 
     def _meta(self, meta: Meta, record: Record, batch: Batch) -> None:
-        """What the session is, and when its last turn began: without one it was opened and left."""
+        """Emits the session's facts, and when its last turn began; without a turn it was only opened."""
         self.state.session_id = meta.session_id
         source = self.context.source(record)
         batch.events.append(session_info(meta, source, ""))
@@ -115,7 +114,7 @@ class SessionDecoder:
             batch.ignore(f"journal/{change.op}")
 
     def _entry(self, entry: Entry, part: str, record: Record, batch: Batch) -> None:
-        """An entry that joins the history; one that was told before is told no more, but its end."""
+        """An entry that joins the history; of one emitted before, only its end is still emitted."""
         entry = named(entry, record, part)
         state, kind = self.state, entry.type
         known = state.known.get(entry.id or "")
@@ -145,7 +144,7 @@ class SessionDecoder:
         self._know(entry.id, settled)
 
     def _replaced(self, entry: Entry, part: str, record: Record, batch: Batch) -> None:
-        """The end of a call: it joined the history before, maybe in a file that another decoder reads."""
+        """The end of a call that joined the history before, perhaps in a file that another decoder reads."""
         result = ended(entry, where_of(self.context, record), part) if entry.type == "effect" else None
         if result is None or self.state.known.get(entry.id or ""):
             batch.ignore(f"replaced/{entry.type}")
@@ -159,7 +158,7 @@ class SessionDecoder:
             remember(self.state.known, entry_id, settled, _MOST_KNOWN)
 
     def _envelope(self, envelope: Envelope, part: str, record: Record, batch: Batch) -> None:
-        """The tokens so far and the end of a turn, where they are not what they were."""
+        """Emits the tokens so far and the end of a turn if they have changed."""
         session, state = envelope.session or Session(), self.state
         add, told = batch.events.append, len(batch.events)
         source = self.context.source(record, epoch_ms(session.updatedAt))

@@ -1,10 +1,9 @@
 """The output of Mistral Vibe 3.x (`vibe -p … --output streaming`, `json`) to events: one entry of its history a line.
 
-An entry is printed when it is settled: calls in the order of their ends. Texts and thoughts bear the id of their
-answer, calls do not: they are of the answer before them, or where they began after all its calls had ended, of one that
-said nothing.
-End rule: there is none. A run is interrupted where its last entry is; whether an answer was the last one nothing tells.
-Source: Mistral Vibe 3.0.3, stdout.
+An entry is printed when it is settled: calls in the order of their ends. Texts and thoughts have the id of their
+answer, calls do not: they belong to the answer before them, or, if they began after all its calls had ended, to one
+without text. End rule: there is none. A run is interrupted if its last entry is; nothing shows whether an answer was
+the last one. Source: Mistral Vibe 3.0.3, stdout.
 """
 
 from msgspec import Struct, field
@@ -32,7 +31,7 @@ NOTICES = frozenset(("notice", "checkpoint", "callback"))
 
 
 class State(Struct):
-    """`answer` is the one that calls are of."""
+    """`answer` is the one that calls belong to."""
 
     session_id: str | None = None
     answer: Answer = field(default_factory=Answer)

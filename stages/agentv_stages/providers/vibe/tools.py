@@ -1,4 +1,4 @@
-"""The tools of Mistral Vibe: those of 1.x and 2.x by the model's names, those of 3.x by the names of its functions."""
+"""The tools of Mistral Vibe: those of 1.x and 2.x by the model's names, those of 3.x by their functions' names."""
 
 from agentv_stages.tools import McpForm, ToolTable, plain, rows
 

@@ -23,7 +23,7 @@ class AskedCall(Struct, gc=False):
 
 
 class Stats(Struct, gc=False):
-    """Of one session, so far. The cost is what the configured prices come to, 0.0 without them."""
+    """Statistics of one session so far. The cost comes from the configured prices, and is 0.0 without them."""
 
     session_prompt_tokens: int | None = None
     session_completion_tokens: int | None = None
@@ -40,7 +40,7 @@ class Model(Struct, gc=False):
 
 
 class Config(Struct, gc=False):
-    """`active_model` is an alias; 3.x writes the model's name beside it, before that it is among the models."""
+    """`active_model` is an alias; 3.x writes the model's name beside it, older versions list it among the models."""
 
     active_model: str | None = None
     model_name: str | None = None
@@ -48,7 +48,7 @@ class Config(Struct, gc=False):
 
 
 class Meta(Struct, gc=False):
-    """What a session is: `meta.json`, in 1.x `metadata` of the one document. Times in ISO 8601, in 1.x local ones."""
+    """Facts of a session: `meta.json`, in 1.x `metadata` of the one document. Times in ISO 8601, in 1.x local ones."""
 
     session_id: str | None = None
     parent_session_id: str | None = None
@@ -64,7 +64,7 @@ class Meta(Struct, gc=False):
 
 
 class Message(Struct, gc=False):
-    """A message of 1.x and 2.x. `injected` is told since 2.7; `message_id` (2.x) is not there for results."""
+    """A message of 1.x and 2.x. `injected` exists since 2.7; results have no `message_id` (2.x)."""
 
     role: str = ""
     content: Raw = ABSENT
@@ -84,7 +84,7 @@ class Document(Struct, gc=False):
 
 
 class Kind(Struct, gc=False):
-    """What tells the records of sessions of 1.x and 2.x apart."""
+    """The members that distinguish the records of sessions of 1.x and 2.x."""
 
     role: str | None = None
     messages: Raw = ABSENT
@@ -92,7 +92,7 @@ class Kind(Struct, gc=False):
 
 
 class Outcome(Struct, gc=False):
-    """Of an answer: `committed`, or `discarded` with its cause."""
+    """The outcome of an answer: `committed`, or `discarded` with its cause."""
 
     type: str | None = None
     cause: str | None = None
@@ -108,20 +108,20 @@ class Display(Struct, gc=False):
 
 
 class Kept(Struct, gc=False):
-    """A call's output on disk; the tool's own is within. Of MCP tools `content` holds it."""
+    """A call's output on disk, which wraps the tool's own. For MCP tools it is in `content`."""
 
     type: str | None = None
     structured_content: Raw = ABSENT
 
 
 class Ran(Struct, gc=False):
-    """What a shell gave, on disk."""
+    """A shell's output, on disk."""
 
     returncode: int | None = None
 
 
 class EffectState(Struct, gc=False):
-    """`decision` is `skip` where a call was not let run. `durationMs` is 0.0 always and not read."""
+    """`decision` is `skip` if a call was not allowed to run. `durationMs` is always 0.0 and not read."""
 
     status: str | None = None
     output: Raw = ABSENT
@@ -133,8 +133,7 @@ class EffectState(Struct, gc=False):
 
 
 class Detail(Struct, gc=False):
-    """Of a call its tool and its arguments, which the output tells in words of its own (`filePath`); of a notice its
-    kind."""
+    """For a call its tool and its arguments, which the output names differently (`filePath`); for a notice its kind."""
 
     toolName: str | None = None
     input: Raw = ABSENT
@@ -164,7 +163,7 @@ class Entry(Struct, gc=False):
 
 
 class TokenUsage(Struct, gc=False):
-    """Of the session so far; `inputTokens` holds cached ones."""
+    """Tokens of the session so far; `inputTokens` includes cached ones."""
 
     inputTokens: int | None = None
     cachedInputTokens: int | None = None
@@ -172,7 +171,7 @@ class TokenUsage(Struct, gc=False):
 
 
 class Turn(Struct, gc=False):
-    """`stopReason` is `limit` where the run's own limit ended it. Times in epoch ms."""
+    """`stopReason` is `limit` if the run's own limit ended it. Times in epoch ms."""
 
     id: str | None = None
     status: str | None = None
@@ -223,7 +222,7 @@ class Stored(Struct, gc=False):
 
 
 class Pool(Struct, gc=False):
-    """Names of the files that hold the history, in its order."""
+    """The names of the files that hold the history, in order."""
 
     chunks: list[str] | None = None
 
@@ -233,7 +232,7 @@ class Segment(Struct, gc=False):
 
 
 class Manifest(Struct, gc=False):
-    """What a checkpoint of a session consists of."""
+    """The parts of a session's checkpoint."""
 
     projection_state: Pool | None = None
     recovery_journal_segment: Segment | None = None
