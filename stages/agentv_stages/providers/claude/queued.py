@@ -3,6 +3,8 @@
 Versions before 2.1.104 log them only as queue operations: `enqueue` with the text, later `remove`, in some versions
 without the text. Later versions also log an attachment, which is used instead. After `dequeue` comes an ordinary user
 line; `popAll` put the texts back into the input field.
+
+Source: Claude Code 2.0.30, 2.1.90, 2.1.330 and 2.1.332 in the terminal.
 """
 
 from msgspec import Struct

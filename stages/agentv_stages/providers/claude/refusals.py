@@ -1,4 +1,7 @@
-"""Tells what an error result of Claude Code means: refused, interrupted or failed."""
+"""Tells what an error result of Claude Code means: refused, interrupted or failed.
+
+Source: logs of Claude Code 1.0.128 to 2.1.332, headless and from its terminal.
+"""
 
 import re
 

@@ -4,7 +4,8 @@ Only `hook_event` lines name their agent. An agent waits for those that it start
 the lines are its own. If there are several: a call belongs to the oldest `tool_call` hook before it (the hooks of an
 answer's calls come before its first call), a result to its call, tokens to the agent whose running total they continue,
 a text to the agent that spent tokens last (both come at the end of a model call, one after the other). Teammates have
-lines of their own (`team_event`), with their name. Source: Cline CLI 3.0.65, recorded runs.
+lines of their own (`team_event`), with their name.
+Source: Cline CLI 3.0.65, recorded runs.
 """
 
 from msgspec import Raw, Struct, field

@@ -1,7 +1,8 @@
 """Arguments and results of Cline's tools: what a call runs or reads, and how it ended.
 
 One call of Cline may do several things: run several commands, read several files. It counts as an error if one of them
-failed; its exit code is that of the first failed command. Source: Cline CLI 3.0.65.
+failed; its exit code is that of the first failed command.
+Source: Cline CLI 3.0.65.
 """
 
 import shlex

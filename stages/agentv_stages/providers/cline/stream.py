@@ -2,9 +2,9 @@
 
 A text comes in pieces (`content_start`, one for each) and again whole (`content_end`); the whole text counts, the
 pieces only if the answer broke off before it. Tokens and texts of an answer come before its calls. Sub-agents' lines
-come between those of the main agent, without a name; `agents.py` separates them. End rule: `run_result` ends the run,
-by its reason; a `run_aborted` after it says that somebody stopped it. Source: Cline CLI 3.0.65, standard output and
-type declarations.
+come between those of the main agent, without a name; `agents.py` separates them.
+End rule: `run_result` ends the run, by its reason; a `run_aborted` after it says that somebody stopped it.
+Source: Cline CLI 3.0.65, standard output and type declarations.
 """
 
 from msgspec import Raw, Struct, field

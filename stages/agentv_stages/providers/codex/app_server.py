@@ -1,10 +1,10 @@
 """Converts the notifications of `codex app-server` (JSON-RPC over standard input and output) to events.
 
 In: lines with `method` and `params`, replies with `result`; a client's own messages may stand between them. The items
-are those of the exec stream in camelCase, with times. A text's deltas count only if the whole text never comes. End
-rule: `turn/completed` with its status. Usage: `thread/tokenUsage/updated`, its `last` being one model call. Threads
-other than the first are sub-agents: stream `subagent:<thread id>`. Source: Codex 0.142 recordings by AgentV;
-openai/codex, app-server README.
+are those of the exec stream in camelCase, with times. A text's deltas count only if the whole text never comes.
+End rule: `turn/completed` with its status. Usage: `thread/tokenUsage/updated`, its `last` being one model call. Threads
+other than the first are sub-agents: stream `subagent:<thread id>`.
+Source: Codex 0.142 recordings by AgentV; openai/codex, app-server README.
 """
 
 from msgspec import Raw, ValidationError

@@ -4,8 +4,8 @@ A rewound thread continues in a further file (0.169), named `rollout-<time>-<thr
 day's folder. Reading the first file includes the others, in the order of their times. A sub-agent's file names its
 parent in the first line; a sub-agent's sub-agent belongs to the root as well. A review (before 0.77) does not name its
 parent: it is matched by its start, within a tenth of a second of when the parent entered review mode. A further file
-that is read alone has the sub-agents that began after it and before the next file. Source: Codex 0.50 to 0.169,
-`session_meta`.
+that is read alone has the sub-agents that began after it and before the next file.
+Source: Codex 0.50 to 0.169, `session_meta`.
 """
 
 import posixpath

@@ -1,8 +1,8 @@
 """The oldest `codex exec --json` (up to 0.43) and its proto mode: `{"id": …, "msg": {"type": …}}`.
 
 In: a configuration line, a line with the prompt, then messages; all messages of a turn share one `id`, so it is no
-event id. End rule: `task_complete`, `turn_aborted`; exec mode prints neither, so its streams have no end record. Usage:
-`token_count` describes one model call: itself (flat form), or its `last_token_usage`, repeated totals dropped.
+event id. End rule: `task_complete`, `turn_aborted`; exec mode prints neither, so its streams have no end record.
+Usage: `token_count` describes one model call: itself (flat form), or its `last_token_usage`, repeated totals dropped.
 """
 
 from msgspec import Raw, Struct

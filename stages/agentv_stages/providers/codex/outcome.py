@@ -1,8 +1,8 @@
 """Reads from the text of a tool's output how the call ended, and how outputs are stored.
 
 In: the `output` member of a response item: a string, a list of content parts, an object; a list of byte values in the
-oldest streams. Out: the output to keep, the outcome and the exit code, None if nothing is said. Source: the dialects of
-Codex 0.27 to 0.169 (formats.md 4.4). Only beginnings that Codex itself writes are considered.
+oldest streams. Out: the output to keep, the outcome and the exit code, None if nothing is said.
+Source: the dialects of Codex 0.27 to 0.169 (formats.md 4.4). Only beginnings that Codex itself writes are considered.
 """
 
 import re

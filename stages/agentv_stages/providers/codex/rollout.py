@@ -2,10 +2,10 @@
 
 In: lines of `rollout-*.jsonl`, Codex 0.4x to 0.169. End rule: `task_complete` (complete, or error if it says so) and
 `turn_aborted` (interrupted); versions before 0.10x do not record a good end, so their file is complete if no call is
-open and an answer comes last. Usage: `token_usage_record` (0.16x), one per model call; else `token_count`, whose
-cumulative totals are differenced. A fork begins with a copy of its parent's history, which is not counted again; a fork
-of 0.169 names it instead. A rewound thread continues in a further file (0.169), whose ordinals start where the kept
-history ends.
+open and an answer comes last.
+Usage: `token_usage_record` (0.16x), one per model call; else `token_count`, whose cumulative totals are differenced. A
+fork begins with a copy of its parent's history, which is not counted again; a fork of 0.169 names it instead. A rewound
+thread continues in a further file (0.169), whose ordinals start where the kept history ends.
 """
 
 import re

@@ -2,7 +2,8 @@
 
 The calls that a script makes are counted from the log's items. Some calls leave no item (a patch that does not apply, a
 command that still runs when the script yields); if the text of such a script names exactly one tool, the script counts
-as that call. Source: Codex 0.169, `custom_tool_call` named `exec`, input `const r = await tools.exec_command({…});`.
+as that call.
+Source: Codex 0.169, `custom_tool_call` named `exec`, input `const r = await tools.exec_command({…});`.
 """
 
 import json

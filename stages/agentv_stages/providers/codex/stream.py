@@ -1,10 +1,10 @@
 """`codex exec --json` to events: threads, turns and items (0.44 on), and the short-lived form before them.
 
 In: lines of standard output. Items are complete snapshots, never deltas. There are no times, no model name and no
-message ids: an answer begins with the first text, reasoning or call after a tool result. End rule: `turn.completed`
-(complete), `turn.failed` (error); a stream that just stops is incomplete. `error` lines announce retries or a coming
-`turn.failed`, never an end. Usage: `turn.completed` has the thread's total so far, earlier runs of a resumed thread
-included.
+message ids: an answer begins with the first text, reasoning or call after a tool result.
+End rule: `turn.completed` (complete), `turn.failed` (error); a stream that just stops is incomplete. `error` lines
+announce retries or a coming `turn.failed`, never an end.
+Usage: `turn.completed` has the thread's total so far, earlier runs of a resumed thread included.
 """
 
 from zlib import crc32

@@ -1,6 +1,8 @@
 """ATIF trajectories to events: one document is one session; its embedded sub-agents are streams of that session.
 
-Copied context (`is_copied_context`) is not counted again. End rule: none. Source: harbor 0.25, ATIF 1.0 to 1.8.
+Copied context (`is_copied_context`) is not counted again.
+End rule: none.
+Source: harbor 0.25, ATIF 1.0 to 1.8.
 """
 
 from msgspec import Raw, Struct

@@ -1,8 +1,9 @@
 """AgentV's trace events to events: the flat list of 0.25 and the read model of later versions.
 
 Both come as JSON lines, as an array, or in a document (`{text, trace: […]}`, `{events: […]}`). Calls and results are
-paired by id; without an id by name, first in first out. End rule: `final_response` ends a run as complete, `error` of
-the read model as failed; the list of 0.25 has no end. Source: AgentV 0.25 (`trace` of a result), 4.x (`TraceEvent`).
+paired by id; without an id by name, first in first out.
+End rule: `final_response` ends a run as complete, `error` of the read model as failed; the list of 0.25 has no end.
+Source: AgentV 0.25 (`trace` of a result), 4.x (`TraceEvent`).
 """
 
 import hashlib

@@ -3,10 +3,11 @@
 Rows are emitted in the order of `message_index`, which may differ from that of the file: a row that comes early is held
 until the ones before it have come (at most 1,000). Names are canonical already. Rows of several groups (`test_id`,
 `target`) in one file are several sessions in one input; their call ids are kept apart. Totals are the file's
-(`transcript_token_usage`); every row repeats them, or only the first or last has them. End rule: our own rows say how
-the session ended, beside its totals. Others have none; a transcript that ends with an answer whose calls all have
-results counts as complete. In our own rows of a session without an end each model call has its row, so one that ends
-with calls was broken off. Source: AgentV 4.15 to 5.3 `TranscriptJsonLine`, `NormalizedTranscriptJson`, replay fixtures.
+(`transcript_token_usage`); every row repeats them, or only the first or last has them.
+End rule: our own rows say how the session ended, beside its totals. Others have none; a transcript that ends with an
+answer whose calls all have results counts as complete. In our own rows of a session without an end each model call has
+its row, so one that ends with calls was broken off.
+Source: AgentV 4.15 to 5.3 `TranscriptJsonLine`, `NormalizedTranscriptJson`, replay fixtures.
 """
 
 from msgspec import Struct, field

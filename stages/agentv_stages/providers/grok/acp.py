@@ -2,8 +2,9 @@
 
 Its updates are those of its sessions on disk, plus its own (`_x.ai/session_notification`): the tokens of each answer,
 the ends of turns, which session is a sub-agent's. Updates of a sub-agent's session get their own stream. Recordings may
-have one direction or both, bare or in a recorder's wrapper. End rule: `turn_completed`; if it did not come, the answer
-to a prompt. Source: Grok Build 1.0.41, `grok agent stdio`.
+have one direction or both, bare or in a recorder's wrapper.
+End rule: `turn_completed`; if it did not come, the answer to a prompt.
+Source: Grok Build 1.0.41, `grok agent stdio`.
 """
 
 import msgspec

@@ -2,9 +2,10 @@
 
 An answer is one line with all its blocks, and another for the calls after a result of its own; such lines have tokens
 of 0. The results of its calls are one `user` line; each is the tool's output as JSON in a text. With
-`--include-partial-messages` each answer is first printed in pieces, which count only if the whole never comes. End
-rule: `result`. Its totals omit turns that a background notice started; 0 stands for an unknown cost and for unknown
-tokens. Source: Grok Build 1.0.5 and 1.0.41, standard output.
+`--include-partial-messages` each answer is first printed in pieces, which count only if the whole never comes.
+End rule: `result`. Its totals omit turns that a background notice started; 0 stands for an unknown cost and for unknown
+tokens.
+Source: Grok Build 1.0.5 and 1.0.41, standard output.
 """
 
 from msgspec import Raw, Struct, field

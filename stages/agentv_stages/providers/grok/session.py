@@ -4,8 +4,9 @@ A line is an update of the Agent Client Protocol, or one of Grok's own. The piec
 an answer have the time at which it began (`streamStartMs`), which separates answers. A call's first update has its
 arguments, its last one the result. `turn_completed` ends a turn, with the tokens of all its model calls and those of
 the sub-agents that it waited for. A fork begins with its parent's log under the fork's own id; the event ids stay the
-parent's, and events with another session's id are reported only in the parent. End rule: `turn_completed`, by its stop
-reason. Source: Grok Build 1.0.5 and 1.0.41.
+parent's, and events with another session's id are reported only in the parent.
+End rule: `turn_completed`, by its stop reason.
+Source: Grok Build 1.0.5 and 1.0.41.
 """
 
 from msgspec import Struct, field

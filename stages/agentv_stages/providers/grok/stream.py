@@ -3,8 +3,10 @@
 Texts and thoughts come in pieces, then the tokens of the answer (`usage`), then its calls; so `usage` ends an answer's
 text, and the next piece or the next `usage` begins another answer. While sub-agents may be at work, pieces are held
 until the speaker is known. A call's last update has its result. A text that broke off is printed before that of its
-retry. End rule: `end`, or `error`. A turn that a background notice started is printed before it, with its tokens, but
-is not in its totals. Source: Grok Build 1.0.5 and 1.0.41, standard output.
+retry.
+End rule: `end`, or `error`. A turn that a background notice started is printed before it, with its tokens, but is not
+in its totals.
+Source: Grok Build 1.0.5 and 1.0.41, standard output.
 """
 
 from msgspec import Raw, Struct, field

@@ -1,8 +1,8 @@
 """Distinguishes Kilo's logs from OpenCode's, whose shapes they have.
 
 Stored sessions name the version: Kilo's begin at 7 (its VS Code extension's number), OpenCode's are at 1. The stream
-does not; but newer versions add to the end of a step how fast it was, and to a tool what allowed it. Source: Kilo
-7.0.33 (whose stream is OpenCode's, line for line) and 7.7.9; OpenCode 1.18.33 has none of it.
+does not; but newer versions add to the end of a step how fast it was, and to a tool what allowed it.
+Source: Kilo 7.0.33 (whose stream is OpenCode's, line for line) and 7.7.9; OpenCode 1.18.33 has none of it.
 """
 
 from collections.abc import Mapping

@@ -3,7 +3,8 @@
 
 The calling agent's log names the call that started a sub-agent: in `subagent.spawned`, in older versions in the call's
 result. A fork's logs begin with copies of its parent's, sub-agents' included; `state.json`, written when they are made,
-names the parent and the time. Source: Kimi Code 0.10.0 to 2.1.0; forks of 2.1.0.
+names the parent and the time.
+Source: Kimi Code 0.10.0 to 2.1.0; forks of 2.1.0.
 """
 
 import re

@@ -1,7 +1,7 @@
 """The meaning of Kimi's tool results: exit codes, refusals, what a call asked for; and how a goal ended.
 
-The shell tool ends the output of a failed command with `Command failed with exit code: N.` (-1: by a signal). Source:
-Kimi Code 2.1.0, recordings and its bundled source.
+The shell tool ends the output of a failed command with `Command failed with exit code: N.` (-1: by a signal).
+Source: Kimi Code 2.1.0, recordings and its bundled source.
 """
 
 import re

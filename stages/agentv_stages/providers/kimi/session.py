@@ -3,11 +3,11 @@
 A step is one model call and one answer: its parts, calls and results are loop events with its id. Prompts, and texts
 that the program writes in the user's name, are messages of the context; their origin distinguishes them. From 2.x on
 the log has everything twice: `agent.…` records repeat a turn when it has ended, and are not read. A call whose task
-continues in the background has its result at once; the task's end is a notification. End rule: `turn.ended` ends each
-turn, with its reason. Before protocol 1.5 there is no such record: a step that asks for nothing more is the last one,
-and `turn.cancel` breaks the turn off. A fork begins with a copy of its parent's log, up to a record `forked`; only the
-parent reports it, but its model and folder remain valid. Source: Kimi Code 0.10.0 to 2.1.0, recordings and the bundled
-source of 2.1.0 (wire protocol 1.0 to 1.5).
+continues in the background has its result at once; the task's end is a notification.
+End rule: `turn.ended` ends each turn, with its reason. Before protocol 1.5 there is no such record: a step that asks
+for nothing more is the last one, and `turn.cancel` breaks the turn off. A fork begins with a copy of its parent's log,
+up to a record `forked`; only the parent reports it, but its model and folder remain valid.
+Source: Kimi Code 0.10.0 to 2.1.0, recordings and the bundled source of 2.1.0 (wire protocol 1.0 to 1.5).
 """
 
 from msgspec import Struct, field

@@ -3,8 +3,9 @@
 A line is a whole answer with its calls, one result, or a remark with the role `meta`; only calls have ids, and nothing
 has a time. An answer that was retried is not printed. Only its text shows whether a call failed: a shell's exit code at
 the end, and the agent's own words for files and for calls that it could not make. What a hook added to the prompt is
-printed as an answer; it is marked `synthetic`. End rule: `session.resume_hint` is the last line of a completed run; a
-goal's summary before it says how it ended. Source: Kimi Code 2.1.0, stdout.
+printed as an answer; it is marked `synthetic`.
+End rule: `session.resume_hint` is the last line of a completed run; a goal's summary before it says how it ended.
+Source: Kimi Code 2.1.0, stdout.
 """
 
 from msgspec import Raw, Struct

@@ -1,8 +1,8 @@
 """Finds the commands that 1.x cuts out of an answer's text. In: a text. Out: its commands. Linear in the length.
 
 The agent's regular expressions are replaced by plain searches, because on hostile text their time is quadratic. A
-user's own expression is not run, because it comes from the log. Source: mini-swe-agent 1.1.0 to 1.17.5, `parse_action`,
-and `action_regex` of its configurations.
+user's own expression is not run, because it comes from the log.
+Source: mini-swe-agent 1.1.0 to 1.17.5, `parse_action`, and `action_regex` of its configurations.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """Trajectories of mini-swe-agent to events: one document is one session.
 
-End rule: the message with role `exit`, or, in a complete document, the status in `info`. Source: mini-swe-agent 1.1.0
-to 2.4.6, `*.traj.json`.
+End rule: the message with role `exit`, or, in a complete document, the status in `info`.
+Source: mini-swe-agent 1.1.0 to 2.4.6, `*.traj.json`.
 """
 
 from msgspec import Struct

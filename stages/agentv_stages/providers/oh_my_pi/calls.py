@@ -1,7 +1,8 @@
 """What oh-my-pi's calls and messages have beyond Pi's: devices, refusals, messages that no model wrote.
 
 A tool that is not in the request is a device: `write` to `xd://NAME` with its arguments as the text. Such a write is a
-call of NAME. Source: oh-my-pi 18.2.3, `tools/xdev.ts`.
+call of NAME.
+Source: oh-my-pi 18.2.3, `tools/xdev.ts`.
 """
 
 from msgspec import Raw

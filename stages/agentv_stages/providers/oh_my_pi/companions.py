@@ -1,7 +1,8 @@
 """Finds the logs of an oh-my-pi session's sub-agents: `<session's file without .jsonl>/<agent>.jsonl`, and below those.
 
 The result of the `task` call that started an agent names it. An advisor, which only reads the session, has a log there,
-too. Source: oh-my-pi 18.2.3.
+too.
+Source: oh-my-pi 18.2.3.
 """
 
 import msgspec

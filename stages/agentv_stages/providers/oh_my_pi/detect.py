@@ -1,8 +1,8 @@
 """Distinguishes oh-my-pi's logs from Pi's, whose shapes they have, by entries and lines that Pi never wrote.
 
 A session begins with a slot for its title, or names its model in one member (`mock/mock-model`); the stream begins with
-`advisor_cost_changed`, and each of its prompts says who it is from. Source: oh-my-pi 18.2.3; pi up to 1.5.2 has none of
-it.
+`advisor_cost_changed`, and each of its prompts says who it is from.
+Source: oh-my-pi 18.2.3; pi up to 1.5.2 has none of it.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """oh-my-pi's session files to events: Pi's version 3 with a slot for the title first, and entries of its own.
 
-The end of a process is an entry, too (`session_exit`): a signal while calls were open interrupted the run. Source:
-oh-my-pi 18.2.3.
+The end of a process is an entry, too (`session_exit`): a signal while calls were open interrupted the run.
+Source: oh-my-pi 18.2.3.
 """
 
 from agentv_stages.batch import Batch, Record

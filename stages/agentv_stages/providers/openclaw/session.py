@@ -3,7 +3,8 @@
 Tools that are not in the request are called through `tool_call`, or by a script (`exec` with `code`). The inner calls
 have messages of their own before the result, and count; the outer call counts only if it made none. A call of a tool
 that does not exist is removed from the answer before it is written: only its result shows it. OpenClaw may not report a
-failed command as an error: the exit code decides. Source: OpenClaw 2026.9.6.
+failed command as an error: the exit code decides.
+Source: OpenClaw 2026.9.6.
 """
 
 from msgspec import Raw, field

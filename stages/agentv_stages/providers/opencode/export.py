@@ -1,8 +1,9 @@
 """OpenCode's stored sessions to events: `export` documents, dumps of the database, rows of a store.
 
 A whole export is one record; rows are one record per message. Child sessions come as files of their own (companions) or
-as rows with a `parent_call`. End rule: there is no end record; the last finish reason of an answer, or its error, says
-how its run ended. Source: opencode 0.3 to 1.18.33, `opencode export`, `storage/`, `opencode.db`.
+as rows with a `parent_call`.
+End rule: there is no end record; the last finish reason of an answer, or its error, says how its run ended.
+Source: opencode 0.3 to 1.18.33, `opencode export`, `storage/`, `opencode.db`.
 """
 
 import msgspec

@@ -2,8 +2,9 @@
 
 Parts are printed when they are finished: parallel calls in the order in which they end, a text possibly after the calls
 that followed it. So the parts of a step are held until its `step_finish` and emitted in the order of their ids, in
-which the model made them. Call and result are in one line. End rule: a `step_finish` with a reason other than
-`tool-calls` ends the run; so does an `error`. Source: opencode 1.18.33, stdout.
+which the model made them. Call and result are in one line.
+End rule: a `step_finish` with a reason other than `tool-calls` ends the run; so does an `error`.
+Source: opencode 1.18.33, stdout.
 """
 
 from msgspec import Struct, field

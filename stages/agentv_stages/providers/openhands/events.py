@@ -2,7 +2,8 @@
 
 Each call of a model answer is an event of its own, all with one `llm_response_id`; the first has the text and the
 thoughts. An answer without a call ends the run, as the tool `finish` does. After an answer that is entirely empty, a
-message in the user's name demands one. Source: openhands-sdk 1.16.1 to 1.58.2.
+message in the user's name demands one.
+Source: openhands-sdk 1.16.1 to 1.58.2.
 """
 
 from collections.abc import Iterator

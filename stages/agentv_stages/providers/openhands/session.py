@@ -1,8 +1,9 @@
 """A conversation of OpenHands on disk to events: a file for each event, and `base_state.json`, which is read last.
 
 The state has what no event has: the model, the folder, the tokens and costs. The conversation's id is also the name of
-its folder. End rule: as in the stream; the state also shows whether a run was paused or stuck in a loop. Source:
-OpenHands CLI 1.16.0, openhands-sdk 1.21.0 and 1.58.2.
+its folder.
+End rule: as in the stream; the state also shows whether a run was paused or stuck in a loop.
+Source: OpenHands CLI 1.16.0, openhands-sdk 1.21.0 and 1.58.2.
 """
 
 import re

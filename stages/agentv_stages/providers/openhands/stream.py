@@ -2,7 +2,8 @@
 
 An event is one line; 1.14 prints it over many lines, from a lone `{` to a lone `}`, and it is emitted when it is
 complete; a foreign line in between does no harm. The lines for people name the model and, at the end, the conversation;
-the box before that repeats the last message. End rule: an answer without a call, the call of `finish`, an error.
+the box before that repeats the last message.
+End rule: an answer without a call, the call of `finish`, an error.
 Source: OpenHands CLI 1.14.0 and 1.16.0, standard output.
 """
 

@@ -1,8 +1,8 @@
 """The usage of a conversation, from its state: each model call by the id of its answer, and the total.
 
 The metrics count from the conversation's beginning. They include those of sub-agents (`task:…`, `delegate:…`) once
-their task is over, with the ids that their own states have; so does the total. Source: openhands-sdk 1.21.0 and 1.58.2,
-`stats` in `base_state.json`.
+their task is over, with the ids that their own states have; so does the total.
+Source: openhands-sdk 1.21.0 and 1.58.2, `stats` in `base_state.json`.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """The answer that Pi is writing, assembled from the deltas of its `message_update` lines.
 
-Used only if the answer was never completed: `message_end` has the whole of a completed one. Source: pi 0.84 to 1.5.2,
-whose updates no longer carry snapshots.
+Used only if the answer was never completed: `message_end` has the whole of a completed one.
+Source: pi 0.84 to 1.5.2, whose updates no longer carry snapshots.
 """
 
 from msgspec import Struct

@@ -1,6 +1,7 @@
 """Pi's code mode on disk: a script's result lists its calls (`nestedCalls`), without what they returned.
 
-The stream shows each inner call as it runs (`parentToolCallId`). Source: pi 0.99 to 1.5.2, session files.
+The stream shows each inner call as it runs (`parentToolCallId`).
+Source: pi 0.99 to 1.5.2, session files.
 """
 
 from agentv_stages.batch import Batch

@@ -2,9 +2,9 @@
 
 Entries come in file order, abandoned branches included: their calls were made and their tokens billed. If an entry does
 not follow the previous one, a `branch` notification names the entry it continues. A fork begins with a copy of its
-parent's entries, older than its header; their counts are in the parent's file. End rule: there is no end record; each
-final answer (`stop`, `length`, `error`, `aborted`) says how its run ended. Source: pi sessions v1 (2025-11) to v3
-(0.73.1, 1.5.2).
+parent's entries, older than its header; their counts are in the parent's file.
+End rule: there is no end record; each final answer (`stop`, `length`, `error`, `aborted`) says how its run ended.
+Source: pi sessions v1 (2025-11) to v3 (0.73.1, 1.5.2).
 """
 
 from msgspec import Struct, field

@@ -3,8 +3,9 @@
 Every answer is printed four or more times: growing in `message_update`, whole in `message_end`, again in `turn_end` and
 `agent_end`. Only `message_end` is used; an answer that was never completed is taken from its updates at `flush`: the
 last one has all of it, from 0.84 on each has only a piece. Results come from `tool_execution_end`, in the order in
-which the tools end; they have no time, from 1.1 on a duration. End rule: `agent_end` ends a run, with the last answer's
-stop reason; an error that Pi retries by itself is no end. Source: pi 0.73.1, 1.5.2, stdout.
+which the tools end; they have no time, from 1.1 on a duration.
+End rule: `agent_end` ends a run, with the last answer's stop reason; an error that Pi retries by itself is no end.
+Source: pi 0.73.1, 1.5.2, stdout.
 """
 
 import msgspec

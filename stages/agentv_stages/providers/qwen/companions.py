@@ -1,7 +1,8 @@
 """Finds the files of a Qwen session's sub-agents: `subagents/<session id>/agent-<id>.jsonl` beside its `chats`.
 
 Their calls, texts and tokens are already in the session's own telemetry; only the outputs of their tools are taken from
-these files, by call id. Read by itself, such a file gives everything. Source: Qwen Code 0.24.4.
+these files, by call id. Read by itself, such a file gives everything.
+Source: Qwen Code 0.24.4.
 """
 
 from agentv_stages.provider import Companion, DecodeContext, Folder

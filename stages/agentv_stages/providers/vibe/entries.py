@@ -1,7 +1,7 @@
 """One entry of the public history of Mistral Vibe 3.x to events: a prompt, a thought, a text, or a call with its end.
 
-Calls made by a program of `run_typescript` are entries; the program itself is not. Source: Mistral Vibe 3.0.3,
-`app_server/models.py`, recordings.
+Calls made by a program of `run_typescript` are entries; the program itself is not.
+Source: Mistral Vibe 3.0.3, `app_server/models.py`, recordings.
 """
 
 from collections.abc import Callable

@@ -2,8 +2,9 @@
 
 A record is one message in chat-completions form: a prompt, a whole answer with its calls, or one result. Nothing has a
 time; tokens are given only as totals of the session, in `meta.json` beside `messages.jsonl`, which is read after it,
-and in the one document of 1.x. End rule: there is no end record; a session whose last answer asks for no tool is
-complete. Source: Mistral Vibe 1.0.0 to 2.26.1.
+and in the one document of 1.x.
+End rule: there is no end record; a session whose last answer asks for no tool is complete.
+Source: Mistral Vibe 1.0.0 to 2.26.1.
 """
 
 from msgspec import Raw, Struct, field

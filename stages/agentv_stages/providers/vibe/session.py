@@ -2,7 +2,8 @@
 
 After `meta.json` come the entries of the history up to the checkpoint, its state, and the journal since then (see
 `companions`). Entries are those that the output prints. The state has the tokens of the session so far and the end of
-its last turn. End rule: `latestTurn`: `completed` (with `stopReason` `limit` an error), `interrupted`, `failed`.
+its last turn.
+End rule: `latestTurn`: `completed` (with `stopReason` `limit` an error), `interrupted`, `failed`.
 Source: Mistral Vibe 2.26.1 and 3.0.3, store format 1.
 """
 

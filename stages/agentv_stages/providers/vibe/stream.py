@@ -2,8 +2,9 @@
 
 An entry is printed when it is settled: calls in the order of their ends. Texts and thoughts have the id of their
 answer, calls do not: they belong to the answer before them, or, if they began after all its calls had ended, to one
-without text. End rule: there is none. A run is interrupted if its last entry is; nothing shows whether an answer was
-the last one. Source: Mistral Vibe 3.0.3, stdout.
+without text.
+End rule: there is none. A run is interrupted if its last entry is; nothing shows whether an answer was the last one.
+Source: Mistral Vibe 3.0.3, stdout.
 """
 
 from msgspec import Struct, field
