@@ -19,7 +19,7 @@ LONGEST_ENDED = 262_144
 
 
 class Copy(Struct, gc=False):
-    """The second copy of a text, held until its response item comes."""
+    """The copy of a text that the log has twice, held until its response item comes."""
 
     role: str
     text: Raw
