@@ -1,6 +1,6 @@
-"""The envelope: one batch of records that each stage enriches on its way to the sinks.
+"""The envelope that flows through the pipeline: a batch of records, to which each stage adds on the way to the sinks.
 
-It is the one mutable object of the pipeline; the records, events and faults in it are frozen.
+It is the only mutable object of the pipeline; the records, events and faults in it are frozen.
 """
 
 from msgspec import Struct
@@ -9,13 +9,13 @@ from agentv_stages.event import AnyEvent
 from agentv_stages.fault import Fault, Reason
 from agentv_stages.message import Message
 
-_MOST_STRANGERS = 64  # more than the decoder looks at
+_MOST_STRANGERS = 64  # more than the decoder examines
 
 
 class Chunk(Struct, frozen=True, gc=False):
-    """Bytes as one read gave them, with the time of their arrival (UTC ms; None where nobody looked at a clock).
+    """The bytes of one read, with their time of arrival (UTC ms; None where it was not recorded).
 
-    `file` names the input that they are of, where a session has several.
+    `file` names the input that they come from, where a session has several.
     """
 
     data: bytes
@@ -26,8 +26,8 @@ class Chunk(Struct, frozen=True, gc=False):
 class Record(Struct, frozen=True, gc=False):
     """One raw line (or one element of a whole-file log): `data` without its line end.
 
-    `offset` is where it begins in the file, in bytes; `row` counts records from 0. Elements of one
-    array share the offset.
+    `offset` is where it begins in the file, in bytes; `row` counts records from 0. Elements of one array share an
+    offset.
     """
 
     data: bytes
@@ -36,19 +36,19 @@ class Record(Struct, frozen=True, gc=False):
 
 
 class Batch(Struct):
-    """What one read brought, and what the stages made of it.
+    """The records of one read, and what the stages derived from them.
 
     The line reader fills `records`, the decoder `events`, `ignored` and `unknown`, the consolidator `messages`; any
-    stage may add `faults`. All are in the order of the input, but `messages` in that of their completion: a message
-    may come batches behind its records, and at the end of the input there are batches without records.
+    stage may add `faults`. All are in the order of the input, except `messages`, which are in order of completion: a
+    message may arrive batches after its records, and at the end of the input there are batches without records.
 
-    `file` is the input's name (a sub-agent's own file has its own), `arrived_ms` when the bytes came: UTC
-    milliseconds, None of a finished file. `ignored` counts records that are known and carry nothing to keep, by
-    name; `unknown` counts record types that no decoder knows, of which `strangers` holds the first. `end` is the
-    offset in bytes behind the last whole line of this batch. `unterminated` says that the last record has no line
-    end, which only a flush gives; `document` that the record is pretty-printed; `again` that a store tells
-    something in another form that was told before, which counts for nothing more. `elements` counts what a record
-    that is an array holds beyond its first element: each of them is a record.
+    `file` is the name of the input (a sub-agent's own file has its own), `arrived_ms` when the bytes arrived (UTC
+    milliseconds; None for a finished file). `ignored` counts, by name, records that are known and carry nothing to
+    keep; `unknown` counts records whose type the decoder does not know, and `strangers` holds the first of them. `end`
+    is the offset in bytes just after the last whole line of this batch. `unterminated`: the last record has no line end
+    (only from a flush). `document`: the record is pretty-printed. `again`: a store repeats, in another form, what it
+    said before; records and events are not counted again. `elements` counts the elements after the first of records
+    that are arrays: each element is a record.
     """
 
     file: str = ""
@@ -71,7 +71,7 @@ class Batch(Struct):
         self.ignored[name] = self.ignored.get(name, 0) + 1
 
     def unknown_type(self, name: str, record: Record) -> None:
-        """Counts a record whose type its decoder does not know; it is looked at again as another dialect's."""
+        """Counts a record whose type its decoder does not know, and keeps it: it may be another dialect's."""
         if not name or name[-1] in "/:":
             name += "(no type)"
         self.unknown[name] = self.unknown.get(name, 0) + 1

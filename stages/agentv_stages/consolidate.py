@@ -1,9 +1,10 @@
 """Events to messages: blocks, chunks and deltas of one answer are ONE message, complete when its calls are answered.
 
-In: batches after `Pair`. Out: the same batches with `messages` filled, in the order of completion; `Message.index` is
-the order of their first records. A message is closed by the next message of its stream, a user input or the end of a
-run, and leaves when all its calls have a result. Past 10,000 waiting messages the oldest leaves as it is; what comes
-for it later makes a message of role `tool`. Past 1,000 calls a message goes on in another one of the same id, `late`.
+In: batches after `Pair`. Out: the same batches with `messages` filled, in order of completion; `Message.index` is the
+order of their first records. A message is closed by the next message of its stream, a user input or the end of a run,
+and is emitted when all its calls have a result. Past 10,000 waiting messages the oldest is emitted as it is; results
+that come for it later become messages of role `tool`. Past 1,000 calls a message continues in another one with the same
+id, marked `late`.
 """
 
 from itertools import islice
@@ -33,10 +34,10 @@ from agentv_stages.tokens import possible
 from agentv_stages.turns import Turns, TurnState
 
 MOST_WAITING = 10_000
-MOST_CALLS = 1_000  # of one message: where nothing tells answers apart, all of a session's are of one
-MOST_SEARCHED = 64  # of waiting messages, the latest: where no call gets a result, thousands wait
+MOST_CALLS = 1_000  # of one message: where a log does not separate answers, all calls of a session are in one
+MOST_SEARCHED = 64  # latest waiting messages that are searched: where no call gets a result, thousands wait
 MOST_LAST = 256
-MOST_STREAMS = 64  # with a running message; of more, the sub-agent that began its message first has ended
+MOST_STREAMS = 64  # with an unfinished message; past that, the oldest one of a sub-agent is closed
 
 
 class ConsolidateState(Struct):
@@ -59,8 +60,8 @@ class Consolidate:
         self._current: dict[str, Message] = {}
         self._waiting: dict[int, Message] = {}
         self._open: dict[str, tuple[Message, PairedCall]] = {}  # by `call_key`
-        self._last_ids: dict[str, str] = {}  # by stream: the message whose row left last
-        self._early: dict[str, TokenUsage] = {}  # by stream: tokens of a message that has said nothing yet
+        self._last_ids: dict[str, str] = {}  # by stream: the message that was emitted last
+        self._early: dict[str, TokenUsage] = {}  # by stream: tokens of a message of which nothing else came yet
         self._flushed = Flushed()
 
     def push(self, batch: Batch, /) -> tuple[Batch]:
@@ -78,7 +79,7 @@ class Consolidate:
                 else:
                     if source.time_ms is not None:
                         message.end_ms = source.time_ms
-                    if message.synthetic and message.turn is None:  # the model goes on with what the program began
+                    if message.synthetic and message.turn is None:  # the model continues what the program began
                         message.turn = self._turns.turn_of(event)  # type: ignore[arg-type]  # as above
                 if kind is ToolCall:
                     if len(message.calls) >= MOST_CALLS:
@@ -121,7 +122,7 @@ class Consolidate:
         self._user(UserText(event.source, event.part, text, event.source.base_id, True), out)
 
     def flush(self) -> tuple[Batch, ...]:
-        """Everything that waits leaves, by index."""
+        """Emits all remaining messages, by index."""
         self._flushed.once()
         left = sorted([*self._current.values(), *self._waiting.values()], key=lambda m: m.index)
         self._current, self._waiting, self._open = {}, {}, {}
@@ -130,7 +131,7 @@ class Consolidate:
         return (Batch(messages=left),) if left else ()
 
     def snapshot(self) -> ConsolidateState:
-        """What waits. Calls that are open are found again in the messages."""
+        """The messages that are unfinished or waiting; `restore` finds the open calls in them."""
         turns = self._turns.snapshot()
         return ConsolidateState(self._next, turns, self._current, self._waiting, self._last_ids, self._early)
 
@@ -159,7 +160,7 @@ class Consolidate:
         return message
 
     def _assistant(self, event: AssistantText | Reasoning | ToolCall, out: list[Message]) -> Message:
-        """The message that an event of another message than the running one belongs to."""
+        """The message for an event that does not belong to the current one: reopened, or a new one."""
         source = event.source
         message = self._reopen(event.message_id, source.stream, out) if self._waiting else None
         if message is None:
@@ -177,7 +178,7 @@ class Consolidate:
         return message
 
     def _reopen(self, message_id: str, stream: str, out: list[Message]) -> Message | None:
-        """A message that was closed too early goes on, if its row has not left yet."""
+        """Makes a message that was closed too early the current one again, if it was not emitted yet."""
         for index, message in islice(reversed(self._waiting.items()), MOST_SEARCHED):
             if message.message_id == message_id and message.source.stream == stream and len(message.calls) < MOST_CALLS:
                 self._close(stream, out)
@@ -200,7 +201,7 @@ class Consolidate:
         entry = self._open.pop(call_key(event.call or event), None)
         if entry is None:
             if event.outcome == "unpaired":
-                return  # its message left with the call still open, and says so
+                return  # its message was emitted with the call still open, and says so
             message = Message(self._next, "tool", event.source, event.call_id, end_ms=event.source.time_ms, late=True)
             self._next += 1
             if event.call is not None:
@@ -256,7 +257,7 @@ class Consolidate:
                 self._early_usage(event)
 
     def _early_usage(self, event: TokenUsage) -> None:
-        """Keeps the tokens of an answer that is about to come, as of one that asks for nothing but a script."""
+        """Keeps the tokens of an answer that is still to come, such as one that only requests a script."""
         remember(self._early, event.source.stream, event, MOST_STREAMS)
 
     def _retract(self, event: Retract) -> None:

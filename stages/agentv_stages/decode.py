@@ -1,9 +1,9 @@
-"""Records to events: runs a dialect's decoder over batches and repairs what it refuses.
+"""Records to events: runs a dialect's decoder over batches and repairs the records that it refuses.
 
-The ladder for one record: the dialect's typed decoding; the record cleaned by the standard library's JSON reader
-(duplicate keys, NaN, lone surrogates, 1e400, control characters); the same without the members whose shape does not
-fit; what is whole of a document that was cut off; the objects that can be cut out of it (`}{` welded, noise before
-them); the dead letters.
+What is tried for one record, in this order: the dialect's typed decoding; the record cleaned by the standard library's
+JSON parser (duplicate keys, NaN, lone surrogates, 1e400, control characters); the same without the members whose shape
+does not fit; the intact part of a truncated document; the objects that can be extracted from it (run together as `}{`,
+or after noise); the dead letters.
 Faults: `not-json`, `torn`, `torn-middle`, `welded`, `nul-run`, `bad-utf8`, `not-object`, `too-deep`, `schema`,
 `foreign-record`.
 """
@@ -26,19 +26,19 @@ from agentv_stages.stage import Flushed
 from agentv_stages.torn_document import whole_part
 
 REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OverflowError)
-"""What decoders raise for a record that they cannot take; the last for a time or duration that is no finite number."""
+"""What decoders raise for a record that they cannot decode; the last for a time or duration that is not finite."""
 _BEGUN = re.compile(r"\s*(?:\{|\[\s*(?:[\[{\"]|\Z))")  # not a wrapper's "[stdout]", "[12:01]"
 _MOST_PRUNED = 8
 _MOST_STRANGERS = 16
-_MOST_TORN = 16  # breaks in one line that are looked behind
-_LONGEST_STUMBLE = 10  # characters from where a reader complains to the record behind a torn literal or escape
+_MOST_TORN = 16  # breaks in one line after which another record is looked for
+_LONGEST_STUMBLE = 10  # characters from where a parser reports the error to the record after a torn literal or escape
 _array = msgspec.json.Decoder(list[Raw])
 _read = json.JSONDecoder(strict=False, parse_int=number).raw_decode
 
 
 class DecodeState(Struct, array_like=True):
-    """All that is remembered between two records: the decoder's own state as JSON, what strangers there were, and how
-    many rows the records are ahead of the lines."""
+    """All that is remembered between two records: the decoder's own state as JSON, the records of unknown type, and how
+    far row numbers are ahead of line numbers."""
 
     decoder: Raw
     looked_at: int = 0
@@ -49,7 +49,7 @@ class DecodeState(Struct, array_like=True):
 class Decode:
     """A stage over batches: fills `events`, `ignored`, `unknown` from `records`.
 
-    Of several objects on one line each has a row of its own; the rows of the records behind them move on.
+    Several objects on one line each get a row of their own; the rows of later records shift accordingly.
     """
 
     def __init__(self, dialect: Dialect, context: DecodeContext | None = None) -> None:
@@ -58,7 +58,7 @@ class Decode:
         self.decoder: RecordDecoder = dialect.decoder(self.context)
         self._strangers: list[Mapping[str, Any]] = []
         self._looked_at = 0
-        self._ahead = 0  # rows: objects that stood behind another one on its line
+        self._ahead = 0  # rows by which later records shift: objects that were not the first on their line
         self._flushed = Flushed()
 
     def push(self, batch: Batch, /) -> tuple[Batch]:
@@ -74,12 +74,12 @@ class Decode:
         self._moved_on(batch, list(rest))
         if batch.strangers:
             self._look_at_strangers(batch)
-        if len(batch.faults) > 1:  # those of the lines and of strangers stand apart; a cut must not order them
+        if len(batch.faults) > 1:  # faults of lines and of unknown records: the order must not depend on the chunking
             batch.faults.sort(key=_place)
         return (batch,)
 
     def _moved_on(self, batch: Batch, rest: list[Record]) -> None:
-        """The last records of a batch, their rows moved on, or a document."""
+        """Decodes the remaining records of a batch with shifted rows, or a document."""
         decode, records = self.decoder.decode, batch.records
         for i, record in enumerate(rest, len(records) - len(rest)):
             records[i] = _moved(record, self._ahead)
@@ -103,18 +103,18 @@ class Decode:
         self.load(msgspec.json.encode(snapshot))
 
     def save(self) -> bytes:
-        """The state as JSON; equal where two decoders will do the same."""
+        """The state as JSON; equal for two decoders that will behave alike."""
         return msgspec.json.encode((self.decoder.state, self._looked_at, self._strangers, self._ahead))
 
     def load(self, data: bytes) -> None:
-        """Goes on from what `save` gave. Raises: msgspec.MsgspecError for the state of another dialect or version."""
+        """Restores what `save` returned. Raises: msgspec.MsgspecError for the state of another dialect or version."""
         state = msgspec.json.decode(data, type=DecodeState)
         running: Struct = self.decoder.state
         self.decoder.state = msgspec.json.decode(state.decoder, type=type(running))
         self._looked_at, self._strangers, self._ahead = state.looked_at, state.strangers, state.ahead
 
     def go_on_in(self, context: DecodeContext) -> "Decode":
-        """What goes on where this one stands, in another file."""
+        """A stage that continues with the state of this one, in another file."""
         after = Decode(self.dialect, context)
         after.load(self.save())
         return after
@@ -147,12 +147,12 @@ class Decode:
         self._typed(value, record, batch)
 
     def _typed(self, value: Any, record: Record, batch: Batch) -> None:
-        """Decodes an untyped value again, without the members that the dialect cannot take."""
+        """Decodes an untyped value again, without the members that the dialect cannot decode."""
         if not isinstance(value, dict):
             batch.fault("not-object", record, f"a JSON {type(value).__name__}")
             return
         pruned: list[str] = []
-        before = len(batch.events)  # of several objects on one line a refused one costs no other
+        before = len(batch.events)  # a refused object must not cost the others on its line
         while True:
             try:
                 clean = Record(bytes(to_raw(value)), record.offset, record.row)
@@ -173,13 +173,13 @@ class Decode:
                 return
             else:
                 if batch.strangers and batch.strangers[-1] is clean:
-                    batch.strangers[-1] = record  # whose it is shows in what this dialect cannot take
+                    batch.strangers[-1] = record  # the members that were taken out may show which dialect it is
                 if pruned:  # else the cleaned record fits: a duplicate key, or a number out of range
                     batch.fault("schema", record, "; ".join(pruned))
                 return
 
     def _explode(self, record: Record, batch: Batch) -> bool:
-        """A top-level array: each element is a record of its own, at the same offset."""
+        """Decodes a top-level array: each element is a record of its own, at the same offset. False if it is none."""
         try:
             elements = _array.decode(record.data)
         except REFUSED:
@@ -202,7 +202,7 @@ class Decode:
         batch.elements += further
 
     def _salvage(self, text: str, record: Record, batch: Batch, error: json.JSONDecodeError) -> None:
-        """Cuts whole objects out of a line that is no JSON as a whole."""
+        """Extracts whole objects from a line that is not valid JSON."""
         if record.row == 0 and self._torn_document(text, record, batch, error):
             return
         found, rest = _cut(text)
@@ -223,30 +223,30 @@ class Decode:
             batch.fault("welded", record, f"{len(found)} objects on one line")
 
     def _torn_document(self, text: str, record: Record, batch: Batch, error: json.JSONDecodeError) -> bool:
-        """Decodes what is whole of a document that was cut off; the torn part is the fault."""
+        """Decodes the intact part of a truncated document; the torn part is the fault. False if this does not apply."""
         mended = whole_part(text)
         if mended is None:
             return False
         values, at = mended
         reason: Reason = "torn" if _at_end(text, error) else "torn-middle"
         if reason == "torn-middle" and len(values) > 1 and len(_cut(text)[0]) >= len(values):
-            return False  # records stand behind the break too
+            return False  # there are records after the break, too
         self._open_array(len(values), batch)
         for i, value in enumerate(values):
             self._typed(value, Record(bytes(to_raw(value)), record.offset, record.row + i), batch)
         whole = text[:at].encode("utf-8", "replace")
         if not record.data.startswith(whole):
-            whole = b""  # the text was repaired, so that its places are not those of the file
+            whole = b""  # the text was repaired, so its positions are not those of the file
         rest = record.data[len(whole) :]
         fault = Fault(reason, batch.file, record.row, record.offset + len(whole), len(rest), str(error), rest)
         batch.faults.append(fault)
         return True
 
     def _look_at_strangers(self, batch: Batch) -> None:
-        """A record of unknown type may be another agent's: two logs in one input are a fault worth telling.
+        """Checks whether records of unknown type are another agent's: two logs in one input are a fault.
 
-        What another dialect's decoder does not know better is none: that of ACP reads Copilot's form of it, too, and a
-        new kind of update is new to both. But an agent's log on disk behind its stream is one.
+        It is no fault if the other dialect's decoder does not know the record either: ACP's decoder also reads
+        Copilot's variant, and a new kind of update is new to both. An agent's log on disk after its stream is one.
         """
         for record in batch.strangers:
             if self._looked_at >= _MOST_STRANGERS:
@@ -254,7 +254,7 @@ class Decode:
             self._looked_at += 1
             alone = objects(record)
             self._strangers += alone
-            # one record may not be enough to be certain: Pi's header and its entries tell each other
+            # one record may not be enough to be certain: Pi is recognised by its header and an entry together
             for head in (alone, self._strangers):
                 found = rank(head)
                 if found and found[0][0] >= CERTAIN and self._is_other(found[0][2], record):
@@ -272,12 +272,12 @@ class Decode:
         try:
             other.decode(record, batch)
         except REFUSED:
-            return True  # what does not fit it as a whole is mended when it is read
+            return True  # records that do not fit completely would be repaired when read
         return not batch.unknown
 
 
 def _take_back(record: Record, batch: Batch) -> None:
-    """Takes out what a decoder told of a record before it refused it: the record is decoded again."""
+    """Removes the events that a decoder made of a record before refusing it: the record will be decoded again."""
     events = batch.events
     while events and events[-1].source.row == record.row and events[-1].source.offset == record.offset:
         events.pop()
@@ -292,7 +292,7 @@ def _place(fault: Fault) -> int:
 
 
 def _one_line(record: Record) -> Record:
-    """A pretty-printed document without its line breaks: its payloads are spliced into lines."""
+    """A pretty-printed document without its line breaks, because its payloads are spliced into lines."""
     try:
         return Record(msgspec.json.format(record.data, indent=-1), record.offset, record.row)
     except REFUSED:
@@ -300,10 +300,10 @@ def _one_line(record: Record) -> Record:
 
 
 def _cut(text: str) -> tuple[list[dict[str, Any]], str]:
-    """The whole records in `text`, and the characters that belong to none; linear in the length.
+    """The whole records in `text`, and the remaining characters; linear in the length.
 
-    A record begins at the first `{"`, behind a whole record, or where another one was torn. What stands inside a torn
-    record is no record of its own, whatever it looks like.
+    A record begins at the first `{"`, after a whole record, or where another one was torn. Something inside a torn
+    record is never a record of its own, whatever it looks like.
     """
     found: list[dict[str, Any]] = []
     rest: list[str] = []
@@ -327,18 +327,18 @@ def _cut(text: str) -> tuple[list[dict[str, Any]], str]:
 
 
 def _at_end(text: str, error: json.JSONDecodeError) -> bool:
-    """Whether a text is no JSON because it ends too early."""
+    """Whether a text is invalid JSON because it ends too early."""
     return error.msg.startswith("Unterminated string") or error.pos + _LONGEST_STUMBLE >= len(text.rstrip())
 
 
 def _next_start(text: str, start: int, error: json.JSONDecodeError) -> int:
     """Where the next record can begin after the one at `start` broke at `error`; -1 where none can.
 
-    A record that was written behind a torn one makes the reader stumble at its first characters.
+    When a record follows a torn one, the parser reports the error near the first characters of the new record.
     """
     broken = error.pos
     if error.msg.startswith("Unterminated string") or broken >= len(text.rstrip()):
-        return -1  # it breaks off at its end: all that stands in it is its own
+        return -1  # it is cut off at the end of the text: everything in it is its own
     near = text.find('{"', broken, broken + _LONGEST_STUMBLE)
     for place in (text.rfind('{"', start + 1, broken + 2), near):
         if place > start and _stands_alone(text, place, broken):
@@ -348,7 +348,7 @@ def _next_start(text: str, start: int, error: json.JSONDecodeError) -> int:
 
 
 def _stands_alone(text: str, place: int, broken: int) -> bool:
-    """Whether a whole object begins at `place`, goes past the break, and is no member of what was torn."""
+    """Whether a whole object begins at `place`, extends past the break, and is not a member of the torn record."""
     try:
         _, end = _read(text, place)
     except (ValueError, RecursionError):

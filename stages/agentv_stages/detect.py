@@ -1,4 +1,4 @@
-"""Finds out which dialect an input is, from its first records; never from its path."""
+"""Detects the dialect of an input from its first records, never from its path."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -13,21 +13,21 @@ from agentv_stages.torn_document import whole_part
 from agentv_stages.visible import visible
 
 MOST_RECORDS = 64
-MOST_NOISE = 8_192  # records without any JSON object that are looked at (a wrapper's output before the agent's)
+MOST_NOISE = 8_192  # records without any JSON object that are examined (a wrapper's output before the agent's)
 MOST_BYTES = 256 * 1024
-MOST_GIANT = 256 * 1024 * 1024  # bytes of records over the cap that are held while nothing tells the dialect
+MOST_GIANT = 256 * 1024 * 1024  # bytes of records over the cap that are held while the dialect is unknown
 ENOUGH_RECORDS = 5
-MOST_NAMED = 8  # dialects that a message names; the others only by their number
+MOST_NAMED = 8  # dialects that a message names; the others are only counted
 CERTAIN = 1.0
 SEVERAL_LINES = "; where records go over several lines, `jq -c .` puts each on one"
-EARLY_LOOKS = frozenset((4, 12))  # records after which a look is taken, within one batch
+EARLY_LOOKS = frozenset((4, 12))  # records after which a decision is tried, within one batch
 
 
 class UnknownFormat(ValueError):
-    """No dialect fits the input. `tried` names the dialects, `found` says what stood there.
+    """No dialect fits the input. `tried` names the dialects, `found` describes the input.
 
-    `agent` says whose log it is where that can be told of an agent that is not read here ("a Droid session"), `looks`
-    which dialect of another provider than the wanted one fits.
+    `agent` names the log of an unsupported agent, if recognised ("a Droid session"); `looks` is the dialect that fits
+    where it is not the requested provider's.
     """
 
     def __init__(self, found: str, tried: Iterable[str], agent: str | None = None, looks: str | None = None) -> None:
@@ -46,7 +46,7 @@ class UnknownFormat(ValueError):
 
 
 def rank(head: list[Mapping[str, Any]], only: Provider | None = None) -> list[tuple[float, Provider, Dialect]]:
-    """The dialects that fit, the surest first. Providers are asked in order and a certain one ends the search."""
+    """The dialects that fit, the surest first. Providers are tried in order, and a certain match ends the search."""
     found: list[tuple[float, Provider, Dialect]] = []
     for provider in [only] if only else _providers():
         for dialect in provider.dialects:
@@ -78,7 +78,7 @@ class Detector:
         self._bytes = 0
         self._first = b""
         self._giant = 0
-        self._lines: list[bytes] = []  # of an object that is printed over several
+        self._lines: list[bytes] = []  # of an object that is printed on several lines
 
     def push(self, batch: Batch) -> bool:
         """Takes the next batch; True once the dialect is decided."""
@@ -96,7 +96,7 @@ class Detector:
                 continue
             self._bytes += len(record.data)
             self._head.extend(found_objects)
-            if len(self._head) in EARLY_LOOKS:  # decoding 64 records untyped costs more than a small session
+            if len(self._head) in EARLY_LOOKS:  # untyped decoding of 64 records costs more than a small session
                 early = rank(self._head, self.only)
                 if early and early[0][0] >= CERTAIN:
                     self._decide(early)
@@ -133,7 +133,7 @@ class Detector:
 
     @property
     def given_up(self) -> bool:
-        """Whether so much was seen without a clue that reading on, and holding it all, is of no use."""
+        """Whether so much was seen without a clue that there is no point in reading on and holding it all."""
         searched = self._records - self._noise >= MOST_RECORDS or self._noise >= MOST_NOISE
         return self.dialect is None and (searched or self._giant >= MOST_GIANT)
 
@@ -144,11 +144,11 @@ class Detector:
 
     @property
     def seen_records(self) -> int:
-        """How many records were looked at."""
+        """How many records were examined."""
         return self._records
 
     def finish(self) -> tuple[Provider, Dialect]:
-        """The input has ended.
+        """Decides at the end of the input.
 
         Raises: UnknownFormat when nothing fits.
         """
@@ -172,7 +172,7 @@ class Detector:
 def objects(record: Record) -> list[Mapping[str, Any]]:
     """The JSON objects of a record: itself, or the first elements of an array; none for anything else.
 
-    Of a document that was cut off, what is whole of it.
+    For a truncated document, those of its intact part.
     """
     try:
         value = decode_json(record.data)
@@ -204,7 +204,7 @@ _SIGNS = (
 
 
 def describe(data: bytes, hint: str = "") -> str:
-    """What stands at the beginning of an input, in one short printable line; the `hint` behind JSON with line ends."""
+    """The beginning of an input as one short printable line; `hint` is appended to JSON with line ends."""
     if not data:
         return "no records"
     for sign, meaning in _SIGNS:

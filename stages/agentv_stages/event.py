@@ -2,8 +2,8 @@
 
 A decoder turns records into events; every later stage reads them. Event kinds and their JSON form follow agtrace
 (user, reasoning, message, tool_call, tool_result, token_usage, notification, slash_command, queue_operation, summary);
-session, session_end and retract are ours. Payloads that are only passed on (text, tool input, tool output) stay `Raw`
-JSON from the log, byte for byte; the properties beside them decode on demand.
+session, session_end and retract are our own. Payloads that are only passed on (text, tool input, tool output) stay
+`Raw` JSON from the log, byte for byte; properties (`text`, `input`, `output`) decode them on demand.
 """
 
 from collections.abc import Sequence
@@ -23,8 +23,8 @@ Level: TypeAlias = Literal["debug", "info", "warning", "error"]
 if TYPE_CHECKING:
     OptionalRaw: TypeAlias = Raw | None
 else:
-    # msgspec writes `Raw | None` and cannot read it back. None is left out instead (`omit_defaults`), which also tells
-    # it from a payload that is the JSON value null.
+    # msgspec can write `Raw | None` but not read it back. So None is omitted (`omit_defaults`), which also tells it
+    # apart from a payload that is the JSON value null.
     OptionalRaw = Raw
 
 MAIN = "main"
@@ -36,16 +36,16 @@ PAYLOADS = {
     "output_json": "output",
     "result_json": "result",
 }
-"""Fields that hold JSON from the log, and their names once it is decoded."""
+"""Fields that hold JSON from the log -> their names in decoded form."""
 
 
 class Source(Struct, frozen=True, gc=False):
-    """Where a record stands and when it happened; one object shared by all events of the record.
+    """Position and time of a record; one object shared by all events of the record.
 
-    `row` counts the records of the file from 0, `offset` and `length` are bytes (the line end not included).
-    `time_ms` is UTC milliseconds since the epoch as the log says it, None where it does not.
+    `row` counts the records of the file from 0; `offset` and `length` are bytes (without the line end).
+    `time_ms` is the log's time in UTC milliseconds since the epoch, None where it gives none.
     `stream` is `main`, `sidechain:<agent id>` or `subagent:<name>`.
-    `base_id` is the native id that event ids are made of; "" stands for `<session id>:row_<row>`.
+    `base_id` is the native id from which event ids are made; "" stands for `<session id>:row_<row>`.
     """
 
     file: str
@@ -58,14 +58,15 @@ class Source(Struct, frozen=True, gc=False):
 
 
 class Event(Struct, frozen=True, gc=False, tag_field="type"):
-    """What all events share. `part` tells events of one record apart; it is appended to `source.base_id`."""
+    """What all events share. `part` distinguishes the events of one record; it is appended to `source.base_id`."""
 
     source: Source
     part: str
 
     def as_dict(self) -> dict[str, Any]:
         """The event as plain values for tables and JSON: `type`, `stream`, `time_ms`, `file`, `row`, `offset`, then its
-        own fields. Payloads are decoded (`text`, `input`, `output`, `result`); of a result's call there is the `tool`.
+        own fields. Payloads are decoded (`text`, `input`, `output`, `result`); the call of a result becomes `tool`, its
+        tool's name.
 
         Values may be nested (`input`); None where the log does not say.
         """
@@ -85,10 +86,10 @@ class Event(Struct, frozen=True, gc=False, tag_field="type"):
 
 
 class UserText(Event, frozen=True, gc=False, tag="user"):
-    """A user input: `body` is a JSON string or a list of content blocks as in the log.
+    """User input: `body` is a JSON string or a list of content blocks as in the log.
 
     `injected` marks text that the agent's program wrote in the user's name (reminders, compaction summaries, notices).
-    Consecutive events with one non-empty `message_id` make one message.
+    Consecutive events with the same non-empty `message_id` form one message.
     """
 
     body: Raw
@@ -98,14 +99,14 @@ class UserText(Event, frozen=True, gc=False, tag="user"):
 
     @property
     def text(self) -> str:
-        """The decoded text; of a list of blocks their texts, joined."""
+        """The decoded text; for a list of blocks, their texts joined."""
         return text_of(self.body)
 
 
 class AssistantText(Event, frozen=True, gc=False, tag="message"):
     """A text block of a model message, or a piece of one: with `delta` it continues the text before it.
 
-    `text_json` is a JSON string. `synthetic` marks a text that the agent's program made ("API Error: …"): no turn.
+    `text_json` is a JSON string. `synthetic` marks text from the agent's program ("API Error: …"), which is no turn.
     """
 
     message_id: str
@@ -135,10 +136,10 @@ class Reasoning(Event, frozen=True, gc=False, tag="reasoning"):
 
 
 class ToolCall(Event, frozen=True, gc=False, tag="tool_call"):
-    """The model asks for a tool. Decoders fill the first block of fields; `Normalize` adds the second.
+    """A tool call requested by the model. Decoders fill the first block of fields, `Normalize` the second.
 
-    `input_json` is the JSON value as the log has it (an object for most; a string or array where the agent uses one).
-    After `Normalize` keys may have been added to it (`file_path`, `skill`), never changed.
+    `input_json` is the JSON value from the log (mostly an object; a string or array where the agent uses one).
+    `Normalize` may add keys to it (`file_path`, `skill`) but never changes one.
     `parent_call` is the call id of the script or task that made this call, where the log says so.
     """
 
@@ -165,12 +166,12 @@ class ToolCall(Event, frozen=True, gc=False, tag="tool_call"):
 
 
 class ToolResult(Event, frozen=True, gc=False, omit_defaults=True, tag="tool_result"):
-    """What a tool gave back. `output_json` is any JSON value, None where the log holds no output.
+    """What a tool returned. `output_json` is any JSON value, None where the log holds no output.
 
-    `outcome` None means that the log only says that the call ended; `Pair` then says `ok`.
-    Several results of one call: `partial` marks all but the last (a background shell, a task that was only launched);
-    a partial one with an outcome and no output is the end of a call whose output may come from another file.
-    `Pair` fills `call` and, where both ends have a time and the log gives none, `duration_ms`.
+    `outcome` None means that the log only says that the call ended; `Pair` then sets `ok`.
+    A call may have several results: `partial` marks all but the last (a background shell, a task only launched so far).
+    A partial one with an outcome but no output ends a call whose output may follow from another file.
+    `Pair` fills `call` and, where call and result both have a time and the log gives no duration, `duration_ms`.
     """
 
     call_id: str
@@ -189,20 +190,20 @@ class ToolResult(Event, frozen=True, gc=False, omit_defaults=True, tag="tool_res
 
 
 class TokenUsage(Event, frozen=True, gc=False, tag="token_usage"):
-    """Tokens, in the one meaning of docs/metrics.md: `input` holds cached and cache-written tokens, `output` reasoning.
+    """Tokens as docs/metrics.md defines them: `input` includes cached and cache-written tokens, `output` reasoning.
 
-    `scope`: `call` is one model call, identified by `key` (a repeated key replaces, the larger output wins);
-    `segment` is a total of a part of the session (parts add up); `session` is the total so far (the last one wins).
-    A total of scope segment or session replaces the calls it covers: those of its own stream, or with
-    `covers_streams` those of all streams; calls that come after it count beside it, unless they are sub-agents' of an
-    earlier time, whose log is read behind it, or it says that it `covers_later` ones (it stands at the head of a log).
-    Where a total has no time of its own, `until_ms` is when it was made. A total that is `saved` is what a process
-    left for the next one of the session to go on from. Of a process that was killed there is none: its calls, more
-    than the total grew by, count beside it.
-    A `share` stands beside a total and is a part of it: what the `model` had of the session so far, or without one
-    what its stream had of this run. A call `of_subagent` is told by whoever began it: it counts on the sub-agent's own
-    stream where that tells it, too. `output_final` is False where `output` is a placeholder. None means that the log
-    does not say.
+    `scope`: `call` is one model call, identified by `key` (a repeated key replaces it; the larger output wins);
+    `segment` is the total of a part of the session (parts add up); `session` is the total so far (the last one wins);
+    `share` is a part of a total: that of `model` in the session so far or, without a model, that of its stream in this
+    run.
+    A total (segment or session) replaces the calls it covers: those of its stream, or of all streams with
+    `covers_streams`. Later calls are added to it, except sub-agents' calls of an earlier time (their log is read after
+    it), and all of them if it `covers_later` calls (it stands at the head of a log).
+    `until_ms` is when a total was made, where it has no time of its own. A `saved` total is what a process stored for
+    the session's next process to continue from; a killed process stores none, so its calls, as far as they exceed the
+    growth of the total, are added. A call `of_subagent` is reported by the agent that started the sub-agent; if the
+    sub-agent's own stream reports it too, it counts there. `output_final` is False where `output` is a placeholder.
+    None means that the log does not say.
     """
 
     key: str
@@ -224,7 +225,7 @@ class TokenUsage(Event, frozen=True, gc=False, tag="token_usage"):
 
 
 class Notification(Event, frozen=True, gc=False, tag="notification"):
-    """Something worth telling that is no message. `name` is the native name (`api_retry`, `compact_boundary`…)."""
+    """Something notable that is not a message. `name` is the native name (`api_retry`, `compact_boundary`…)."""
 
     name: str
     message: str
@@ -233,7 +234,7 @@ class Notification(Event, frozen=True, gc=False, tag="notification"):
 
 
 class SlashCommand(Event, frozen=True, gc=False, tag="slash_command"):
-    """A command of the agent's own command line, `name` with its leading slash."""
+    """A command typed at the agent's prompt; `name` includes the leading slash."""
 
     name: str
     args: str | None = None
@@ -248,17 +249,17 @@ class QueueOperation(Event, frozen=True, gc=False, tag="queue_operation"):
 
 
 class Summary(Event, frozen=True, gc=False, tag="summary"):
-    """A title or summary of the session; `leaf_uuid` names the record it speaks of."""
+    """A title or summary of the session; `leaf_uuid` names the record it refers to."""
 
     summary: str
     leaf_uuid: str | None = None
 
 
 class SessionInfo(Event, frozen=True, gc=False, tag="session"):
-    """Facts of the session as they become known; of several events the last value that is not None holds.
+    """Facts of the session as they become known; of several events, the last value that is not None holds.
 
-    `another`: the header of another session or run in the same input, with which the agent's totals begin anew.
-    `begins`: a run begins here; one that ended before was not the last.
+    `another`: the header of another session or run in the same input; the agent's totals restart there.
+    `begins`: a run begins here, so an end before it was not the end of the session.
     """
 
     session_id: str | None = None
@@ -274,9 +275,9 @@ class SessionInfo(Event, frozen=True, gc=False, tag="session"):
 
 
 class SessionEnd(Event, frozen=True, gc=False, omit_defaults=True, tag="session_end"):
-    """The agent says that a run ended; there can be several. `cost_usd` is cumulative, `duration_ms` of this run alone.
+    """The agent reports the end of a run; there can be several. `cost_usd` is cumulative, `duration_ms` of this run.
 
-    `result_json` is the agent's closing record as it stands in the log, where it has one.
+    `result_json` is the agent's closing record as in the log, if there is one.
     """
 
     status: Status
@@ -290,7 +291,7 @@ class SessionEnd(Event, frozen=True, gc=False, omit_defaults=True, tag="session_
 class Retract(Event, frozen=True, gc=False, omit_defaults=True, tag="retract"):
     """What the log takes back: the message ids (and call ids) that are void from here on.
 
-    With `since`, the id of a record, all messages of the stream behind it are; the ids are then those of the last ones.
+    With `since`, a record id, all messages of the stream after that record are void; the ids are then the latest ones.
     """
 
     message_ids: tuple[str, ...]
@@ -299,9 +300,9 @@ class Retract(Event, frozen=True, gc=False, omit_defaults=True, tag="retract"):
 
 
 def call_key(event: ToolCall | ToolResult) -> str:
-    """What tells a call from all others that are open: its id, and on other streams than `main` the stream, too.
+    """The key of a call, unique among the open ones: its id, with the stream on streams other than `main`.
 
-    Some servers count each agent's calls anew. Of a result that bears its call the key is `call_key(result.call)`.
+    Some servers number each agent's calls from the start. For a result with a `call`, use `call_key(result.call)`.
     """
     stream = event.source.stream
     return event.call_id if stream == MAIN else f"{stream}\0{event.call_id}"

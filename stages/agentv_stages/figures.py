@@ -46,7 +46,7 @@ class ToolSums(Struct):
         self.durations.merge(cell.durations)
 
     def merge(self, other: "ToolSums") -> None:
-        """Takes the other's sums in."""
+        """Adds the other's sums."""
         self.calls += other.calls
         self.errors += other.errors
         self.bytes_in += other.bytes_in

@@ -1,9 +1,9 @@
-"""Cuts chunks of bytes into records, at b"\\n" only; any cut of the input gives the same records.
+"""Splits chunks of bytes into records, at b"\\n" only; however the input is chunked, the records are the same.
 
 In: `Chunk`s in file order. Out: one `Batch` per chunk that ended at least one record. A byte order mark at offset 0, a
-carriage return before the line end and blank lines are dropped. The last line comes at `flush`, marked `unterminated`.
-An input whose first line is a lone bracket is a pretty-printed document: the whole input is one record.
-Faults: `too-large` for a record over the cap; its bytes go on in pieces and never stand in memory whole.
+carriage return before the line end and blank lines are dropped. A last line without a line end comes at `flush`, marked
+`unterminated`. An input whose first line is a lone bracket is a pretty-printed document: the whole input is one record.
+Faults: `too-large` for a record over the cap; its bytes are passed on in pieces and are never in memory as a whole.
 """
 
 from msgspec import Struct, convert
@@ -15,18 +15,18 @@ from agentv_stages.stage import Flushed
 DEFAULT_CAP = 64 * 1024 * 1024
 BOM = b"\xef\xbb\xbf"
 _OPENERS = frozenset((b"{", b"[", b"[{"))
-_SHORT = 8  # a line over this many bytes is not looked at for being blank
+_SHORT = 8  # only lines of at most this many bytes are checked for being blank
 
 
 class LinePosition(Struct, frozen=True):
-    """Where the next record begins, in bytes, and its row: all that has to be kept of a line reader between records."""
+    """Where the next record begins, in bytes, and its row: the whole state of a line reader between records."""
 
     offset: int = 0
     row: int = 0
 
 
 class LineReader:
-    """A stage from `Chunk` to `Batch`. `cap` is the size in bytes from which a record is too large."""
+    """A stage from `Chunk` to `Batch`. A record of more than `cap` bytes is too large."""
 
     def __init__(self, file: str = "", cap: int = DEFAULT_CAP) -> None:
         self.file = file
@@ -35,9 +35,9 @@ class LineReader:
         self.offset: int = 0  # of the first byte of the unfinished record
         self._pieces: list[bytes] = []
         self._held = 0  # bytes in _pieces
-        self._giant = 0  # bytes of the running over-size record that have gone on already
+        self._giant = 0  # bytes of the current oversize record that were already passed on
         self._document = False
-        self._fresh = True  # nothing was read yet but perhaps a part of a byte order mark, kept in _start
+        self._fresh = True  # nothing was read yet, except perhaps part of a byte order mark (in _start)
         self._start = b""
         self._flushed = Flushed()
 
@@ -64,7 +64,7 @@ class LineReader:
         return (batch,)
 
     def _without_mark(self, data: bytes) -> bytes:
-        """The first bytes of the input without a byte order mark; held back while they may be one."""
+        """The first bytes of the input without a byte order mark; held back while they may be part of one."""
         data = self._start + data
         if len(data) < len(BOM) and BOM.startswith(data):
             self._start = data
@@ -76,7 +76,7 @@ class LineReader:
         return data
 
     def _cut(self, data: bytes, start: int, batch: Batch) -> None:
-        """The whole lines of `data` from `start`. Finding line ends one by one is twice as fast as `bytes.split`."""
+        """Adds the whole lines of `data` from `start`. Finding each line end is twice as fast as `bytes.split`."""
         append, find, cap = batch.records.append, data.find, self.cap
         base, row = self.offset - start, self.row
         while (end := find(b"\n", start)) >= 0:
@@ -92,7 +92,7 @@ class LineReader:
         self.offset, self.row = base + start, row
 
     def _finish(self, data: bytes, batch: Batch) -> None:
-        """The end of a record that began in an earlier chunk."""
+        """Ends a record that began in an earlier chunk; `data` is the rest of it."""
         if self._giant or self._too_large(data):
             self._spill(data, batch, last=True)
             return
@@ -111,7 +111,7 @@ class LineReader:
         self.offset += length + 1
 
     def flush(self) -> tuple[Batch, ...]:
-        """Gives the last line, if the input did not end in a line end."""
+        """Returns the last line, if it has no line end."""
         self._flushed.once()
         batch = Batch(self.file, end=self.offset, unterminated=True)
         if self._giant:
@@ -128,7 +128,7 @@ class LineReader:
         return (batch,)
 
     def snapshot(self) -> LinePosition:
-        """The position behind the last whole line; what came after it has to be read again."""
+        """The position after the last whole line; whatever follows has to be read again."""
         return LinePosition(self.offset, self.row)
 
     def restore(self, snapshot: object, /) -> None:
@@ -137,12 +137,12 @@ class LineReader:
         self._fresh = position.offset == 0
 
     def peek(self) -> Record | None:
-        """The unfinished last line as a record, without taking it; None where there is none."""
+        """The unfinished last line as a record, which stays in the reader; None where there is none."""
         data = b"".join((*self._pieces, self._start))
         return Record(data, self.offset, self.row) if data.strip() else None
 
     def rest(self) -> Batch | None:
-        """What `flush` would give, without taking it; None where there is nothing."""
+        """What `flush` would return, without changing the reader; None where there is nothing."""
         if self._giant:
             return Batch(self.file, end=self.offset, unterminated=True, faults=[self._giants_end()])
         record = self.peek()
@@ -153,18 +153,18 @@ class LineReader:
 
     @property
     def spilling(self) -> bool:
-        """Whether the beginning of a record over the cap was handed on, and its end was not."""
+        """Whether the beginning of a record over the cap was passed on, but not yet its end."""
         return self._giant > 0
 
     @property
     def held_bytes(self) -> int:
-        """How much of an unfinished line is in memory."""
+        """Bytes of an unfinished line in memory."""
         return self._held
 
     def _begin(self, data: bytes, start: int) -> int:
-        """Looks at the beginning: blank lines, and whether the input is one pretty-printed document.
+        """Skips leading blank lines and checks whether the input is one pretty-printed document.
 
-        Gives where the first record begins.
+        Returns where the first record begins.
         """
         if self._document:
             return start
@@ -177,7 +177,7 @@ class LineReader:
         return start
 
     def _hold(self, data: bytes, arrived_ms: int | None) -> tuple[Batch, ...]:
-        """Keeps the beginning of a record; past the cap it goes on at once."""
+        """Keeps the beginning of a record; past the cap it is passed on at once."""
         if self._giant or self._too_large(data):
             batch = Batch(self.file, arrived_ms, self.offset)
             self._spill(data, batch, last=False)
@@ -187,14 +187,14 @@ class LineReader:
         return ()
 
     def _too_large(self, data: bytes) -> bool:
-        """Whether the running record is over the cap with `data`; a carriage return at its end is not counted."""
+        """Whether `data` takes the current record over the cap; a carriage return at its end is not counted."""
         size = self._held + len(data)
         if size != self.cap + 1:
             return size > self.cap
         return not (data or self._pieces[-1]).endswith(b"\r")
 
     def _spill(self, data: bytes, batch: Batch, last: bool) -> None:
-        """Sends the held pieces and `data` on as a record that is too large."""
+        """Passes on the held pieces and `data` as parts of a record that is too large."""
         for piece in (*self._pieces, data):
             if not piece:
                 continue

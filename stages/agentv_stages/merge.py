@@ -1,8 +1,8 @@
-"""Summaries of many sessions that merge: in any order, in any grouping, with the same outcome.
+"""Summaries of many sessions that can be merged in any order and grouping, with the same outcome.
 
-In: what was observed of one session, with the place it came from. Out: a `Summary`: figures by group, and the sessions'
-sequences of tools, kept sorted by (source, position). All sums are of whole numbers (money in millionths of a
-millionth of a dollar), because adding floats depends on the order.
+In: what was observed of one session, and its source. Out: a `Summary`: figures by group, and the sessions' sequences of
+tools, sorted by (source, position). All sums are of integers (money in 1e-12 dollars), because the sum of floats
+depends on their order.
 """
 
 from typing import Any, Literal, TypeAlias, get_args
@@ -20,17 +20,17 @@ DIMENSIONS: tuple[str, ...] = get_args(By)
 MOST_SEQUENCE = 100_000
 UNKNOWN = "unknown"
 _PICO = 10**12
-_MOST_USD = 1e12  # what a session cannot cost is no cost
+_MOST_USD = 1e12  # no session costs that much; a larger figure is not a cost
 
 
 class TokenSums(Struct):
-    """Sums of tokens; a field that no session told is in none."""
+    """Sums of tokens; `sums` lacks a field that no session reports."""
 
     sums: dict[str, int] = {}
     unsure: int = 0
 
     def add(self, tokens: Tokens) -> None:
-        """Adds one session's."""
+        """Adds the tokens of one session."""
         for name in FIELDS:
             value = getattr(tokens, name)
             if value is not None:
@@ -38,7 +38,7 @@ class TokenSums(Struct):
         self.unsure += tokens.unsure
 
     def merge(self, other: "TokenSums") -> None:
-        """Takes the other's sums in."""
+        """Adds the other's sums."""
         _add(self.sums, other.sums)
         self.unsure += other.unsure
 
@@ -52,8 +52,8 @@ class TokenSums(Struct):
 
 
 class Figures(Struct):
-    """What a group of sessions comes to. `duration_ms` is of the `timed` ones; costs are millionths of a millionth of
-    a dollar, told by the agents of the `costed` ones, estimated of the `estimated` ones. `as_json` has dollars."""
+    """The totals of a group of sessions. `duration_ms` is of the `timed` ones. Costs are in 1e-12 dollars: reported by
+    the agents of the `costed` ones, estimated for the `estimated` ones. `as_json` has dollars."""
 
     sessions: int = 0
     records: int = 0
@@ -65,7 +65,7 @@ class Figures(Struct):
     duration_ms: int = 0
     timed: int = 0  # sessions whose duration is known
     cost_pico: int = 0
-    costed: int = 0  # sessions whose agent told its cost
+    costed: int = 0  # sessions whose agent reported its cost
     estimated_pico: int = 0
     estimated: int = 0
     tokens: TokenSums = field(default_factory=TokenSums)
@@ -73,11 +73,11 @@ class Figures(Struct):
     by_kind: dict[str, int] = {}
     by_outcome: dict[str, int] = {}
     faults: dict[str, int] = {}
-    silent: dict[str, int] = {}  # sessions with answers that do not tell a figure
+    silent: dict[str, int] = {}  # by figure: sessions that have answers but do not report it
     tools: dict[str, ToolSums] = {}
 
     def merge(self, other: "Figures") -> None:
-        """Takes the other's figures in."""
+        """Adds the other's figures."""
         for name in _NUMBERS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.tokens.merge(other.tokens)
@@ -90,7 +90,7 @@ class Figures(Struct):
             mine.merge(sums)
 
     def as_json(self) -> dict[str, Any]:
-        """The public form; what no session told is null."""
+        """The public form; what no session reports is null."""
         return {
             "sessions": self.sessions,
             "turns": self.turns,
@@ -114,15 +114,15 @@ class Figures(Struct):
 
     @property
     def failed_calls(self) -> int:
-        """Calls that did not end well."""
+        """Calls that failed, were denied or were cancelled."""
         return sum(self.by_outcome.get(outcome, 0) for outcome in FAILED_OUTCOMES)
 
     def whole(self, name: str) -> bool:
-        """Whether every session with an answer told the figure, so that the sum is all of it and no lower bound."""
+        """Whether every session with an answer reports the figure, so that the sum is exact and not a lower bound."""
         return not self.silent.get(name)
 
     def tokens_told(self, name: str) -> tuple[int | None, bool]:
-        """A sum of tokens, None where no session tells it, and whether it is whole."""
+        """A sum of tokens (None where no session reports it), and whether it is exact."""
         unsure = name == "output" and self.tokens.unsure
         return self.tokens.sums.get(name), self.whole(name) and not unsure
 
@@ -166,14 +166,14 @@ class Sequence(Struct, frozen=True, order=True):
 
 
 class Summary(Struct):
-    """Figures by group, and sequences sorted by (source, position), at most 100,000 entries, the first ones."""
+    """Figures by group, and the sequences sorted by (source, position), cut after 100,000 calls in all."""
 
     groups: dict[str, Figures] = {}
     sequences: list[Sequence] = []
     truncated: bool = False
 
     def merge(self, other: "Summary") -> None:
-        """Takes another summary in; `other` is not changed and shares nothing with this one afterwards."""
+        """Adds another summary; `other` is not changed and shares nothing with this one afterwards."""
         for key, figures in other.groups.items():
             mine = self.groups.get(key)
             if mine is None:
@@ -192,7 +192,7 @@ class Summary(Struct):
 
 
 def _first(sequences: list[Sequence]) -> tuple[list[Sequence], bool]:
-    """The first entries of sorted sequences. What is cut has as much before it in every larger union as well."""
+    """The first entries of sorted sequences, and whether any were cut: those would be cut in any larger union, too."""
     kept: list[Sequence] = []
     room = MOST_SEQUENCE
     for sequence in sequences:
@@ -207,7 +207,7 @@ def _first(sequences: list[Sequence]) -> tuple[list[Sequence], bool]:
 
 
 def figures_of(observer: Observer, open_calls: int, estimated_usd: float | None = None) -> Figures:
-    """The figures of one session, once all its batches were observed. The caller owns what it gets."""
+    """The figures of one session, once all its batches were observed. The caller owns the returned object."""
     facts, totals, statistics = observer.facts, observer.totals, observer.stats.figures
     out = Figures(1, facts.records, facts.events, observer.stats.turns)
     out.by_status[observer.facts_observer.status(observer.dialect.has_end, open_calls)] = 1
@@ -271,7 +271,7 @@ def summary_of(
     sequences: bool = False,
     estimated_usd: float | None = None,
 ) -> Summary:
-    """The summary of one session. By `tool` it is grouped when it is shown: the tools stand in the figures."""
+    """The summary of one session. Grouping by `tool` is done when it is shown, from the tools in the figures."""
     out = Summary({group_of(observer, by): figures_of(observer, open_calls, estimated_usd)})
     tools = observer.stats.sequence
     if sequences and len(tools):

@@ -1,8 +1,8 @@
 """Applies a provider's table of tools: each tool call of a batch gets its canonical name, kind, origin and files.
 
 In: batches with events. Out: the same batches, each `ToolCall` replaced by one with its second block of fields filled.
-Keys of a call's input are only added (`file_path`, `skill`, `pattern`), never changed. Any shape of input passes.
-Calls that `Pair` has put into results must be normalised before, so this stage stands between the decoder and `Pair`.
+Keys of a call's input are only added (`file_path`, `skill`, `pattern`), never changed. Input of any shape is accepted.
+This stage must run between the decoder and `Pair`, because `Pair` puts the calls into their results.
 """
 
 from collections.abc import Callable, Iterable
@@ -25,7 +25,7 @@ _COMMAND_KEYS = ("command", "cmd", "script")
 
 
 class _Plan(Struct, frozen=True):
-    """What the name of a call says, ready for use; `refine` looks at the input where that can say more."""
+    """What follows from the name of a call, precomputed; `refine` examines the input where that can say more."""
 
     tool: str
     kind: Kind
@@ -48,12 +48,12 @@ _plans: "WeakKeyDictionary[ToolTable, dict[str, _Plan]]" = WeakKeyDictionary()
 
 
 def _plans_of(table: ToolTable) -> dict[str, _Plan]:
-    """The plans of a table, made name by name and shared by all sessions: many are short."""
+    """The plans of a table, made once per name and shared by all sessions, because many sessions are short."""
     return _plans.setdefault(table, {})
 
 
 class Normalize:
-    """The stage; `table` is that of the provider whose decoder made the events. It keeps no state of the input."""
+    """The stage; `table` is that of the provider whose decoder made the events. It keeps no state between calls."""
 
     def __init__(self, table: ToolTable) -> None:
         self._table = table
@@ -73,7 +73,7 @@ class Normalize:
         return ()
 
     def call(self, call: ToolCall) -> ToolCall:
-        """One call, normalised; raises nothing, whatever its input is."""
+        """One call, normalised; never raises, whatever its input is."""
         plan = self._plans.get(call.name)
         if plan is None:
             if len(self._plans) >= _KEPT_NAMES:
@@ -133,8 +133,8 @@ def _make_plan(table: ToolTable, name: str) -> _Plan:
 
 
 def _kind_known_by_decoder(call: ToolCall, plan: _Plan) -> Kind:
-    """A tool in no table: a format that names a kind itself (ACP) knows better than the words of the name, and what was
-    normalised before, and bears its tool, keeps its kind."""
+    """The kind of a tool in no table: a kind that the format itself gives (ACP) is better than one guessed from the
+    name, and a call that was normalised before (it has a `tool`) keeps its kind."""
     if call.tool:
         return call.kind
     return call.kind if plan.kind == "other" and plan.origin == "system" else plan.kind
@@ -171,14 +171,14 @@ def _made(
 
 
 def _shell(call: ToolCall, plan: _Plan) -> ToolCall:
-    """Calls of a shell: what their text does."""
+    """Normalises a shell call by what its text does."""
     command = _command_of(call.input_json, plan)
     if command is None:
         return _made(call, call.input_json, plan.tool, plan.kind, None, (), False, False)
     facts = classify_shell(command)
     if facts.patch is not None:
         patch = read_patch(facts.patch)
-        if not patch.files:  # it comes in a variable or through a pipe, from elsewhere in the text
+        if not patch.files:  # the patch is elsewhere in the text, and arrives in a variable or through a pipe
             patch = read_patch(facts.script)
         tool = "Write" if patch.adds_only else "Edit"
         return _made(call, call.input_json, tool, "write", facts.script, patch.files, True, False)
@@ -194,7 +194,7 @@ def _shell(call: ToolCall, plan: _Plan) -> ToolCall:
 
 
 def _fields(call: ToolCall, plan: _Plan) -> ToolCall:
-    """Calls whose input names files, or gets a canonical key."""
+    """Normalises a call whose input names files, or gets a canonical key."""
     raw = call.input_json
     assert plan.decode is not None
     values = plan.decode(raw)
@@ -251,7 +251,7 @@ def _fields(call: ToolCall, plan: _Plan) -> ToolCall:
 
 
 def _patch(call: ToolCall, plan: _Plan) -> ToolCall:
-    """Patches: their text, or a list or map of changed files."""
+    """Normalises a patch: its text, or a list or map of changed files."""
     patch = patch_of(loose_json(call.input_json))
     if patch is None:
         return _made(call, call.input_json, plan.tool, plan.kind, None, (), plan.edit, False)
@@ -260,7 +260,7 @@ def _patch(call: ToolCall, plan: _Plan) -> ToolCall:
 
 
 def _command_of(raw: Raw, plan: _Plan) -> str | list[str] | None:
-    """The shell text, or its words, in the input of a shell call."""
+    """The shell text, or the list of words, in the input of a shell call."""
     assert plan.decode is not None
     values: Any = plan.decode(raw)
     if values is None:

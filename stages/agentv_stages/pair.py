@@ -1,16 +1,17 @@
 """Joins each tool call with its result, by stream and id.
 
-In: batches in file order, their calls normalised. Out: the same batches; each `ToolResult` bears its call, an outcome
-and a duration (result time minus call time where both have one and the log gives none). A call or result that the log
+In: batches in file order, their calls normalised. Out: the same batches; each `ToolResult` has its call, an outcome and
+a duration (result time minus call time, where both have one and the log gives none). A call or result that the log
 repeats is dropped and counted (`repeated-call`, `repeated-result`), and so are texts, beginnings and ends of runs, and
-what is taken back, where their records have ids (`repeated-record`). A result that comes before its call waits for it.
-At `flush` the calls without a result come as results with the outcome `unpaired`. Past 10,000 open calls the oldest is
-let go, as one without a result; if that still comes, it goes on without a call.
-Another call under the id of an open one of its stream gives that one up, as `unpaired`; under that of another stream's
-both are open, and a result is of the call of its stream: some servers count each agent's calls anew, too.
-A result that says how a call ended and not what it gave (`partial`, an outcome, no output) waits for the output, which
-stands in another file; where that does not come, it is the result.
-Faults: `orphan-result` for a result whose call was never seen; it goes on without a call.
+retractions, where their records have ids (`repeated-record`). A result that comes before its call waits for it.
+At `flush`, calls without a result yield results with the outcome `unpaired`. Past 10,000 open calls the oldest is
+closed as `unpaired`; if its result still comes, it is passed on without a call.
+Another call under the id of an open one closes that one as `unpaired` if both are on the same stream. On different
+streams both stay open, and a result belongs to the call of its own stream: some servers number each agent's calls from
+the start.
+A result that says how a call ended but not what it returned (`partial`, an outcome, no output) waits for the output,
+which is in another file; if that never comes, it is the result.
+Faults: `orphan-result` for a result whose call was never seen; it is passed on without a call.
 """
 
 from itertools import islice
@@ -29,16 +30,16 @@ from agentv_stages.stage import Flushed
 MOST_OPEN = 10_000
 MOST_EARLY = 256
 MOST_RECENT = 1024
-MOST_SEARCHED = 256  # of open calls, the latest, for one of another stream
+MOST_SEARCHED = 256  # latest open calls that are searched for one of another stream
 
 
 class PairState(Struct):
-    """Calls without a result, results without a call or an output, and the calls that were answered lately.
+    """Calls without a result (`open`), results without a call (`early`) or an output (`bare`), calls answered lately.
 
-    All by `call_key`. Of calls that were answered a checksum of name and input is kept, to tell a repetition from
-    another call under a reused id: some servers count each answer's calls anew (`call_0`, `functions.read:0`). Of a
-    call that was let go without a result it is kept inverted (`~`): a result may still come. `told` has the ids of
-    other events, with the rows of their records.
+    All are keyed by `call_key`. `recent` holds a checksum of name and input of each answered call, to distinguish a
+    repetition from another call under a reused id: some servers number the calls of each answer from the start
+    (`call_0`, `functions.read:0`). For a call closed without a result it is inverted (`~`): a result may still come.
+    `told` holds the identities of other events, with the rows of their records.
     """
 
     open: dict[str, ToolCall] = {}
@@ -49,7 +50,7 @@ class PairState(Struct):
 
 
 class Pair:
-    """A stage over batches. `open_calls` is live: the calls that wait for a result, oldest first, by `call_key`."""
+    """A stage over batches. `open_calls` is live: the calls waiting for a result, oldest first, by `call_key`."""
 
     def __init__(self) -> None:
         self.state = PairState()
@@ -64,7 +65,7 @@ class Pair:
 
     @property
     def left(self) -> list[str]:
-        """The ids of the calls that wait for a result; after `flush` of those that never got one."""
+        """The ids of the calls waiting for a result; after `flush`, of those that never got one."""
         return [call.call_id for call in self._left or self.state.open.values()]
 
     def push(self, batch: Batch, /) -> tuple[Batch]:
@@ -114,7 +115,7 @@ class Pair:
         return (batch,)
 
     def flush(self) -> tuple[Batch, ...]:
-        """Gives what is left: results whose call never came, calls whose result never came."""
+        """Returns what is left: results whose call never came, calls whose result never came."""
         self._flushed.once()
         state = self.state
         batch = Batch()
@@ -140,7 +141,7 @@ class Pair:
         self.state.recent, self.state.told = {}, []
 
     def _let_go(self, key: str, out: list[AnyEvent]) -> None:
-        """A call that is open no longer has no result, or what was told of its end."""
+        """Closes an open call: with what is known of its end, else as `unpaired`."""
         call, told = self.state.open.pop(key), self.state.bare.pop(key, None)
         self._recent.put(key, ~_checksum(call))
         if told is None:
@@ -149,7 +150,7 @@ class Pair:
             out.append(_joined(replace(told, partial=False), call, told.outcome, told.duration_ms))
 
     def _elsewhere(self, result: ToolResult) -> str | None:
-        """The key of an open call of another stream, where the log does not say whose result it is."""
+        """The key of an open call with this id on another stream: a log may not say on which stream a result is."""
         latest = islice(reversed(self.state.open.items()), MOST_SEARCHED)
         return next((key for key, call in latest if call.call_id == result.call_id), None)
 
@@ -161,7 +162,7 @@ class Pair:
             if checksum is not None and checksum >= 0:
                 batch.ignore("repeated-result")
                 return
-            if checksum is not None:  # its call was let go
+            if checksum is not None:  # its call was closed without a result
                 if not result.partial:
                     self._recent.put(key, ~checksum)
                 out.append(result)
@@ -185,7 +186,7 @@ class Pair:
         out.append(_joined(result, call, outcome, duration))
 
     def _wait(self, result: ToolResult, key: str, batch: Batch, out: list[AnyEvent]) -> None:
-        """Keeps a result for its call; another one of that call, or the oldest of many, waits no longer."""
+        """Keeps a result until its call comes; an earlier one of that call, or the oldest of too many, is given up."""
         early = self.state.early
         if key in early or len(early) >= MOST_EARLY:
             self._orphan(early.pop(key if key in early else next(iter(early))), batch, out)
@@ -193,7 +194,7 @@ class Pair:
 
     @staticmethod
     def _orphan(result: ToolResult, batch: Batch, out: list[AnyEvent]) -> None:
-        """Its record may have come batches before: the fault tells its place; the result itself goes on."""
+        """Passes on a result without a call; the fault gives its position, as its record may be batches back."""
         source, detail = result.source, f"no call has the id {result.call_id[:80]!r}"
         batch.faults.append(Fault("orphan-result", source.file, source.row, source.offset, source.length, detail, b""))
         out.append(result)
@@ -204,7 +205,7 @@ def _unpaired(call: ToolCall) -> ToolResult:
 
 
 def _joined(result: ToolResult, call: ToolCall, outcome: Outcome | None, duration_ms: int | None) -> ToolResult:
-    """The result with its call; the duration is the time between, where nothing tells it."""
+    """The result with its call; `duration_ms` None is replaced by the time between them."""
     if duration_ms is None:
         begun, ended = call.source.time_ms, result.source.time_ms
         if begun is not None and ended is not None and ended >= begun:

@@ -1,4 +1,4 @@
-"""What a provider is: its dialects, its tools, where its logs lie. Adding an agent means adding one of these.
+"""What a provider is: its dialects, its tools, the places of its logs. To support another agent, add a provider.
 
 A provider is a package `agentv_stages/providers/<name>/` whose `__init__.py` defines `PROVIDER`; see
 docs/adding-a-provider.md. Plug-ins define one elsewhere and name it in the entry point group `agentv_stream.providers`.
@@ -18,13 +18,13 @@ Head: TypeAlias = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class DecodeContext:
-    """What a decoder is told about its input.
+    """What a decoder knows about its input in advance.
 
-    `file` names it in sources; `place` is the whole path to it, for agents whose folders tell what no record says. A
-    file of a sub-agent comes with the `stream` that its records belong to, the `parent_call` that started it and the
-    `session_id` of its parent, as far as they are known. With `further` it goes on with the session's own log: so does
-    the decoder, and so do the numbers of its rows. In a fork what is older than `begun_ms` was copied from its parent's
-    log, where nothing in the log itself says so before the copy ends.
+    `file` names it in sources; `place` is its full path, for agents whose folder names say what no record does. A
+    sub-agent's file comes with the `stream` of its records, the `parent_call` that started it and the `session_id` of
+    its parent, as far as they are known. `further`: the file continues the session's own log, with the same decoder and
+    row numbering. In a fork, records older than `begun_ms` were copied from the parent's log; it is set where nothing
+    in the log says so before the copy ends.
     """
 
     file: str = ""
@@ -36,21 +36,21 @@ class DecodeContext:
     begun_ms: int | None = None
 
     def source(self, record: Record, time_ms: int | None = None, base_id: str = "") -> Source:
-        """Where the record stands, on the stream of the input. Hot decoders make their sources in place."""
+        """The source of a record, on the stream of the input. Speed-critical decoders build theirs inline."""
         return Source(self.file, record.row, record.offset, len(record.data), time_ms, self.stream, base_id)
 
 
 class RecordDecoder(Protocol):
     """Turns the records of one input into events; one object per input.
 
-    All that it remembers lies in `state`, a Struct (mutable, default-constructible, JSON-encodable by msgspec), so
-    that a follower can write it down and go on later. It must not grow with the session.
+    All that it remembers is in `state`, a Struct (mutable, default-constructible, JSON-encodable by msgspec), so that a
+    follower can save it and continue later. It must not grow with the session.
     """
 
-    state: Any  # a Struct of the decoder's own; a narrower type here would refuse every decoder's
+    state: Any  # each decoder's own Struct; a narrower type here would reject all of them
 
     def decode(self, record: Record, batch: Batch) -> None:
-        """Appends what `record` says to `batch.events`, counts what says nothing (`ignore`, `unknown_type`).
+        """Appends the events of `record` to `batch.events`; counts a record without any (`ignore`, `unknown_type`).
 
         Decodes the record before it appends anything.
 
@@ -66,15 +66,15 @@ class RecordDecoder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """One form of log of a provider.
+    """One log format of a provider.
 
-    `detect` looks at the first records and says how sure it is, 0.0 to 1.0 (1.0: no other format looks like this).
+    `detect` examines the first records and says how sure it is, 0.0 to 1.0 (1.0: no other format looks like this).
     `has_end`: a good run has an end record (`SessionEnd`); without it a session is `incomplete`. Where a dialect has
     none, a session is `complete` when no call is open and its last answer is final, else `unknown`.
-    `live`: the format of a pipe; else of a log on disk. `losses` says what the format cannot tell, for the result.
-    `has_prompt` False: the user's prompt does not stand in the log, so that a caller who knows it may put it in.
-    `ranges`: a decoder that begins in the middle of a log soon knows all that it needs, so that ranges of a large log
-    can be decoded side by side.
+    `live`: the format of a pipe; else of a log on disk. `losses`, for the result, says what the format cannot express.
+    `has_prompt` False: the log does not contain the user's prompt, so a caller who knows it may add it.
+    `ranges`: a decoder that starts in the middle of a log soon knows all that it needs, so ranges of a large log can be
+    decoded in parallel.
     """
 
     name: str
@@ -103,31 +103,31 @@ class LogRoot:
 
 @dataclass(frozen=True, slots=True)
 class Companion:
-    """A file that belongs to a session: a sub-agent's, or a further one of its own."""
+    """A file that belongs to a session: a sub-agent's, or one that continues the session's own log."""
 
     path: str
     context: DecodeContext
 
 
 class Folder(Protocol):
-    """What `Provider.companions` may ask of the file system."""
+    """The access to the file system that `Provider.companions` gets."""
 
     def glob(self, pattern: str) -> list[str]:
         """Paths of files that match, sorted; the folders before the first `*` are taken literally."""
         ...
 
     def read(self, path: str, limit: int) -> bytes:
-        """The first `limit` bytes, unpacked, empty where the file cannot be read."""
+        """The first `limit` bytes, decompressed; empty where the file cannot be read."""
         ...
 
 
 def no_companions(path: str, folder: Folder) -> list[Companion]:
-    """A provider whose sub-agents have no files of their own."""
+    """`companions` of a provider whose sub-agents have no files of their own."""
     return []
 
 
 def plain_context(path: str, folder: Folder) -> DecodeContext:
-    """Of a log that says all about itself."""
+    """`context` of a log that contains everything a decoder needs."""
     return DecodeContext(path)
 
 
@@ -136,9 +136,9 @@ class Provider:
     """An agent: its dialects (live ones first), its table of tools, its log roots, its sub-agents' files.
 
     `aliases` are AgentV's provider kinds that mean this provider. `companions(path, folder)` lists the sub-agents'
-    files of the session whose main file is `path`, in a fixed order; further files of its own log stand first. Where
-    finding out who began them is dear, `companion_files` gives their paths alone: a follower asks on only for new ones.
-    `context` is what a decoder of a main file is told that lies beside the log.
+    files of the session whose main file is `path`, in a fixed order; files that continue its own log come first. Where
+    it is expensive to find out who started them, `companion_files` returns only their paths, so that a follower calls
+    `companions` only for new ones. `context` gives the decoder of a main file what is known from beside the log.
     """
 
     name: str

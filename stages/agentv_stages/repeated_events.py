@@ -1,8 +1,8 @@
-"""Knows the events that earlier records told: said again by a later record, they are dropped and count once.
+"""Recognises events that an earlier record already reported, so that `Pair` can drop them and they count once.
 
-A session that is resumed, a log that is put together of two that overlap, a relay that sends twice: all repeat whole
-records. The same id, part and kind of event in another record of the same length is a repetition. Calls and results
-are not looked at here: `Pair` knows theirs.
+Resumed sessions, logs merged from two that overlap, and relays that send twice all repeat whole records. An event with
+the same id, part, stream and kind in another record of the same length is a repetition. Calls and results are not
+handled here: `Pair` does that itself.
 """
 
 from typing import TypeAlias
@@ -28,7 +28,7 @@ ONCE: dict[type[AnyEvent], int] = {
     SessionEnd: 5,
     Retract: 6,
 }
-"""Kinds of events that would count, or stand in the transcript, twice."""
+"""Kinds of events that would otherwise count, or appear in the transcript, twice."""
 _LAST_TEXT = 2
 
 Identity: TypeAlias = tuple[str, str, str, int, int]
@@ -36,20 +36,20 @@ Identity: TypeAlias = tuple[str, str, str, int, int]
 
 
 class RepeatedEvents:
-    """Remembers the last 256 events of these kinds at least, at most twice as many, as `Recent` does."""
+    """Remembers at least the last 256 events of these kinds, at most twice as many, as `Recent` does."""
 
     def __init__(self) -> None:
         self._young: dict[Identity, int] = {}
         self._old: dict[Identity, int] = {}
 
     def has(self, event: AnyEvent, kind: int) -> bool:
-        """Whether an earlier record said this; remembers it."""
+        """Whether an earlier record reported this event; remembers it."""
         source = event.source
         if not source.base_id:
             return False
         if kind <= _LAST_TEXT:
             if event.delta:  # type: ignore[union-attr]  # narrowed by `kind`
-                return False  # what is told in pieces may be told under one id
+                return False  # the pieces of one text may share an id
         elif type(event) is SessionInfo and not (event.begins or event.another):
             return False
         key = (source.base_id, event.part, source.stream, kind, source.length)
@@ -66,9 +66,9 @@ class RepeatedEvents:
         return row != source.row
 
     def snapshot(self) -> list[tuple[Identity, int]]:
-        """What is remembered, each event with the row of its record."""
+        """The remembered events, each with the row of its record."""
         return [*self._old.items(), *self._young.items()]
 
     def restore(self, rows: list[tuple[Identity, int]]) -> None:
-        """Goes on from a snapshot."""
+        """Restores a snapshot."""
         self._old, self._young = dict(rows[:-MOST_KNOWN]), dict(rows[-MOST_KNOWN:])

@@ -40,8 +40,8 @@ class SessionFacts(Struct, omit_defaults=False):
 
 
 class Evidence(Struct):
-    """What the end state rests on: the type of the last event and the offset of its record in bytes, the reason that
-    the agent gave, the ids of calls without a result (100 at most), and how a process ended that `run` started."""
+    """What the end state is based on: the type of the last event and the offset of its record in bytes, the reason that
+    the agent gave, the ids of calls without a result (at most 100), and how a process started by `run` ended."""
 
     last_event: str | None = None
     last_offset: int | None = None
@@ -65,11 +65,11 @@ class Result(Struct):
 
     `tokens` (and its parts by model and by stream) has the keys of docs/metrics.md: `input`, `cached`, `cache_write`,
     `cache_write_1h`, `output`, `reasoning`, and `output_at_least` where only a lower bound is known. `cost_usd` is what
-    the agent told; `duration_ms` too, else last event less first. `records` and `events` count what was read,
-    `model_calls` those of which the log tells tokens. `faults` counts dead letters by reason, `unknown` record types
-    that no decoder knows, `ignored` records that carry nothing to keep. `losses` are what this format cannot say.
-    `verdicts` are there where the run was held against a spec, `traces` with `run --include-trace`; `source`, the log's
-    name, in a line of `import --jsonl`.
+    the agent reported; so is `duration_ms`, else the time from the first event to the last. `records` and `events`
+    count what was read, `model_calls` the calls for which the log gives tokens. `faults` counts dead letters by reason,
+    `unknown` records by types that no decoder knows, `ignored` records that carry nothing to keep. `losses` lists what
+    this format cannot say. `verdicts` is set if the run was checked against a spec, `traces` with `run
+    --include-trace`; `source`, the name of the log, in a line of `import --jsonl`.
 
     None means that the log does not say; a field that is UNSET does not appear in the JSON. Written by `to_json`, read
     by `msgspec.json.decode(data, type=Result)`.
@@ -104,13 +104,13 @@ class Result(Struct):
     source: str | UnsetType = UNSET
 
     def to_json(self) -> bytes:
-        """The result as JSON with a line end, indented where it is short."""
+        """The result as JSON with a line end, indented if it is short."""
         return b"".join(self.json_pieces())
 
     def json_pieces(self, summary: Members | None = None) -> Iterator[bytes]:
-        """As `to_json`, piece by piece: a long session's is megabytes, and indented three times as many.
+        """As `to_json`, piece by piece: that of a long session is megabytes, and three times as many if indented.
 
-        `summary` stands in for the members of `tool_use_summary`: those of `Stats.members`, made one after the other.
+        `summary` replaces the members of `tool_use_summary`; `Stats.members` makes them lazily.
         """
         pieces = self._pieces(self.tool_use_summary.items() if summary is None else summary)
         short: list[bytes] = []
@@ -150,7 +150,7 @@ def _members(values: Members) -> Iterator[bytes]:
 
 
 def _member(before: bytes, name: str, value: Any) -> Iterator[bytes]:
-    """A member, a long list or map in slices."""
+    """A member as JSON; a long list or map in slices."""
     yield before + msgspec.json.encode(name) + b":"
     parts = _slices(value)
     first = msgspec.json.encode(next(parts))
@@ -162,7 +162,7 @@ def _member(before: bytes, name: str, value: Any) -> Iterator[bytes]:
 
 
 def _slices(value: Any) -> Iterator[Any]:
-    """A long list or map in parts of its own type, everything else whole."""
+    """A long list or map in parts of the same type, everything else whole."""
     if isinstance(value, list) and len(value) > SLICE:  # pyright: ignore[reportUnknownArgumentType] - anything JSON can hold
         items: list[Any] = value  # pyright: ignore[reportUnknownVariableType] - as above
         for at in range(0, len(items), SLICE):
@@ -177,7 +177,7 @@ def _slices(value: Any) -> Iterator[Any]:
 
 
 class Counters(Struct):
-    """Counts that batches carry, summed."""
+    """Sums of the counts in batches."""
 
     faults: dict[str, int] = {}
     unknown: dict[str, int] = {}
@@ -185,7 +185,7 @@ class Counters(Struct):
 
 
 def _count(counts: dict[str, int], name: str, count: int) -> None:
-    """The names are those of the log's records: of too many, and of endless ones, the rest goes by one name."""
+    """Adds to a count by name. Names come from the log: past too many, and if overlong, they count under one name."""
     if name not in counts and (len(counts) >= MOST_NAMES or len(name) > LONGEST_NAME):
         name = OTHER
     counts[name] = counts.get(name, 0) + count
@@ -204,12 +204,12 @@ class Observer:
 
     @property
     def facts(self) -> Facts:
-        """What the log has told of the session so far."""
+        """What the log has said about the session so far."""
         return self.facts_observer.facts
 
     @property
     def ran(self) -> bool:
-        """Whether the log tells more than what session it is: a header alone is none that ran."""
+        """Whether the log says more than which session it is: with a header alone, nothing ran."""
         facts, counters = self.facts, self.counters
         return facts.events > facts.described or bool(counters.faults or counters.unknown)
 
@@ -218,7 +218,7 @@ class Observer:
         self.facts_observer.observe(batch)
         self.stats.observe(batch)
         self.totals.observe(batch)
-        # the first event is not the earliest where a fork has a new header, or a call the time when it began
+        # the first event is not the earliest if a fork has a new header, or if a call has the time of its start
         self.stats.figures.first_time_ms = self.totals.state.first_ms
         counters = self.counters
         for fault in batch.faults:
@@ -230,17 +230,17 @@ class Observer:
             _count(counters.ignored, name, count)
 
     def status(self, open_calls: int) -> Status:
-        """How the session ended, as far as its log tells; `open_calls` of its calls have no result."""
+        """How the session ended, as far as its log says; `open_calls` is the number of calls without a result."""
         return self.facts_observer.status(self.dialect.has_end, open_calls)
 
     @property
     def reason(self) -> str | None:
-        """The reason that the agent gave for the end; None where it went on after it, or gave none."""
+        """The reason that the agent gave for the end; None where it continued afterwards, or gave none."""
         end = self.facts.end
         return end.reason if end is not None and not self.facts.open_end else None
 
     def result(self, open_calls: list[str], outputs: Outputs | None = None, lists: bool = True) -> Result:
-        """The result so far; without `lists` its `tool_use_summary` has only what does not grow with the session."""
+        """The result so far; without `lists`, its `tool_use_summary` has only what does not grow with the session."""
         facts, totals = self.facts, self.totals
         tokens = totals.tokens()
         turns = totals.state.agent_num_turns

@@ -1,7 +1,7 @@
-"""The smallest contract of the system: a stage takes one item and gives any number; at the end it gives what it held.
+"""The interface of every processing step: a stage takes one item and returns any number; at the end, what it held back.
 
-A stage needs nobody's base class. Stages with state also have `snapshot` and `restore` (`Stateful`), so that a follower
-that is restarted goes on where it was.
+A stage needs no base class. Stages with state also have `snapshot` and `restore` (`Stateful`), so that a restarted
+follower continues where it stopped.
 """
 
 from collections.abc import Iterable
@@ -17,11 +17,11 @@ class Stage(Protocol[In, Out]):
     """One step of a pipeline, without I/O, without a clock."""
 
     def push(self, item: In, /) -> Iterable[Out]:
-        """Feeds one item; gives what follows from it."""
+        """Takes one item; returns what it leads to."""
         ...
 
     def flush(self) -> Iterable[Out]:
-        """The input has ended; gives what was held back. Called once.
+        """Called once, at the end of the input; returns what was held back.
 
         Raises: RuntimeError when called again.
         """
@@ -30,17 +30,17 @@ class Stage(Protocol[In, Out]):
 
 @runtime_checkable
 class Stateful(Protocol):
-    """A stage whose state can be taken out and put back.
+    """A stage whose state can be saved and restored.
 
-    A snapshot is a Struct that `msgspec.json` can write and read, of a size that does not grow with the session.
+    A snapshot is a Struct that `msgspec.json` can write and read; its size does not grow with the session.
     """
 
     def snapshot(self) -> Struct:
-        """The state as it is; the stage may go on and change it."""
+        """The current state, not necessarily a copy: the stage may change it later."""
         ...
 
     def restore(self, snapshot: Any, /) -> None:
-        """Puts back the state; `snapshot` is what `snapshot()` gave, or the same written as JSON and read as its type.
+        """Restores a state that `snapshot()` returned, also after it was written as JSON and read back as its type.
 
         Raises: msgspec.ValidationError when it does not fit.
         """
@@ -48,7 +48,7 @@ class Stateful(Protocol):
 
 
 class Chain:
-    """Several stages as one: what one gives, the next one takes."""
+    """Several stages as one: the output of each is the input of the next."""
 
     def __init__(self, *stages: Stage[Any, Any]) -> None:
         self.stages = stages
@@ -58,7 +58,7 @@ class Chain:
         return self._through(0, [item])
 
     def flush(self) -> list[Any]:
-        """Flushes the stages in order; what one held goes through those behind it first."""
+        """Flushes the stages in order; what one held back passes through the later ones before they are flushed."""
         out: list[Any] = []
         for i, stage in enumerate(self.stages):
             out.extend(self._through(i + 1, stage.flush()))
@@ -71,7 +71,7 @@ class Chain:
 
 
 class Flushed:
-    """Remembers that a stage was flushed; a second flush is a bug of the caller."""
+    """Remembers that a stage was flushed; a second flush is a bug in the caller."""
 
     done = False
 

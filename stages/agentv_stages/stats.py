@@ -1,7 +1,7 @@
-"""Tool statistics, live: events in, `tool_use_summary` (docs/metrics.md) at any time.
+"""Live tool statistics: events in, `tool_use_summary` (docs/metrics.md) at any time.
 
-A call counts when it is requested. One table of cells is kept, a cell for each tool, kind, origin and server; every
-breakdown but that by stream is a sum over it. Lists and maps are capped, each with a `*_truncated` flag; totals stay
+A call counts when it is requested. There is one table of cells, one cell for each tool, kind, origin and server; every
+breakdown except that by stream is a sum over it. Lists and maps are capped, each with a `*_truncated` flag; totals stay
 exact.
 """
 
@@ -21,8 +21,8 @@ from agentv_stages.turns import Turns
 
 MOST_SEQUENCE = 100_000
 MOST_ENTRIES = 10_000
-_RECENT_MESSAGES = 1_024  # of sub-agents, to tell their turns: with more at once, one may count twice
-OVERFLOW = "(other)"  # the tool whose calls are those of tools over the cap, of each kind and origin
+_RECENT_MESSAGES = 1_024  # of sub-agents, to count their turns: with more at once, one may count twice
+OVERFLOW = "(other)"  # stands for all tools over the cap, by kind and origin
 _EDIT_NAMES = ("Edit", "Write")
 
 Key: TypeAlias = tuple[str, str, str, str | None]
@@ -33,13 +33,13 @@ class Stats:
 
     def __init__(self, watch: str | tuple[str, ...] = (), lines: bool = False) -> None:
         self.watch = tuple(dict.fromkeys(("bobbin", *((watch,) if isinstance(watch, str) else watch))))
-        self.lines = lines  # whether bobbin's historical count of lines means anything for this dialect
+        self.lines = lines  # whether bobbin's older count by lines is meaningful for this dialect
         self.figures = Statistics(watched={name: [] for name in self.watch})
         self.sequence = CallSequence()  # of the main stream
         self._cells: dict[Key, Cell] = {}
         self._turns = Turns()
         self._messages = Recent[str](_RECENT_MESSAGES)  # by stream and id: several sub-agents may share a stream
-        self._source: Source | None = None  # of the last assistant event, to tell lines apart
+        self._source: Source | None = None  # of the last assistant event, to distinguish lines
         self._message_id: str | None = None  # of the last event of the main stream, and its turn
         self._turn_now: int | None = None
 
@@ -69,7 +69,7 @@ class Stats:
                 figures.assistant_lines += 1
         stream = source.stream
         if stream == MAIN:
-            # Most events are of the message of the one before. A text of the agent's program may begin the model's.
+            # Most events belong to the same message as the one before. Text of the agent's program may begin a message.
             if event.message_id != self._message_id or self._turn_now is None:
                 self._turn_now = self._turns.turn_of(event)
                 self._message_id = event.message_id
@@ -165,7 +165,7 @@ class Stats:
             figures = self.figures
             turn = figures.edit_turns.pop(result.call_id, None)
             if outcome == "ok" and turn is not None:
-                # Results may come in any order: those of earlier turns are still waited for.
+                # Results may come in any order: those of edits in earlier turns are still awaited.
                 figures.first_successful_edit_turn = turn
                 figures.edit_turns = {own: at for own, at in figures.edit_turns.items() if at < turn}
 
@@ -181,7 +181,7 @@ class Stats:
         return self.figures
 
     def restore(self, snapshot: object, /) -> None:
-        """As `Stateful.restore`; of programs that were not watched before the runs from here on are listed."""
+        """As `Stateful.restore`; programs that were not watched before are listed from here on."""
         self.figures = convert(snapshot, Statistics, from_attributes=True)
         known = self.figures.watched
         self.figures.watched = {name: known.get(name, []) for name in self.watch}
@@ -195,12 +195,12 @@ class Stats:
         self.figures.stream_messages = {}
 
     def summary(self, lists: bool = True) -> dict[str, Any]:
-        """The `tool_use_summary` so far, keys as docs/metrics.md has them; open calls count as `unpaired`.
+        """The `tool_use_summary` so far, with the keys of docs/metrics.md; open calls count as `unpaired`.
 
-        Without `lists` what grows with the session is left out: sequences, watched commands, figures by stream.
+        Without `lists`, whatever grows with the session is left out: sequences, watched commands, figures by stream.
         """
         return {name: to_builtins(value) for name, value in self.members(lists)}
 
     def members(self, lists: bool = True) -> Iterator[tuple[str, Any]]:
-        """As `summary`, one member after the other, each made when it is asked for; for msgspec to encode."""
+        """As `summary`, but lazily, member by member, as values that msgspec can encode."""
         return members(self.figures, self.sequence, self._turns.count, lists)

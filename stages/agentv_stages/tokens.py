@@ -1,4 +1,4 @@
-"""Sums of tokens: what model calls told in, one sum out, and its public form."""
+"""Sums of tokens: usage of model calls in, one sum and its public form out."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -12,7 +12,7 @@ FIELDS = ("input", "cached", "cache_write", "cache_write_1h", "output", "reasoni
 
 
 class Tokens(Struct, gc=False):
-    """Sums in the meaning of docs/metrics.md; a field that no record told stays None."""
+    """Sums as docs/metrics.md defines them; a field that no record reports stays None."""
 
     input: int | None = None
     cached: int | None = None
@@ -24,7 +24,7 @@ class Tokens(Struct, gc=False):
     cost_usd: float | None = None
 
     def add(self, other: "Tokens | TokenUsage", sign: int = 1) -> None:
-        """Adds another sum or one model call, or takes it away again."""
+        """Adds another sum or one model call; with `sign` -1, subtracts it."""
         if other.input is not None:
             self.input = (self.input or 0) + sign * other.input
         if other.cached is not None:
@@ -48,7 +48,7 @@ class Tokens(Struct, gc=False):
         return replace(self)
 
     def less(self, part: "Tokens | None") -> "Tokens":
-        """A copy without a part of it."""
+        """A copy minus `part`."""
         rest = self.copy()
         if part is not None:
             rest.add(part, -1)
@@ -59,7 +59,7 @@ class Tokens(Struct, gc=False):
 
 
 def tokens_json(tokens: Tokens) -> dict[str, Any]:
-    """The public form: an output that is only a lower bound is named so."""
+    """The public form: an output that is only a lower bound is `output_at_least`, and `output` is None."""
     out: dict[str, Any] = {name: getattr(tokens, name) for name in FIELDS}
     if tokens.unsure and tokens.output is not None:
         out["output"] = None
@@ -68,14 +68,14 @@ def tokens_json(tokens: Tokens) -> dict[str, Any]:
 
 
 def better(old: TokenUsage, new: TokenUsage) -> TokenUsage:
-    """Of two records of one model call the one with the larger output; what it lacks comes from the other."""
+    """Of two records of one model call, a final one, else that with the larger output; the other fills its gaps."""
     if new.output_final != old.output_final:
         first, second = (new, old) if new.output_final else (old, new)
     elif (new.output or 0) >= (old.output or 0):
         first, second = new, old
     else:
         first, second = old, new
-    place = new if old.of_subagent and not new.of_subagent else old  # the stream that it was counted on first
+    place = new if old.of_subagent and not new.of_subagent else old  # the sub-agent's own stream, else the first
     return TokenUsage(
         place.source,
         old.part,
@@ -96,7 +96,7 @@ def better(old: TokenUsage, new: TokenUsage) -> TokenUsage:
 
 
 def possible(usage: TokenUsage) -> TokenUsage:
-    """The usage without figures below 0, which no count can be: agents subtract, and a log can claim any number."""
+    """The usage without impossible figures (below 0): agents subtract, and a log can claim any number."""
     u = usage  # a loop over the names would take five times as long
     if u.cost_usd is not None and possible_usd(u.cost_usd) is None:
         u = usage = replace(usage, cost_usd=None)
@@ -107,12 +107,12 @@ def possible(usage: TokenUsage) -> TokenUsage:
 
 
 def possible_usd(cost_usd: float | None) -> float | None:
-    """A cost, None for what none can be: below 0, no finite number."""
+    """The cost; None for one that is impossible: below 0, not finite or 1e15 and more."""
     return cost_usd if cost_usd is not None and 0 <= cost_usd < 1e15 else None
 
 
 def known_sum(values: Iterable[int | None]) -> int | None:
-    """The sum of the figures that are known; None where none is."""
+    """The sum of the figures that are not None; None if all are."""
     known = [value for value in values if value is not None]
     return sum(known) if known else None
 

@@ -1,8 +1,7 @@
-"""Tables of tools: native name -> canonical name, kind, origin, input fields. Data and look-up, no agent's own code.
+"""Tables of tools: native name -> canonical name, kind, origin, input fields. Data and look-up, no agent-specific code.
 
-The rows of a provider stand in `providers/<name>/tools.py`. The canonical names are those of AgentV (Skill, Read,
-Write, Edit, Bash) and for the rest those of Claude Code; names in no table pass through, with a kind guessed from their
-words.
+The rows of a provider are in `providers/<name>/tools.py`. The canonical names are those of AgentV (Skill, Read, Write,
+Edit, Bash) and otherwise those of Claude Code; names in no table are kept, with a kind guessed from their words.
 """
 
 import re
@@ -48,7 +47,7 @@ CANONICAL: Mapping[str, tuple[Kind, bool]] = {
 """Canonical name -> what such a call does, and whether it is an edit (docs/metrics.md)."""
 
 PATH_KEYS = ("file_path", "path", "filePath", "absolute_path", "notebook_path", "dir_path", "uri")
-"""Input keys under which a call names the file that it touches, first present wins."""
+"""Input keys under which a call names the file that it touches; the first one present wins."""
 
 TOUCHES_FILES = frozenset(("Read", "NotebookRead", "Edit", "MultiEdit", "Write", "NotebookEdit", "Delete"))
 """Canonical tools whose calls name the files that they touch under `PATH_KEYS`."""
@@ -57,18 +56,19 @@ KEYS: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "Read": (("file_path", ("path", "filePath", "absolute_path", "notebook_path")),),
     "Skill": (("skill", ("name", "command")),),
 }
-"""Canonical name -> the input keys that every such call bears, and the native keys that they are copied from."""
+"""Canonical name -> the input keys that every such call has, and the native keys from which they are copied."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolRow:
     """One native tool.
 
-    `keys` maps a canonical input key to the native keys that it is copied from, first present wins (`file_path` from
-    `path`). `prefix`: `native` is the beginning of the name; the rest goes into the input under `rest_key`.
-    `shell`: the call runs a shell text, found in the input under `command_key`. `source` says where the name was seen.
-    `paths` are the input keys that may name touched files. `patch`: the input is a patch or a list of changed files,
-    and decides between Write and Edit. `variants`: the value of the input key `variant_key` decides the canonical name.
+    `keys` maps a canonical input key to the native keys from which it is copied; the first one present wins
+    (`file_path` from `path`). `prefix`: `native` is the beginning of the name; the rest goes into the input under
+    `rest_key`. `shell`: the call runs a shell text, found in the input under `command_key`. `source`: where the name
+    was seen. `paths` are the input keys that may name touched files. `patch`: the input is a patch or a list of changed
+    files, which decides between Write and Edit. `variants` maps values of the input key `variant_key` to canonical
+    names.
     """
 
     native: str
@@ -90,7 +90,7 @@ class ToolRow:
 
 class McpForm(NamedTuple):
     """How an agent writes the name of an MCP tool: `prefix`, server, `separator`, tool; split at the first separator,
-    or with `last` at the last one."""
+    with `last` at the last one."""
 
     prefix: str
     separator: str
@@ -103,7 +103,7 @@ MCP = McpForm("mcp__", "__")
 @dataclass(frozen=True, eq=False)
 class ToolTable:
     """The tools of one provider. `finer_shell`: it has no tools of its own for reading and searching, so its shell
-    calls bear the finer name (docs/metrics.md, "tool, kind"). `mcp`: further forms of MCP names, for names in no row.
+    calls get a finer name than Bash (docs/metrics.md, "tool, kind"). `mcp`: more forms of MCP names, if no row fits.
     """
 
     rows: tuple[ToolRow, ...]
@@ -117,7 +117,7 @@ class ToolTable:
         object.__setattr__(self, "prefixes", tuple(row for row in self.rows if row.prefix))
 
     def find(self, name: str) -> ToolRow | None:
-        """The row of a native name, by its whole or by its beginning; a canonical name means the same everywhere."""
+        """The row of a native name, by the whole name or its beginning; a canonical name means the same everywhere."""
         row = self.by_name.get(name)
         if row is None:
             for candidate in self.prefixes:
@@ -138,14 +138,14 @@ class ToolTable:
             server, tool = split
             if server:
                 return Resolved(None, f"mcp__{server}__{tool}", "other", "mcp", server, "")
-            nameless = True  # another form of names with this prefix may know the server
+            nameless = True  # another form with this prefix may find the server
         if nameless:
             return Resolved(None, name, "other", "mcp", None, "")
         return Resolved(None, name, guess_kind(name), "system", None, "")
 
 
 class Resolved(NamedTuple):
-    """What a name alone says. `rest` is what follows a prefix; `row` is None for names in no table."""
+    """What the name alone says. `rest` is the part after a prefix; `row` is None for names in no table."""
 
     row: ToolRow | None
     tool: str
@@ -156,9 +156,9 @@ class Resolved(NamedTuple):
 
 
 def split_mcp(name: str, form: McpForm = MCP) -> tuple[str, str] | None:
-    """Server and tool of an MCP name in `form`, None where it is none; `mcp__only` has neither.
+    """Server and tool of an MCP name in `form`, None if it is not one; `mcp__only` has neither.
 
-    Codex joins namespace and name by a dot (`mcp__demo.lookup`), which stands for the separator there.
+    Codex joins namespace and name with a dot (`mcp__demo.lookup`) in place of the separator.
     """
     if not name.startswith(form.prefix):
         return None
@@ -184,9 +184,9 @@ GUESSES: tuple[tuple[frozenset[str], Kind], ...] = (
 
 
 def guess_kind(name: str) -> Kind:
-    """The kind of a tool in no table, from the whole words of its name; the first rule that finds one wins.
+    """The kind of a tool in no table, from the whole words of its name; the first rule that matches wins.
 
-    The rules are agtrace's, with whole words in place of substrings (`ask` is not in `mask`) and some words more.
+    The rules are agtrace's, with whole words in place of substrings (`ask` is not in `mask`) and some more words.
     """
     words = {word.lower() for word in WORDS.findall(name[:200])}
     for known, kind in GUESSES:
@@ -216,7 +216,7 @@ def row(
     variant_key: str | None = None,
     variants: tuple[tuple[str, str], ...] = (),
 ) -> ToolRow:
-    """One row; what is not said follows from the canonical name."""
+    """One row; arguments that are not given follow from the canonical name."""
     usual, edit = CANONICAL.get(tool, (None, False))
     kind = kind or usual or guess_kind(tool)
     return ToolRow(
@@ -225,7 +225,7 @@ def row(
         kind,
         source,
         "system",
-        () if rest_key == "skill" else KEYS.get(tool, ()) if keys is None else keys,  # a skill's name says it already
+        () if rest_key == "skill" else KEYS.get(tool, ()) if keys is None else keys,  # the name already has the skill
         prefix,
         rest_key,
         edit,
@@ -247,6 +247,6 @@ COMMON: Mapping[str, ToolRow] = {
     **{name: row(name, name, "canonical name", keys=()) for name in CANONICAL},
     "apply_patch": row("apply_patch", "Edit", "docs/metrics.md, edit", patch=True),
 }
-"""Rows of names that mean one thing whoever calls them: a plug-in's `Edit` counts with all others in `by_tool`.
+"""Rows of names that mean the same for every agent: a plug-in's `Edit` counts with all others in `by_tool`.
 
-The input of such a call stays as it is, as with AgentV."""
+The input of such a call is left unchanged, as in AgentV."""

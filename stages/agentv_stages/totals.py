@@ -1,7 +1,7 @@
 """Tokens, cost and time of a session, without double counting.
 
-One model call is counted once: by its key, of repeated records the larger output wins, a final one before a
-placeholder. Totals of the agent replace the calls that they cover. What the log does not say is None.
+Each model call, identified by its key, counts once: of repeated records the one with the larger output wins, and a
+final one over a placeholder. Totals of the agent replace the calls that they cover. What the log does not say is None.
 """
 
 from typing import Any
@@ -14,9 +14,9 @@ from agentv_stages.recent import Recent
 from agentv_stages.tokens import FIELDS, Tokens, better, possible, possible_usd, tokens_json
 
 DEFAULT_WINDOW = 2_048
-MOST_SUMS = 1_000  # streams whose tokens are told apart; those of later sub-agents are summed up under one name
-MOST_PROCESSES = 64  # of one session, told apart; the first ones are summed up
-ALL = ""  # in the place of a stream's name
+MOST_SUMS = 1_000  # sums that are kept by stream and model; those of later sub-agents are added up under one name
+MOST_PROCESSES = 64  # of one session, kept apart; the first ones are merged
+ALL = ""  # stands for all streams where a stream's name is expected
 OTHER_STREAMS = "(other)"
 
 
@@ -29,8 +29,8 @@ class StreamModel(Struct):
 
 
 class Process(Struct):
-    """A process of a session that left its total as it ended: what that grew by, and the calls since the last one,
-    those of sub-agents up to `until_ms`, too. Where processes before it were killed, the calls are more.
+    """A process of a session that saved its total when it ended: `grown` is the growth of the total, `calls` the calls
+    since the last one, including sub-agents' up to `until_ms`. `calls` is larger where processes before it were killed.
     """
 
     until_ms: int | None
@@ -47,9 +47,9 @@ class TotalsState(Struct):
     sessions: dict[str, Tokens] = {}
     covering: Tokens | None = None
     covered: dict[str, Tokens] = {}  # a stream's calls when its last total came
-    models: dict[str, Tokens] = {}  # what the agent said that each had
-    shares: dict[str, Tokens] = {}  # and each stream
-    ended: Tokens | None = None  # what sessions came to that another one followed in the same input
+    models: dict[str, Tokens] = {}  # each model's share, as the agent reported it
+    shares: dict[str, Tokens] = {}  # the same of each stream
+    ended: Tokens | None = None  # total of the earlier sessions in the same input
     ended_streams: dict[str, Tokens] = {}
     ended_cost: float = 0.0
     model_calls: int = 0
@@ -60,15 +60,15 @@ class TotalsState(Struct):
     agent_num_turns: int | None = None
     last_input: int | None = None
     context_window: int | None = None
-    begun: Tokens | None = None  # the calls of all streams when a run began whose total has not come
+    begun: Tokens | None = None  # the calls of all streams when the current run began, until its total comes
     saved: Tokens | None = None  # the last total of all streams
-    processes: list[Process] = []  # those that left one
-    restarted: Tokens = field(default_factory=Tokens)  # totals that a later process did not go on from
-    covered_ms: int | None = None  # the last time that was known when a total of all streams came
+    processes: list[Process] = []  # those that left a total
+    restarted: Tokens = field(default_factory=Tokens)  # totals from which a later process did not continue
+    covered_ms: int | None = None  # the latest known time when the last total of all streams came
 
 
 class Totals:
-    """An observer of batches. `window` is how many model calls are remembered to tell repetitions."""
+    """An observer of batches. `window` is how many model calls are remembered, to recognise repetitions."""
 
     def __init__(self, window: int = DEFAULT_WINDOW) -> None:
         self.state = TotalsState()
@@ -144,7 +144,7 @@ class Totals:
                 state.sessions[stream] = tokens
             return
         if not usage.covers_streams and (since.input or 0) > (usage.input or 0):
-            tokens = since  # Claude Code of August 2025 gives the last call as the usage of the whole run
+            tokens = since  # Claude Code of August 2025 reports the last call as the usage of the whole run
         state.segments.setdefault(stream, Tokens()).add(tokens)
         if usage.covers_streams:
             if state.covering is None:
@@ -152,18 +152,18 @@ class Totals:
             state.covering.add(tokens)
 
     def _saved(self, total: Tokens, now_ms: int | None) -> None:
-        """Notes how much a process's total grew by, and the calls since the last one."""
+        """Notes by how much a process's total grew, and the calls since the last total."""
         state, before = self.state, self.state.saved
         state.saved = total.copy()
         if before is not None and (total.input or 0) < (before.input or 0):
-            state.restarted.add(before)  # the process went on from nothing
+            state.restarted.add(before)  # the process started again from 0
             before = None
         calls = self._calls_of(ALL).less(state.covered.get(ALL))
         self._note(Process(now_ms, calls, total.less(before)))
 
     def _ended(self, total: Tokens) -> None:
-        """Notes what runs spent that were killed before the one that this total ends: calls from before it began, as
-        far as they are more than the total grew by. Where runs of one process overlap, both totals hold both.
+        """Notes the tokens of runs that were killed before the one that ends with this total: the calls before its
+        start, as far as all calls exceed the growth of the total. If runs of a process overlap, each total has both.
         """
         state, before, begun = self.state, self.state.saved, self.state.begun
         state.saved, state.begun = total.copy(), None
@@ -184,7 +184,7 @@ class Totals:
             processes[0].grown.add(first.grown)
 
     def _unsaved(self) -> Tokens:
-        """What processes spent that left no total: they were killed."""
+        """The tokens of processes that left no total because they were killed."""
         unsaved = self.state.restarted.copy()
         for process in self.state.processes:
             more = process.calls.less(process.grown)
@@ -212,7 +212,7 @@ class Totals:
             tokens.add(usage)
 
     def _covering(self, source: Source) -> list[Tokens]:
-        """What the last total covers, where a sub-agent's call belongs to it: its log is read behind the total."""
+        """The covered sums to which a sub-agent's call belongs if an earlier total covers it: its log is read later."""
         covered_ms, time_ms = self.state.covered_ms, source.time_ms
         if covered_ms is None or time_ms is None or time_ms > covered_ms or source.stream == MAIN:
             return []
@@ -221,7 +221,7 @@ class Totals:
         return [*([covered] if covered is not None else ()), *([process.calls] if process is not None else ())]
 
     def _kept(self, usage: TokenUsage) -> TokenUsage:
-        """What is remembered of a call: its figures and its stream, not where each one stood in the file."""
+        """What is remembered of a call: its figures and its stream, but not its place in the file."""
         stream = usage.source.stream
         place = self._places.get(stream)
         if place is None:
@@ -252,7 +252,7 @@ class Totals:
         if tokens is None and len(self._sums) >= MOST_SUMS:
             key = (OTHER_STREAMS, usage.model)
             tokens = self._sums.get(key)
-            if tokens is None and len(self._sums) >= 2 * MOST_SUMS:  # models without end, too
+            if tokens is None and len(self._sums) >= 2 * MOST_SUMS:  # too many models as well
                 key = (OTHER_STREAMS, None)
                 tokens = self._sums.get(key)
         if tokens is None:
@@ -271,7 +271,7 @@ class Totals:
             state.agent_num_turns = (state.agent_num_turns or 0) + end.agent_num_turns
 
     def _another(self) -> None:
-        """Another session begins in the same input: what is known so far stays, and its totals are added to it."""
+        """Another session begins in the same input: its totals will be added to what is known so far."""
         state = self.state
         total = self.tokens().copy()
         streams = {stream: tokens.copy() for stream, tokens in self._by_stream().items()}
@@ -329,7 +329,7 @@ class Totals:
         return calls
 
     def _grown(self, total: Tokens, stream: str) -> Tokens:
-        """A total of the agent, and the calls of the stream that came after it: a run that was cut has no later one."""
+        """A total of the agent plus the calls of the stream after it: a run that was cut off has no later total."""
         covered = self.state.covered.get(stream)
         since = None if covered is None else self._calls_of(stream).less(covered)
         if since is None or not (since.input or since.output):
@@ -338,7 +338,7 @@ class Totals:
         grown.add(since)
         for name in FIELDS:
             if getattr(total, name) is None:
-                setattr(grown, name, None)  # of a part alone nothing can be said for the whole
+                setattr(grown, name, None)  # a figure known for a part only says nothing about the whole
         return grown
 
     @property
@@ -348,7 +348,7 @@ class Totals:
 
     @property
     def duration_ms(self) -> int | None:
-        """What the agent reported, else last event minus first event."""
+        """What the agent reported, else the time from the first event to the last."""
         state = self.state
         if state.duration_ms is not None:
             return state.duration_ms
@@ -357,12 +357,12 @@ class Totals:
         return state.last_ms - state.first_ms
 
     def _shared_out(self) -> bool:
-        """Whether the agent told the shares of all that is known: one session, and no call since."""
+        """Whether the shares that the agent reported cover everything: one session, and no call since."""
         covered, calls = self.state.covered.get(MAIN), self._calls_of(MAIN)
         return self.state.ended is None and covered is not None and covered == calls
 
     def by_model(self) -> dict[str, dict[str, Any]]:
-        """Tokens per model: its share where the agent told it, else the sum of its calls."""
+        """Tokens per model: its share where the agent reported it, else the sum of its calls."""
         shares = self.state.models.values()
         if shares and self._shared_out() and sum(share.input or 0 for share in shares) == self.tokens().input:
             return {name: tokens_json(tokens) for name, tokens in self.state.models.items()}
@@ -373,11 +373,11 @@ class Totals:
         return {name: tokens_json(tokens) for name, tokens in models.items()}
 
     def by_stream(self) -> dict[str, dict[str, Any]]:
-        """Tokens per stream, where the log tells them apart: as by model."""
+        """Tokens per stream, where the log distinguishes them; otherwise as `by_model`."""
         streams = self._by_stream()
         for stream, share in self.state.shares.items() if self._shared_out() else ():
             known = streams.get(stream, Tokens())
-            if (share.input or 0) >= (known.input or 0):  # else an answer broke off, and is in its calls alone
+            if (share.input or 0) >= (known.input or 0):  # else an answer broke off, and only the calls include it
                 streams[stream] = share
         return {name: tokens_json(tokens) for name, tokens in streams.items()}
 
