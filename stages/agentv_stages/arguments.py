@@ -1,4 +1,4 @@
-"""Looks into the arguments of a call: named fields of an object, paths, patches, whatever shape the input has."""
+"""Reads the arguments of a call, whatever their shape: named fields of an object, paths, patches."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -19,7 +19,7 @@ _decoders: dict[tuple[str, ...], DecodeFields] = {}
 
 
 def fields_decoder(names: tuple[str, ...]) -> DecodeFields:
-    """A function from a JSON object to the values of `names`, `UNSET` where absent; None for what is no object."""
+    """A function from a JSON object to the values of `names`, `UNSET` where absent; None for anything but an object."""
     made = _decoders.get(names)
     if made is None:
         made = _decoders[names] = _make_decoder(names)
@@ -47,7 +47,7 @@ def _make_decoder(names: tuple[str, ...]) -> DecodeFields:
 
 
 def _loose_values(raw: Raw, names: tuple[str, ...]) -> Values | None:
-    """As the typed decoder, for inputs that do not fit it."""
+    """As the typed decoder, for inputs that it refuses."""
     found = loose_json(raw)
     if isinstance(found, dict):
         return tuple([found.get(name, UNSET) for name in names])  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
@@ -55,7 +55,7 @@ def _loose_values(raw: Raw, names: tuple[str, ...]) -> Values | None:
 
 
 def loose_json(raw: Raw) -> Any:
-    """The decoded value; None for what no parser reads."""
+    """The decoded value; None if no parser can read it."""
     try:
         return decode_json(raw)
     except (ValueError, RecursionError):
@@ -63,7 +63,7 @@ def loose_json(raw: Raw) -> Any:
 
 
 def paths_in(values: list[Any]) -> tuple[str, ...]:
-    """The paths of a list of paths, or of objects that name one each."""
+    """The paths in a list of paths, or of objects that each name one."""
     found: list[str] = []
     for value in values[:_KEPT_FILES]:
         if isinstance(value, str):
@@ -77,7 +77,7 @@ def paths_in(values: list[Any]) -> tuple[str, ...]:
 
 
 def patch_of(value: Any) -> Patch | None:
-    """The files of a decoded input: a patch text, a list or map of changes, or an object that holds one of them."""
+    """The patch in a decoded input: a patch text, a list or map of changes, or an object that holds one of them."""
     if isinstance(value, str):
         return read_patch(value)
     if isinstance(value, list):
@@ -93,14 +93,14 @@ def patch_of(value: Any) -> Patch | None:
         if isinstance(command, list) and command and isinstance(command[-1], str):
             return read_patch(command[-1])
         path: Any = value.get("path")  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType] - decoded JSON
-        if isinstance(path, str):  # an edit tool that takes patches may take one file's old and new text, too
+        if isinstance(path, str):  # an edit tool that takes patches may also take the old and new text of one file
             return Patch((path,), False)
         return changes_of(value)
     return None
 
 
 def with_key(raw: Raw, key: str, value: str) -> Raw:
-    """`raw` with one key more, where it is an object that does not hold it; else `raw`."""
+    """`raw` with one more key, if it is an object that does not have it; else `raw`."""
     values = fields_decoder((key,))(raw)
     if values is None or values[0] is not UNSET:
         return raw

@@ -1,22 +1,22 @@
-"""The tools that were called and their kinds, in order, at two bytes a call."""
+"""The called tools and their kinds, in order, in two bytes per call."""
 
 from array import array
 
 from msgspec import Struct, convert
 
-MOST_NAMES = 65_535  # what two bytes can tell apart; the tools past them go by one name
+MOST_NAMES = 65_535  # what two bytes can distinguish; further tools share one name
 OTHER = ("(other)", "other")
 
 
 class SequenceState(Struct):
-    """`codes` are numbers of two bytes each, in this machine's order: places in `names`, which are (tool, kind)."""
+    """`codes` holds two-byte numbers in the machine's byte order: indices into `names`, the (tool, kind) pairs."""
 
     names: list[tuple[str, str]] = []
     codes: bytes = b""
 
 
 class CallSequence:
-    """Grows by a call at a time."""
+    """Grows by one call at a time."""
 
     def __init__(self) -> None:
         self._names: dict[tuple[str, str], int] = {}

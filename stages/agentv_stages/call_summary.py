@@ -19,12 +19,12 @@ SUMMARY_KEYS: Mapping[str, tuple[str, ...]] = {
     "plan": ("description", "explanation", "subject", "prompt", "plan", "todos"),
     "ask": ("prompt", "question", "questions"),
 }
-"""Kind -> the arguments that say most about a call, the best one first."""
+"""Kind -> the most informative arguments of a call, the best one first."""
 _INSIDE = ("content", "description", "step", "header", "question", "title", "text", "file_path", "path")
 
 
 def summarize_arguments(kind: str, args: Any) -> str:
-    """One line of at most 80 characters on the arguments of a call of this kind; `(args...)` where none says much."""
+    """One line of at most 80 characters about the arguments of a call of this kind; `(args...)` if none says much."""
     if isinstance(args, str):
         return visible(" ".join(args[: WIDTH * 4].split()), WIDTH) or NOTHING_SAID
     if isinstance(args, Mapping):
@@ -36,7 +36,7 @@ def summarize_arguments(kind: str, args: Any) -> str:
 
 
 def target_of(call: ToolCall) -> str:
-    """What a normalised call is about: its command, its files, what its arguments say most with, else all of them."""
+    """What a normalised call is about: its command, its files, its most informative argument, else all arguments."""
     if call.command is not None:
         return call.command
     if call.files:
@@ -52,7 +52,7 @@ def target_of(call: ToolCall) -> str:
 
 
 def _said(value: Any) -> str:
-    """A text, a list of words, or the first of a list of objects with the number of the others."""
+    """A value as text: a string, a list of words, or the first of a list of objects with the number of the others."""
     if isinstance(value, str):
         return value.strip()
     if not isinstance(value, list) or not value:

@@ -16,11 +16,11 @@ from agentv_stages.event import (
 )
 
 DESCRIPTIONS = (SessionInfo, Summary)
-"""Events that say no more than what session it is: a log of these alone is none that ran."""
+"""Events that only describe the session: in a log with no others, nothing ran."""
 
 
 class Opening(Struct, frozen=True):
-    """What the session was when its id and its model were first known; a prefix of the log decides it, not a cut."""
+    """Facts as they were when session id and model were first known; they do not depend on how the log is chunked."""
 
     model: str | None = None
     version: str | None = None
@@ -31,7 +31,7 @@ class Opening(Struct, frozen=True):
 class Facts(Struct):
     """Facts of one session; None where the log does not say. `started_ms` is the time of its first event.
 
-    `model` and `version` are the last ones that were told, `first` holds the first ones.
+    `model` and `version` are the last ones reported, `first` holds the first ones.
     """
 
     session_id: str | None = None
@@ -44,22 +44,22 @@ class Facts(Struct):
     started_ms: int | None = None
     prompt_seen: bool = False
     end: SessionEnd | None = None
-    open_end: bool = False  # the main stream went on after its last end record, or another run began
+    open_end: bool = False  # the main stream continued after its last end record, or another run began
     records: int = 0
     events: int = 0
-    described: int = 0  # of the events: those that only say what session it is
+    described: int = 0  # how many of the events only describe the session
     last_event: str | None = None  # of the main stream
     last_offset: int | None = None
     first: Opening | None = None
 
     @property
     def named(self) -> bool:
-        """Whether the log has told what the outputs of the session are named after, and what their rows say of it."""
+        """Whether the log has said what file names and rows of the outputs need: session id and model."""
         return self.session_id is not None and self.model is not None
 
     @property
     def opening(self) -> Opening:
-        """Model, version and folder as every row of a transcript names them: those that were known first."""
+        """Model, version, folder and branch for every row of a transcript: the first ones known."""
         return self.first or Opening(self.model, self.version, self.cwd, self.git_branch)
 
 
@@ -126,7 +126,7 @@ class FactsObserver:
         self.facts = convert(snapshot, Facts, from_attributes=True)
 
     def status(self, has_end: bool, open_calls: int) -> Status:
-        """How the session ended, as far as its log tells; `has_end`: its dialect has an end record."""
+        """How the session ended, as far as its log says; `has_end`: its dialect has an end record."""
         facts = self.facts
         end = facts.end
         if end is not None and not facts.open_end:

@@ -1,17 +1,17 @@
-"""Faults: records that cannot be used, as items that flow, are counted and land in the dead letters."""
+"""Faults: records that cannot be used, as items that flow through the pipeline, are counted and become dead letters."""
 
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
 Reason: TypeAlias = Literal[
-    "not-json",  # a line that is no JSON: noise of other programs on the same output
+    "not-json",  # a line that is not JSON: noise of other programs on the same output
     "torn",  # the last line ended before its JSON did
-    "torn-middle",  # a line inside the input that begins as JSON and does not end as it
+    "torn-middle",  # a line inside the input that begins as JSON but does not end as JSON
     "welded",  # two or more records on one line; they were salvaged, the line is kept as evidence
-    "nul-run",  # NUL bytes stood in the line; what is left of it was used
-    "too-large",  # over the cap; it never stood in memory whole
-    "bad-utf8",  # bytes that are no UTF-8
+    "nul-run",  # the line contained NUL bytes; the rest of it was used
+    "too-large",  # over the cap; it was never in memory as a whole
+    "bad-utf8",  # bytes that are not UTF-8
     "not-object",  # JSON, but not an object
     "too-deep",  # nested deeper than the cap
     "schema",  # fields have shapes that the dialect does not know; the rest of the record was used
@@ -25,10 +25,10 @@ Part: TypeAlias = Literal["whole", "begin", "middle", "end"]
 
 
 class Fault(Struct, frozen=True, gc=False):
-    """One record that could not be used, or not whole.
+    """One record that could not be used, or only in part.
 
-    `offset` and `length` are bytes in `file`. `data` holds the record; a record over the cap comes in pieces, `part`
-    telling which (`length` then counts the bytes of the piece).
+    `offset` and `length` are bytes in `file`. `data` holds the record; a record over the cap comes in pieces, and
+    `part` says which (`length` is then that of the piece).
     """
 
     reason: Reason

@@ -1,4 +1,4 @@
-"""The running figures of tool use: what `Stats` counts into, and takes out as a snapshot."""
+"""The running figures of tool use: the counters of `Stats`, and its snapshot."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ OUTCOMES = ("ok", "error", "denied", "cancelled", "unpaired")
 
 
 class Cell(Struct):
-    """The calls of one tool, kind, origin and MCP server. Bytes are of the raw arguments and outputs."""
+    """The calls of one tool, kind, origin and MCP server. Bytes are those of the raw arguments and outputs."""
 
     tool: str
     kind: str
@@ -29,7 +29,7 @@ class Cell(Struct):
 
 
 class ToolSums(Struct):
-    """One tool's calls; `errors` did not end well; bytes of the raw arguments and outputs."""
+    """The calls of one tool; `errors` counts those that failed; bytes are those of the raw arguments and outputs."""
 
     calls: int = 0
     errors: int = 0
@@ -54,7 +54,7 @@ class ToolSums(Struct):
         self.durations.merge(other.durations)
 
     def as_json(self) -> dict[str, Any]:
-        """As a row of a result's `tools`: durations in milliseconds, None where no call has one."""
+        """As an entry of a result's `tools`: durations in milliseconds, None where no call has one."""
         durations = self.durations
         return {
             "calls": self.calls,
@@ -68,7 +68,7 @@ class ToolSums(Struct):
 
 
 class StreamSums(Struct, gc=False):
-    """What one stream came to. The turns of the main stream are counted by `Turns`."""
+    """Sums of one stream. The turns of the main stream are counted by `Turns`."""
 
     turns: int = 0
     tool_calls: int = 0
@@ -84,7 +84,7 @@ class Run(Struct):
 
 
 class Statistics(Struct):
-    """The running figures: what `Stats` keeps and takes out as a snapshot."""
+    """The running figures: the state of `Stats`, and its snapshot."""
 
     cells: list[Cell] = []
     sequence: SequenceState = field(default_factory=SequenceState)

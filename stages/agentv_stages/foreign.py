@@ -1,8 +1,8 @@
-"""Logs that are not what they should be: of agents that are not read here, or of another session than the one begun.
+"""Recognises logs of unsupported agents, and another session in the middle of a log.
 
-`foreign_agent`: first records in, "a Droid log" out, so that the error can say it.
+`foreign_agent`: first records in, "a Droid session" out, for the error message.
 
-Source: the agents' documentation and logs in public repositories; each test is for what no dialect of ours has.
+Source: the agents' documentation and logs in public repositories; each test is for something that no dialect here has.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -13,16 +13,16 @@ from agentv_stages.batch import Batch, Record
 Line: TypeAlias = Mapping[str, Any]
 
 COPIED = "copied from the parent session"
-"""Under this name a decoder ignores what a fork took along: the log of its parent tells it."""
+"""The name under which a decoder ignores records that a fork copied: they are in the log of its parent."""
 
 OURS = "an output of agentv-stream, not a log of an agent"
 
 CLAUDE_ENVELOPE = b'"parentUuid":'
-"""Stands at the beginning of Claude's and Qwen's records on disk, and in no stream."""
+"""At the beginning of Claude's and Qwen's records on disk, but in no stream."""
 
 
 def foreign_agent(head: Iterable[Line]) -> str | None:
-    """Whose log it is, as "a Droid session"; None where nobody is known for it. The surest record decides."""
+    """What log it is, such as "a Droid session"; None if unknown. The first of `AGENTS` that fits any record wins."""
     lines = list(head)
     if lines and _starts(lines[0].get("schema_version"), "agentv_stream."):
         return OURS
@@ -33,9 +33,9 @@ def foreign_agent(head: Iterable[Line]) -> str | None:
 
 
 def other_session(record: Record, session_id: str | None, known: str | None, batch: Batch) -> bool:
-    """Whether a record begins another session than the one `known`: two logs stand in one input.
+    """Whether a record begins another session than the `known` one, so that the input contains two logs.
 
-    For the header of a dialect, where a decoder finds one; the record is used. Faults: `foreign-record`.
+    Decoders call it for the header record of their dialect; the record is used. Faults: `foreign-record`.
     """
     if not session_id or not known or session_id == known:
         return False
@@ -155,7 +155,7 @@ AGENTS: tuple[tuple[str, Callable[[Line], bool]], ...] = (
     ("an OpenTelemetry export", _otlp),
     ("a plain list of messages", _messages),
 )
-"""What an input is called -> whether one record tells it."""
+"""The name of a log, and the test whether a record belongs to one."""
 
 
 def _starts(value: Any, prefix: str) -> bool:

@@ -1,10 +1,10 @@
-"""A histogram of durations whose quantiles are right within 1 % and which merges with others; its size is bounded."""
+"""A mergeable histogram of durations; its quantiles are exact to within 1 %, its size is bounded."""
 
 from math import ceil, exp, log
 
 from msgspec import Struct
 
-_STEP = log(1.02)  # a bucket spans 2 %, its middle is within 1 % of all in it
+_STEP = log(1.02)  # a bucket spans 2 %; its middle is within 1 % of every value in it
 _KEYS: dict[int, int] = {}
 
 
@@ -32,7 +32,7 @@ class Histogram(Struct):
         self.total += other.total
 
     def quantile(self, q: float) -> float | None:
-        """The value below which the share `q` lies, in ms; None of nothing."""
+        """The value in ms below which the share `q` of all values lies; None without values."""
         if not self.count:
             return None
         rank = max(1, ceil(q * self.count - 1e-9))  # the nearest rank

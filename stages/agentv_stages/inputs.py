@@ -1,6 +1,6 @@
 """Several inputs as one session: the main log, then sub-agents' files, each with a reader and decoder of its own.
 
-Where the main log goes on in a further file, so do the numbers of its rows and its decoder.
+Where another file continues the main log, the row numbers and the decoder continue, too.
 """
 
 from msgspec import Struct, convert
@@ -13,10 +13,10 @@ from agentv_stages.stage import Flushed
 
 
 class ReadLines:
-    """`LineReader` for inputs one after the other; a chunk of another file ends the one before.
+    """`LineReader` for consecutive inputs; a chunk of another file ends the one before.
 
-    `contexts` says of files behind the first one whether they go on with it. `cut_short`: the reading ends before the
-    input does, so that the line at which it stopped is no fault of the input's; it is not given.
+    `contexts` says which later files continue the first one. `cut_short`: reading stops before the end of the input, so
+    an unfinished last line is not a fault of the input; it is dropped.
     """
 
     def __init__(self, file: str = "", cap: int = DEFAULT_CAP) -> None:
@@ -50,14 +50,14 @@ class ReadLines:
 
 
 class InputState(Struct):
-    """The running input and the state of its `Decode`."""
+    """The current input and the state of its `Decode`."""
 
     file: str
     state: object = None
 
 
 class DecodeInputs:
-    """`Decode` for inputs one after the other. `contexts` says of each file what its decoder is told."""
+    """`Decode` for consecutive inputs. `contexts` holds, by file, what its decoder knows in advance."""
 
     def __init__(self, dialect: Dialect, file: str = "", contexts: dict[str, DecodeContext] | None = None) -> None:
         self.dialect = dialect

@@ -1,4 +1,4 @@
-"""Completed messages: one model answer or one user input, its calls answered. What `Consolidate` makes."""
+"""Completed messages, as `Consolidate` makes them: one model answer or one user input, with its calls answered."""
 
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
@@ -12,7 +12,7 @@ Role: TypeAlias = Literal["user", "assistant", "system", "tool"]
 
 
 class PairedCall(Struct):
-    """A tool call and its result; `result` is None while it is open, and for good where none ever comes."""
+    """A tool call and its result; `result` is None while the call is open, and stays None if none ever comes."""
 
     call: ToolCall
     result: ToolResult | None = None
@@ -23,15 +23,15 @@ class Message(Struct):
 
     `index` is the position by first record, from 0 over all streams; messages may come in another order.
     `source` is its first record, with stream and time; `end_ms` (UTC milliseconds) when its last part came or its last
-    call was answered, None where the log has no times. `message_id` is the agent's own, or made where it gives none.
-    `content` and `thinking` hold the blocks: JSON strings (text) or objects (an image, say). `calls` are in the order
-    requested. `usage` is that of this model call, `model` who gave it; None where the log does not say. `turn` counts
-    the assistant messages of the main stream from 1; None elsewhere.
+    call was answered, None where the log has no times. `message_id` is the agent's own, or generated if it gives none.
+    `content` and `thinking` hold the blocks: JSON strings (text) or objects (such as images). `calls` are in the order
+    requested. `usage` and `model` are those of this model call; None where the log does not say. `turn` counts the
+    assistant messages of the main stream from 1; None elsewhere.
 
-    `injected`: written by the agent's program in a person's name; `synthetic`: in the model's ("API Error: …").
-    `retracted`: the log took it back. `late` marks a message that only carries what came after its message had left.
-    `open` counts the calls without a result. `foretold`: `usage` was told before all else of the message, so it may be
-    that of an answer that never came. The pieces are of a message that still runs.
+    `injected`: written by the agent's program in the user's name; `synthetic`: in the model's ("API Error: …").
+    `retracted`: the log took it back. `late`: holds only what came after its message was emitted. `open` counts the
+    calls without a result. `foretold`: `usage` came before the rest of the message, so it may belong to an answer that
+    never came. `content_pieces` and `thinking_pieces` belong to a message that is not complete yet.
     """
 
     index: int
@@ -56,13 +56,13 @@ class Message(Struct):
 
     @property
     def text(self) -> str:
-        """The text of the message, its blocks joined; "" where there is none. Images and their like are left out."""
+        """The text of the message, its blocks joined; "" where there is none. Images and the like are left out."""
         return "".join(text_of(block) for block in self.content)
 
     def append(self, place: Literal["content", "thinking"], body: Raw, delta: bool) -> None:
         """Adds a block, or with `delta` a piece that continues the last one; pieces are joined once, by `seal`.
 
-        Pieces of text and of thought may alternate: each continue what is theirs.
+        Pieces of text and of thinking may alternate: each continues the last block of its own place.
         """
         content = place == "content"
         blocks, pieces = (self.content, self.content_pieces) if content else (self.thinking, self.thinking_pieces)
@@ -77,7 +77,7 @@ class Message(Struct):
         pieces.append(body)
 
     def seal(self) -> None:
-        """Joins the pieces of the running blocks."""
+        """Joins the pieces of the unfinished blocks."""
         if self.content_pieces:
             self.content.append(join_strings(self.content_pieces))
             self.content_pieces = []
@@ -87,7 +87,7 @@ class Message(Struct):
 
 
 def call_names(ids: Sequence[str]) -> Sequence[str]:
-    """The names under which a row tells its calls apart: their ids, and of a repeated one `id#2`, `id#3`…"""
+    """Unique names for the calls of a row: their ids, and `id#2`, `id#3`… for repeated ones."""
     if len(ids) == len(set(ids)):
         return ids
     seen: dict[str, int] = {}

@@ -11,16 +11,16 @@ _KEPT_FILES = 1_000
 
 
 class Patch(NamedTuple):
-    """`files` as the patch names them, in its order, without repeats. `adds_only`: every one of them is new."""
+    """`files` as named and ordered in the patch, without repeats. `adds_only`: all of them are new."""
 
     files: tuple[str, ...]
     adds_only: bool
 
 
 def read_patch(text: str) -> Patch:
-    """The files of a patch text; none where it is of no known form. At most 1,000 files are named.
+    """The files of a patch text; none if its form is unknown. At most 1,000 files are listed.
 
-    What a patch leaves as it is stands behind a blank: a header there is text of the file (a patch of documentation).
+    Context lines begin with a blank: a header there is text of the file (as in a patch of documentation).
     """
     files: dict[str, None] = {}
     adds_only = True

@@ -1,7 +1,7 @@
-"""JSON payloads that stay as they stand in the log: making, joining and decoding `Raw` values.
+"""JSON payloads that are kept as they are in the log: making, joining and decoding `Raw` values.
 
-Every function takes or gives bytes that are one valid JSON value in UTF-8. Lone surrogate escapes (`\\ud800`), which
-agents write and strict parsers refuse, pass through unchanged; decoding shows them as U+FFFD.
+Every function takes or returns bytes that are one valid JSON value in UTF-8. Lone surrogate escapes (`\\ud800`), which
+agents write and strict parsers refuse, pass through unchanged; decoding turns them into U+FFFD.
 """
 
 import json
@@ -16,25 +16,25 @@ _decode = msgspec.json.Decoder().decode
 _decode_str = msgspec.json.Decoder(str).decode
 _check = msgspec.json.Decoder(Raw).decode
 
-_MOST_DIGITS = 4_300  # of `sys.get_int_max_str_digits()`, which a user may have raised
+_MOST_DIGITS = 4_300  # the default of `sys.get_int_max_str_digits()`, which a user may have raised
 EMPTY_STRING = Raw(b'""')
 NULL = Raw(b"null")
 ABSENT = Raw(b"")
-"""What wire Structs have for a member that is not there."""
+"""The value of a wire Struct's field for an absent member."""
 
 
 def given(raw: Raw) -> bool:
-    """Whether a raw member is there and is not null."""
+    """Whether a raw member is present and not null."""
     return bool(raw) and raw != NULL
 
 
 def told_path(path: str) -> str:
-    """Gives a path for outputs: bytes of a name that are no UTF-8 as `\\udcXX`."""
+    """A path for outputs: bytes that are not UTF-8 become the text `\\udcXX`."""
     return path if path.isascii() else path.encode("utf-8", "backslashreplace").decode()
 
 
 def told_json(value: Any) -> bytes:
-    """JSON of builtin values whose texts may be names of files: bytes that are no UTF-8 as `told_path` gives them."""
+    """JSON of builtin values whose strings may be file names: bytes that are not UTF-8 become as by `told_path`."""
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
@@ -42,7 +42,7 @@ def told_json(value: Any) -> bytes:
 
 
 def indented_json(value: Any) -> bytes:
-    """As `told_json`, for people: two spaces for each level, a line end behind it."""
+    """As `told_json`, for people: two spaces per level, and a line end at the end."""
     return msgspec.json.format(told_json(value), indent=2) + b"\n"
 
 
@@ -57,7 +57,7 @@ def _told(value: Any) -> Any:
 
 
 def replace_surrogates(text: str) -> str:
-    """Gives `text` with lone surrogates as U+FFFD, so that it can be encoded."""
+    """`text` with lone surrogates replaced by U+FFFD, so that it can be encoded."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -72,12 +72,12 @@ def _clean(value: Any) -> Any:
 
 
 def number(digits: str) -> int | float:
-    """A whole number; one of more digits than an int is made of (4,300) is too large, as 1e400 is."""
+    """An integer; one of more digits than Python converts by default (4,300) is too large, as 1e400 is."""
     return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
 
 
 def read_json(text: str) -> Any:
-    """As `json.loads`, with control characters in strings and numbers of any size.
+    """As `json.loads`, but accepts control characters in strings and numbers of any size.
 
     Raises: json.JSONDecodeError, RecursionError.
     """
@@ -123,7 +123,7 @@ def text_of(raw: Raw | bytes | None) -> str:
 
 
 def plain_text(value: Any) -> str:
-    """As `text_of`, of a decoded value."""
+    """As `text_of`, for a decoded value."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):
@@ -135,7 +135,7 @@ def plain_text(value: Any) -> str:
 
 
 def text_json(raw: Raw) -> Raw:
-    """A text as a JSON string, whatever stands in its place; `""` for nothing (absent or null)."""
+    """A text as a JSON string, whatever its type in the log; `""` if absent or null."""
     data = bytes(raw)
     if data[:1] == b'"':
         return raw
@@ -143,8 +143,8 @@ def text_json(raw: Raw) -> Raw:
 
 
 def json_in(text: str) -> Raw | None:
-    """The JSON value that a text is, on one line; None for a text that is none."""
-    data = text.encode("utf-8", "surrogatepass")  # a lone surrogate is none that can be read
+    """The JSON value in a text, on one line; None if the text is not JSON."""
+    data = text.encode("utf-8", "surrogatepass")  # a text with a lone surrogate cannot be read
     try:
         _check(data)
         return Raw(one_line(data))
@@ -153,9 +153,9 @@ def json_in(text: str) -> Raw | None:
 
 
 def inner_json(raw: Raw) -> Raw:
-    """The JSON value that stands in a JSON string, as arguments of calls do; `raw` itself where it holds none.
+    """The JSON value inside a JSON string, as in arguments of calls; `raw` itself if there is none.
 
-    Models break the lines of their arguments as they like; a payload stands on one.
+    Models may put line breaks into their arguments; the payload that is returned is on one line.
     """
     if bytes(raw)[:1] != b'"':
         return raw
@@ -164,27 +164,27 @@ def inner_json(raw: Raw) -> Raw:
 
 
 def join_strings(parts: Iterable[Raw]) -> Raw:
-    """Joins JSON strings into one, without decoding them: `"ab"` and `"c"` give `"abc"`."""
+    """Joins JSON strings into one without decoding them: `"ab"` and `"c"` give `"abc"`."""
     return Raw(b'"' + b"".join([bytes(p)[1:-1] for p in parts]) + b'"')
 
 
 def join_array(values: Iterable[Raw | bytes]) -> Raw:
-    """A JSON array of values, which stay byte for byte."""
+    """A JSON array of values, which are kept byte for byte."""
     return Raw(b"[" + b",".join(map(bytes, values)) + b"]")
 
 
 def one_line(data: bytes) -> bytes:
     """A JSON value without line breaks: payloads of a pretty-printed document must not break the lines of an output.
 
-    Raises: msgspec.DecodeError when it is no JSON.
+    Raises: msgspec.DecodeError when it is not JSON.
     """
     return msgspec.json.format(data, indent=-1) if b"\n" in data else data
 
 
 def add_key(raw: Raw, key: str, value: Raw) -> Raw:
-    """Gives the JSON object `raw` with one key more, in front; the rest stays byte for byte.
+    """The JSON object `raw` with one more key, in front; the rest is kept byte for byte.
 
-    The caller makes sure that `raw` is an object and does not hold the key.
+    The caller makes sure that `raw` is an object and does not have the key.
     """
     body = bytes(raw).lstrip()[1:]
     comma = b"" if body.lstrip()[:1] == b"}" else b","

@@ -1,4 +1,4 @@
-"""Takes out of decoded JSON the member that a validation error names, so that the rest can be used."""
+"""Removes from decoded JSON the member that a validation error names, so that the rest can be used."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -14,7 +14,7 @@ T = TypeVar("T")
 REFUSED = (msgspec.MsgspecError, UnicodeDecodeError)
 _elements = msgspec.json.Decoder(list[Raw]).decode
 MOST = 64
-"""Members that are taken out of one element of a document."""
+"""Members that are removed from one element of a document, at most."""
 
 ANY = "..."  # how msgspec writes the key of an object that is read as a dict
 _STEP = re.compile(r"\.([^.\[\]`]+)|\[(\d+|\.\.\.)\]")
@@ -32,9 +32,9 @@ _KNOWN = frozenset(name for _, name in _NAMES)
 
 
 def read_pruned(raw: Raw | bytes, decode: Callable[[Raw | bytes], T]) -> tuple[T | None, str | None]:
-    """Decodes an element of a document, without the members that do not fit; and what was wrong with it.
+    """Decodes an element of a document without the members that do not fit; also returns what was wrong with it.
 
-    None where it is no object, or where more is wrong than a broken element can have.
+    The first is None where the element is not an object, or where too many members do not fit.
     """
     try:
         return decode(raw), None
@@ -55,9 +55,9 @@ def read_pruned(raw: Raw | bytes, decode: Callable[[Raw | bytes], T]) -> tuple[T
 
 
 def decode_member(raw: Raw | bytes, decode: Callable[[Raw | bytes], T], place: str) -> T:
-    """Decodes a member that a record holds raw at `place`, as in `message.content`.
+    """Decodes a member that a record holds raw at `place` (such as `message.content`).
 
-    Raises: msgspec.ValidationError with the place in the record of what does not fit, by which `prune` goes.
+    Raises: msgspec.ValidationError with the path within the record of what does not fit, which `prune` needs.
     """
     try:
         return decode(raw)
@@ -68,7 +68,7 @@ def decode_member(raw: Raw | bytes, decode: Callable[[Raw | bytes], T], place: s
 def read_each(
     raws: Iterable[Raw], decode: Callable[[Raw | bytes], T], name: str, record: Record, batch: Batch
 ) -> list[tuple[int, T]]:
-    """The elements of a document's list `name` with their places; what does not fit in them is a fault each."""
+    """The elements of a document's list `name`, each with its index; one that does not fit fully is a fault."""
     found: list[tuple[int, T]] = []
     for place, raw in enumerate(raws):
         value, problem = read_pruned(raw, decode)
@@ -80,7 +80,7 @@ def read_each(
 
 
 def fitting(raw: Raw | bytes, decode: Callable[[Raw | bytes], T]) -> Iterator[T]:
-    """The elements of a list that fit, with what of an object does."""
+    """The elements of a list that fit, objects without the members that do not."""
     try:
         elements = _elements(raw)
     except REFUSED:
@@ -94,8 +94,8 @@ def fitting(raw: Raw | bytes, decode: Callable[[Raw | bytes], T]) -> Iterator[T]
 def prune(value: Any, message: str) -> bool:
     """Removes the member that a validation message names (`… - at `$.message.content[0].name``); False if it cannot.
 
-    A step of the path that is no name (`[...]`) stands for every member that has the type that was refused; an element
-    of a list stands for all of its type there, because none of them fits.
+    A path step without a name (`[...]`) stands for every member of the refused type; an element of a list stands for
+    all elements of its type there, because none of them fits.
     """
     path = message.rpartition("`$")[2].rstrip("`") if "`$" in message else ""
     steps = [m[1] if m[1] is not None else m[2] for m in _STEP.finditer(path)]
@@ -126,7 +126,7 @@ def _below(holder: Any, step: str) -> Iterator[Any]:
 
 
 def _take(holder: Any, step: str, got: str | None, any_of: bool) -> bool:
-    """Removes a member, of several only those that are of the type `got`."""
+    """Removes a member; if `step` stands for several, only those of the type `got`."""
     if isinstance(holder, dict):
         members = cast(dict[str, Any], holder)
         keys = list(members) if step == ANY else [step] if step in members else []

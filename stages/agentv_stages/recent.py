@@ -1,8 +1,8 @@
-"""Bounded memories of what was seen lately, by key: `Recent`, and `remember` for a plain dict.
+"""Bounded memories of recent entries, by key: `Recent`, and `remember` for a plain dict.
 
-`Recent` is two generations of a dict: when the young one is full it becomes the old one, whose entries go. At least
-`size` entries are remembered, at most twice as many. Dropping the single oldest entry of one dict, as `remember` does,
-costs a walk over its holes each time: that is for tables of a state that are seldom full.
+`Recent` has two generations of a dict: when the young one is full it becomes the old one, and the entries of the old
+one are dropped. At least `size` entries are remembered, at most twice as many. `remember` drops the single oldest entry
+of one dict; finding it costs a walk over the gaps of deleted entries, so this is for tables that are seldom full.
 """
 
 from typing import Generic, TypeVar
@@ -12,7 +12,7 @@ Value = TypeVar("Value")
 
 
 def remember(known: dict[Key, Value], key: Key, value: Value, most: int) -> Value:
-    """Puts an entry into a table of at most `most`: a new one takes the place of the oldest. Gives the value back."""
+    """Puts an entry into a table of at most `most`; when full, a new one replaces the oldest. Returns the value."""
     if len(known) >= most and key not in known:
         del known[next(iter(known))]
     known[key] = value
@@ -20,7 +20,7 @@ def remember(known: dict[Key, Value], key: Key, value: Value, most: int) -> Valu
 
 
 class Recent(Generic[Value]):
-    """Remembers values by key; a key that is put again is young again."""
+    """Remembers values by key; putting a key again makes it young again."""
 
     __slots__ = ("_old", "_young", "size")
 
@@ -37,18 +37,18 @@ class Recent(Generic[Value]):
     def put(self, key: str, value: Value) -> None:
         young = self._young
         if key in young:
-            del young[key]  # so that the order is that of the last time
+            del young[key]  # so that the order is that of the last `put`
         elif len(young) >= self.size:
             self._old = young
             self._young = young = {}
         young[key] = value
 
     def items(self) -> dict[str, Value]:
-        """All that is remembered, in the order of the last time that it was put."""
+        """All entries, in the order in which they were last put."""
         young = self._young
         return {**{key: value for key, value in self._old.items() if key not in young}, **young}
 
     def load(self, entries: dict[str, Value]) -> None:
-        """Puts back what `items` gave; of more than is remembered the latest."""
+        """Restores what `items` returned; if there are too many entries, the latest."""
         latest = list(entries.items())[-2 * self.size :]
         self._old, self._young = dict(latest[: -self.size]), dict(latest[-self.size :])

@@ -1,8 +1,8 @@
-"""What a decoder told lately, by the identity of its records: a record that the log repeats is told once.
+"""Recent records of a decoder, by identity, so that a record that the log repeats is decoded only once.
 
-An agent that prints its session again, a relay that sends twice, a crash behind which a stretch is appended again: all
-repeat whole records. Where a record has an id of its own, that is its identity; where it has a time but no id, its
-time and its bytes are (`check`). Records with neither have none and are told as often as they come.
+Agents that print their session again, relays that send twice, and crashes after which a stretch is appended again all
+repeat whole records. The identity of a record is its id or, if it has only a time, its time and bytes (`check`).
+Records with neither have no identity and are decoded as often as they come.
 """
 
 from zlib import crc32
@@ -12,27 +12,27 @@ from msgspec import Struct
 from agentv_stages.batch import Record
 
 MOST = 256
-_END = 128  # bytes of a record that are looked at beside its time and length: how the text ends
+_END = 128  # bytes at the end of a record that are compared besides its time and length
 
 
 class Repeats(Struct, array_like=True):
-    """Part of a decoder's state: the last `MOST` identities at least, at most twice as many.
+    """Part of a decoder's state: at least the last `MOST` identities, at most twice as many.
 
-    Two generations, as in `Recent`, in a form that is written down with the state. With each stands the length of its
-    record, which keeps apart what bears one id because somebody took the ids out.
+    Two generations, as in `Recent`, in a form that is saved with the state. Each identity has the length of its record,
+    to distinguish records that share an id because somebody removed the real ids.
     """
 
     young: dict[str, int] = {}
     old: dict[str, int] = {}
 
     def known(self, key: str, length: int | None = None) -> bool:
-        """Whether a record of this identity, and where it is given of this length, came before."""
+        """Whether a record of this identity (and of this length, if given) came before."""
         if length is None:
             return key in self.young or key in self.old
         return self.young.get(key) == length or self.old.get(key) == length
 
     def again(self, key: str | None, length: int = 0) -> bool:
-        """Whether a record of this identity and length came before; remembers it. Without an identity it did not."""
+        """Whether a record of this identity and length came before; remembers it. False without an identity."""
         if not key:
             return False
         young = self.young
@@ -46,7 +46,7 @@ class Repeats(Struct, array_like=True):
 
 
 def check(record: Record, time: str | int | None) -> str:
-    """The identity of a record that has no id; none ("") where its time is none either, or a word in place of one."""
+    """The identity of a record without an id; "" if it has no time either, or a word in its place."""
     if not time or (isinstance(time, str) and not time[0].isdigit()):
         return ""
     data = record.data

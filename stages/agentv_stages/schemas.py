@@ -1,6 +1,6 @@
 """The shapes of a session's outputs as Structs, and the JSON Schemas made from them. Documentation that is checked.
 
-The writers render bytes directly; tests hold what they write against these.
+The writers render bytes directly, without these Structs; tests validate their output against them.
 """
 
 from types import UnionType
@@ -19,7 +19,7 @@ from agentv_stages.trajectory.trace_events import TraceEvent
 
 
 class CallFacts(Struct):
-    """Our own facts of a call."""
+    """What agentv-stream adds about a call."""
 
     name: str
     kind: Kind
@@ -31,7 +31,7 @@ class CallFacts(Struct):
 
 
 class RowFacts(Struct):
-    """Our own facts of a row."""
+    """What agentv-stream adds about a row."""
 
     stream: str
     turn: int | UnsetType = UNSET
@@ -51,7 +51,7 @@ class RowMetadata(Struct):
 
 
 class RowTokens(Struct):
-    """`input` holds cached tokens, `output` reasoning; absent means that the log does not say."""
+    """`input` includes cached tokens, `output` reasoning; absent means that the log does not say."""
 
     input: int | UnsetType = UNSET
     output: int | UnsetType = UNSET
@@ -89,14 +89,14 @@ class RowSource(Struct):
 
 
 class RowEnd(Struct):
-    """How the session ended, as its log tells it."""
+    """How the session ended, according to its log."""
 
     status: Status
     reason: str | UnsetType = UNSET
 
 
 class TranscriptRow(Struct):
-    """One message. The totals, and how the session ended, stand in the first row of a finished file."""
+    """One message. The first row of a finished file also has the totals, and how the session ended."""
 
     schema_version: Literal["agentv.transcript.v1"]
     test_id: str
@@ -129,10 +129,10 @@ class RawLogRow(Struct):
 
 
 class DeadLetter(Struct):
-    """One record that could not be used, or not whole: its bytes as `text`, as `base64`, or in the file `blob`.
+    """One record that could not be used, or only in part: its bytes as `text`, as `base64`, or in the file `blob`.
 
-    Without any of them they stand in the log alone, at `offset`: of a result without a call, which is used, and of what
-    `import` did not write a second time.
+    Without any of these, the bytes are only in the log, at `offset`: for a result without a call, which is used, and
+    for what `import` did not write a second time.
     """
 
     schema_version: Literal["agentv_stream.dead_letter.v1"]
@@ -242,7 +242,7 @@ class TokenTotals(Struct):
 
 
 class ResultFile(Struct):
-    """What `--stats` writes, and what `run` and `import` keep of a session."""
+    """What `--stats` writes, and what `run` and `import` store about a session."""
 
     schema_version: Literal["agentv_stream.result.v1"]
     session: SessionFacts
@@ -349,14 +349,14 @@ VERSIONS = {
 def schema(name: str) -> dict[str, Any]:
     """The JSON Schema (2020-12) of an output of a session; `agentv_stream.schemas` has those of commands, too.
 
-    Raises: KeyError for a name that there is none of.
+    Raises: KeyError for an unknown name.
     """
     return titled(SHAPES[name], VERSIONS[name])
 
 
 def titled(shape: Any, version: str) -> dict[str, Any]:
     """The JSON Schema of a type, or of a union of Structs of which one fits, with the version as its title."""
-    # msgspec makes no schema of a union of Structs without tags, so they are told one by one.
+    # msgspec makes no schema of a union of Structs without tags, so each gets its own.
     forms, parts = msgspec.json.schema_components(get_args(shape) if get_origin(shape) is UnionType else (shape,))
     made = forms[0] if len(forms) == 1 else {"anyOf": list(forms)}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": version, **made, "$defs": parts}

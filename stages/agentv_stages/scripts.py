@@ -1,7 +1,7 @@
-"""Code mode: the calls that a script makes count; the script itself does if it made none. Pi's and Qwen's.
+"""Code mode of Pi and Qwen: the calls that a script makes count; the script counts as a call only if it made none.
 
-A script is held when the answer asks for it, and is handed on as a call when it has ended without calling a tool. What
-it printed is told beside its calls, for no call has it.
+A script is held when the answer requests it, and passed on as a call if it ends without having called a tool. What a
+script with calls printed becomes a notification, because it is the output of none of them.
 """
 
 from msgspec import Raw, Struct
@@ -27,14 +27,14 @@ class Script(Struct, gc=False):
 
 
 def hold(scripts: dict[str, Script], call_id: str, script: Script, batch: Batch) -> None:
-    """Keeps a script until it has ended; past 1,000 the oldest is let go."""
+    """Keeps a script until it has ended; past 1,000 the oldest is released by `let_go`."""
     if len(scripts) >= _MOST:
         let_go(scripts, next(iter(scripts)), batch)
     scripts[call_id] = script
 
 
 def let_go(scripts: dict[str, Script], call_id: str, batch: Batch) -> bool:
-    """Forgets a script; one that made no call is handed on as one. Gives whether it was."""
+    """Forgets a script; if it made no call, it is passed on as one. Returns whether it was."""
     script = scripts.pop(call_id)
     if not script.made:
         batch.events.append(
@@ -53,12 +53,12 @@ def let_go(scripts: dict[str, Script], call_id: str, batch: Batch) -> bool:
 
 
 def let_all_go(scripts: dict[str, Script], batch: Batch) -> None:
-    """The input or the run has ended."""
+    """Releases all scripts, at the end of the input or of a run."""
     for call_id in list(scripts):
         let_go(scripts, call_id, batch)
 
 
 def told(name: str, source: Source, call_id: str, content: Raw | None, is_error: bool | None, batch: Batch) -> None:
-    """What a script that made calls has printed."""
+    """Passes on, as a notification, what a script that made calls has printed."""
     level: Level = "warning" if is_error else "info"
     batch.events.append(Notification(source, "-script", name, text_of(content), level, call_id))

@@ -1,4 +1,4 @@
-"""Times of foreign logs to UTC milliseconds and back. None in, None out; what cannot be read is None, never now."""
+"""Converts times of logs to UTC milliseconds and back. None in, None out; an unreadable time is None, never now."""
 
 from datetime import UTC, datetime
 
@@ -9,14 +9,14 @@ _SECONDS_OUT = tuple(text.encode() for text in _SECONDS)
 _MILLISECONDS_OUT = tuple(text.encode() for text in _MILLISECONDS)
 _prefixes: dict[int, bytes] = {}
 _KEEP = 4096
-_FIRST = -62_135_596_800_000  # 0001-01-01, the first and the last ms that a date can name
+_FIRST = -62_135_596_800_000  # 0001-01-01; the first and the last ms that a date can represent
 _LAST = 253_402_300_799_999
 
 
 def parse_iso(text: str | None) -> int | None:
-    """ISO 8601 to UTC ms; a time without zone is taken as UTC. None for what is no time.
+    """ISO 8601 to UTC ms; a time without zone is taken as UTC. None for anything else.
 
-    Log times are near each other and of one form (`2026-01-31T09:30:00.250Z`), so their parts are looked up.
+    The times of a log are close together and have one form (`2026-01-31T09:30:00.250Z`), so minutes are cached.
     """
     if not text:
         return None
@@ -27,7 +27,7 @@ def parse_iso(text: str | None) -> int | None:
 
 
 def _parse(text: str) -> int | None:
-    """A time of any form; its minute is known from now on."""
+    """A time in any ISO form; caches its minute."""
     try:
         when = datetime.fromisoformat(text)
     except ValueError:
@@ -43,7 +43,7 @@ def _parse(text: str) -> int | None:
 
 
 def from_epoch(value: float | int | str | None) -> int | None:
-    """Epoch seconds, ms, µs or ns (told by size), or an ISO text, to UTC ms; None out of range."""
+    """Epoch seconds, ms, µs or ns (distinguished by size), or an ISO text, to UTC ms; None out of range."""
     if value is None or isinstance(value, bool):
         return None
     if isinstance(value, str):
@@ -65,13 +65,13 @@ def epoch_ms(value: float | None) -> int | None:
 
 
 def nearest_date_ms(time_ms: int) -> int:
-    """The nearest UTC ms that a date can name: a file's time may lie tens of thousands of years ahead."""
+    """The nearest UTC ms that a date can represent: a file's time may be tens of thousands of years ahead."""
     return min(max(time_ms, _FIRST), _LAST)
 
 
 def whole_ms(duration_ms: float | None) -> int | None:
-    """A duration as whole ms; None for what no duration can be: a log can claim any number, and a clock that is set
-    back while something runs makes it end before it began."""
+    """A duration as whole ms; None for an impossible one: a log can claim any number, and if the clock is set back
+    while something runs, it ends before it began."""
     return round(duration_ms) if duration_ms is not None and 0 <= duration_ms < 1e15 else None
 
 

@@ -1,7 +1,7 @@
-"""Typed arguments of tool calls: a normalised call in, a tagged payload out; what does not fit strictly is `Generic`.
+"""Typed arguments of tool calls: a normalised call in, a tagged payload out; what does not fit exactly is `Generic`.
 
 The shapes are agtrace's (file_read, file_edit, file_write, execute, search, mcp, generic), tagged by `type`, so that
-reading one back gives the same one. A payload copies from the call and never changes it.
+they round-trip through JSON. A payload copies from the call and never changes it.
 """
 
 from typing import Any, TypeAlias
@@ -16,13 +16,13 @@ from agentv_stages.tools import split_mcp
 
 
 class Payload(Struct, frozen=True, kw_only=True, tag_field="type", omit_defaults=True):
-    """What all payloads share: `extra` holds the arguments that have no field of their own."""
+    """What all payloads share: `extra` holds the arguments that have no field."""
 
     extra: dict[str, Any] = {}
 
 
 class FileRead(Payload, frozen=True, tag="file_read"):
-    """A file that is read, or a folder that is listed; lines from 1 where the agent counts lines."""
+    """A file that is read, or a folder that is listed; if the agent counts lines, they count from 1."""
 
     file_path: str | None = None
     offset: int | None = None
@@ -30,7 +30,7 @@ class FileRead(Payload, frozen=True, tag="file_read"):
 
 
 class FileEdit(Payload, frozen=True, tag="file_edit"):
-    """A text that is replaced. Of a patch, `new_string` is the whole patch and `old_string` empty."""
+    """A text that is replaced. For a patch, `new_string` is the whole patch and `old_string` is empty."""
 
     file_path: str
     old_string: str = ""
@@ -39,7 +39,7 @@ class FileEdit(Payload, frozen=True, tag="file_edit"):
 
 
 class FileWrite(Payload, frozen=True, tag="file_write"):
-    """A file that is written whole. Of a patch that adds files, `content` is the whole patch."""
+    """A file that is written as a whole. For a patch that adds files, `content` is the whole patch."""
 
     file_path: str
     content: str = ""
@@ -54,7 +54,7 @@ class Execute(Payload, frozen=True, tag="execute"):
 
 
 class Search(Payload, frozen=True, tag="search"):
-    """A search in files, for files, or in the web."""
+    """A search in files, for files, or on the web."""
 
     pattern: str | None = None
     query: str | None = None
@@ -62,7 +62,7 @@ class Search(Payload, frozen=True, tag="search"):
 
 
 class Mcp(Payload, frozen=True, tag="mcp"):
-    """A call of an MCP server's tool; its arguments are in `extra`. None where the name has neither."""
+    """A call of an MCP server's tool, arguments in `extra`. Server and tool are None if the name has neither."""
 
     server: str | None = None
     tool: str | None = None
@@ -114,14 +114,14 @@ _SHAPES: dict[str, tuple[type[Payload], _Names, tuple[str, ...]]] = {
     "WebFetch": (Search, _SEARCH, ()),
     "WebSearch": (Search, _SEARCH, ()),
 }
-"""Canonical name -> payload, the native names of its fields, and the fields that must be there."""
+"""Canonical name -> payload, the native names of its fields, and the required fields."""
 
 _decode = msgspec.json.Decoder(AnyPayload).decode
 _encode = msgspec.json.Encoder().encode
 
 
 def payload_of(call: ToolCall) -> AnyPayload:
-    """The typed payload of a call that `Normalize` has seen; `Generic` where its arguments do not fit strictly."""
+    """The typed payload of a normalised call; `Generic` where its arguments do not fit exactly."""
     try:
         arguments: Any = decode_json(call.input_json)
     except (ValueError, RecursionError):
@@ -149,7 +149,7 @@ def payload_of(call: ToolCall) -> AnyPayload:
 def _strict(
     kind: type[Payload], names: _Names, required: tuple[str, ...], values: dict[str, Any]
 ) -> FileRead | FileEdit | FileWrite | Execute | Search | None:
-    """The arguments as the payload `kind`, None where one has another type than its field, or a required one lacks."""
+    """The arguments as the payload `kind`; None where one has the wrong type or a required one is missing."""
     extra = dict(values)
     found: dict[str, Any] = {}
     for name, natives in names.items():
@@ -174,7 +174,7 @@ def _strict(
 
 
 def _shell_payload(call: ToolCall, arguments: Any) -> AnyPayload | None:
-    """A shell call by what it was found to do."""
+    """The payload of a shell call, by what its text was found to do."""
     extra = {"command": call.command}
     if call.edit:
         if not call.files:
@@ -201,7 +201,7 @@ def _shell_payload(call: ToolCall, arguments: Any) -> AnyPayload | None:
 
 
 def _patch_payload(call: ToolCall, arguments: Any) -> AnyPayload | None:
-    """A patch by its first file, with the whole of it as text; None for what is no patch text."""
+    """The payload of a patch: its first file, and the whole patch as text; None if there is no patch text."""
     text: Any = arguments
     if isinstance(arguments, dict):
         values: dict[str, Any] = arguments  # pyright: ignore[reportUnknownVariableType] - decoded JSON

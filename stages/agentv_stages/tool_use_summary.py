@@ -1,4 +1,4 @@
-"""`tool_use_summary`, the public form of the figures of tool use, keys as docs/metrics.md has them."""
+"""`tool_use_summary`, the public form of the figures of tool use, with the keys of docs/metrics.md."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,9 +12,9 @@ KINDS = ("read", "write", "execute", "search", "plan", "ask", "other")
 
 
 def members(figures: Statistics, sequence: CallSequence, turns: int, lists: bool = True) -> Iterator[tuple[str, Any]]:
-    """One member after the other, each made when it is asked for; open calls count as `unpaired`.
+    """The members, made lazily one by one; open calls count as `unpaired`.
 
-    Without `lists` what grows with the session is left out: sequences, watched commands, figures by stream.
+    Without `lists`, whatever grows with the session is left out: sequences, watched commands, figures by stream.
     """
     by_kind: dict[str, int] = dict.fromkeys(KINDS, 0)
     by_origin = {"system": 0, "mcp": 0}

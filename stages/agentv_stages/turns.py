@@ -1,4 +1,4 @@
-"""Counts turns: one assistant message on the main stream is one turn, however many records it took."""
+"""Counts turns: one assistant message on the main stream is one turn, however many records it spans."""
 
 from msgspec import Struct, convert
 
@@ -9,7 +9,7 @@ _RECENT = 256
 
 
 class TurnState(Struct):
-    """`current` holds the running message id of the main stream, `recent` the ids that were counted lately."""
+    """`current` holds the current message id of the main stream, `recent` the recently counted ids with their turns."""
 
     count: int = 0
     current: dict[str, str] = {}
@@ -17,7 +17,7 @@ class TurnState(Struct):
 
 
 class Turns:
-    """Says in which turn an event stands; events in order, each at most once. Turns count from 1."""
+    """Assigns events to turns, numbered from 1; feed events in order, each at most once."""
 
     def __init__(self) -> None:
         self.state = TurnState()
@@ -29,13 +29,13 @@ class Turns:
         return self.state.count
 
     def turn_of(self, event: AssistantText | Reasoning | ToolCall) -> int | None:
-        """The turn of an event; None outside the main stream and for what the agent's program said by itself."""
+        """The turn of an event; None outside the main stream and for text that only the agent's program wrote."""
         stream = event.source.stream
         if stream != MAIN:
             return None
         state, message_id = self.state, event.message_id
         if state.current.get(MAIN) == message_id:
-            return self._recent.get(message_id)  # not the count: of an answer that goes on, others stand behind it
+            return self._recent.get(message_id)  # not the count: an earlier answer may continue after later ones
         if type(event) is AssistantText and event.synthetic:
             return None
         state.current[MAIN] = message_id

@@ -1,6 +1,6 @@
 """Makes hostile text safe for a terminal: control and format characters become visible, long text is cut.
 
-JSON keeps what it means: what could act in it is escaped as JSON does it.
+JSON keeps its meaning: whatever a terminal could act on is escaped in JSON's own way.
 """
 
 import re
@@ -11,20 +11,20 @@ _NARROW = re.compile("[ -~\u00a1-\u02ff\u2010-\u2027\u2030-\u205e\u2190-\u22ff\u
 
 _ACTING = re.compile(
     rb"\x7f|\xc2[\x80-\x9f]"  # DEL, and the controls of U+0080 to U+009F: U+009B begins a sequence, as ESC [ does
-    rb"|\xd8\x9c|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]"  # what turns the direction, or ends a line
+    rb"|\xd8\x9c|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]"  # changes of direction, line separators
 )
-"""In UTF-8, what JSON may hold as it is and a terminal acts on."""
+"""In UTF-8, what JSON may contain unescaped and a terminal acts on."""
 
 
 def escaped(data: bytes) -> bytes:
-    """JSON of the same meaning, in which nothing acts on a terminal; `data` itself where nothing could."""
+    """JSON with the same meaning, in which nothing acts on a terminal; `data` itself if nothing could."""
     if data.isascii() and b"\x7f" not in data:
         return data
     return _ACTING.sub(lambda found: b"\\u%04x" % ord(found[0].decode()), data)
 
 
 def visible(text: str, width: int | None = None) -> str:
-    """One line of printable text, at most `width` columns of a terminal, a cut marked by an ellipsis.
+    """One line of printable text, at most `width` terminal columns; a cut is marked by an ellipsis.
 
     Line ends show as `⏎`, tabs as blanks, other control and format characters (escapes, bidi overrides) as `\\x1b`.
     """
@@ -39,18 +39,18 @@ def visible(text: str, width: int | None = None) -> str:
 
 
 def padded(text: str, width: int) -> str:
-    """As `visible`, with blanks up to `width` columns: a cell of a table."""
+    """As `visible`, padded with blanks to `width` columns: a cell of a table."""
     shown = visible(text, width)
     return shown + " " * (width - columns(shown))
 
 
 def columns(text: str) -> int:
-    """How many columns of a terminal a printable text takes: letters of East Asia and emoji two, accents none."""
+    """How many terminal columns a printable text takes: wide East Asian characters and emoji two, accents none."""
     return len(text) if _NARROW.fullmatch(text) else sum(map(_columns, text))
 
 
 def fitting(text: str, width: int) -> int:
-    """How many characters of a text fit into so many columns."""
+    """How many characters of a text fit into `width` columns."""
     used = 0
     for n, char in enumerate(text):
         used += _columns(char)
@@ -62,7 +62,7 @@ def fitting(text: str, width: int) -> int:
 def _columns(char: str) -> int:
     if unicodedata.east_asian_width(char) in "WF":
         return 2
-    # U+FE0F makes an emoji of the sign before it, which then takes two.
+    # U+FE0F turns the character before it into an emoji, which takes two columns.
     return 0 if unicodedata.category(char) in ("Mn", "Me") and char != "\ufe0f" else 1
 
 

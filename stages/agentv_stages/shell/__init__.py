@@ -1,9 +1,9 @@
 """What a shell call does, decided from its text, by the same rules for every agent (docs/metrics.md, "Kinds of shell
 text").
 
-`reader` and `words` cut a text into commands (`powershell` those of PowerShell), `scripts` finds what wrappers and
-shells run, `programs` (with `arguments`, `transfers` and the `tables`) judges one program, and `classify` makes one
-answer of it all.
+`reader` and `words` split a text into commands (with `powershell` for PowerShell), `scripts` finds what wrappers and
+shells run, `programs` (with `arguments`, `transfers` and `tables`) judges one program, and `classify` combines it all
+into one answer.
 """
 
 from agentv_stages.shell.classify import ShellFacts, classify_shell, run_commands, runs_program

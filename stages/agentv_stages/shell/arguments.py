@@ -1,4 +1,4 @@
-"""The arguments of one program, for who judges it: options, their values, operands; and what a part does."""
+"""Helpers to judge one program: its options, their values, its operands; and `Part`, what a command does."""
 
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
@@ -10,9 +10,9 @@ ShellTool: TypeAlias = Literal["Bash", "Read", "LS", "Grep", "Glob", "Edit", "Wr
 
 
 class Part(NamedTuple):
-    """What a command does. `kind` None: nothing worth telling (cd, echo). `patch`: the body of an `apply_patch`.
-    `inner`: the words of a command that it runs for what it finds (`find -exec`), which may do more. `more`: the files
-    that it reads behind `path`."""
+    """What a command does. `kind` None: nothing of interest (cd, echo). `patch`: the body of an `apply_patch`.
+    `inner`: the words of a command that it runs for what it finds (`find -exec`), which may do more. `more`: files that
+    it reads after `path`."""
 
     kind: Kind | None
     tool: ShellTool = "Bash"
@@ -30,12 +30,12 @@ _NO_VALUES = frozenset[str]()
 
 
 def is_file(target: str) -> bool:
-    """Whether the target of a redirection is a file that keeps what is written."""
+    """Whether the target of a redirection is a real file (not `/dev/fd/…`, `&1` and the like)."""
     return target.lower() not in NO_FILE and not target.startswith(NO_FILES)
 
 
 def has(words: list[str], *options: str) -> bool:
-    """Whether an option stands in the words: as such, with a value behind it, or (`-i.bak`) with a suffix."""
+    """Whether the words contain an option: by itself, with a value (`--x=y`), or with a suffix (`-i.bak`)."""
     for word in words[1:]:
         for option in options:
             if word.startswith(option) and (len(word) == len(option) or not word[len(option)].isalnum()):
@@ -44,7 +44,7 @@ def has(words: list[str], *options: str) -> bool:
 
 
 def value(words: list[str], *options: str) -> str | None:
-    """The value of the first of the options that is there."""
+    """The value of the first of the options that is present."""
     for i, word in enumerate(words[1:], 1):
         for option in options:
             if word == option:
@@ -77,6 +77,6 @@ def first(values: Sequence[str], position: int = 0) -> str | None:
 
 
 def bundles(word: str, letter: str, last: bool = False) -> bool:
-    """Whether a bundle of short options (`-uo`) holds one; with `last` as its last, the one that takes a value."""
+    """Whether a bundle of short options (`-uo`) contains `letter`; with `last`, as the one that takes a value."""
     options = word[1:] if word.startswith("-") and word[1:].isalpha() else ""
     return options.endswith(letter) if last else letter in options

@@ -1,8 +1,8 @@
 """What a shell call does, decided from its text: shell text in, kind, finer name, path, pattern and programs out.
 
-The rules are those of docs/metrics.md, "Kinds of shell text", the same for every agent. The floor is what agtrace and
-Codex's own parser know; here quoting, `bash -lc`, prefixes, pipes, redirections and here-documents are understood too.
-What cannot be decided executes.
+The rules are those of docs/metrics.md, "Kinds of shell text", the same for every agent. They cover at least what
+agtrace and Codex's own parser know, and also quoting, `bash -lc`, prefixes, pipes, redirections and here-documents.
+What cannot be decided is `execute`.
 """
 
 from collections.abc import Sequence
@@ -30,20 +30,20 @@ from agentv_stages.shell.words import split_shell
 MAX_NESTING = 8
 _CACHED_TEXT = 2_048
 _KEPT_PROGRAMS = 1_000
-_KEPT_COPIES = 16  # wrappers and substitutions repeat the text of what they run; of all texts at most so many times it
+_KEPT_COPIES = 16  # texts kept per length of the input: wrappers and substitutions repeat the text that they run
 _KEPT_TEXT = 16 * 1024 * 1024
 _KEPT_FILES = 100
-_WRAPPED = 4  # words that a shell is looked for in: `sudo -u name bash`
+_WRAPPED = 4  # words in which a shell is searched: `sudo -u name bash`
 
 
 class ShellFacts(NamedTuple):
     """What a shell text does.
 
-    `tool_name` is the finer name of it (`Bash` where it has none). `path` is what a reading or listing command reads,
-    `files` are all that reading commands name, `pattern` what a search looks for. `writes_file`: a file is changed
-    otherwise than by a patch; `written` are the targets of redirections. `patch` is the body of an `apply_patch`.
-    `programs` are the programs that it runs with their text, by the last part of their names, wrappers (`sudo`, `npx`)
-    and what they wrap both. `script` is the text without a `bash -lc` around it.
+    `tool_name` is its finer name (`Bash` if it has none). `path` is what a reading or listing command reads, `files`
+    all that reading commands name, `pattern` what a search looks for. `writes_file`: a file is changed other than by a
+    patch; `written` holds the targets of redirections. `patch` is the body of an `apply_patch`. `programs` are the
+    programs that it runs, each as (last part of its name, text); both wrappers (`sudo`, `npx`) and what they wrap.
+    `script` is the text without an enclosing `bash -lc`.
     """
 
     kind: Kind
@@ -59,7 +59,7 @@ class ShellFacts(NamedTuple):
 
 
 def classify_shell(command: str | Sequence[str]) -> ShellFacts:
-    """Decides what a shell text, or an array of words as Codex has it, does."""
+    """Decides what a shell text, or an array of words as in Codex, does."""
     if isinstance(command, str):
         return _cached(command) if len(command) <= _CACHED_TEXT else _classify(command)
     words = [str(word) for word in command]
@@ -75,10 +75,10 @@ def classify_shell(command: str | Sequence[str]) -> ShellFacts:
 
 
 def run_commands(command: str | Sequence[str], name: str) -> list[str]:
-    """The commands of a shell text that run the program `name`, each with its arguments as it stands there.
+    """The commands of a shell text that run the program `name`, each with its arguments, as in the text.
 
-    Decided at command position: a path or an argument that only holds the word does not count, `/usr/bin/name`,
-    `npx name` and `sudo name` do.
+    Only command positions count: `/usr/bin/name`, `npx name` and `sudo name` do, a path or an argument that merely
+    contains the word does not.
     """
     if isinstance(command, str) and name not in command:
         return []
@@ -109,7 +109,7 @@ class _Programs:
         if len(self.found) < _KEPT_PROGRAMS and self._left > 0:
             begin = text.find(words[0])
             if begin > 0 and text[begin - 1] in "'\"":
-                begin -= 1  # the quote is the program's
+                begin -= 1  # the quote belongs to the program's name
             said = text[begin:] if begin >= 0 else " ".join(words)
             self._left -= len(said)
             self.found.append((name, said))
@@ -126,7 +126,7 @@ class _Judge:
         self.told = False
 
     def text(self, text: str, nesting: int, told: bool = False) -> str:
-        """Reads a shell text; gives the innermost script that is all of it. `told`: as for `split_shell`."""
+        """Reads a shell text; returns the innermost script that makes up all of it. `told`: as for `split_shell`."""
         pipelines = split_shell(text, told)
         if len(pipelines) == 1 and len(pipelines[0]) == 1 and nesting < MAX_NESTING:
             command = pipelines[0][0]
@@ -150,9 +150,9 @@ class _Judge:
                 self.parts.append(self.pipeline(pipeline, nesting))
 
     def pipeline(self, pipeline: Pipeline, nesting: int) -> Part:
-        """The first command of a pipeline that says something decides; one that writes a file decides over all.
+        """What a pipeline does: its first command of interest decides, but one that writes a file takes precedence.
 
-        What only filters what an `echo` gives it (`echo x | wc -c`) reads no file: it says nothing either.
+        A filter of an `echo` (`echo x | wc -c`) reads no file, so it is of no interest either.
         """
         first = NOTHING
         patch: Part | None = None
@@ -185,7 +185,7 @@ class _Judge:
             words = without_head(words, command.text)
         for at, word in enumerate(words):
             if word == "time" and words[at + 1 : at + 2] == ["-p"]:
-                words = words[:at] + words[at + 2 :]  # no keyword with an option, but the same
+                words = words[:at] + words[at + 2 :]  # with an option it is not the keyword, but means the same
                 return self.run(words[at:], command, nesting) if words[at:] else NOTHING
             if word in KEYWORDS or ("=" in word and is_assignment(word)):
                 continue
@@ -230,7 +230,7 @@ class _Judge:
         return EXECUTE
 
     def script(self, script: str | None, nesting: int, told: bool) -> Part:
-        """The text that another shell is given."""
+        """Judges the script that is given to another shell."""
         if script is None or nesting >= MAX_NESTING:
             return EXECUTE
         inner = _Judge(self.programs)
@@ -240,7 +240,7 @@ class _Judge:
         return inner.strongest()
 
     def strongest(self) -> Part:
-        """Write over execute over read or search; of read and search the first; a patch over all."""
+        """The part that decides: a patch, then write, then execute, then the first of read and search."""
         best = NOTHING
         rank = 0
         for part in self.parts:
@@ -256,7 +256,7 @@ class _Judge:
         return ShellFacts(
             best.kind or "execute",
             best.tool,
-            None if path is None or "$" in path or "`" in path else path,  # a variable is no path that anyone knows
+            None if path is None or "$" in path or "`" in path else path,  # the path in a variable is unknown
             best.pattern,
             self.wrote,
             tuple(self.programs.found),
@@ -267,7 +267,7 @@ class _Judge:
         )
 
     def files(self) -> tuple[str, ...]:
-        """What the commands read that only read; variables are left out."""
+        """The files that purely reading commands read; those with variables are left out."""
         named = [path for part in self.parts if part.tool == "Read" for path in (part.path, *part.more)]
         known = dict.fromkeys(path for path in named if path and "$" not in path and "`" not in path)
         return tuple(known)[:_KEPT_FILES]
@@ -277,9 +277,9 @@ _RANK: dict[Kind, int] = {"read": 1, "search": 1, "execute": 2, "write": 3}
 
 
 def takes_pipe(part: Part, command: Command) -> bool:
-    """Whether a command that stands behind a pipe reads what comes through it, and no file."""
+    """Whether a command after a pipe reads its input from the pipe, and no file."""
     if part.path is not None or part.tool not in ("Read", "Grep") or part.inner:
         return False
-    # the words behind `xargs` are files; `grep -r` looks through the folder
+    # the words after `xargs` are files; `grep -r` searches the folder
     recursive = ("xargs", "--recursive")
     return not any(word in recursive or bundles(word, "r") or bundles(word, "R") for word in command.words)

@@ -1,7 +1,7 @@
-"""Texts of PowerShell, for the reader of shell texts: what they write otherwise is exchanged, and put back afterwards.
+"""Prepares PowerShell texts for the shell reader: characters that mean something else are exchanged, then put back.
 
-Their escape character is the backtick, and a backslash is a letter of paths. Quotes, pipes, redirections and `;` mean
-what they mean to other shells, as far as it matters here.
+In PowerShell the escape character is the backtick, and a backslash is part of paths. Quotes, pipes, redirections and
+`;` mean the same as in other shells, as far as it matters here.
 """
 
 import re
@@ -18,15 +18,15 @@ _COMMAND_BEGINS = ";|({=\n"
 _OF_OTHERS = ("<<", "& $", "powershell", "pwsh")
 _NEXT_BLOCK = re.compile(r"\}\s*(?=(?:else|elseif|catch|finally)\b)")
 _BLOCKS = frozenset(("foreach-object", "foreach", "%", "{", "try", "elseif", "catch", "finally"))
-_BACKSLASH = "\ufdd0"  # is no character; stands for a backslash while the text is read
+_BACKSLASH = "\ufdd0"  # a noncharacter; stands for a backslash while the text is read
 _EXCHANGED = str.maketrans({"\\": _BACKSLASH, "`": "\\"})
 _PUT_BACK = str.maketrans({_BACKSLASH: "\\", "\\": "`"})
 
 
 def is_powershell(text: str) -> bool:
-    """Whether a text runs cmdlets, and holds what is read otherwise for it.
+    """Whether a text runs cmdlets and contains something that PowerShell reads differently.
 
-    A text that starts PowerShell is another shell's; what runs the program in a variable (`& $x`) does nobody knows.
+    A text that starts PowerShell is another shell's; what `& $x` (the program in a variable) does is unknown.
     """
     if not ("$" in text or "\\" in text or "{" in text or "`" in text or "@" in text):
         return False
@@ -40,7 +40,7 @@ def is_powershell(text: str) -> bool:
 
 
 def exchanged(text: str) -> str:
-    """The text as the reader of shell texts understands it, its here-strings (`@'…'@`) empty."""
+    """The text in a form that the shell reader understands, with empty here-strings (`@'…'@`)."""
     for quote in ("'", '"'):
         kept: list[str] = []
         at = 0
@@ -52,7 +52,7 @@ def exchanged(text: str) -> str:
 
 
 def put_back(pipelines: list[Pipeline]) -> list[Pipeline]:
-    """The commands of an exchanged text, without the braces of blocks and what only names or sets a variable."""
+    """The commands of an exchanged text, without braces of blocks and without names and assignments of variables."""
     for pipeline in pipelines:
         for command in pipeline:
             words = [word.replace(_BACKSLASH, "\\") for word in command.words if word != "}"]
@@ -65,7 +65,7 @@ def put_back(pipelines: list[Pipeline]) -> list[Pipeline]:
 
 
 def _without_variable(words: list[str]) -> list[str]:
-    """What is run to set a variable (`$x = rg foo`); nothing for a value."""
+    """The command whose output is assigned to a variable (`$x = rg foo`); nothing for a plain value."""
     _, sets, rest = words[0].partition("=")
     value = [rest, *words[1:]] if rest else words[1:] if sets else words[2:] if words[1:2] == ["="] else []
     if not value or value[0][:1] == "$" or (len(value) == 1 and "-" not in value[0]):

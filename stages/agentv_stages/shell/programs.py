@@ -9,7 +9,7 @@ from agentv_stages.shell.reader import Command
 from agentv_stages.shell.tables import FAMILY, FIND, FIND_NAMES, GREP, LIST, NEUTRAL, READ, WRITE
 
 _MOST_PATHS = 100
-_ONE_INPUT = frozenset(("uniq", "xxd"))  # the second file is their output
+_ONE_INPUT = frozenset(("uniq", "xxd"))  # their second file is the output
 _Judge: TypeAlias = Callable[[str, list[str], Command], Part]
 
 
@@ -20,7 +20,7 @@ def judge_program(name: str, words: list[str], command: Command) -> Part:
 
 
 def _bundles_i(words: list[str]) -> bool:
-    """Whether the leading short options hold an `i` (`sed -ni`, `perl -pi`); what follows an `e` is a script."""
+    """Whether the leading short options contain `i` (`sed -ni`, `perl -pi`); what follows an `e` is a script."""
     for word in words[1:]:
         if not word.startswith("-") or word == "--":
             return False
@@ -61,7 +61,7 @@ def _reads(paths: Sequence[str]) -> Part:
 
 
 def _get_content(family: str, words: list[str], command: Command) -> Part:
-    """Its files are a list (`a.txt, b.txt`)."""
+    """Its operands may be a list (`a.txt, b.txt`)."""
     words = [word.lower() if word.startswith("-") else word for word in words]
     begin = next((i for i, word in enumerate(words) if word in ("-path", "-literalpath")), 0)
     given = operands(family, words)
@@ -73,7 +73,7 @@ def _get_content(family: str, words: list[str], command: Command) -> Part:
 
 
 def _type(family: str, words: list[str], command: Command) -> Part:
-    """`type a.txt` of Windows reads; `type ls` asks a shell what a word is."""
+    """`type a.txt` (Windows) reads a file; `type ls` asks a shell what a word means."""
     path = first(operands(family, words))
     return Part("read", "Read", path) if path is not None and set(path) & set("./\\") else EXECUTE
 
@@ -85,7 +85,7 @@ def _sort(family: str, words: list[str], command: Command) -> Part:
 
 
 def _scripted(own: tuple[str, ...]) -> _Judge:
-    """A filter whose first operand is its script, unless one of the options `own` gives it."""
+    """The judge of a filter whose first operand is its script, unless one of the options `own` gives the script."""
 
     def judge(family: str, words: list[str], command: Command) -> Part:
         given = operands(family, words)[0 if value(words, *own) is not None else 1 :]

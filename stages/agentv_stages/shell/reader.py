@@ -10,20 +10,20 @@ from agentv_stages.shell.tables import KEYWORDS
 
 MAX_DEPTH = 25
 MAX_COMMANDS = 5_000
-"""A text of more commands is read this far; nobody asks what the rest of it does."""
+"""Commands that are read of one text; the rest is ignored."""
 
 _PLAIN = re.compile(r"[^\s'\"\\$`|&;<>()#{}]+")
 _QUOTED = re.compile(r"[^\"\\$`]+")
 _BLANK = re.compile(r"(?:[ \t\r]|\\\r?\n)+")
-_LIST = re.compile(r"\w+\+?=")  # what stands before a list
+_LIST = re.compile(r"\w+\+?=")  # what precedes a list
 _REDIRECT = re.compile(r"(?:\d*(>>|>\||>&|>|<<<|<<-|<<|<&|<>|<)|(&>>|&>))")
 
 
 @dataclass(slots=True)
 class Command:
     """A simple command. `words` are unquoted; `writes` and `reads` are the targets of its redirections; `script` is the
-    body of its here-document, `given` that of its here-string; `text` is the command as it stands in the shell text.
-    `expanded` are those of the words in which substitutions stand: what those run are commands of their own."""
+    body of its here-document, `given` that of its here-string; `text` is the command as written in the shell text.
+    `expanded` are the words that contain substitutions: what those run are commands of their own."""
 
     words: list[str] = field(default_factory=list[str])
     writes: list[str] = field(default_factory=list[str])
@@ -38,12 +38,12 @@ Pipeline = list[Command]
 
 
 def begins(words: list[str]) -> bool:
-    """Whether a command begins behind these words: there are none, or the last of them is a keyword."""
+    """Whether a command begins after these words: there are none, or the last one is a keyword."""
     return not words or words[-1] in KEYWORDS or words[-1] == "for"
 
 
 class Reader:
-    """Reads one text. With `told` the pipelines of substitutions are left out (`split_shell`)."""
+    """Reads one text. With `told`, the pipelines of substitutions are left out (`split_shell`)."""
 
     def __init__(self, text: str, told: bool = False) -> None:
         self.text = text
@@ -57,7 +57,7 @@ class Reader:
         self.count: int = 0
 
     def find(self, needle: str, at: int) -> int:
-        """As `text.find`, or the end of the text; what once was not found is not looked for again."""
+        """As `text.find`, but the end of the text if not found; a failed search is not repeated."""
         if needle not in self.gone:
             found = self.text.find(needle, at)
             if found >= 0:
@@ -97,7 +97,7 @@ class Reader:
             if c in " \t\r" or (c == "\\" and text[at + 1 : at + 2] in ("\n", "\r")):
                 blank = _BLANK.match(text, at)
                 self.at = blank.end() if blank else at + 1
-            elif c == ")" and end != ")" and self.cases:  # what stood before it was a pattern
+            elif c == ")" and end != ")" and self.cases:  # what came before it was a pattern
                 self.at = at + 1
                 command, pipeline, start = Command(), Pipeline(), self.at
             elif c == end or c == ")":
@@ -105,7 +105,7 @@ class Reader:
                 self.pipelines.append(pipeline)
                 self.at = at + 1
                 return
-            elif c == "`" and self.backticks:  # ends the substitution that this list stands in
+            elif c == "`" and self.backticks:  # ends the substitution that contains this list
                 finish(at)
                 self.pipelines.append(pipeline)
                 return
@@ -156,7 +156,7 @@ class Reader:
         self.pipelines.append(pipeline)
 
     def no_command(self, end: str, depth: int) -> None:
-        """Reads what is none (`[[ … ]]`, the list in `name=( … )`) to its end; substitutions in it are commands."""
+        """Reads to its end what is not a command (`[[ … ]]`, the list in `name=( … )`); substitutions in it are."""
         text = self.text
         while self.at < len(text) and self.count < MAX_COMMANDS:
             at = self.at
@@ -168,7 +168,7 @@ class Reader:
                 return
 
     def here_documents(self) -> None:
-        """Takes the bodies that begin at the line read next."""
+        """Reads the bodies of here-documents that begin at the next line."""
         text = self.text
         for command, mark, tabs in self.waiting:
             begin = at = self.at
@@ -216,7 +216,7 @@ class Reader:
             command.writes.append(target)
 
     def word(self, depth: int) -> str:
-        """One word, unquoted; substitutions in it are read as commands and stand in it as they are."""
+        """One word, unquoted; substitutions in it are read as commands and kept in it as written."""
         text, size = self.text, len(self.text)
         parts: list[str] = []
         while self.at < size:
@@ -254,7 +254,7 @@ class Reader:
         return "".join(parts)
 
     def in_path(self, at: int) -> bool:
-        """Whether a backslash stands between letters (`C:\\a`, `..\\a`): in a path of Windows; it escapes nothing."""
+        """Whether a backslash is part of a Windows path (`C:\\a`, `..\\a`), where it escapes nothing."""
         before, after = self.text[at - 1 : at], self.text[at + 1 : at + 2]
         if after.isalnum() or after == "_":
             return before.isalnum() or before in ("_", ".", ":")
@@ -322,7 +322,7 @@ class Reader:
             self.at = at + 1
 
     def substituted(self, at: int, before: int) -> str:
-        """A substitution that was read from `at` on, as it stands in its word; `before` pipelines came before it."""
+        """A substitution that was read from `at` on, as its word contains it; `before` pipelines came before it."""
         if not self.told:
             return self.text[at : self.at]
         del self.pipelines[before:]

@@ -1,4 +1,4 @@
-"""What the words of a command run in their turn: scripts that a shell is given, what wrappers and runners start."""
+"""What a command runs in turn: the scripts that are given to a shell, the programs that wrappers and runners start."""
 
 import re
 
@@ -27,7 +27,7 @@ def reads_script(words: list[str]) -> bool:
 
 
 def feed(shell: Command, before: Command) -> None:
-    """Gives a shell behind a pipe the script that comes through it, where the text says it (`echo TEXT | sh`)."""
+    """Sets the script of a shell after a pipe, if the text contains it (`echo TEXT | sh`)."""
     words = before.words
     name = program_name(words[0]) if words else ""
     if name == "cat" and before.script is not None and len(words) == 1:
@@ -41,9 +41,9 @@ def feed(shell: Command, before: Command) -> None:
 
 
 def was_expanded(script: str | None, words: list[str], command: Command) -> bool:
-    """Whether substitutions of a script were read as commands of the text that it stands in (`eval "$(…)"`).
+    """Whether substitutions of a script were already read as commands of the surrounding text (`eval "$(…)"`).
 
-    Reading them again would tell them twice, and take twice as long with each level of such a text.
+    Reading them again would count them twice, and double the time with each level of nesting.
     """
     expanded = command.expanded
     if expanded is None or script is None:
@@ -55,7 +55,7 @@ _FUNCTION = re.compile(r"\s*(?:function\s+)?[\w.:-]+\s*\(\s*\)")
 
 
 def without_head(words: list[str], text: str) -> list[str]:
-    """The words behind the head of a function (`f() {`, `function f {`): its body begins on the same line."""
+    """The words after the head of a function (`f() {`, `function f {`) whose body begins on the same line."""
     if words[0] == "function":
         return words[3:] if words[2:3] == ["{"] else []
     return words[2:] if _FUNCTION.match(text) else words
@@ -68,7 +68,7 @@ def is_assignment(word: str) -> bool:
 
 
 def script_of(name: str, words: list[str]) -> str | None:
-    """The script that a shell is given on its command line (`bash -lc TEXT`), None where it is none."""
+    """The script on the command line of a shell (`bash -lc TEXT`); None if there is none."""
     value = False
     for i, word in enumerate(words[1:], 1):
         if value:
@@ -89,7 +89,7 @@ def script_of(name: str, words: list[str]) -> str | None:
                 rest = rest[1:]  # `-euoc pipefail TEXT`
             if not rest:
                 return None
-            # `bash -lc cat file` comes from arrays joined by a space (agtrace); a real script is one word
+            # `bash -lc cat file` comes from arrays joined with spaces (agtrace); a real script is one word
             return " ".join(rest) if len(rest) > 1 and not set(rest[0]) & set(" \t\n;|&") else rest[0]
         elif word in ("--rcfile", "--init-file") or (word[:1] in "-+" and word[:2] != "--" and word[-1:] in ("o", "O")):
             value = True  # `-euo pipefail -c TEXT`
@@ -117,7 +117,7 @@ def after_options(name: str, words: list[str]) -> list[str]:
 
 
 def after_runner(name: str, words: list[str]) -> list[str]:
-    """What a runner (`npx`, `uv run`) runs: the words after its options and its sub-command; empty for no program."""
+    """What a runner (`npx`, `uv run`) runs: the words after its options and its sub-command; empty if no program."""
     commands = RUNNERS[name].split()
     seen = not commands
     at = 1

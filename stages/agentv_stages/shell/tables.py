@@ -48,14 +48,14 @@ WRAPPERS = {
     "caffeinate": frozenset(("-t", "-w")),
     "chronic": frozenset[str](),
 }
-"""Programs that run the program named after their options -> their options that take a value."""
+"""Programs that run the program named after their options (wrappers) -> those of their options that take a value."""
 
 RUNNERS = {
     "npx": "", "bunx": "", "uvx": "", "pnpx": "", "uv": "run", "poetry": "run", "pipenv": "run", "pdm": "run",
     "hatch": "run", "rye": "run", "pipx": "run", "pnpm": "exec dlx", "yarn": "exec dlx run", "npm": "exec x",
     "bundle": "exec", "mise": "exec x", "direnv": "exec", "rtk": "", "bun": "x", "conda": "run", "dotenv": "run",
 }  # fmt: skip
-"""Programs that find and run another one, behind the sub-command given here ("" for none)."""
+"""Programs that find and run another one (runners) -> the sub-command that precedes it ("" for none)."""
 
 RUNNER_VALUES = words(
     "-p --package --with --from --python --project --directory --env-file --extra --group -c --call -n --name "
@@ -117,5 +117,5 @@ FAMILY = {"egrep": "grep", "fgrep": "grep", "zgrep": "grep", "ugrep": "grep", "p
           "ack-grep": "ack", "fdfind": "fd", "batcat": "bat", "gawk": "awk", "mawk": "awk", "nawk": "awk",
           "gsed": "sed", "xq": "jq", "gc": "get-content", "sls": "select-string"}  # fmt: skip
 NO_FILE = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "$null", "nul", "-", ""))
-NO_FILES = ("/dev/fd/", "/dev/tcp/", "/dev/udp/", "/proc/self/fd/", "&")  # what targets that are no files begin with
+NO_FILES = ("/dev/fd/", "/dev/tcp/", "/dev/udp/", "/proc/self/fd/", "&")  # beginnings of targets that are not files
 FIND_NAMES = words("-name -iname -path -ipath -wholename -iwholename -regex -iregex")

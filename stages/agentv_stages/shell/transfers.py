@@ -1,4 +1,4 @@
-"""What programs do that fetch, pack, unpack or apply files: the words of a simple command in, write or execute out."""
+"""Judges programs that fetch, pack, unpack or apply files: the words of a simple command in, write or execute out."""
 
 from agentv_stages.shell.arguments import EXECUTE, WRITES, Part, bundles, first, is_file
 from agentv_stages.shell.reader import Command
@@ -10,11 +10,11 @@ GIT_WRITES = {
     "restore": frozenset(("--staged", "-S")),
     "clean": frozenset(("-n", "--dry-run")),
 }
-"""Sub-commands that change files of the working tree -> options with which they do not."""
+"""Sub-commands that change files of the working tree -> the options with which they do not."""
 
 
 def dry(family: str, words: list[str], command: Command) -> Part:
-    """Programs that write, but with `--dry-run`."""
+    """Programs that write, except with `--dry-run`."""
     dry = "--dry-run" in words or (family == "rsync" and any(bundles(word, "n") for word in words))
     return EXECUTE if dry else WRITES
 
@@ -35,7 +35,7 @@ def curl(family: str, words: list[str], command: Command) -> Part:
 
 
 def wget(family: str, words: list[str], command: Command) -> Part:
-    """Writes, but to standard output (`-qO-`) or nowhere (`--spider`)."""
+    """Writes, unless to standard output (`-qO-`) or nowhere (`--spider`)."""
     for i, word in enumerate(words[1:], 1):
         if word in ("--spider", "--version", "--help"):
             return EXECUTE

@@ -1,6 +1,6 @@
-"""Splits shell text into its commands: words as the shell would see them, where they stand, what they redirect.
+"""Splits shell text into its commands: their words as the shell would see them, their text, their redirections.
 
-Most texts are simple, and are read by one regular expression; `reader` reads the others.
+Most texts are simple and are read by one regular expression; `reader` reads the others.
 """
 
 import re
@@ -32,9 +32,9 @@ _ESCAPE = re.compile(r"""\\(?:\n|(["\\$`]))""")
 
 
 def split_shell(text: str, told: bool = False) -> list[Pipeline]:
-    """The pipelines of a shell text in order; those of substitutions stand before the one that holds them.
+    """The pipelines of a shell text in order; those of substitutions come before the one that contains them.
 
-    With `told` they are left out, and stand in the words as `$()`: they were commands of the text that made this one.
+    With `told`, substitutions are left out and become `$()` in the words: they were already commands of the outer text.
     """
     if _SIMPLE.fullmatch(text):
         words = text.split()
@@ -50,7 +50,7 @@ def _split(text: str, told: bool) -> list[Pipeline]:
 
 
 def _split_simple(text: str) -> list[Pipeline] | None:
-    """As `split_shell`, faster, for texts without substitutions, here-documents and the like; else None."""
+    """As `split_shell`, but faster, for texts without substitutions, here-documents and the like; else None."""
     pipelines: list[Pipeline] = []
     pipeline: Pipeline = []
     words: list[str] = []
