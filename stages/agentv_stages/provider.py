@@ -138,7 +138,7 @@ class Provider:
     `aliases` are AgentV's provider kinds that mean this provider. `companions(path, folder)` lists the sub-agents'
     files of the session whose main file is `path`, in a fixed order; files that continue its own log come first. Where
     it is expensive to find out who started them, `companion_files` returns only their paths, so that a follower calls
-    `companions` only for new ones. `context` gives the decoder of a main file what is known from beside the log.
+    `companions` only for new ones. `context` gives the decoder of a main file what files beside the log say.
     """
 
     name: str

@@ -1,1 +1,1 @@
-"""Renderers: what the stages made goes in, bytes come out. Pure; where the bytes go is the shell's business."""
+"""Renderers: output of the stages in, bytes out. Pure; `agentv_stream` decides where the bytes go."""

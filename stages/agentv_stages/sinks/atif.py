@@ -1,9 +1,9 @@
 """ATIF, the trajectory format of Harbor and others: completed messages to steps, steps to one document a session.
 
-In: messages in the order of their completion. Each becomes one line at once, which waits where the caller keeps it;
-`document` puts the lines into their order, stream by stream, with what only the end knows: numbers of steps, totals,
-and which call started which sub-agent. So memory holds no message, whatever the length of the session.
-What ATIF has no member for stands in `extra`; what it cannot hold (images in the log) is counted there.
+In: messages in order of completion. `step` renders each as one line at once, which the caller stores; `document` gets
+the lines in the order of the messages, stream by stream, and adds what is known only at the end: numbers of steps,
+totals, and which call started which sub-agent. So no message is kept in memory, however long the session.
+What ATIF has no member for is in `extra`; what it cannot hold (images in the log) is counted there.
 """
 
 from collections import Counter
@@ -37,29 +37,29 @@ from agentv_stages.sinks.transcript import valid_utf8
 from agentv_stages.times import iso
 
 _MOST_OPEN = 100
-_MOST_PARENTS = 64  # calls that speak to one sub-agent
-_TASK = "Task"  # the canonical name of what starts sub-agents
+_MOST_PARENTS = 64  # calls by which one sub-agent is addressed
+_TASK = "Task"  # the canonical name of the tool that starts sub-agents
 _UNNUMBERED = b'{"step_id":0,'
 _WITH_RESULTS = b'"source_call_id":'
 _encode = msgspec.json.Encoder().encode
 _decode_step = msgspec.json.Decoder(AtifStep).decode
 
 ReadSteps = Callable[[str], Iterable[bytes]]
-"""Gives the lines of a stream, in the order of the messages."""
+"""Returns the lines of a stream, in the order of the messages."""
 
 
 class Trajectory:
-    """Renders the steps of one session. `models` has the streams that there are, each with the first model named."""
+    """Renders the steps of one session. `models` maps each stream seen to the first model named there."""
 
     def __init__(self) -> None:
         self.models: dict[str, str | None] = {}
         self.open_calls: list[str] = []  # the first of them
         self._parents: dict[str, dict[str, None]] = {}
         self._agents: dict[str, list[tuple[str, str]]] = {}  # by agent id: streams and ids of the calls that started it
-        self._tasks: dict[str, str] = {}  # by call id: the stream of a call that starts some agent; main goes first
+        self._tasks: dict[str, str] = {}  # by call id: the stream of a call that starts an agent; main is preferred
 
     def step(self, message: Message) -> bytes:
-        """A message as one line, which is JSON; `document` numbers it."""
+        """A message as one JSON line; `document` adds its number."""
         stream = message.source.stream
         self.models[stream] = self.models.get(stream) or message.model
         content, omitted = plain_content(message.content)
@@ -109,7 +109,7 @@ class Trajectory:
         return _observed(result)
 
     def document(self, about: Result, read: ReadSteps) -> Iterator[bytes]:
-        """The document in pieces; nothing where there was no message. `about` is the result of the session."""
+        """The document in pieces; nothing if there was no message. `about` is the result of the session."""
         streams = sorted(self.models, key=lambda name: name != MAIN)
         if not streams:
             return
@@ -124,11 +124,11 @@ class Trajectory:
         yield b"]}\n" if others else b"}\n"
 
     def _started(self, names: dict[str, str]) -> dict[str, dict[str, AtifReference]]:
-        """By stream and call: how to refer to the sub-agent that the call started. Several streams may use one id."""
+        """By stream and call id: the reference to the sub-agent that the call started. Streams may share call ids."""
         started: dict[str, dict[str, AtifReference]] = {}
         for stream, name in names.items():
             own = stream.partition(":")[2]
-            parents = self._parents.get(stream) or (own,)  # live, Claude names it by its call
+            parents = self._parents.get(stream) or (own,)  # in Claude's stream, it is named after its call
             for place, call_id in self._agents.get(own) or [(self._tasks.get(one, MAIN), one) for one in parents]:
                 if place != stream:
                     started.setdefault(place, {})[call_id] = AtifReference(name)
@@ -142,7 +142,7 @@ class Trajectory:
         read: ReadSteps,
         started: dict[str, dict[str, AtifReference]],
     ) -> Iterator[bytes]:
-        """A trajectory but for its last bracket."""
+        """A trajectory without its closing brace."""
         session = about.session
         head: dict[str, Any] = {"schema_version": VERSION}
         if session.id is not None:
@@ -167,14 +167,14 @@ class Trajectory:
 
 
 def _names(streams: list[str]) -> dict[str, str]:
-    """Short names of sub-agents, each its own."""
+    """Short unique names of sub-agents."""
     short = [stream.partition(":")[2] or stream for stream in streams]
     shared = Counter(short)
     return {stream: name if shared[name] == 1 else stream for stream, name in zip(streams, short, strict=True)}
 
 
 def _referring(line: bytes, children: dict[str, AtifReference]) -> bytes:
-    """A step whose results name the sub-agents that their calls started."""
+    """The step, its results with references to the sub-agents that their calls started."""
     step = _decode_step(line)
     found = False
     for result in step.observation.results if step.observation is not UNSET else ():
@@ -231,7 +231,7 @@ def _more(cache_write: int | None, reasoning: int | None) -> MetricsFacts | Unse
 
 
 def _totals(about: Result, stream: str | None, steps: int) -> AtifTotals:
-    """What a sub-agent spent; without `stream` what all spent but for the sub-agents that are told apart."""
+    """The totals of a sub-agent; without `stream`, those of the session minus the sub-agents that have their own."""
     own: dict[str, Any] = about.tokens if stream is None else about.tokens_by_stream.get(stream, {})
     others = [] if stream is not None else [v for name, v in about.tokens_by_stream.items() if name != MAIN]
 
@@ -248,7 +248,7 @@ def _totals(about: Result, stream: str | None, steps: int) -> AtifTotals:
 
 
 def _about(about: Result) -> dict[str, Any]:
-    """What else is known of the session."""
+    """What else is known about the session."""
     session = about.session
     known = {
         "dialect": session.dialect,

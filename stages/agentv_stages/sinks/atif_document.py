@@ -1,19 +1,19 @@
-"""What an ATIF document holds, as this project writes it. Source: harbor 0.25, whose models refuse any other member.
+"""The members of an ATIF document, as this project writes it. Source: harbor 0.25, whose models refuse any others.
 
-Members that are not known are left out. `extra` is where the format lets its writers put facts of their own.
+Members without a known value are left out. `extra` is where the format lets writers put facts of their own.
 """
 
 from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
-VERSION = "ATIF-v1.7"  # the first with sub-agents in the document; 1.8 adds sounds, which no log has
+VERSION = "ATIF-v1.7"  # the first with sub-agents in the document; 1.8 adds audio, which no log has
 JsonString = Annotated[Raw, Meta(extra_json_schema={"type": "string"})]
 JsonObject = Annotated[Raw, Meta(extra_json_schema={"type": "object"})]
 
 
 class CallFacts(Struct):
-    """`name` is the agent's own where `function_name` is the canonical one."""
+    """`name` is the agent's own name for the tool where `function_name` is the canonical one."""
 
     kind: str
     origin: str
@@ -35,7 +35,7 @@ class AtifReference(Struct):
 
 
 class ResultFacts(Struct):
-    """`omitted` counts the blocks that are no text, by type: images stand in the log alone."""
+    """`omitted` counts the blocks that are not text, by type: images are only in the log."""
 
     outcome: str
     exit_code: int | UnsetType = UNSET
@@ -60,7 +60,7 @@ class MetricsFacts(Struct):
 
 
 class AtifMetrics(Struct):
-    """Tokens of one model call: `prompt_tokens` holds the cached ones, `completion_tokens` the reasoning."""
+    """Tokens of one model call: `prompt_tokens` includes cached ones, `completion_tokens` reasoning."""
 
     prompt_tokens: int | UnsetType = UNSET
     completion_tokens: int | UnsetType = UNSET
@@ -70,7 +70,7 @@ class AtifMetrics(Struct):
 
 
 class StepFacts(Struct, omit_defaults=True):
-    """`turn` as in a transcript; `late`: what came after its message had gone out; `omitted` as of a result."""
+    """`turn` as in a transcript; `late`: came after its message was emitted; `omitted` as for a result."""
 
     message_id: str = ""
     turn: int | None = None
@@ -80,7 +80,7 @@ class StepFacts(Struct, omit_defaults=True):
 
 
 class AtifStep(Struct):
-    """One message. `llm_call_count` is 0 where the agent's program spoke in the model's place."""
+    """One message. `llm_call_count` is 0 where the agent's program wrote the text in the model's name."""
 
     step_id: int
     source: Literal["system", "user", "agent"]
@@ -102,7 +102,7 @@ class AtifAgent(Struct):
 
 
 class AtifTotals(Struct):
-    """Sums of one trajectory; the cost of the root holds that of the sub-agents."""
+    """Sums of one trajectory; the cost of the root includes that of the sub-agents."""
 
     total_prompt_tokens: int | UnsetType = UNSET
     total_completion_tokens: int | UnsetType = UNSET
@@ -113,7 +113,7 @@ class AtifTotals(Struct):
 
 
 class AtifTrajectory(Struct):
-    """A session as one ATIF document; sub-agents are trajectories in it, which results of calls refer to."""
+    """A session as one ATIF document; sub-agents are trajectories in it, to which results of calls refer."""
 
     schema_version: Literal["ATIF-v1.7"]
     agent: AtifAgent

@@ -1,7 +1,7 @@
-"""The one-line-per-case form of AgentV 4.15 (shape A): the messages in their order, and the totals.
+"""The one-line-per-case form of AgentV 4.15 (shape A): the messages in order, and the totals.
 
-The members of a message are in camel case there; payloads stay as they were. `element` gives each message as it is
-complete; whoever keeps them gives them to `line` by their index, because nothing else tells their order there.
+The members of a message are in camel case there; payloads are kept as they were. `element` renders each message when it
+is complete; the caller stores these and passes them to `line` sorted by index, as nothing in them says their order.
 """
 
 from collections.abc import Iterable, Iterator
@@ -41,7 +41,7 @@ class CaseLine:
         cost_usd: float | None,
         duration_ms: int | None,
     ) -> Iterator[bytes]:
-        """The line, piece by piece. `elements`: what `element` gave, by the index of the messages."""
+        """The line, piece by piece. `elements`: what `element` returned, sorted by the index of the messages."""
         given = self._input.text if self._input is not None else ""
         source = msgspec.json.decode(identity.source(), type=dict[str, Any])
         members: dict[str, Any] = {"input": given, "cost_usd": cost_usd, "source": source}

@@ -1,7 +1,7 @@
 """Dead letters: faults as JSON lines, with reason, file, offset, length and the bytes.
 
-Bytes under 64 KiB stand in the line, as `text` where they are UTF-8, else as `base64`; others go to a file of their
-own, named in `blob`. Where a fault tells the place of a record and not its bytes, neither is there: `text` would be "".
+Bytes under 64 KiB are in the line, as `text` if they are UTF-8, else as `base64`; others go to a file of their own,
+named in `blob`. A fault with the place of a record but without its bytes has none of these, because `text` would be "".
 """
 
 from base64 import b64encode
@@ -24,16 +24,16 @@ def stands_in_line(fault: Fault) -> bool:
 
 
 def blob_name(fault: Fault) -> str:
-    """What the file of bytes is called that do not stand in the line: the same when the fault is met again.
+    """The name of the file for bytes that are not in the line: the same whenever the log is read again.
 
-    Faults of several files, or of several objects on one line, may share an offset.
+    It contains a hash, as faults of several files, or of several objects on one line, may share an offset.
     """
     own = fault.data if fault.part == "whole" else fault.file.encode("utf-8", "surrogatepass")
     return f"{fault.offset}-{blake2b(own, digest_size=4).hexdigest()}.bin"
 
 
 def render(fault: Fault, blob: str | None, length: int | None = None) -> bytes:
-    """One line; `blob` names the file that holds the bytes, `length` counts those of a record that came in pieces."""
+    """One line; `blob` names the file with the bytes, `length` is the total of a record that came in pieces."""
     row: dict[str, Any] = {
         "schema_version": SCHEMA,
         "reason": fault.reason,

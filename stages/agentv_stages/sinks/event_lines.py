@@ -1,7 +1,7 @@
 """Events as JSON lines in agtrace's form: id, session, parent, time, stream, type, content.
 
 Ids are deterministic (docs/architecture.md, identity): `uuid5(session, base id + ":" + suffix)`; the parent is the
-event before on the same stream. Reading a log again gives the same ids, so that delivering twice does no harm.
+previous event of the same stream. Reading a log again gives the same ids, so delivering an event twice does no harm.
 """
 
 from typing import Any
@@ -20,7 +20,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Tips(Struct):
-    """The last event id of each stream, and those of the calls that wait for a result, as many as `Pair` keeps."""
+    """The last event id of each stream, and the ids of the calls that wait for a result, as many as `Pair` keeps."""
 
     parents: dict[str, str] = {}
     calls: dict[str, str] = {}
@@ -88,14 +88,14 @@ class EventLines:
 
 
 def stream_json(stream: str) -> dict[str, Any]:
-    """agtrace's form of a stream: a tag, and what tells streams of that tag apart."""
+    """agtrace's form of a stream: a tag, and what distinguishes streams with that tag."""
     if stream == MAIN:
         return {"stream_type": MAIN}
     kind, _, name = stream.partition(":")
     return {"stream_type": kind, "stream_data": {"agent_id" if kind == "sidechain" else "name": name}}
 
 
-_NAMES = {**PAYLOADS, "input_json": "arguments"}  # as agtrace has it
+_NAMES = {**PAYLOADS, "input_json": "arguments"}  # as in agtrace
 _LEFT_OUT = frozenset(("source", "part", "type", "call", "delta", "partial"))
 
 

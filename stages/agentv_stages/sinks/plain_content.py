@@ -1,4 +1,4 @@
-"""The content of a message or of a result as one text, for formats that hold texts alone."""
+"""The content of a message or of a result as one text, for formats that can hold only text."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ class _Block(Struct, gc=False):
 
     @property
     def is_content(self) -> bool:
-        """Whether it is a block of content, not a structured result."""
+        """Whether it is a content block, not a structured result."""
         return self.type in _MEDIA or (self.text is not None and self.type != "")
 
 
@@ -24,9 +24,9 @@ _decode = msgspec.json.Decoder(str | _Block | list[str | _Block]).decode
 
 
 def plain_content(blocks: list[Raw]) -> tuple[Raw, dict[str, int]]:
-    """The text as a JSON string, blocks apart by an empty line, and how many blocks are no text, by type.
+    """The text as a JSON string, blocks separated by an empty line, and the number of other blocks, by type.
 
-    A structured result is a text that is JSON.
+    A structured result becomes text as JSON.
     """
     if len(blocks) == 1 and bytes(blocks[0])[:1] == b'"':
         return blocks[0], {}

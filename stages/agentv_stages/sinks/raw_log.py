@@ -1,6 +1,6 @@
-"""The raw stream log: every record verbatim, with its arrival, offset and file, as true JSON lines.
+"""The raw stream log: every record verbatim, with its arrival, offset and file, as valid JSON lines.
 
-A record that is valid JSON in UTF-8 stands as `record`; anything else as `record_base64`.
+A record that is valid JSON in UTF-8 is in `record`; anything else in `record_base64`.
 """
 
 import base64
@@ -33,7 +33,7 @@ def render(batch: Batch) -> bytes:
 
 
 def _is_json(data: bytes) -> bool:
-    """Whether any strict reader takes the bytes as one JSON value on one line; blanks around it would be lost."""
+    """Whether any strict parser reads the bytes as one JSON value on one line; surrounding blanks would be lost."""
     try:
         _check(data)
         if not data.isascii():

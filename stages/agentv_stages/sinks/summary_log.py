@@ -1,6 +1,6 @@
-"""The summary stream log, for people: one line an event, with elapsed time, tool and target, outcome and duration.
+"""The summary stream log, for people: one line per event, with elapsed time, tool and target, outcome and duration.
 
-Text is consolidated: a message is told when it is complete. Control characters are made visible; lines are cut.
+Text is consolidated: a message is written when it is complete. Control characters are made visible; lines are cut.
 """
 
 from msgspec import Struct
@@ -28,8 +28,8 @@ WIDTH = 200
 
 
 class SummaryState(Struct):
-    """What the log holds between two events: its first and last time (UTC ms), by stream a text in pieces, and the
-    totals told last."""
+    """The state between two events: the first and the last time (UTC ms), by stream a text in pieces, and the totals
+    written last."""
 
     first_ms: int | None = None
     last_ms: int | None = None
@@ -38,17 +38,17 @@ class SummaryState(Struct):
 
 
 class SummaryLog:
-    """Renders the events of batches after `Pair`. Elapsed time is of the log where it has times, else of arrival."""
+    """Renders the events of batches after `Pair`. Elapsed time is that of the log if it has times, else of arrival."""
 
     def __init__(self, width: int = WIDTH) -> None:
         self.width = width
         self.first_ms: int | None = None
         self._last: int | None = None
         self._pieces: dict[str, tuple[Source, str]] = {}  # by stream: a text that comes in pieces
-        self._totals = ""  # some agents log them several times as they quit
+        self._totals = ""  # written last; some agents log them several times when they quit
 
     def render(self, batch: Batch) -> bytes:
-        """One line per event that is worth one."""
+        """One line for each event that is of interest."""
         lines: list[str] = []
         for event in batch.events:
             stream = event.source.stream
@@ -67,7 +67,7 @@ class SummaryLog:
         return "".join(lines).encode("utf-8", "replace")
 
     def snapshot(self) -> SummaryState:
-        """The state, as a copy that later events do not change."""
+        """A copy of the state, which later events do not change."""
         return SummaryState(self.first_ms, self._last, dict(self._pieces), self._totals)
 
     def restore(self, state: SummaryState) -> None:
@@ -75,7 +75,7 @@ class SummaryLog:
         self._totals = state.totals
 
     def flush(self) -> bytes:
-        """The texts whose next event never came."""
+        """The texts that were still incomplete, at the end of the input."""
         lines = [self._line(source, None, _said("assistant", text)) for source, text in self._pieces.values()]
         self._pieces.clear()
         return "".join(lines).encode("utf-8", "replace")

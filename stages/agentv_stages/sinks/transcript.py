@@ -1,8 +1,8 @@
 """Transcript rows: completed messages to JSON lines of schema `agentv.transcript.v1` (AgentV's shape C).
 
-Payloads (texts, tool inputs, outputs) are spliced in as they stood in the log. Our own facts stand in
-`metadata.agentv_stream`. The first row holds a gap of blanks, into which the totals of the session, and how it ended,
-are written at the end, because readers take them from there; an output that cannot seek gets them in its last row.
+Payloads (texts, tool inputs, outputs) are spliced in as in the log. What agentv-stream adds is in
+`metadata.agentv_stream`. The first row has a gap of blanks, into which the totals of the session, and how it ended, are
+written at the end, because readers take them from there; an output that cannot seek gets them in its last row.
 Source of the row's form: AgentV 4.42 `TranscriptJsonLine`.
 """
 
@@ -19,7 +19,7 @@ from agentv_stages.tokens import Tokens
 
 SCHEMA = "agentv.transcript.v1"
 GAP = 1024
-LONGEST_REASON = 400  # bytes of JSON: a longer one is left out, so that the gap holds the rest
+LONGEST_REASON = 400  # bytes of JSON; a longer one is left out, so that the rest fits into the gap
 _HEAD = b'{"schema_version":"agentv.transcript.v1",'
 _CAPTURE = b',"capture":{"content":"full","redaction_level":"none"},"source":'
 _STATUS = {"ok": b"ok", "error": b"error", "denied": b"error", "cancelled": b"error", "unpaired": b"unknown"}
@@ -56,7 +56,7 @@ class Identity(Struct):
         path: str | None,
         started_ms: int | None,
     ) -> "Identity":
-        """From what a session's first records said of it."""
+        """Made from what a session's first records say about it."""
         opening, dialect = observer.facts.opening, observer.dialect
         return cls(
             test_id=test_id,
@@ -107,7 +107,7 @@ class TranscriptRows:
         return b"".join([self.row(message) for message in messages])
 
     def row(self, message: Message, closing: bytes = b"") -> bytes:
-        """One line. `closing` are members to put in front, as `closing_members` makes them, with a comma behind."""
+        """One line. `closing`: members to put in front, as `closing_members` makes them, with a trailing comma."""
         parts: list[Any] = [_HEAD]
         if closing:
             parts.append(closing)
@@ -126,7 +126,7 @@ class TranscriptRows:
             parts.append(b',"content":""')
         calls = message.calls
         facts: list[bytes] = []
-        if role == "tool":  # a late result: its call stands in the row that left before
+        if role == "tool":  # a late result: its call is in a row emitted earlier
             facts = [_call(paired, paired.call.call_id, []) for paired in calls]
         elif calls:
             before = b',"tool_calls":['
@@ -154,7 +154,7 @@ class TranscriptRows:
 
 
 def _blocks(content: list[Raw], parts: list[Any]) -> None:
-    """Several content blocks: texts as AgentV writes them, lists of blocks taken apart, others as they are."""
+    """Appends several content blocks: texts as AgentV writes them, lists of blocks flattened, others as they are."""
     parts.append(b',"content":[')
     for i, block in enumerate(content):
         body = bytes(text_or_blocks(block))
@@ -169,7 +169,7 @@ def _blocks(content: list[Raw], parts: list[Any]) -> None:
 
 
 def text_or_blocks(content: Raw) -> Raw:
-    """What may stand as `content`: a string or a list of objects as it is, of anything else what comes near to it."""
+    """A valid `content`: a string or a list of objects as it is; anything else in the nearest valid form."""
     first = bytes(content)[:1]
     if first == b'"':
         return content
@@ -197,7 +197,7 @@ def _usage(given: int | None, output: int | None, cached: int | None, reasoning:
 
 
 def _name(text: str) -> bytes:
-    """A short name as JSON, remembered."""
+    """A short name as JSON, cached."""
     known = _names.get(text)
     if known is None:
         if len(_names) > 4096:
@@ -207,7 +207,7 @@ def _name(text: str) -> bytes:
 
 
 def _call(paired: PairedCall, name: str, parts: list[Any]) -> bytes:
-    """Appends the call to `parts`; gives our own facts of it, as a member of that name."""
+    """Appends the call to `parts`; returns what agentv-stream adds about it, as a member called `name`."""
     call, result = paired.call, paired.result
     call_id = _encode(call.call_id)
     parts += (b'{"tool":', _name(call.tool or call.name), b',"input":', call.input_json, b',"id":', call_id)
@@ -245,7 +245,7 @@ def _call(paired: PairedCall, name: str, parts: list[Any]) -> bytes:
 
 
 def _metadata(message: Message, facts: list[bytes], parts: list[Any]) -> None:
-    """Our own facts of the row."""
+    """Appends what agentv-stream adds about the row."""
     parts += (b',"metadata":{"agentv_stream":{"stream":', _name(message.source.stream))
     if message.turn is not None:
         parts.append(b',"turn":%d' % message.turn)
@@ -273,7 +273,7 @@ def _metadata(message: Message, facts: list[bytes], parts: list[Any]) -> None:
 
 
 def valid_utf8(row: bytes) -> bytes:
-    """The bytes in valid UTF-8: payloads are spliced unseen, and a log can hold broken bytes."""
+    """The bytes as valid UTF-8: payloads are spliced in unchecked, and a log can contain broken bytes."""
     if row.isascii():
         return row
     try:
@@ -284,9 +284,9 @@ def valid_utf8(row: bytes) -> bytes:
 
 
 def closing_members(observer: Observer) -> bytes:
-    """What a session's end adds to a row: its totals (`"transcript_…":…`) and how it ended; with a comma behind.
+    """What the end of a session adds to a row: its totals (`"transcript_…":…`) and how it ended; with a trailing comma.
 
-    Calls without a result say so in their rows: whoever reads the status counts them as docs/metrics.md has it.
+    Calls without a result are marked in their rows; to derive the status, readers count them as in docs/metrics.md.
     """
     totals = observer.totals
     members = totals_members(totals.tokens(), totals.cost_usd, totals.duration_ms)
@@ -299,7 +299,7 @@ def closing_members(observer: Observer) -> bytes:
 
 
 def totals_members(tokens: Tokens, cost_usd: float | None, duration_ms: int | None) -> dict[str, Any]:
-    """The totals of a session as members of a row; what nobody knows is absent."""
+    """The totals of a session as members of a row; unknown ones are absent."""
     members: dict[str, Any] = {}
     if tokens.known():
         usage: dict[str, int] = {}
@@ -320,7 +320,7 @@ def totals_members(tokens: Tokens, cost_usd: float | None, duration_ms: int | No
 
 
 def patch(members: bytes) -> tuple[int, bytes] | None:
-    """Where and what to write into a finished transcript; None where the members do not fit into the gap."""
+    """Offset and bytes to write into a finished transcript; None where the members do not fit into the gap."""
     if len(members) > GAP:
         return None
     return len(_HEAD), members.rjust(GAP)

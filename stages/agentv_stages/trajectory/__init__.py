@@ -1,7 +1,7 @@
 """Verdicts on an agent's trajectory: events in, one by one, and a verdict out as soon as it can no longer change.
 
-The same evaluators serve a live stream and a finished log: whoever feeds all events and flushes gets what somebody who
-looked on got. What each rule means stands in docs/trajectory.md.
+The same evaluators serve a live stream and a finished log, with the same verdicts. docs/trajectory.md explains each
+rule.
 """
 
 from agentv_stages.trajectory.build import build

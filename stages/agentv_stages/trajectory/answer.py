@@ -1,7 +1,7 @@
 """contains, equals, starts-with, ends-with, regex, is-json and their kin: checks on the text of the last answer.
 
-They need neither a model nor a script, so they are done here. The text is the last answer of the main stream, at most
-1 MiB of it; it can change until the end, and so can the verdict.
+They need neither a model nor a script, so they are evaluated here. The text is the last answer of the main stream, at
+most 1 MiB of it; it can change until the end, and so can the verdict.
 """
 
 import json
@@ -31,12 +31,12 @@ MOST_PIECES = 1_000  # an answer comes in up to a million of them: joining each 
 
 
 def _no_constant(word: str) -> None:
-    """Python reads NaN and Infinity, which are no JSON."""
+    """Refuses NaN and Infinity, which Python reads but which are not JSON."""
     raise ValueError(word)
 
 
 class AnswerState(Struct):
-    """`pieces` are those of the answer that `text` does not hold yet, `length` is of both."""
+    """`pieces` are the parts of the answer that are not yet in `text`; `length` is that of both."""
 
     message_id: str = ""
     text: str = ""
@@ -48,9 +48,9 @@ class AnswerState(Struct):
 
 
 class Answer:
-    """Score 1 or 0. `values` are the texts looked for; of a `regex` the first is the pattern, `flags` as in JavaScript.
+    """Score 1 or 0. `values` are the texts to find; for `regex` the first is the pattern, `flags` as in JavaScript.
 
-    Raises: ValueError for a pattern that is none.
+    Raises: ValueError for an invalid pattern.
     """
 
     threshold: float | None = None

@@ -19,14 +19,14 @@ MAX_DEPTH = 100
 
 
 class _Missing:
-    """What stands for a value that is not there; null is a value."""
+    """Stands for an absent value; null is a value."""
 
 
 MISSING = _Missing()
 
 
 def deep_equal(left: Any, right: Any, depth: int = 0) -> bool:
-    """Equality of JSON values: order of keys does not matter, that of elements does; true is not 1, 1 is 1.0."""
+    """Equality of JSON values: the order of keys does not matter, that of elements does; true is not 1, 1 is 1.0."""
     if depth > MAX_DEPTH:
         return False
     if isinstance(left, bool) or isinstance(right, bool):
@@ -45,8 +45,8 @@ def deep_equal(left: Any, right: Any, depth: int = 0) -> bool:
 
 
 def contains(actual: Any, expected: Any, depth: int = 0) -> bool:
-    """Says whether `expected` lies within `actual`: objects key by key, at any depth; arrays of the same length
-    element by element; all else equal."""
+    """Whether `actual` contains `expected`: objects key by key, at any depth; arrays of the same length element by
+    element; everything else must be equal."""
     if depth > MAX_DEPTH:
         return False
     if is_object(expected):
@@ -62,7 +62,7 @@ def contains(actual: Any, expected: Any, depth: int = 0) -> bool:
 
 
 def lookup(value: Any, path: str) -> Any:
-    """The value at a path with dots (`config.query`), `MISSING` where there is none. List elements go by number."""
+    """The value at a dotted path (`config.query`), `MISSING` where there is none. List elements are given by index."""
     if is_object(value) and path in value:
         return value[path]
     here: Any = value
@@ -77,8 +77,8 @@ def lookup(value: Any, path: str) -> Any:
 
 
 def args_match(expected: Any, actual: Any, mode: ArgsMatch) -> bool:
-    """Says whether a call's arguments fit. `expected` MISSING or `any` fits all; `actual` MISSING is a call without
-    arguments, which fits only those and `ignore`."""
+    """Whether a call's arguments fit. `expected` MISSING or `any` fits all; `actual` MISSING is a call without
+    arguments, which fits only those and the mode `ignore`."""
     if expected is MISSING or expected == "any" or mode == "ignore":
         return True
     if actual is MISSING:
@@ -106,8 +106,8 @@ def _same(wanted: Any, found: Any) -> bool:
 
 
 def without(value: Any, ignore: Sequence[str], defaults: Mapping[str, Any], keep: Any) -> Any:
-    """Drops from the top level of an object the keys that `ignore` names (globs), and those that hold their default
-    and are not in `keep`."""
+    """Drops from the top level of an object the keys that match `ignore` (globs), and those that have their default
+    value and are not in `keep`."""
     if not is_object(value):
         return value
     source: Mapping[str, Any] = value

@@ -1,9 +1,9 @@
 """execution-metrics, latency, cost, token-usage, and our max_turns and first_edit_turn: limits on what a run spent.
 
-Score: limits kept ÷ limits (execution-metrics), or 1 where all are kept, else 0. Numbers mean what docs/metrics.md
-says, in particular `input` holds cached tokens. A limit on what only grows (calls, turns, tokens, cost) is broken for
-good; durations are decided by what the agent reports, so at the end; ratios, and data that never came, at the end, too.
-`compat`: AgentV 4.42: cached tokens are apart from `input`, exploration is told by tool names.
+Score: limits kept ÷ limits (execution-metrics), or 1 if all are kept, else 0. Numbers are defined in docs/metrics.md;
+in particular `input` includes cached tokens. A limit on what only grows (calls, turns, tokens, cost) is broken for
+good. Durations are those that the agent reports, so they are decided at the end, like ratios and missing data.
+`compat`: AgentV 4.42, where `input` excludes cached tokens, and tool names decide what is exploration.
 """
 
 from collections.abc import Mapping
@@ -43,8 +43,8 @@ class Budgets:
     max_output, max_turns, max_first_edit_turn and target_exploration_ratio to numbers; `partial` gives a share of the
     score for each limit that is kept.
 
-    What is spent is spent on all streams where the agent says so (tokens, cost); calls and model calls are those of the
-    main stream unless `all_streams`; turns and the first edit are always of the main stream.
+    Tokens and cost are those of all streams, as far as the agent reports them; calls and model calls are those of the
+    main stream unless `all_streams`; turns and the first edit are always those of the main stream.
     """
 
     threshold: float | None = None
@@ -126,7 +126,7 @@ class Budgets:
         return True
 
     def _check(self, event: AnyEvent) -> bool:
-        """Notes the limits that this event broke for good."""
+        """Notes the limits that this event broke for good; True if the bounds may have changed."""
         state = self._state
         found = False
         for name, limit in self._limits.items():
@@ -136,7 +136,7 @@ class Budgets:
         return found or (state.first_edit_turn is not None and "max_first_edit_turn" in self._limits)
 
     def _over(self, name: str, limit: float) -> bool:
-        """Whether a limit is broken and stays so."""
+        """Whether a limit is broken for good."""
         if name in ("max_duration_ms", "target_exploration_ratio"):
             reported = self._totals.state.duration_ms
             return name == "max_duration_ms" and reported is not None and reported > limit
@@ -147,7 +147,7 @@ class Budgets:
         return value is not None and value > limit
 
     def value(self, name: str, at_least: bool = False) -> float | None:
-        """What was spent, None where the log does not say; with `at_least` a number that it cannot fall below."""
+        """What was spent, None where the log does not say; with `at_least`, a lower bound for the final value."""
         state = self._state
         if name == "max_tool_calls":
             return state.calls
@@ -169,12 +169,12 @@ class Budgets:
         if name == "max_input":
             return given - apart if tokens.input is not None else None
         if tokens.unsure and not at_least:
-            output = None  # a placeholder is a lower bound, no number
+            output = None  # a placeholder is only a lower bound
         if name == "max_output":
             return output
         if output is None and not at_least:
             return None
-        # AgentV's max_tokens leaves cached tokens out, its token-usage adds them: input + output + cached.
+        # AgentV's max_tokens excludes cached tokens, its token-usage adds them: input + output + cached.
         total = given - apart + (output or 0)
         return total + (tokens.cached or 0) if self._compat and name == "max_total" else total
 

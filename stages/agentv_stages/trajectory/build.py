@@ -1,6 +1,6 @@
-"""Makes evaluators of their configuration: one mapping of a spec in, an `Evaluator` (or `Skipped`) out.
+"""Builds evaluators from their configuration: one mapping of a spec in, an `Evaluator` (or `Skipped`) out.
 
-Fields are in snake_case, as specs have them; the reader of the files has brought other spellings into that form.
+Fields are in snake_case, as in specs; whoever reads the files has already converted other spellings.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from agentv_stages.trajectory.makers import Context
 from agentv_stages.trajectory.verdict import PASS
 
 OWN_LIMITS = frozenset(("max-turns", "first-edit-turn", "forbid", "watched-commands", "max-repeats"))
-"""Types of ours; a spec that names one means it, so they are required unless it says otherwise."""
+"""Our own types; a spec names one on purpose, so they are required unless it says otherwise."""
 
 
 MODEL_AGGREGATORS = (
@@ -37,10 +37,9 @@ def build(config: Config, context: Context | None = None) -> Member:
     """Builds one evaluator for one stream; `Skipped` where its type needs a model or a script.
 
     `config` is an entry of a spec's assertions, fields in snake_case: `{"type": "max-turns", "max": 5}`. `context` is
-    what holds around it; nothing particular if not given.
+    what it inherits from the spec and the case; by default nothing.
 
-    Raises: ConfigError for what is no such entry: no type, one that nobody knows, a field that it has not, a value
-    that does not fit.
+    Raises: ConfigError for an invalid entry: no type, an unknown type, an unknown field, a value that does not fit.
     """
     if not isinstance(config, Mapping) or "type" not in config:  # pyright: ignore[reportUnnecessaryIsInstance] - of callers that check no types
         raise ConfigError("an evaluator is a mapping with a type", ("type",), tuple(MAKERS))
@@ -87,7 +86,7 @@ def _terms(config: Config, kind: str, own: bool, context: Context) -> Terms:
         share = number(config, "required", 0.0, 1.0)
         min_score = share if min_score is None else min_score
         required = True
-    # There the threshold is the limit itself, in milliseconds or dollars.
+    # In AgentV the threshold is the limit itself, in milliseconds or dollars.
     threshold = None if kind in ("latency", "cost") else number(config, "threshold", 0.0, 1.0)
     if threshold is None:
         threshold = min_score if min_score is not None else context.threshold

@@ -1,4 +1,4 @@
-"""What the rules see of tool calls: which calls count, how a step of a spec names one."""
+"""How rules look at tool calls: which calls count, and how a step of a spec refers to one."""
 
 import re
 from collections.abc import Callable
@@ -13,12 +13,12 @@ from agentv_stages.trajectory.json_values import is_object
 
 
 def counts(event: AnyEvent, all_streams: bool) -> bool:
-    """Whether an event is on a stream that the rule looks at."""
+    """Whether an event is on a stream that the rule considers."""
     return all_streams or event.source.stream == MAIN
 
 
 def arguments_of(call: ToolCall) -> Any:
-    """The decoded arguments, MISSING where the log holds none (null stands for none, too)."""
+    """The decoded arguments, MISSING where the log has none (null counts as none, too)."""
     raw = bytes(call.input_json)
     if not raw or raw == b"null":
         return MISSING
@@ -30,7 +30,7 @@ def arguments_of(call: ToolCall) -> Any:
 
 @lru_cache(maxsize=1024)
 def glob(pattern: str) -> Callable[[str], bool]:
-    """A test for names: `*` and `?`, the whole name, case does not matter. No other character is special."""
+    """A test for whole names: `*` and `?` are wildcards, no other character is special, case does not matter."""
     parts = [".*" if c == "*" else "." if c == "?" else re.escape(c) for c in re.sub(r"\*+", "*", pattern)]
     compiled = re.compile("".join(parts), re.IGNORECASE | re.DOTALL)
     return lambda text: compiled.fullmatch(text) is not None
@@ -51,9 +51,9 @@ def named(pattern: str, call: ToolCall) -> bool:
 
 
 class Step(Struct, frozen=True):
-    """One expected call: by `tool` or by `kind`, with `args` that must fit in the way of `args_match`.
+    """One expected call: by `tool` or by `kind`, with `args` that must fit according to `args_match`.
 
-    `compat` compares names as AgentV does: the canonical one only, no globs.
+    `compat` compares names as AgentV does: only the canonical one, no globs.
     """
 
     tool: str | None = None
@@ -76,7 +76,7 @@ class Step(Struct, frozen=True):
         return named(self.tool, call)
 
     def fits(self, call: ToolCall, arguments: "Arguments") -> bool:
-        """Whether the call is this step's; its duration is not looked at."""
+        """Whether the call fits this step, regardless of its duration."""
         if not self.names(call):
             return False
         if self.args is MISSING or self.args == "any" or self.args_match == "ignore":
@@ -85,7 +85,7 @@ class Step(Struct, frozen=True):
 
 
 class Arguments:
-    """Decodes the arguments of a call once for all steps that look at them, and only when one does."""
+    """Decodes the arguments of a call once for all steps that need them, and only if one does."""
 
     __slots__ = ("_call", "_value")
 
@@ -100,7 +100,7 @@ class Arguments:
 
 
 def string_member(value: Any, *keys: str) -> str:
-    """The first of the members that is a text, else ""."""
+    """The first of the members that is a string, else ""."""
     if is_object(value):
         for key in keys:
             member: Any = value.get(key)

@@ -1,9 +1,9 @@
-"""A case: its evaluators side by side, their weighted mean, and the verdict of the whole.
+"""A case: several evaluators, their weighted mean, and one verdict.
 
 In: batches (or events). The score is the weighted mean of the evaluators that were not skipped. The case passes when
 the mean reaches the threshold and every required evaluator passes. A case is violated for good when a required
-evaluator is, or when the best that the others can still reach is below the threshold.
-`compat`: as in AgentV a required evaluator that fails makes the score 0.
+evaluator is, or when the best mean that is still possible is below the threshold.
+`compat`: as in AgentV, a required evaluator that fails makes the score 0.
 """
 
 from collections.abc import Iterable, Sequence
@@ -31,13 +31,13 @@ from agentv_stages.trajectory.verdict import (
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """An evaluator that was not built: it needs a model or a script. It stands outside the score."""
+    """An evaluator that was not built because it needs a model or a script. It is not part of the score."""
 
     terms: Terms
     reason: str
 
     def result(self) -> Result:
-        """As of any evaluator: no score, verdict `skipped`, with the reason."""
+        """The result in the usual form: no score, verdict `skipped`, with the reason."""
         terms = self.terms
         threshold = terms.threshold if terms.threshold is not None else PASS
         return Result(
@@ -61,7 +61,7 @@ class CaseResult(Struct, frozen=True):
 
 
 class CaseState(Struct):
-    """What a case remembers; JSON can hold it."""
+    """The state of a case, JSON-encodable."""
 
     events: int = 0
     decided: Decision | None = None
@@ -69,7 +69,7 @@ class CaseState(Struct):
 
 
 class Case:
-    """A stage of events to decisions of the case. `on_batch` feeds a whole envelope."""
+    """A stage from events to the decision of the case. `on_batch` takes a whole batch."""
 
     def __init__(
         self, name: str, members: Sequence[Member], threshold: float | None = None, compat: bool = False
@@ -89,7 +89,7 @@ class Case:
         return "open" if self.decided is None else self.decided.standing
 
     def push(self, event: AnyEvent, /) -> Iterable[Decision]:
-        """Takes the next event of the stream, normalised and paired; gives the decision of the case when it falls."""
+        """Takes the next event, normalised and paired; returns the decision of the case when it is made."""
         self.events += 1
         moved = False
         for evaluator in self.evaluators:
@@ -100,11 +100,11 @@ class Case:
         return self._decide(evidence_of(event))
 
     def on_batch(self, batch: Batch) -> list[Decision]:
-        """Feeds the events of a batch; gives the decision of the case if it fell."""
+        """Takes the events of a batch; returns the decision of the case if it was made."""
         return [decision for event in batch.events for decision in self.push(event)]
 
     def flush(self) -> Iterable[Decision]:
-        """The input has ended. Raises: RuntimeError when called again."""
+        """Decides what is open at the end of the input. Raises: RuntimeError when called again."""
         self._flushed.once()
         for evaluator in self.evaluators:
             evaluator.flush()
@@ -113,7 +113,7 @@ class Case:
         return self._decide(None)
 
     def bounds(self) -> Bounds:
-        """Between which means the case can still end."""
+        """The lowest and the highest mean with which the case can still end."""
         return mean([(e.score_bounds(), e.terms.weight) for e in self.evaluators])
 
     def _failed(self, evaluator: Evaluator) -> bool:
@@ -148,7 +148,7 @@ class Case:
         return (self.decided,)
 
     def result(self) -> CaseResult:
-        """The outcome; before the flush `complete` is false, and what is open counts as it stands."""
+        """The outcome; before the flush `complete` is false, and open evaluators count as they stand."""
         results = tuple(m.result() for m in self.members)
         scored = [(r.score, r.weight) for r in results if r.score is not None]
         if not scored:
@@ -160,11 +160,11 @@ class Case:
         return CaseResult(self.name, score, verdict, self.threshold, results, self.decided, self._flushed.done)
 
     def snapshot(self) -> CaseState:
-        """The state, for `restore` of a case that was built alike."""
+        """The state, for `restore` of a case built from the same configuration."""
         return CaseState(self.events, self.decided, [e.snapshot() for e in self.evaluators])
 
     def restore(self, snapshot: Any, /) -> None:
-        """Raises: msgspec.ValidationError, ValueError when it is that of another case."""
+        """Raises: msgspec.ValidationError, ValueError when it belongs to another case."""
         state = convert(snapshot, CaseState, from_attributes=True)
         self.events, self.decided = state.events, state.decided
         for evaluator, saved in zip(self.evaluators, state.evaluators, strict=True):

@@ -1,4 +1,4 @@
-"""AgentV's `composite`: members under one score, by an aggregator that needs neither a model nor a script."""
+"""AgentV's `composite`: several evaluators combined into one score, by an aggregator without a model or a script."""
 
 from collections.abc import Sequence
 
@@ -19,8 +19,8 @@ class CompositeState(Struct):
 class Composite:
     """Members that need a model or a script are left out.
 
-    `weighted_average` is the mean by `weights`; `minimum` and `maximum` are those of the scores; `threshold` is 1 where
-    at least `share` of the members pass, `all_or_nothing` where all do.
+    `weighted_average` is the mean by `weights`; `minimum` and `maximum` are those of the scores; `threshold` is 1 if at
+    least `share` of the members pass, `all_or_nothing` if all do; else 0.
     """
 
     threshold: float | None = None

@@ -1,4 +1,4 @@
-"""Reads the values of an evaluator's configuration, and says where a bad one stands."""
+"""Reads the values of an evaluator's configuration, and reports where a bad one is."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -19,8 +19,8 @@ STEP = frozenset(("tool", "kind", "args", "input", "args_match", "max_duration_m
 
 
 class ConfigError(ValueError):
-    """A configuration that cannot be used. `path` leads to the bad value, `known` are the names that would do in place
-    of `wrong`, which is the bad value itself where it is not given."""
+    """A configuration that cannot be used. `path` leads to the bad value; `known` are the valid names in place of
+    `wrong`, by default the bad value itself."""
 
     def __init__(
         self, message: str, path: tuple[str | int, ...] = (), known: Sequence[str] = (), wrong: str | None = None
@@ -36,7 +36,7 @@ class ConfigError(ValueError):
 
 
 def known_fields(item: Config, path: tuple[str | int, ...], names: Collection[str]) -> None:
-    """Refuses a field that nobody reads: a wish with a slip in its name must not pass for granted."""
+    """Refuses unknown fields: a rule with a misspelt name must not be silently ignored."""
     for key in item:
         if key not in names and not str(key).startswith("x-"):
             raise ConfigError(f"there is no field {str(key)!r} here", (*path, key), sorted(names), str(key))
@@ -62,7 +62,7 @@ def integer(config: Config, key: str, least: int = 0) -> int | None:
 
 
 def texts(config: Config, *keys: str) -> list[str]:
-    """A list of texts under the first of the keys that is there; one text stands for a list of one."""
+    """The list of strings under the first of the keys that is present; a single string counts as a list of one."""
     for key in keys:
         value: Any = config.get(key)
         if value is None:
@@ -138,7 +138,7 @@ MATCHER = ("name", "pattern", "tool", "type", "min", "max")
 
 
 def matcher_of(value: Any, path: tuple[str | int, ...], also: Sequence[str] = ()) -> Matcher:
-    """Reads a name glob or `{name | pattern, type, min, max}`, with the fields `also`. Raises: ConfigError."""
+    """Reads a name glob or `{name | pattern, type, min, max}`, also with the fields `also`. Raises: ConfigError."""
     if isinstance(value, str) and value:
         return Matcher(value)
     if not is_object(value):

@@ -1,6 +1,6 @@
 """One evaluator: a rule, its threshold, and the moment from which its verdict can no longer change.
 
-In: events, one by one, in the order of the stream. Out: the `Decision` when it falls, and a `Result` at the end. The
+In: events, one by one, in the order of the stream. Out: the `Decision` when it is made, and a `Result` at the end. The
 same object serves a live stream and a finished log.
 """
 
@@ -29,9 +29,9 @@ from agentv_stages.trajectory.verdict import (
 
 
 class Rule(Protocol):
-    """What is looked for in a trajectory. Its memory lies in `state`, which does not grow with the session.
+    """What is checked in a trajectory. Its memory is `state`, which does not grow with the session.
 
-    `threshold` is the score that the rule asks for by itself, None for the usual one.
+    `threshold` is the rule's own default for the score to reach, None for the usual one.
     """
 
     state: Any
@@ -42,19 +42,19 @@ class Rule(Protocol):
         ...
 
     def finish(self) -> None:
-        """The input has ended: what was still open is decided; the bounds become equal."""
+        """Called at the end of the input: decides what is still open, so the bounds become equal."""
         ...
 
     def bounds(self) -> Bounds:
-        """Between which scores it can still end. Never widens."""
+        """The lowest and the highest score that is still possible. The range never widens."""
         ...
 
     def broken(self) -> bool:
-        """Whether it has failed whatever the score is; for good."""
+        """Whether it has failed for good, whatever the score is."""
         ...
 
     def prove(self, proof: Proof) -> None:
-        """Adds the assertions, as things stand."""
+        """Adds the assertions as they stand now."""
         ...
 
     def warnings(self) -> list[str]:
@@ -66,8 +66,8 @@ class Rule(Protocol):
 class Terms:
     """What a spec says about any evaluator.
 
-    `threshold` is what the spec sets, None where it sets none. `required`: a failure fails the case; `min_score` is the
-    score that it then needs. `weight` counts in the mean of the case.
+    `threshold` is what the spec sets, or None. `required`: a failure fails the case; `min_score` is the score that it
+    then needs. `weight` is that in the mean of the case.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Terms:
 
 
 class EvaluatorState(Struct):
-    """What an evaluator remembers; `rule` is the state of its rule as JSON builtins."""
+    """The state of an evaluator; `rule` is that of its rule as JSON builtins."""
 
     events: int = 0
     calls: int = 0
@@ -89,8 +89,8 @@ class EvaluatorState(Struct):
 
 
 class Evaluator:
-    """A stage of events to decisions: `push` gives the decision once, when it falls; `flush` gives it where only the
-    end decides. `standing` tells at any time, `result` after the flush."""
+    """A stage from events to a decision: `push` returns it once, when it is made; `flush` if only the end decides.
+    `standing` is available at any time, the final `result` after the flush."""
 
     def __init__(self, terms: Terms, rule: Rule) -> None:
         self.terms = terms
@@ -114,7 +114,7 @@ class Evaluator:
         return self.decided is not None
 
     def push(self, event: AnyEvent, /) -> Iterable[Decision]:
-        """Takes the next event of the stream; gives the decision once, when it falls."""
+        """Takes the next event of the stream; returns the decision once, when it is made."""
         self.events += 1
         if type(event) is ToolCall:
             self.calls += 1
@@ -124,7 +124,7 @@ class Evaluator:
         return ()
 
     def flush(self) -> Iterable[Decision]:
-        """The input has ended. Raises: RuntimeError when called again."""
+        """Decides at the end of the input. Raises: RuntimeError when called again."""
         self._flushed.once()
         self.rule.finish()
         if self.decided is not None:
@@ -132,14 +132,15 @@ class Evaluator:
         decision = self._decide(None)
         if decision:
             return decision
-        # Bounds that are equal lie on one side of the threshold; this is for rules that leave a gap.
+        # Equal bounds are on one side of the threshold; this is for rules that leave a gap.
         self.decided = Decision(self._swap("violated"), self.events, self.calls)
         return (self.decided,)
 
     def score_bounds(self) -> Bounds:
-        """Between which scores it can still end, `negate` applied.
+        """The lowest and the highest score that is still possible, with `negate` applied.
 
-        What is broken whatever its score is 1 when negated: else the case would fail by an evaluator that passes.
+        A rule that is `broken` whatever its score scores 1 when negated, so that a passing evaluator cannot fail the
+        case.
         """
         low, high = self.rule.bounds()
         if not self.terms.negate:
@@ -147,7 +148,7 @@ class Evaluator:
         return Bounds(1.0, 1.0) if self.rule.broken() else Bounds(1.0 - high, 1.0 - low)
 
     def result(self) -> Result:
-        """The outcome; before the flush it tells how things stand, with what is open as a failure."""
+        """The outcome; before the flush, the current standing, where whatever is open counts as a failure."""
         proof = Proof()
         self.rule.prove(proof)
         score = self.score_bounds().high if self.terms.negate else self.score_bounds().low
@@ -173,11 +174,11 @@ class Evaluator:
         )
 
     def snapshot(self) -> EvaluatorState:
-        """The state, for `restore` of an evaluator that was built alike."""
+        """The state, for `restore` of an evaluator built from the same configuration."""
         return EvaluatorState(self.events, self.calls, self.decided, to_builtins(self.rule.state))
 
     def restore(self, snapshot: Any, /) -> None:
-        """Raises: msgspec.ValidationError when it is that of another one."""
+        """Raises: msgspec.ValidationError when it belongs to another one."""
         state = convert(snapshot, EvaluatorState, from_attributes=True)
         self.events, self.calls, self.decided = state.events, state.calls, state.decided
         kind: type[Any] = type(self.rule.state)  # pyright: ignore[reportUnknownVariableType] - `state` is Any

@@ -1,8 +1,8 @@
 """tool-trajectory, mode `exact`, and `expected_messages`: call i is step i.
 
-Score: correctly placed ÷ expected; a step with `max_duration_ms` that is in its place adds one thing to be checked,
-where the duration is known. Without a threshold of the spec `exact` passes only at 1.0 with no further call, and is
-violated by the first call after which that cannot be reached. It is satisfied only at the end.
+Score: passed checks ÷ checks. Each expected call in its place is a check; a step with `max_duration_ms` that is in its
+place adds another one, if the duration is known. Unless the spec sets a threshold, `exact` passes only at 1.0 with no
+further call, and is violated by the first call after which that is impossible. It is satisfied only at the end.
 """
 
 from collections.abc import Sequence
@@ -17,9 +17,9 @@ NO_TRACE = "No trace available for evaluation"
 
 
 class Place(Struct):
-    """What stood at one place. `fit`: tool and arguments; `args_only`: the tool was right, its arguments were not.
+    """The call at one place. `fit`: tool and arguments are right; `args_only`: only the arguments are wrong.
 
-    `waits`: its duration is not known yet; `fast` None where it never was.
+    `waits`: its duration is not known yet; `fast` is None if it never became known.
     """
 
     fit: bool
@@ -43,8 +43,8 @@ class ExactState(Struct):
 class Exact:
     """`strict`: further calls break it, and the score must be 1.0 (the default of `exact`).
 
-    `compat`: AgentV 4.42, where extra calls cost nothing and a step in the wrong place leaves its duration among the
-    things to be checked. `monotone`: more calls can only help (`expected_messages`), so it is satisfied before the end.
+    `compat`: AgentV 4.42, where extra calls cost nothing and the duration of a step that is not in its place still
+    counts as a check. `monotone`: more calls can only help (`expected_messages`), so it can be satisfied early.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class Exact:
         waiting = sum(p.waits for p in state.places)
         ahead = self._steps[len(state.places) :]
         could = waiting + sum(s.max_duration_ms is not None for s in ahead)
-        # The best that can come: every step ahead in its place, every duration known and short.
+        # The best case: every remaining step in its place, every duration known and short.
         best = number + checked + (0 if self._compat else could)
         high = (placed + len(ahead) + fast + could) / best
         return Bounds(score if self._monotone else 0.0, min(high, 1.0))

@@ -1,6 +1,6 @@
 """The fields that each type of evaluator has, in snake_case: a type in, its names out.
 
-A field that nobody reads is refused, because a wish with a slip in its name would pass for granted.
+Unknown fields are refused, so that a rule with a misspelt name is not silently ignored.
 """
 
 from agentv_stages.trajectory.makers import METRICS
@@ -36,7 +36,7 @@ _OF_TYPE: dict[str, frozenset[str]] = {
     "regex": frozenset(("value", "flags")),
     "is-json": frozenset(("value",)),
 }
-"""Beside the common ones; the checks on texts have `value`."""
+"""In addition to the common ones; the checks on texts have `value`."""
 
 
 def fields_of(kind: str) -> frozenset[str]:

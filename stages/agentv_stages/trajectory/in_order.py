@@ -1,10 +1,10 @@
-"""tool-trajectory, mode `in_order`: the steps come in this order, whatever stands between them.
+"""tool-trajectory, mode `in_order`: the steps come in this order, whatever comes between them.
 
-Score: matched ÷ expected, where the longest chain of steps that the calls hold in order is the match, so that a step
-that is missing costs itself alone. A matched step with `max_duration_ms` adds one thing to be checked, where the
+Score: passed checks ÷ checks. Each expected step is a check; those in the longest chain of steps that the calls contain
+in order pass, so a missing step costs only itself. A matched step with `max_duration_ms` adds another check, if the
 duration is known. Satisfied for good when met, violated only at the end.
 
-The chain is that of a longest common subsequence, kept row by row: one cell a step, none for calls.
+The chain is a longest common subsequence, computed row by row: one cell per step, none for calls.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ MOST_WAITING = 10_000
 
 
 class Found(Struct, frozen=True):
-    """A step and the call that was taken for it. `fast` None where its duration is not looked at or not known."""
+    """A step and the call matched to it. `fast` is None if its duration is not limited or not known."""
 
     step: int
     position: int
@@ -30,7 +30,7 @@ class Found(Struct, frozen=True):
 
 
 class Cell(Struct, frozen=True):
-    """The best chain over the first steps: `rank` compares chains, more steps first, then more short durations."""
+    """The best chain over the first steps: `rank` compares chains by steps, then by kept minus broken durations."""
 
     matched: int = 0
     fast: int = 0
@@ -43,7 +43,7 @@ class Cell(Struct, frozen=True):
 
 
 class Waiting(Struct):
-    """A call that fits the steps of `mask` and waits for its duration, or for a call before it."""
+    """A call that fits the steps in `mask` and waits for its duration, or for an earlier call that waits."""
 
     call: str
     mask: int
@@ -110,7 +110,7 @@ class InOrder:
         return self._drain()
 
     def _drain(self) -> bool:
-        """Takes the calls whose durations are known, in order, up to the first that still waits."""
+        """Processes the calls whose durations are known, in order, up to the first that still waits."""
         state, taken = self.state, 0
         for waiting in state.waiting:
             if not waiting.resolved:
@@ -121,8 +121,8 @@ class InOrder:
         return taken > 0
 
     def _take(self, mask: int, position: int, evidence: Evidence, duration_ms: int | None) -> None:
-        """One row of the table: for each number of steps the better of the old chain, the shorter one, and this
-        call."""
+        """Computes one row of the table: for each number of steps the best of the old chain, the chain of one step
+        less, and a chain with this call."""
         old = self.state.row
         row = [old[0]]
         for i, step in enumerate(self._steps):
@@ -133,7 +133,7 @@ class InOrder:
                     cell = longer
             row.append(cell)
         self.state.row = row
-        # Every prefix of the trace is in the trace: the best chain of any of them counts.
+        # Every prefix of the trace is part of the trace: the best chain of any of them counts.
         if self._score(row[-1]) > self._score(self.state.best):
             self.state.best = row[-1]
 
@@ -185,7 +185,7 @@ class InOrder:
 
 
 class Scanned(Struct):
-    """What AgentV's scan made of one step."""
+    """The outcome of AgentV's scan for one step."""
 
     hit: bool
     position: int
@@ -204,8 +204,8 @@ class InOrderCompatState(Struct):
 
 
 class InOrderCompat:
-    """AgentV 4.42: one forward scan. A step that is missing eats the rest of the trace; a call of the right tool with
-    the wrong arguments is taken and missed; the duration of a missed step stays among the things to be checked."""
+    """AgentV 4.42: one forward scan. A missing step consumes the rest of the trace; a call of the right tool with the
+    wrong arguments is consumed as a miss; the duration of a missed step still counts as a check."""
 
     threshold: float | None = None
 

@@ -1,4 +1,4 @@
-"""Tells decoded JSON and YAML values apart, for the type checkers too."""
+"""Type guards for decoded JSON and YAML values."""
 
 from collections.abc import Mapping
 from typing import Any, TypeGuard

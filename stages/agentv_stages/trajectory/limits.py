@@ -1,7 +1,7 @@
-"""forbid, watched_commands, max_repeats: what an agent must not do, must do, and must not do again and again.
+"""forbid, watched_commands, max_repeats: what an agent must not do, must do, and must not repeat too often.
 
-Shell texts are judged program by program, each at command position (`agentv_stages.shell`): `cd x && sudo rm -rf y`
-runs `rm`, `echo "rm x"` does not.
+Shell texts are judged by the programs at their command positions (`agentv_stages.shell`): `cd x && sudo rm -rf y` runs
+`rm`, `echo "rm x"` does not.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ FILE_TOOLS = frozenset(("Read", "Edit", "Write", "MultiEdit", "NotebookEdit", "N
 
 @lru_cache(maxsize=1024)
 def text_test(pattern: str) -> Callable[[str], bool]:
-    """A test for command texts: `*` is any text, `rm:*` and `rm *` also take the bare `rm`. Case matters."""
+    """A test for command texts: `*` is any text, `rm:*` and `rm *` also match the bare `rm`. Case matters."""
     if pattern.endswith(":*"):
         pattern = pattern[:-2] + " *"
     bare = pattern[:-2] if pattern.endswith(" *") else None
@@ -39,7 +39,7 @@ def text_test(pattern: str) -> Callable[[str], bool]:
 
 @lru_cache(maxsize=1024)
 def path_test(pattern: str) -> Callable[[str], bool]:
-    """A test for paths: `**` crosses folders, `*` does not. A pattern without a leading `/` or `~` fits the end of a
+    """A test for paths: `**` crosses folders, `*` does not. A pattern without a leading `/` or `~` matches the end of a
     path."""
     parts = re.split(r"(\*\*/?|\*|\?)", pattern.removeprefix("./"))
     table = {"**": ".*", "**/": "(?:.*/)?", "*": "[^/]*", "?": "[^/]"}
@@ -50,8 +50,8 @@ def path_test(pattern: str) -> Callable[[str], bool]:
 
 
 def command_texts(command: str) -> list[str]:
-    """The texts that a pattern of a shell call is held against: the whole, and each program that it runs, as written,
-    by its bare name, and unquoted."""
+    """The texts against which a pattern for a shell call is matched: the whole, and each program that it runs, as
+    written, by its bare name, and unquoted."""
     texts = [command.strip()]
     for name, text in classify_shell(command).programs:
         found = [text]
@@ -72,7 +72,7 @@ class CallForm:
     """A call in the form of a permission rule: `Bash(rm *)`, `Edit(src/**)`, `WebFetch(domain:example.com)`,
     `mcp__server`, `mcp__server__*`, `kind:write`, a bare tool name or glob.
 
-    Raises: ValueError for what is no such form.
+    Raises: ValueError for anything else.
     """
 
     def __init__(self, form: str) -> None:
@@ -83,7 +83,7 @@ class CallForm:
         self.tool: str = found.group(1)
         inner: str | None = found.group(2)
         self.inner = inner.strip() if inner is not None and inner.strip() not in ("", "*") else None
-        # A word that every fitting command must hold, once quotes are gone: most commands need no closer look.
+        # A word that every matching command must contain, once quotes are gone: most commands need no closer look.
         words = [word for word in re.split(r"[*\s]+", (self.inner or "").removesuffix(":*")) if word]
         self._word = QUOTES.sub("", max(words, key=len)) if words else ""
 
@@ -91,7 +91,7 @@ class CallForm:
         """Whether the call is of this form."""
         tool, inner = self.tool, self.inner
         if tool in SHELL_TOOLS:
-            # Agents whose shell reads bear finer names (Read, Grep) still ran a shell.
+            # Calls of a shell that have a finer name (Read, Grep) still ran a shell.
             if call.command is None and call.tool != "Bash":
                 return False
             if inner is None:
@@ -132,7 +132,7 @@ class ForbidState(Struct):
 
 
 class Forbid:
-    """Score 1, and 0 for good once a call has one of the forms. All streams count unless told otherwise."""
+    """Score 1, and 0 for good once a call has one of the forms. All streams count unless configured otherwise."""
 
     threshold: float | None = None
 
@@ -182,8 +182,8 @@ class WatchedState(Struct):
 
 
 class WatchedCommands:
-    """Programs that shell calls are to run (`used`), or not to run (`unused`), each a wish; score: wishes met ÷
-    wishes."""
+    """Programs that shell calls must run (`used`) or must not run (`unused`); score: requirements met ÷
+    requirements."""
 
     threshold: float | None = None
 
@@ -236,7 +236,7 @@ class WatchedCommands:
 
 
 def _sorted(call: ToolCall) -> bytes:
-    """The arguments as bytes that are the same for the same ones, however their keys and blanks stand."""
+    """The arguments as bytes that do not depend on the order of keys or on blanks."""
     value = arguments_of(call)
     if value is MISSING:
         return b""

@@ -1,4 +1,4 @@
-"""What each type of evaluator is made of: its configuration in, its rule out. One function a type, or for several."""
+"""Builds the rule of each type of evaluator: configuration in, rule out. One function for one type or several."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -38,8 +38,8 @@ TRAJECTORY_MODES = ("any_order", "in_order", "exact", "superset", "subset")
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What holds around an evaluator: the threshold that the spec sets (None: none), `compat`, whether all streams
-    count, and the tool calls of the case's expected messages."""
+    """What an evaluator inherits from spec and case: the threshold that the spec sets (None: none), `compat`, whether
+    all streams count, and the tool calls of the case's expected messages."""
 
     threshold: float | None = None
     compat: bool = False
@@ -49,8 +49,8 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What holds for one evaluator: its streams (None: not said), `compat`, the score to reach (`goal`), whether the
-    spec sets that (`explicit`), and what is around."""
+    """What applies to one evaluator: whether all streams count (None: not said), `compat`, the score to reach (`goal`),
+    whether the spec sets that (`explicit`), and its `Context`."""
 
     everywhere: bool | None
     compat: bool
@@ -93,7 +93,7 @@ def _minimums(config: Config, steps: Sequence[Step], compat: bool) -> dict[str, 
     value: Any = config.get("minimums")
     if value is None:
         numbers: dict[str, float] = {}
-        # AgentV looks at `minimums` only; a list of steps in any order says how often each is to come.
+        # AgentV uses only `minimums`; a list of steps in any order says how often each must occur.
         for step in () if compat else steps:
             numbers[step.title] = numbers.get(step.title, 0) + 1
         return numbers
@@ -149,7 +149,7 @@ def tool_used(config: Config, scope: Scope) -> Rule:
         found = matcher_of(item, path)
         if is_object(item) and not any(key in item for key in ("name", "pattern", "tool")):
             raise ConfigError("tool-used needs a name or a pattern", path)
-        # "used" means a tool; a command counts as one but where AgentV keeps them apart.
+        # "used" means a tool; a command counts as one, except in `compat`, because AgentV separates them.
         matchers.append(Matcher(found.pattern, found.type or "tool", found.least, found.most))
     return StepCount(matchers, flag(config, "inverse", False), scope.all, scope.compat)
 

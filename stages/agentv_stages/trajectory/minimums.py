@@ -1,6 +1,6 @@
 """tool-trajectory, mode `any_order`: how often tools must be called at least.
 
-Score: tools that meet their minimum ÷ tools with minimums; 1 where none is set. Satisfied for good when met.
+Score: tools that reach their minimum ÷ tools with minimums; 1 if none is set. Satisfied for good when met.
 """
 
 from collections.abc import Mapping
@@ -23,9 +23,9 @@ class MinimumsState(Struct):
 
 
 class Minimums:
-    """`minimums` maps a tool (canonical or native name, glob, or `kind:<kind>`) to the least number of calls.
+    """`minimums` maps a tool (canonical or native name, glob, or `kind:<kind>`) to the minimum number of calls.
 
-    `compat`: AgentV 4.42, which gives 0 where no call was made at all.
+    `compat`: AgentV 4.42, which scores 0 if no call was made at all.
     """
 
     threshold: float | None = None

@@ -1,10 +1,10 @@
 """trajectory:tool-used, tool-args-match, tool-sequence, step-count: AgentV 5.3's checks, after promptfoo. All score 1
 or 0.
 
-A step is a tool call, a command (a tool call that runs a shell text), a message or a reasoning. Names are globs without
-case over a step's names: the canonical and the native tool, and for a command its text and its first word.
-`compat`: there a call of exec_command, local_shell or shell is a command and no tool, and every other call is a tool
-only.
+A step is a tool call, a command (a tool call that runs a shell text), a message or a reasoning. Names are
+case-insensitive globs that match one of a step's names: the canonical and the native tool, for a command also its text
+and its first word.
+`compat`: a call of exec_command, local_shell or shell is only a command, every other call only a tool.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ COMMAND_TOOLS = frozenset(("exec_command", "local_shell", "shell"))
 
 @dataclass(frozen=True, slots=True)
 class Matcher:
-    """Which steps are meant: of a `type`, with a name that fits `pattern` (a glob, whole name, no case)."""
+    """Which steps are meant: those of a `type`, with a whole name that fits the case-insensitive glob `pattern`."""
 
     pattern: str = "*"
     type: str | None = None
@@ -38,7 +38,7 @@ class Matcher:
 
 
 def step_names(event: AnyEvent, compat: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The types and the names of the step that an event is; no types for what is no step."""
+    """The types and the names of an event as a step; no types if it is not a step."""
     if isinstance(event, ToolCall):
         command = event.command
         tool = tuple(dict.fromkeys((event.tool or event.name, event.name)))
@@ -76,7 +76,7 @@ class StepState(Struct):
 
 
 class _Steps:
-    """What the checks share: which events are steps, and the flip of `inverse`."""
+    """What the checks share: which events are steps, and the negation by `inverse`."""
 
     threshold: float | None = None
 
@@ -92,7 +92,7 @@ class _Steps:
         if not counts(event, self._all):
             return False
         if isinstance(event, AssistantText | Reasoning):
-            # Blocks and deltas of one answer are one step of their type.
+            # Blocks and deltas of one answer are a single step of their type.
             key = f"{type(event).__name__}:{event.message_id}"
             if key == self.state.last_message:
                 return False
@@ -169,7 +169,7 @@ class StepCount(_Steps):
     def _met(self) -> bool | None:
         each = [self._one(i) for i in range(len(self._matchers))]
         if self._inverse:
-            # "none of them", not "not all of them": one that is met fails it.
+            # This means "none of them", not "not all of them": one that is met fails it.
             return True if True in each else (None if None in each else False)
         return False if False in each else (None if None in each else True)
 
@@ -185,8 +185,8 @@ class StepCount(_Steps):
 
 @dataclass(frozen=True)
 class ArgsSpec:
-    """Expected arguments: `exact`, else recursively contained; `ignore` are keys (globs), `defaults` values that may
-    stand in the call without being expected."""
+    """Expected arguments: `exact`, else recursively contained; `ignore` are keys (globs) to skip, `defaults` values
+    that a call may have without being expected."""
 
     args: Any
     exact: bool = False

@@ -1,11 +1,11 @@
 """tool-trajectory, modes `superset` and `subset`: which calls there are, whatever their order.
 
-superset: every step needs a call of its own; score: steps with a call ÷ expected. Satisfied for good when met. The
-calls are dealt out so that most steps get one: a call that found no step when it came cannot find one later (the calls
-that can be dealt out together form a matroid), so a call is kept only while a step holds it.
-subset: every call is allowed by a step, which may allow many; score: allowed calls ÷ calls, 1 where there are none.
-Open to the end, but for what no later call can mend.
-A step with `max_duration_ms` takes only calls that were short enough; a call whose duration nobody knows is taken.
+superset: every step needs a call of its own; score: steps with a call ÷ expected. Satisfied for good when met. Calls
+are assigned so that as many steps as possible get one. A call that gets no step when it comes cannot get one later (the
+sets of calls that can be assigned together form a matroid), so a call is kept only while it is assigned to a step.
+subset: every call must be allowed by a step, which may allow many; score: allowed calls ÷ calls, 1 if there are none.
+Open until the end, unless no later call can make up for a refused one.
+A step with `max_duration_ms` takes only calls that were short enough; a call of unknown duration is taken.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ MOST_WAITING = 10_000
 
 
 class Holder(Struct, frozen=True):
-    """A call, by the steps that it fits (`mask`)."""
+    """A call, with the steps that it fits (`mask`)."""
 
     mask: int
     position: int
@@ -52,7 +52,7 @@ class _Sets:
         return sum(1 << i for i, step in enumerate(self._steps) if step.fits(call, self._arguments))
 
     def _short(self, mask: int, duration_ms: int | None) -> int:
-        """The steps of `mask` whose limit the duration keeps."""
+        """The steps in `mask` whose limit the duration keeps."""
         if duration_ms is None:
             return mask
         for i, step in enumerate(self._steps):
@@ -62,7 +62,7 @@ class _Sets:
 
 
 class Superset(_Sets):
-    """`compat`: AgentV 4.42, where each call goes to the first step that it fits and stays there, durations apart."""
+    """`compat`: AgentV 4.42, where each call goes to the first step that it fits for good; durations are separate."""
 
     threshold: float | None = None
 
@@ -93,7 +93,7 @@ class Superset(_Sets):
         return new
 
     def _deal(self, call: Holder) -> bool:
-        """Gives the call to a step, moving others where that makes room."""
+        """Assigns the call to a step, moving others if that makes room; False if impossible."""
         if self._compat:
             for i, held in enumerate(self.state.held):
                 if held is None and call.mask >> i & 1:
@@ -158,7 +158,7 @@ class SubsetState(Struct):
 
 
 class Subset(_Sets):
-    """`goal` is the score that it has to reach, which tells whether a refused call can be made up for."""
+    """`goal` is the score to reach, which decides whether later calls can make up for a refused one."""
 
     threshold: float | None = None
 
@@ -214,7 +214,7 @@ class Subset(_Sets):
             return Bounds(score, score)
         if not state.refusals:
             return Bounds(0.0, 1.0)
-        # Allowed calls without end bring any ratio near to 1; none of them comes where nothing is allowed.
+        # Enough allowed calls bring the ratio arbitrarily near to 1; there are none if nothing is allowed.
         return Bounds(0.0, 1.0 - EPSILON * 2 if self._steps else 0.0)
 
     def broken(self) -> bool:

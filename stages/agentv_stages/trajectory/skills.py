@@ -1,9 +1,9 @@
-"""skill-trigger, skill-used, not-skill-used: which skills an agent loaded, told from canonical calls alone.
+"""skill-trigger, skill-used, not-skill-used: which skills an agent loaded, derived from canonical calls only.
 
 A skill is loaded by the Skill tool, by reading a file below `skills/<name>/`, or by a shell call that reads one. There
-is no code for any agent here: Codex's `cat skills/x/SKILL.md` is a Read after `Normalize`, Copilot's `Viewing …` bears
-its path. `skill-trigger` looks at calls as they are requested, `skill-used` counts a load once its result says that it
-went well.
+is no agent-specific code here: Codex's `cat skills/x/SKILL.md` is a Read after `Normalize`, Copilot's `Viewing …`
+contains its path. `skill-trigger` looks at calls when they are requested, `skill-used` counts a load once its result
+is `ok`.
 """
 
 import re
@@ -30,7 +30,7 @@ READING = frozenset(("read", "search"))
 
 
 def skill_argument(call: ToolCall) -> str:
-    """The name that the Skill tool was given."""
+    """The skill name in a call of the Skill tool."""
     return string_member(arguments_of(call), "skill", "name")
 
 
@@ -50,7 +50,7 @@ def loads(call: ToolCall) -> list[str]:
 
 
 def same_skill(wanted: str, name: str) -> bool:
-    """Whether `name` is the skill `wanted`; plugins put their own name and a colon in front."""
+    """Whether `name` is the skill `wanted`; plugins prefix their own name and a colon."""
     return name == wanted or (":" not in wanted and name.endswith(":" + wanted))
 
 
@@ -64,7 +64,7 @@ class TriggerState(Struct):
 class SkillTrigger:
     """AgentV's skill-trigger. Score 1 or 0; a hit is for good.
 
-    As there, an output that names a file below `skills/<name>/` counts, too (`outputs`). `compat`: the 4.42 grader:
+    As in AgentV, an output that names a file below `skills/<name>/` counts, too (`outputs`). `compat`: the 4.42 grader:
     Skill and Read by name, the skill's name as any part of the argument.
     """
 
@@ -166,7 +166,7 @@ class SkillTrigger:
 
 @dataclass(frozen=True, slots=True)
 class SkillCount:
-    """How often a skill, or skills of a pattern, are to be used; `most` None for any number."""
+    """How often a skill, or the skills that match a pattern, must be used; `most` None means any number."""
 
     name: str | None = None
     pattern: str | None = None
@@ -194,7 +194,7 @@ class UsedState(Struct):
 class SkillUsed:
     """skill-used, and with `inverse` not-skill-used: all (or none) of `wanted`. Only loads with the outcome `ok` count.
 
-    `compat`: AgentV 5.3, which also takes a skill for used when the output of any call names its SKILL.md.
+    `compat`: AgentV 5.3, which also regards a skill as used when the output of any call names its SKILL.md.
     """
 
     threshold: float | None = None
@@ -242,7 +242,7 @@ class SkillUsed:
         self.state.done = True
 
     def _fits(self, i: int) -> bool | None:
-        """Whether wish `i` is met; None while that can change."""
+        """Whether requirement `i` is met; None while that can change."""
         wanted, number = self._wanted[i], self.state.counts[i]
         if self._inverse:
             return False if number else (True if self.state.done else None)

@@ -1,7 +1,7 @@
-"""The generic trace events of AgentV 0.25, and what is added to them: events in, JSON lines or plain values out.
+"""The generic trace events of AgentV 0.25, with additions: events in, JSON lines or plain values out.
 
 `{type, timestamp?, id?, name?, input?, output?, text?, metadata?}` with the types `model_step`, `tool_call`,
-`tool_result`, `message` and `error`. Inputs and outputs stay as the log has them.
+`tool_result`, `message` and `error`. Inputs and outputs are kept as in the log.
 """
 
 from typing import Any
@@ -30,7 +30,7 @@ class TraceEvent(Struct, frozen=True, omit_defaults=True):
 
 
 def trace_event(event: AnyEvent) -> TraceEvent | None:
-    """The trace event of an event; None for what a trace does not hold."""
+    """The trace event of an event; None for events that a trace does not contain."""
     source = event.source
     when = iso(source.time_ms) if source.time_ms is not None else UNSET
     extra: dict[str, Any] = {} if source.stream == MAIN else {"stream": source.stream}
@@ -62,7 +62,7 @@ def render(batch: Batch) -> bytes:
 
 
 class TraceList:
-    """Gathers trace events as plain values, at most `most`; an observer of batches."""
+    """Collects trace events as plain values, at most `most`; an observer of batches."""
 
     def __init__(self, most: int = 10_000) -> None:
         self.events: list[Any] = []

@@ -1,4 +1,4 @@
-"""The words of a verdict: where a rule stands, what proves it, how it ended. Plain Structs that JSON can carry."""
+"""The vocabulary of verdicts: where a rule stands, the evidence, how it ended. Plain, JSON-encodable Structs."""
 
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
@@ -11,20 +11,20 @@ Standing: TypeAlias = Literal["satisfied", "violated", "open"]
 Verdict: TypeAlias = Literal["pass", "fail", "skipped"]
 
 PASS = 0.8
-"""The score from which on a verdict is a pass, where the spec sets no threshold."""
+"""The lowest score that passes, where the spec sets no threshold."""
 
 MAX_ASSERTIONS = 200
-"""Assertions that one evaluator lists; the score counts all of them, listed or not."""
+"""Assertions that one evaluator lists, at most; the score counts all of them, listed or not."""
 
 MAX_EVIDENCE = 10
-"""Events that one assertion names."""
+"""Events that one assertion names, at most."""
 
 EPSILON = 1e-9
-"""Scores are sums of fractions; what differs by less is equal."""
+"""Scores are sums of fractions; those that differ by less are equal."""
 
 
 class Evidence(Struct, frozen=True, omit_defaults=True):
-    """An event that proves something: where its record stands, and what it was. `offset` and `length` are bytes."""
+    """An event that proves something: the place of its record, and what it was. `offset` and `length` are bytes."""
 
     file: str
     row: int
@@ -38,7 +38,7 @@ class Evidence(Struct, frozen=True, omit_defaults=True):
 
 
 class Assertion(Struct, frozen=True, omit_defaults=True):
-    """One thing that was looked at. The shape is AgentV's, `evidence` with the events in place of a text."""
+    """One thing that was checked. The shape is AgentV's, but `evidence` holds the events in place of a text."""
 
     text: str
     passed: bool
@@ -46,14 +46,14 @@ class Assertion(Struct, frozen=True, omit_defaults=True):
 
 
 class Bounds(NamedTuple):
-    """The lowest and the highest score that is still possible, whatever comes; equal once all is known."""
+    """The lowest and the highest score that is still possible; equal once everything is known."""
 
     low: float
     high: float
 
 
 class Decision(Struct, frozen=True):
-    """When a verdict became final: the event that decided it; `at` None where only the end of the input did.
+    """When a verdict became final: the event that decided it; `at` is None if only the end of the input did.
 
     `events` counts the events seen up to then, `calls` the tool calls.
     """
@@ -65,7 +65,7 @@ class Decision(Struct, frozen=True):
 
 
 class Result(Struct, frozen=True):
-    """How one evaluator ended. `score` 0 to 1 and `verdict` of a skipped one are None and `skipped`, with the reason.
+    """How one evaluator ended. `score` is 0 to 1; a skipped one has None, the verdict `skipped` and the reason.
 
     `decided` says when the verdict became final. `warnings` name data that was missing.
     """
@@ -86,13 +86,13 @@ class Result(Struct, frozen=True):
 
 
 class Proof(Struct):
-    """A bounded list of assertions, with a count of those that found no room."""
+    """A bounded list of assertions, with a count of those that did not fit."""
 
     listed: list[Assertion] = []
     dropped: int = 0
 
     def add(self, text: str, passed: bool, evidence: Sequence[Evidence] = ()) -> None:
-        """Lists an assertion; failed ones find room even when the list is full of passed ones."""
+        """Lists an assertion; if the list is full, a failed one replaces a passed one."""
         assertion = Assertion(text[:2000], passed, tuple(evidence[:MAX_EVIDENCE]))
         if len(self.listed) < MAX_ASSERTIONS:
             self.listed.append(assertion)
@@ -107,7 +107,7 @@ class Proof(Struct):
 
 
 def evidence_of(event: AnyEvent) -> Evidence:
-    """Names an event as evidence."""
+    """The event as evidence."""
     source = event.source
     call_id: str | None = None
     tool: str | None = None
