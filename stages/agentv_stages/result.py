@@ -67,7 +67,7 @@ class Result(Struct):
     `cache_write_1h`, `output`, `reasoning`, and `output_at_least` where only a lower bound is known. `cost_usd` is what
     the agent reported; so is `duration_ms`, else the time from the first event to the last. `records` and `events`
     count what was read, `model_calls` the calls for which the log gives tokens. `faults` counts dead letters by reason,
-    `unknown` records by types that no decoder knows, `ignored` records that carry nothing to keep. `losses` lists what
+    `unknown` records by types that its decoder lacks, `ignored` records that carry nothing to keep. `losses` lists what
     this format cannot say. `verdicts` is set if the run was checked against a spec, `traces` with `run
     --include-trace`; `source`, the name of the log, in a line of `import --jsonl`.
 

@@ -1,8 +1,8 @@
-"""What is whole of a log that is one JSON document and was cut off: its text in, the records before the tear out.
+"""Recovers a truncated log that is one JSON document: its text in, the records before the tear out.
 
-A document holds its records in a list; the list stands at the top or under one of a few names. The record that the
-tear goes through keeps its whole members, but of the parts within it only whole ones are left: half of a tool call is
-no tool call. Lines of a log are no documents: a half-written one is never read in part.
+A document holds its records in a list, at the top level or under one of a few names. The record at the tear keeps its
+intact members, but of its parts only intact ones: half a tool call is no tool call. This is only for documents: a
+half-written line of a log is never read in part.
 """
 
 import json
@@ -12,19 +12,19 @@ from typing import Any
 from agentv_stages.payload import number
 
 RECORDS = frozenset(("messages", "requests", "turns", "steps", "trace", "events", "output"))
-"""Names of the list of records. Gemini and OpenCode: messages; VS Code: requests; AgentV: turns, trace, events, output;
+"""Names of lists of records. Gemini and OpenCode: messages; VS Code: requests; AgentV: turns, trace, events, output;
 ATIF: steps."""
 PARTS = frozenset(("parts", "response", "toolCalls", "tool_calls"))
-"""Names of the list of a record's parts."""
+"""Names of lists of a record's parts."""
 
 _read = json.JSONDecoder(strict=False, parse_int=number).raw_decode
 _BETWEEN = re.compile(r"[ \t\r\n]*,?[ \t\r\n]*")
 
 
 def whole_part(text: str) -> tuple[list[dict[str, Any]], int] | None:
-    """The records (of a list) or the one document before the tear, and where in `text` the torn part begins.
+    """The records before the tear, or for an object the document itself, and where in `text` the torn part begins.
 
-    None where `text` is whole, or where no record stands before the tear.
+    None if `text` is whole, or if there is no record before the tear.
     """
     start = len(text) - len(text.lstrip())
     opener = text[start : start + 1]
@@ -43,9 +43,9 @@ def whole_part(text: str) -> tuple[list[dict[str, Any]], int] | None:
 
 
 def _elements(text: str, at: int, part: bool) -> tuple[list[Any], int, bool]:
-    """The whole elements of a list from `at`, where the torn part begins, and whether the list ends before it.
+    """The intact elements of a list from `at`, where the torn part begins, and whether the list ends before it.
 
-    With `part`, the whole members of a torn element too.
+    With `part`, also the intact members of a torn element.
     """
     elements: list[Any] = []
     while True:
@@ -65,7 +65,7 @@ def _elements(text: str, at: int, part: bool) -> tuple[list[Any], int, bool]:
 
 
 def _members(text: str, at: int, lists: frozenset[str]) -> tuple[dict[str, Any], int, bool]:
-    """The whole members of an object from `at`, where the torn part begins, and whether the object ends before it."""
+    """The intact members of an object from `at`, where the torn part begins, and whether the object ends before it."""
     members: dict[str, Any] = {}
     while True:
         at = _next(text, at)
@@ -84,7 +84,7 @@ def _members(text: str, at: int, lists: frozenset[str]) -> tuple[dict[str, Any],
                 members[key], torn, _ = _elements(text, at + 1, lists is RECORDS)
             return members, torn, False
         if _next(text, end) >= len(text) and not isinstance(value, str | list | dict):
-            return members, torn, False  # of a number there may be more
+            return members, torn, False  # a number may have been longer
         members[key] = value
         at = end
 
