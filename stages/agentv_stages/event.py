@@ -197,8 +197,8 @@ class TokenUsage(Event, frozen=True, gc=False, tag="token_usage"):
     `share` is a part of a total: that of `model` in the session so far or, without a model, that of its stream in this
     run.
     A total (segment or session) replaces the calls it covers: those of its stream, or of all streams with
-    `covers_streams`. Later calls are added to it, except sub-agents' calls of an earlier time (their log is read after
-    it), and all of them if it `covers_later` calls (it stands at the head of a log).
+    `covers_streams`. Calls read after it are added to it, except sub-agents' calls of an earlier time (whose log comes
+    later); with `covers_later` (a total at the head of a log), none are added.
     `until_ms` is when a total was made, where it has no time of its own. A `saved` total is what a process stored for
     the session's next process to continue from; a killed process stores none, so its calls, as far as they exceed the
     growth of the total, are added. A call `of_subagent` is reported by the agent that started the sub-agent; if the
