@@ -129,6 +129,13 @@ def test_a_query_of_a_bucket_reads_the_bucket_alone(tmp_path: Path, bucket: Any)
     make_folder(tmp_path / "in", 3)
     import_sessions([tmp_path / "in"], parquet="s3://logs/d", engine="serial")
     assert run_query("SELECT count(*) FROM sessions", "s3://logs/d")[1] == [(3,)]
-    for sql in ("SELECT * FROM read_text('/etc/hostname')", "COPY (SELECT 1) TO 's3://logs/d/_dataset.json'"):
+    other = f"s3://{next(name for name in bucket.find('logs/d') if name.endswith('.parquet'))}"
+    bucket.copy(other, "s3://logs/other/x.parquet")
+    for sql in (
+        "SELECT * FROM read_text('/etc/hostname')",
+        "COPY (SELECT 1) TO 's3://logs/d/_dataset.json'",
+        "SELECT * FROM read_parquet('s3://logs/other/x.parquet')",
+        "SELECT * FROM glob('s3://logs/other/*')",
+    ):
         with pytest.raises(UsageError):
             run_query(sql, "s3://logs/d")

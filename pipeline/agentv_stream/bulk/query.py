@@ -49,16 +49,17 @@ def connect(dataset: str | Path) -> Any:
     connection.execute("SET TimeZone = 'UTC'")
     for name in ("autoinstall_known_extensions", "autoload_known_extensions"):
         connection.execute(f"SET {name} = false")
-    if object_store.is_url(root):
-        connection.register_filesystem(object_store.of_url(root).system)
-        connection.execute("SET disabled_filesystems = 'LocalFileSystem'")
-    else:
-        # A query is untrusted, maybe from a shared page: it may read this data set and nothing else.
-        root = str(Path(root).absolute())
-        paths = {path for table in TABLES for path in manifest.paths(root, table)}
-        paths |= {_literal(path) for path in paths}  # DuckDB checks the pattern, then the paths found
-        connection.execute(f"SET allowed_paths = [{', '.join(map(_quoted, sorted(paths)))}]")
-        connection.execute("SET enable_external_access = false")
+    # A query is untrusted, maybe from a shared page: it may read this data set and nothing else.
+    remote = object_store.is_url(root)
+    root = root if remote else str(Path(root).absolute())
+    paths = {path for table in TABLES for path in manifest.paths(root, table)}
+    paths |= {_literal(path) for path in paths}  # DuckDB checks the pattern, then the paths found
+    if remote:
+        system = object_store.of_url(root).system
+        connection.register_filesystem(system)
+        paths |= {system.unstrip_protocol(system._strip_protocol(path)) for path in paths}  # as it names what it finds
+    connection.execute(f"SET allowed_paths = [{', '.join(map(_quoted, sorted(paths)))}]")
+    connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
     try:
         for table in TABLES:
