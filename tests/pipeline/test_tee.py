@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from support.consuming import LIMIT_SECONDS, STREAM, command, consume, environment, start
+from support.made_sessions import claude_session
 
 LOG = STREAM.read_bytes()
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes and limits are Unix")
@@ -37,7 +38,7 @@ def test_an_output_that_cannot_be_written_costs_the_tee_nothing(tmp_path: Path) 
 
 
 def test_a_full_disk_costs_the_tee_nothing(tmp_path: Path) -> None:
-    data = LOG * 200
+    data = claude_session(1, 400)
 
     def small_disk() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (64 * 1024, 64 * 1024))
