@@ -10,11 +10,19 @@
 Records that cannot be used are not exceptions but faults (`agentv_stages.fault`).
 """
 
+from collections.abc import Sequence
+
 EXIT_FINE = 0
 EXIT_VERDICT = 1
 EXIT_USAGE = 2
 EXIT_RUN = 3
 EXIT_IO = 4
+
+
+def worst(codes: Sequence[int]) -> int:
+    """The exit code to report out of several: 2 before 4 before 3 before 1 before 0."""
+    order = (EXIT_USAGE, EXIT_IO, EXIT_RUN, EXIT_VERDICT, EXIT_FINE)
+    return min(codes, key=order.index, default=EXIT_FINE)
 
 
 class AgentvStreamError(Exception):

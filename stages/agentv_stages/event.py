@@ -256,7 +256,8 @@ class Summary(Event, frozen=True, gc=False, tag="summary"):
 
 
 class SessionInfo(Event, frozen=True, gc=False, tag="session"):
-    """Facts of the session as they become known; of several events, the last value that is not None holds.
+    """Facts of the session as they become known; of several events, the first session id, folder, branch
+    and parent hold, and the last of the other values.
 
     `another`: the header of another session or run in the same input; the agent's totals restart there.
     `begins`: a run begins here, so an end before it was not the end of the session.

@@ -101,7 +101,8 @@ class FactsObserver:
     def _session(self, event: SessionInfo | SessionEnd | Summary) -> None:
         facts = self.facts
         if isinstance(event, Summary):
-            facts.title = event.summary
+            if event.source.stream == MAIN:
+                facts.title = event.summary
         elif isinstance(event, SessionEnd):
             if event.source.stream == MAIN:
                 facts.end = event

@@ -18,14 +18,13 @@ from agentv_stream.checks.check import (
     expand,
     report_json,
     report_jsonl,
-    worst,
     worth_telling,
 )
 from agentv_stream.checks.check_text import junit, table
 from agentv_stream.checks.spec import Spec, load_spec
 from agentv_stream.checks.yaml_lines import SpecError
 from agentv_stream.cli.checking import check_sources
-from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_RUN, EXIT_USAGE, EXIT_VERDICT, SourceError
+from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_RUN, EXIT_USAGE, EXIT_VERDICT, SourceError, worst
 from support.decoding import corpus
 from support.fake_agents import READ_EDIT, init, stream
 

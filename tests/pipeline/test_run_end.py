@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from agentv_stream.checks.check import check_source, expand, report_json, worst, worth_telling
+from agentv_stream.checks.check import check_source, expand, report_json, worth_telling
 from agentv_stream.checks.check_text import junit, table
 from agentv_stream.checks.live_check import open_checks
 from agentv_stream.checks.run_end import run_end
 from agentv_stream.checks.spec import load_spec
-from agentv_stream.errors import EXIT_FINE, EXIT_RUN, EXIT_VERDICT
+from agentv_stream.errors import EXIT_FINE, EXIT_RUN, EXIT_VERDICT, worst
 from agentv_stream.running.options import RunOptions
 from agentv_stream.running.run import run_agent
 from agentv_stream.settings import Settings

@@ -72,6 +72,7 @@ def test_the_last_event_is_one_of_the_main_stream() -> None:
 def test_a_title_comes_from_a_summary_or_the_log_itself() -> None:
     assert observed(batch(Summary(at(0), "", "Fixing it"))).facts.title == "Fixing it"
     assert observed(batch(info(0, title="T"))).facts.title == "T"
+    assert observed(batch(info(0, title="T"), Summary(at(1, None, "sidechain:x"), "", "Its own"))).facts.title == "T"
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,7 @@ from agentv_stream.checks.run_end import RunEnd, run_end, silent_end
 from agentv_stream.checks.spec import Spec, SpecCase
 from agentv_stream.errors import (
     EXIT_FINE,
-    EXIT_IO,
     EXIT_RUN,
-    EXIT_USAGE,
     EXIT_VERDICT,
     AgentvStreamError,
     EmptyInput,
@@ -251,12 +249,6 @@ def _logs_below(folder: Path) -> Iterator[Path]:
     for place, found in names.items():
         twice = told_twice(found)
         yield from (place / name for name in found if name not in twice)
-
-
-def worst(codes: Sequence[int]) -> int:
-    """The exit code to report out of several: 2 before 4 before 3 before 1 before 0."""
-    order = (EXIT_USAGE, EXIT_IO, EXIT_RUN, EXIT_VERDICT, EXIT_FINE)
-    return min(codes, key=order.index, default=EXIT_FINE)
 
 
 def summary_of(checks: Sequence[SourceCheck]) -> dict[str, int]:

@@ -9,14 +9,13 @@ from agentv_stream.checks.check import (
     expand,
     report_json,
     report_jsonl,
-    worst,
     worth_telling,
 )
 from agentv_stream.checks.check_text import junit, table
 from agentv_stream.checks.spec import Spec, load_spec
 from agentv_stream.cli.own_files import check_own_files
 from agentv_stream.cli.telling import check_one_user, print_bytes, say
-from agentv_stream.errors import AgentvStreamError, NotALog
+from agentv_stream.errors import AgentvStreamError, NotALog, worst
 from agentv_stream.outputs.publish import means_stdout, publish_now
 
 

@@ -17,7 +17,6 @@ from agentv_stream.cli.telling import check_one_user, say
 from agentv_stream.errors import (
     EXIT_FINE,
     EXIT_RUN,
-    EXIT_USAGE,
     EXIT_VERDICT,
     AgentvStreamError,
     EmptyInput,
@@ -25,6 +24,7 @@ from agentv_stream.errors import (
     SinkError,
     SourceError,
     UsageError,
+    worst,
 )
 from agentv_stream.outputs.live_line import LiveLine, is_wanted
 from agentv_stream.outputs.output_file import publish
@@ -239,20 +239,20 @@ def _finish(session: StreamSession, settings: Settings, stats: Path | None, fail
     for failure in report.failures:
         say(*_told(failure, session))
         if isinstance(failure, AgentvStreamError):
-            code = _worst(code, failure.exit_code)
+            code = worst((code, failure.exit_code))
     if result is not None:
         if stats is not None and session.observer is not None:
             try:
                 publish_now(stats, result.json_pieces(session.observer.stats.members()))
             except SinkError as error:
                 say(str(error))
-                code = _worst(code, error.exit_code)
+                code = worst((code, error.exit_code))
         if not settings.quiet:
             if _is_end_alone(result):
                 say(f"the input is the closing object alone, without the {result.agent_num_turns} turns before", HINT)
             tell_closing(result, report.failures)
         if result.status in ("error", "incomplete", "interrupted", "stalled", "killed") and not stopped:
-            code = _worst(code, EXIT_RUN)
+            code = worst((code, EXIT_RUN))
     sys.stderr.flush()
     if session.cut_short and report.signalled is not None:
         return 128 + report.signalled
@@ -265,12 +265,6 @@ def _is_end_alone(result: Result) -> bool:
     return (
         isinstance(told, int) and told > 1 and result.records == 1 and not result.tool_use_summary["total_tool_calls"]
     )
-
-
-def _worst(one: int, other: int) -> int:
-    """The exit code to report out of two: 2 before 4 before 3 before 1 before 0."""
-    order = (EXIT_USAGE, 4, EXIT_RUN, 1, EXIT_FINE)
-    return min(one, other, key=order.index)
 
 
 def _told(failure: Exception, session: StreamSession) -> tuple[str, str]:

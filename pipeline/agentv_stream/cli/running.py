@@ -10,13 +10,12 @@ import anyio
 
 from agentv_stages.payload import told_json
 from agentv_stages.visible import visible
-from agentv_stream.checks.check import worst
 from agentv_stream.checks.live_check import open_checks
 from agentv_stream.checks.targets import Target, find_targets, load_targets
 from agentv_stream.cli.closing import tell_closing
 from agentv_stream.cli.consuming import tune_collector
 from agentv_stream.cli.telling import print_bytes, say
-from agentv_stream.errors import AgentvStreamError, EmptyInput, NotALog, SinkError, UsageError
+from agentv_stream.errors import AgentvStreamError, EmptyInput, NotALog, SinkError, UsageError, worst
 from agentv_stream.outputs.live_line import is_wanted
 from agentv_stream.running.attempts import claim_attempt
 from agentv_stream.running.options import DEFAULT_FOLDER, RunOptions

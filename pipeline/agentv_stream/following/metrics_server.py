@@ -1,7 +1,8 @@
 """Metrics in Prometheus' text format, and health, over HTTP on one socket; on loopback by default.
 
-`/metrics` shows the follower's counters; `/health` answers 200 only after it has actually read a log and the cursors,
-and checked that the last round was recent. Other paths are 404. Nothing can be changed through it.
+`/metrics` shows the follower's counters; `/health` (or `/healthz`) answers 200 only after it has actually read a log
+and the cursors, and checked that the last round was recent, else 503. Other paths are 404, methods other than GET and
+HEAD 405; on loopback, requests with another host's name are 403. Nothing can be changed through it.
 """
 
 import os

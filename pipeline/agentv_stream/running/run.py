@@ -17,7 +17,6 @@ import anyio
 from agentv_stages.payload import indented_json
 from agentv_stages.trajectory import trace_events
 from agentv_stages.trajectory.trace_events import TraceList
-from agentv_stream.checks.check import worst
 from agentv_stream.checks.live_check import LiveCheck
 from agentv_stream.errors import (
     EXIT_FINE,
@@ -27,6 +26,7 @@ from agentv_stream.errors import (
     EmptyInput,
     NotALog,
     SinkError,
+    worst,
 )
 from agentv_stream.files import is_there
 from agentv_stream.outputs.naming import RAW_LOG, TRACE, prepare_folder
