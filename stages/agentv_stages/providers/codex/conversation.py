@@ -272,7 +272,7 @@ class Conversation(Calls):
 
     def _output(self, call_id: str, output: Raw, source: Source, batch: Batch) -> None:
         state = self.state
-        script = next((script for script in state.scripts if script.call_id == call_id), None)
+        script = next((one for one in state.scripts if one.call_id == call_id), None) if state.scripts else None
         if script is None and self.answered_already(call_id, batch):
             return
         if state.outputs_end:

@@ -72,12 +72,12 @@ def judge(output: Raw) -> Verdict:
     data = bytes(output) if whole else bytes(memoryview(output)[: 4 * HEAD])
     head = data[:1]
     if head == b'"':
+        if data[1:2] == b"{":
+            return _wrapped(text_of(output)) or Verdict(output)
         found = _EXIT_JSON.match(data)  # as `_EXIT`, on the text as it appears in JSON
         if found is not None and found.end() < HEAD:
             code = int(found[1])
             return Verdict(output, "error" if code else "ok", code)
-        if data[1:2] == b"{":
-            return _wrapped(text_of(output)) or Verdict(output)
         if data[1:2] not in _TELLING_JSON:
             return Verdict(output)
         return judge_text(text_of(data) if whole else _beginning(data, output), output)
