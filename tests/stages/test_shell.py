@@ -430,6 +430,11 @@ def test_a_quote_that_ends_nowhere_is_looked_for_once() -> None:
     assert len(split_shell(text)) <= 1
 
 
+def test_a_long_word_before_parentheses_is_looked_at_once() -> None:
+    classify_shell("a" * 200_000 + " ()" * 20_000)  # was looked at for each of them: 20 s
+    assert run_commands("x=(rg a); y= (rg b)", "rg") == ["rg b"]  # a list directly follows its name
+
+
 def test_wrappers_and_substitutions_do_not_multiply_a_text() -> None:
     text = ("sudo " * 32 + "$(") * 20 + "A" * 100_000 + ")" * 20
     assert sum(len(program) for _, program in classify_shell(text).programs) <= 17 * len(text)  # was 640 times

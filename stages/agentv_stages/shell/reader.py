@@ -146,7 +146,7 @@ class Reader:
                 self.at = at + 1
                 if text.startswith("((", at) and begins(command.words):
                     self.at = self.find("))", at) + 2
-                elif command.words and _LIST.fullmatch(command.words[-1]):
+                elif text[at - 1 : at] == "=" and command.words and _LIST.fullmatch(command.words[-1]):
                     self.no_command(")", depth)
                 elif depth < MAX_DEPTH:
                     self.list_until(")", depth + 1)
