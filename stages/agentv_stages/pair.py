@@ -31,6 +31,7 @@ MOST_OPEN = 10_000
 MOST_EARLY = 256
 MOST_RECENT = 1024
 MOST_SEARCHED = 256  # latest open calls that are searched for one of another stream
+_ELSEWHERE = 1 << 32  # no checksum: under this key came the result of another stream's call
 
 
 class PairState(Struct):
@@ -159,18 +160,23 @@ class Pair:
         call = state.open.get(key)
         if call is None:
             checksum = self._recent.get(key)
-            if checksum is not None and checksum >= 0:
+            if checksum is not None and 0 <= checksum < _ELSEWHERE:
                 batch.ignore("repeated-result")
                 return
-            if checksum is not None:  # its call was closed without a result
+            if checksum is not None and checksum < 0:  # its call was closed without a result
                 if not result.partial:
                     self._recent.put(key, ~checksum)
                 out.append(result)
                 return
             other = self._elsewhere(result)
             if other is None:
-                self._wait(result, key, batch, out)
+                if checksum == _ELSEWHERE:
+                    batch.ignore("repeated-result")
+                else:
+                    self._wait(result, key, batch, out)
                 return
+            if not result.partial:
+                self._recent.put(key, _ELSEWHERE)
             key, call = other, state.open[other]
         duration, outcome = result.duration_ms, result.outcome
         if not result.partial:

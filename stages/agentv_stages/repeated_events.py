@@ -70,5 +70,6 @@ class RepeatedEvents:
         return [*self._old.items(), *self._young.items()]
 
     def restore(self, rows: list[tuple[Identity, int]]) -> None:
-        """Restores a snapshot."""
-        self._old, self._young = dict(rows[:-MOST_KNOWN]), dict(rows[-MOST_KNOWN:])
+        """Restores a snapshot: the old generation, if there is one, was full when the young one began."""
+        old = rows[:MOST_KNOWN] if len(rows) > MOST_KNOWN else []
+        self._old, self._young = dict(old), dict(rows[len(old) :])

@@ -161,6 +161,17 @@ def test_repetitions_are_known_after_a_restart() -> None:
     assert whole.ignored == {"repeated-call": 1, "repeated-result": 1, "repeated-record": 1}
 
 
+def test_a_restart_forgets_none_of_what_was_told() -> None:
+    ran, again = Pair(), Pair()
+    ran.push(batch(*(text(n, "x") for n in range(MOST_KNOWN + 40))))
+    again.restore(msgspec.json.decode(msgspec.json.encode(ran.snapshot())))
+    for stage in (ran, again):
+        whole = batch(text(MOST_KNOWN + 40, "x"), replace(text(999, "x"), source=replace(at(999), base_id="b0")))
+        stage.push(whole)
+        assert [e.source.row for e in whole.events] == [MOST_KNOWN + 40]
+    assert again.snapshot() == ran.snapshot()
+
+
 def test_a_partial_result_leaves_its_call_open() -> None:
     out, _, _ = run(call(0, "t"), result(1, "t", partial=True), result(2, "t"))
     assert [r.partial for r in results(out)] == [True, False]
@@ -229,6 +240,16 @@ def test_a_repeated_result_is_not_that_of_another_streams_call() -> None:
 def test_a_result_whose_stream_the_log_does_not_tell_is_of_the_call_that_is_open() -> None:
     out, faults, _ = run(call(0, "t", stream="subagent:a"), result(1, "t"))
     assert [(r.outcome, r.call is not None) for r in results(out)] == [("ok", True)]
+    assert faults == []
+
+
+def test_such_a_result_that_comes_again_is_known() -> None:
+    again: list[AnyEvent] = [call(0, "t", stream="subagent:a"), result(1, "t"), result(2, "t")]
+    out, faults, whole = run(*again)
+    assert [r.source.row for r in results(out)] == [1]
+    assert (faults, whole.ignored) == ([], {"repeated-result": 1})
+    out, faults, _ = run(*again[:2], call(2, "t", "Glob", stream="subagent:b"), result(3, "t"), call(4, "t"))
+    assert [(r.call.source.row, r.outcome) for r in results(out) if r.call] == [(0, "ok"), (2, "ok"), (4, "unpaired")]
     assert faults == []
 
 
