@@ -6,7 +6,7 @@ import pytest
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.decode import Decode
-from agentv_stages.event import Retract
+from agentv_stages.event import Retract, SessionEnd
 from agentv_stages.normalize import Normalize
 from agentv_stages.pair import Pair
 from agentv_stages.providers import get_provider
@@ -377,6 +377,36 @@ def test_what_was_taken_back_is_taken_back_once() -> None:
         batch = Batch("log", records=lines(*log, back, back))
         Decode(dialect(get_provider(provider), name)).push(batch)
         assert len([event for event in batch.events if isinstance(event, Retract)]) == 1, name
+
+
+def test_calls_without_ids_or_times_are_all_told() -> None:
+    def cline(kind: str, **more: Any) -> dict[str, Any]:
+        return {"type": "agent_event", "event": {"type": kind, "contentType": "tool", "toolName": "x", **more}}
+
+    gemini = {"type": "tool_use", "tool_name": "read_file"}
+    timed, named = {**gemini, "timestamp": second(1)}, {**gemini, "tool_id": "c"}
+    asked = cline("content_start", toolCallId="c")
+    for provider, name, log in (
+        ("gemini", "gemini-stream", [{**one, "parameters": {"path": p}} for one in (gemini, timed) for p in "ab"]),
+        ("gemini", "gemini-stream", [{**named, "parameters": {"path": p}} for p in "abcd"]),
+        ("cline", "cline-stream", [cline("content_start", input={"n": n}) for n in range(4)]),
+        ("cline", "cline-stream", [{**asked, "event": {**asked["event"], "input": {"n": n}}} for n in range(4)]),
+    ):
+        assert told(provider, name, log)[0].tool_use_summary["total_tool_calls"] == 4, (name, log)
+
+
+def test_runs_of_pi_that_fail_alike_each_have_an_end() -> None:
+    def run(time: int) -> Log:
+        asked: dict[str, Any] = {"role": "user", "content": "Go.", "timestamp": time}
+        failed: dict[str, Any] = {"role": "assistant", "content": [], "stopReason": "error", "timestamp": time + 5}
+        failed["errorMessage"] = "503 " + "The service is overloaded. " * 10  # the time comes before it
+        ends: Log = [{"type": "message_end", "message": message} for message in (asked, failed)]
+        return [*ends, {"type": "agent_end", "messages": [asked, failed], "willRetry": False}]
+
+    log = [*run(1_772_359_200_000), *run(1_772_359_300_000)]
+    batch = Batch("log", records=lines(*log, log[-1]))
+    Decode(dialect(get_provider("pi"), "pi-stream")).push(batch)
+    assert [event.source.row for event in batch.events if isinstance(event, SessionEnd)] == [2, 5]
 
 
 def test_an_old_prompt_that_comes_again_takes_nothing_back() -> None:

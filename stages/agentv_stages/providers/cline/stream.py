@@ -112,7 +112,9 @@ class StreamDecoder:
             batch.ignore(f"content_start/{content}")
         elif kind == "content_update":
             batch.ignore(f"content_update/{content}")
-        elif content == "tool" and self.state.told.again(f"{event.toolCallId} {kind} {line.ts}"):
+        elif content == "tool" and self.state.told.again(
+            event.toolCallId and line.ts and f"{event.toolCallId} {kind} {line.ts}"
+        ):
             batch.ignore(f"{kind}/again")
         elif kind in ONCE and content != "tool" and self.state.told.again(check(record, line.ts)):
             if kind == "content_end":  # its pieces were repeated, too
@@ -215,7 +217,7 @@ class StreamDecoder:
     def _hook(self, line: Line, record: Record, batch: Batch) -> None:
         agents, name, agent_id = self.state.agents, line.hookEventName, line.agentId or ""
         if name == "agent_start":
-            again = self.state.told.again(f"{agent_id} {line.ts}")
+            again = self.state.told.again(line.ts and f"{agent_id} {line.ts}")
             if not again and agents.start(agent_id, line.parentAgentId):
                 batch.events.append(SessionInfo(self._source(line, record, MAIN), ""))
                 return

@@ -82,7 +82,7 @@ class StreamDecoder:
         )
         if kind == "message":
             self._message(line, source, record, batch)
-        elif kind in _TOOL and self.state.told.again(f"{kind} {line.tool_id} {line.timestamp}", source.length):
+        elif kind in _TOOL and self._again(line, source):
             batch.ignore(f"{kind}/again")
         elif kind == "tool_use":
             name, call_id = line.tool_name or "unknown", line.tool_id or f"row_{record.row}"
@@ -126,6 +126,11 @@ class StreamDecoder:
 
     def flush(self, batch: Batch) -> None:
         """Nothing is held back."""
+
+    def _again(self, line: StreamLine, source: Source) -> bool:
+        """Whether this call or result came before; unknown without an id or a time."""
+        identity = line.tool_id and line.timestamp and f"{line.type} {line.tool_id} {line.timestamp}"
+        return self.state.told.again(identity, source.length)
 
     def _answer(self, record: Record) -> str:
         state = self.state
