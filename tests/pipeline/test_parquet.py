@@ -122,6 +122,27 @@ def test_big_partitions_become_several_files(tmp_path: Path, monkeypatch: pytest
     assert rows == sum(file.rows for file in calls) == len(_rows(tmp_path / "d", "tool_calls"))
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../other/sessions/provider=claude/day=2026-01-01/x.parquet",
+        "/etc/x.parquet",
+        "sessions/provider=claude/day=2026-01-01/../../../../x.parquet",
+        "messages/provider=claude/day=2026-01-01/x.parquet",
+        "s3://other/sessions/provider=claude/day=2026-01-01/x.parquet",
+    ],
+)
+def test_a_manifest_cannot_name_files_elsewhere(tmp_path: Path, path: str) -> None:
+    """A data set may come from somebody else; a query of it reads what its manifest names."""
+    _imported(tmp_path, 1)
+    place = tmp_path / "d" / "_dataset.json"
+    manifest = json.loads(place.read_bytes())
+    next(file for file in manifest["files"] if file["table"] == "sessions")["path"] = path
+    place.write_text(json.dumps(manifest))
+    with pytest.raises(SourceError, match="no file of the data set"):
+        read_manifest(str(tmp_path / "d"))
+
+
 def test_a_data_set_of_another_version_is_refused(tmp_path: Path) -> None:
     _imported(tmp_path, 1)
     place = tmp_path / "d" / "_dataset.json"

@@ -1,13 +1,16 @@
 """The manifest of a data set: which files are valid, and the state of each session's source when it was read."""
 
+import re
+
 import msgspec
 from msgspec import Struct
 
 from agentv_stream.bulk import object_store
-from agentv_stream.bulk.tables import SCHEMA
+from agentv_stream.bulk.tables import SCHEMA, TABLES
 from agentv_stream.errors import SourceError, UsageError
 
 MANIFEST = "_dataset.json"
+_PATH = re.compile(r"(\w+)/provider=[^/\\]+/day=[^/\\]+/[^/\\]+\.parquet")
 
 
 class DataFile(Struct):
@@ -48,7 +51,8 @@ class _Version(Struct):
 def read_manifest(root: str) -> Manifest | None:
     """The manifest of a data set; None if there is none.
 
-    Raises: SourceError, UsageError for a data set of another version.
+    Raises: SourceError (it is damaged, or names a file that is not one of the data set), UsageError for a data set of
+    another version.
     """
     data = object_store.read_all(object_store.join(root, MANIFEST))
     if data is None:
@@ -60,6 +64,10 @@ def read_manifest(root: str) -> Manifest | None:
         raise SourceError(f"{root}: {MANIFEST} cannot be read: {error}") from error
     if manifest.schema_version != SCHEMA:
         raise UsageError(f"{root} is a data set of {manifest.schema_version}, this program knows {SCHEMA}")
+    for file in manifest.files:
+        found = _PATH.fullmatch(file.path)
+        if file.table not in TABLES or found is None or found[1] != file.table:
+            raise SourceError(f"{root}: {MANIFEST} names {file.path!r}, which is no file of the data set")
     return manifest
 
 
