@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agentv_stages.providers import all_providers
+from agentv_stages.providers import all_providers, get_provider
 from agentv_stream.discovery.discover import find_sessions, in_project, pick, project_of, tree
 from agentv_stream.discovery.header import HeaderCache, read_header
 from agentv_stream.discovery.places import compile_patterns, find_roots, logical_name, walk
@@ -55,6 +55,23 @@ def rollout(folder: Path, thread: str, parent: str | None = None) -> Path:
 def test_an_agents_variable_moves_its_roots(variable: str, value: str, provider: str, expected: list[str]) -> None:
     roots = [root.path for root in find_roots((), {"HOME": "/h", variable: value}, provider)]
     assert set(expected) <= set(roots)
+
+
+@pytest.mark.parametrize(
+    ("variable", "provider"),
+    [
+        ("QWEN_RUNTIME_DIR", "qwen"),
+        ("QWEN_HOME", "qwen"),
+        ("CLINE_DIR", "cline"),
+        ("OPENHANDS_CONVERSATIONS_DIR", "openhands"),
+        ("MSWEA_GLOBAL_CONFIG_DIR", "mini-swe-agent"),
+    ],
+)
+def test_any_of_several_variables_stands_in_for_the_default(variable: str, provider: str) -> None:
+    default = next(root.default for root in get_provider(provider).roots if root.variable == variable)
+    place = default.replace("~", "/h")
+    assert place in {root.path for root in find_roots((), {"HOME": "/h"}, provider)}
+    assert place not in {root.path for root in find_roots((), {"HOME": "/h", variable: "/x"}, provider)}
 
 
 def test_default_roots_lie_in_the_home_folder() -> None:

@@ -1,8 +1,8 @@
 """Where agents keep their logs. In: providers' roots, variables and options. Out: files with their signatures.
 
-A root is `$variable/below` if the variable is set, else its default; roots configured for a provider replace its own,
-`--root` replaces all. A variable may hold several folders, separated by commas. Files are matched by path only; what a
-file contains is determined in header.py.
+A root is `$variable/below` if the variable is set, else its default, unless another variable that moves the same
+default is set; roots configured for a provider replace its own, `--root` replaces all. A variable may hold several
+folders, separated by commas. Files are matched by path only; what a file contains is determined in header.py.
 """
 
 import os
@@ -81,7 +81,10 @@ def find_roots(
     if provider is not None:
         found = [root for root in found if root.provider in providers]
     for one in providers:
+        moved = {root.default for root in one.roots if _value(root, environment)}
         for log_root in one.roots if one.name not in owners else ():
+            if log_root.default in moved and not _value(log_root, environment):
+                continue
             for path in _places(log_root, environment):
                 found.append(Root(path, one, log_root.patterns, log_root.database))
     once: dict[tuple[str, str, bool], Root] = {}
@@ -128,9 +131,13 @@ def _named(text: str, provider: str | None) -> list[Root]:
     return roots
 
 
+def _value(root: LogRoot, environment: Mapping[str, str]) -> str | None:
+    return environment.get(root.variable) if root.variable else None
+
+
 def _places(root: LogRoot, environment: Mapping[str, str]) -> list[str]:
     home = environment.get("HOME") or str(expanded("~"))
-    value = environment.get(root.variable) if root.variable else None
+    value = _value(root, environment)
     if value:
         return [str(Path(_home(part.strip(), home)) / root.below) for part in value.split(",") if part.strip()]
     place, below = Path(_home(root.default, home)), Path(root.below).parts
