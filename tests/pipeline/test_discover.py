@@ -1,6 +1,8 @@
 """Sessions are found where agents keep them, read by their headers, and belong together."""
 
+import gzip
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -240,6 +242,17 @@ def test_a_log_that_is_there_twice_is_one_session(tmp_path: Path) -> None:
     archived.write_bytes(live.read_bytes())
     (session,) = find_sessions(find_roots([f"codex={tmp_path}"]))
     assert len(session.copies) == 1
+
+
+def test_a_compressed_copy_of_a_copy_is_no_session_of_its_own(tmp_path: Path) -> None:
+    older = write(tmp_path / "a.jsonl", claude_records("one", 1))
+    newer = tmp_path / "b.jsonl"
+    newer.write_bytes(older.read_bytes())
+    os.utime(older, (1_700_000_000, 1_700_000_000))
+    packed = tmp_path / "a.jsonl.gz"
+    packed.write_bytes(gzip.compress(older.read_bytes()))
+    (session,) = find_sessions(find_roots([str(tmp_path)]))
+    assert (session.path, session.copies) == (str(newer), [str(older), str(packed)])
 
 
 def test_forks_stand_below_their_parent_and_circles_do_no_harm(tmp_path: Path) -> None:

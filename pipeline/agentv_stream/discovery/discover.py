@@ -195,6 +195,7 @@ def _without_copies(sessions: Iterable[Session]) -> list[Session]:
         first = by_name.get(name) or by_size.get(size)
         if first is not None and (name in by_name or _begin_alike(first.path, session.path)):
             first.copies.append(session.path)
+            by_name.setdefault(name, first)
             continue
         by_name[name] = by_size[size] = session
         kept.append(session)
