@@ -33,12 +33,12 @@ The same for every command; of several that apply, the first of this list.
 
 | code | meaning |
 |---|---|
+| 128 + n | we were ended by signal n (not `tail`: a signal is its normal end) |
 | 2 | wrong usage or configuration |
 | 4 | something could not be read or written; an input that is no agent's log, too |
 | 3 | the agent's run failed or ended incomplete, or the input was empty |
 | 1 | a verdict failed |
 | 0 | fine |
-| 128 + n | we were ended by signal n |
 
 """
 
