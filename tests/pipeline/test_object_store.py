@@ -86,6 +86,15 @@ def test_objects_are_found_by_folder_by_glob_and_by_name(tmp_path: Path, bucket:
         find_units(["s3://logs/nothing"])
 
 
+def test_our_own_folder_in_a_bucket_is_read_if_it_is_named(tmp_path: Path, bucket: Any) -> None:
+    path = make_folder(tmp_path, 1)[0]
+    for name in ("logs/in/one.jsonl", "logs/in/.agentv/logs/one.jsonl"):
+        bucket.pipe_file(name, path.read_bytes())
+    assert [unit.source for unit in find_units(["s3://logs/in"])] == ["s3://logs/in/one.jsonl"]
+    for named in ("s3://logs/in/.agentv/logs", "s3://logs/in/.agentv/logs/*.jsonl"):
+        assert [unit.source for unit in find_units([named])] == ["s3://logs/in/.agentv/logs/one.jsonl"]
+
+
 def test_compressed_objects_are_unpacked(tmp_path: Path, bucket: Any) -> None:
     path = make_folder(tmp_path, 1)[0]
     bucket.pipe_file("logs/one.jsonl.gz", gzip.compress(path.read_bytes()))

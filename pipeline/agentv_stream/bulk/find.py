@@ -200,6 +200,7 @@ def _of_entry(entry: "os.DirEntry[str]", failed: Trouble) -> Iterator[Unit]:
 def _of_url(url: str) -> Iterator[Unit]:
     system = object_store.of_url(url)
     scheme = url.partition("://")[0]
+    skipped = _SKIPPED_FOLDERS.difference(url.split("/"))  # as for folders: what is named is read
     try:
         if _MAGIC.search(url):
             found = system.glob(url, detail=True)
@@ -216,7 +217,7 @@ def _of_url(url: str) -> Iterator[Unit]:
         raise SourceError(f"nothing lies at {url}")
     for name, info in found.items():
         if info.get("type") == "file" and looks_like_session(posixpath.basename(name)):
-            if not _SKIPPED_FOLDERS.intersection(name.split("/")):
+            if not skipped.intersection(name.split("/")):
                 size = int(info.get("size") or 0)
                 yield Unit(f"{scheme}://{name}", 0, size, object_store.changed_ns(info), None, True)
 
