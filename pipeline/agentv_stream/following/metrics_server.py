@@ -156,7 +156,7 @@ def metrics_text(follower: Follower, running: Running) -> str:
     add(
         "file_changes_total",
         "counter",
-        "Files that appeared, grew, were cut, moved or removed.",
+        "Files that were cut, rewritten, replaced, moved or removed.",
         *[({"change": c}, n) for c, n in changes],
     )
     calls = sorted(counts.calls.items())
