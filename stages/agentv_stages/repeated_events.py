@@ -1,11 +1,13 @@
 """Recognises events that an earlier record already reported, so that `Pair` can drop them and they count once.
 
 Resumed sessions, logs merged from two that overlap, and relays that send twice all repeat whole records. An event with
-the same id, part, stream and kind in another record of the same length is a repetition. Calls and results are not
+the same id, part, stream and kind in another record is a repetition if its text, or for events without one its time, is
+the same, too, and the record as long: somebody may have put one word in the place of all ids. Calls and results are not
 handled here: `Pair` does that itself.
 """
 
 from typing import TypeAlias
+from zlib import crc32
 
 from agentv_stages.event import (
     AnyEvent,
@@ -29,10 +31,10 @@ ONCE: dict[type[AnyEvent], int] = {
     Retract: 6,
 }
 """Kinds of events that would otherwise count, or appear in the transcript, twice."""
-_LAST_TEXT = 2
+_USER_TEXT, _LAST_TEXT = 0, 2
 
 Identity: TypeAlias = tuple[str, str, str, int, int]
-"""Id, part, stream, kind (as in `ONCE`), length of the record."""
+"""Id, part, stream, kind (as in `ONCE`), a checksum of the rest."""
 
 
 class RepeatedEvents:
@@ -50,9 +52,13 @@ class RepeatedEvents:
         if kind <= _LAST_TEXT:
             if event.delta:  # type: ignore[union-attr]  # narrowed by `kind`
                 return False  # the pieces of one text may share an id
+            body = event.body if kind == _USER_TEXT else event.text_json  # type: ignore[union-attr]  # as above
+            rest = crc32(body, source.length)
         elif type(event) is SessionInfo and not (event.begins or event.another):
             return False
-        key = (source.base_id, event.part, source.stream, kind, source.length)
+        else:
+            rest = source.length + (source.time_ms or 0)
+        key = (source.base_id, event.part, source.stream, kind, rest)
         young = self._young
         row = young.get(key)
         if row is None:

@@ -453,6 +453,44 @@ def test_a_time_that_somebody_took_out_is_no_identity() -> None:
     assert told("codex", "codex-rollout", [*given[:6], given[5], *given[6:]])[1].count("AssistantText") == 3
 
 
+def anonymous(name: str) -> Log:
+    """Two prompts or answers of one length, told of under one id by somebody who took the ids out."""
+    texts = ("Look.", "Seek.")
+    blocks = [[{"type": "text", "text": text}] for text in texts]
+    if name == "claude-session":
+        head = {"type": "user", "uuid": "[gone]", "parentUuid": "[gone]", "sessionId": "s", "version": "2.1.300"}
+        said = [{"role": "user", "content": block} for block in blocks]
+        return [{**head, "cwd": "/w", "timestamp": second(n), "message": one} for n, one in enumerate(said)]
+    if name == "copilot-session":
+        prompts = [{**copilot("user.message", 1, content=text), "id": "[gone]"} for text in texts]
+        return [copilot("session.start", 0, sessionId="s"), *prompts]
+    if name == "codex-app-server":
+        items = [{"type": "agentMessage", "id": "[gone]", "text": text} for text in texts]
+        asked = [{"type": "userMessage", "id": "[gone]", "content": block} for block in blocks]
+        params = [{"threadId": "t-1", "item": item} for item in (*asked, *items)]
+        return [codex_app_server()[0], *({"method": "item/completed", "params": one} for one in params)]
+    if name == "opencode-stream":
+        line = opencode_stream()[1]
+        return [{**line, "part": {**line["part"], "id": "[gone]", "text": text}} for text in texts]
+    line = qwen_stream()[2]
+    said = [{**line["message"], "content": block} for block in blocks]
+    return [{**line, "uuid": "[gone]", "message": one} for one in said]
+
+
+@pytest.mark.parametrize(
+    ("provider", "name", "texts"),
+    [
+        ("claude", "claude-session", 2),
+        ("copilot", "copilot-session", 2),
+        ("codex", "codex-app-server", 4),
+        ("opencode", "opencode-stream", 2),
+        ("qwen", "qwen-stream", 2),
+    ],
+)
+def test_texts_of_one_length_are_told_though_one_word_stands_for_all_ids(provider: str, name: str, texts: int) -> None:
+    assert len(told(provider, name, anonymous(name))[1]) == texts
+
+
 def test_the_memory_is_bounded_and_holds_what_was_told_lately() -> None:
     repeats = Repeats()
     for n in range(5 * MOST):

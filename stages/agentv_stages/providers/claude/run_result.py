@@ -13,6 +13,7 @@ from agentv_stages.providers.claude.stream_notices import short, short_errors
 from agentv_stages.providers.claude.stream_state import StreamState
 from agentv_stages.providers.claude.usage import less, model_shares, more, session_usage, token_usage
 from agentv_stages.providers.claude.wire import ModelUsage, ResultLine
+from agentv_stages.repeats import checksum
 from agentv_stages.times import whole_ms
 
 ABORTED = ("aborted_streaming", "aborted_tools")
@@ -20,7 +21,7 @@ ABORTED = ("aborted_streaming", "aborted_tools")
 
 def tell_result(line: ResultLine, source: Source, record: Record, state: StreamState, batch: Batch) -> None:
     """Appends what a run spent, its answer if nothing else was printed, and how it ended."""
-    again = state.results.again(line.uuid, len(record.data))  # still an end, perhaps of a repeated log
+    again = state.results.again(line.uuid, checksum(record.data))  # still an end, perhaps of a repeated log
     key = line.uuid or f"result{record.row}"
     cost = None if again else _tell_spent(line, source, state, batch)
     if not again and line.usage is not None and (line.usage.input_tokens or line.usage.output_tokens):

@@ -39,6 +39,7 @@ from agentv_stages.providers.codex.app_server_wire import (
     decode_parts,
 )
 from agentv_stages.providers.codex.wire import Item, first, member, plain, word
+from agentv_stages.repeats import checksum
 from agentv_stages.times import whole_ms
 
 ENDS: dict[str, Status] = {"completed": "complete", "failed": "error", "interrupted": "interrupted"}
@@ -154,7 +155,7 @@ class AppServerDecoder(Threads):
         kind = KINDS.get(item.type)
         begun = method == "item/started"
         if kind == "user_message":
-            if not self.repeated(item.id, batch):
+            if not self.repeated(item.id, batch, checksum(item.content)):
                 self.state.after_result = True
                 batch.events.append(UserText(source, "", item.content, item.id))
             return

@@ -27,7 +27,7 @@ from agentv_stages.providers.codex.rollout_catalogue import (
     UNNAMED,
 )
 from agentv_stages.providers.codex.wire import Payload, decode_rollout, first, member, plain, word
-from agentv_stages.repeats import check
+from agentv_stages.repeats import check, checksum
 from agentv_stages.times import parse_iso
 
 _VERSION = re.compile(r"0\.(\d+)")
@@ -55,7 +55,7 @@ class RolloutDecoder(Items):
                         return
                 elif p.type in UNNAMED:
                     state.ordinal = line.ordinal
-                    if state.told.again(p.id or check(record, line.timestamp), len(record.data)):
+                    if state.told.again(p.id or check(record, line.timestamp), checksum(record.data)):
                         self.repeated(p)
                         batch.ignore(f"{p.type or 'message'}, repeated")
                         return

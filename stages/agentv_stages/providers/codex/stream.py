@@ -248,11 +248,14 @@ class ExecDecoder(ItemStream):
 
 
 def _asked(item: Item) -> int:
-    """A checksum of what a call asks for. The app-server's items carry call ids, which some model servers reuse.
+    """A checksum of what a text says or a call asks for: one word may stand in the place of all ids, and items of the
+    app-server carry call ids, which some model servers reuse.
 
-    0 for items whose ids come from no server, and for those whose last form says more than the first.
+    0 for items whose last form says more than the first.
     """
     kind = item.type or item.item_type
+    if kind in ("agent_message", "assistant_message", "reasoning"):
+        return crc32(text(item))
     if kind == "command_execution":
         return crc32(bytes(item.command))
     if kind == "file_change":

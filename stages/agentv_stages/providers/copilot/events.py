@@ -21,6 +21,7 @@ from agentv_stages.providers.copilot.catalogue import KNOWN
 from agentv_stages.providers.copilot.deltas import Events, give_up, pending_of
 from agentv_stages.providers.copilot.results import arguments, ended, mcp_name
 from agentv_stages.providers.copilot.state import EventsState
+from agentv_stages.repeats import checksum
 from agentv_stages.times import parse_iso
 
 MOST_OPEN = 10_000
@@ -158,7 +159,7 @@ class EventsDecoder:
         agent, started_by = line.agentId, data.parentToolCallId
         if state.noticed and not agent and notices.is_automatic(self, line, record, batch):
             return
-        if state.told.again(line.id, len(record.data)):
+        if state.told.again(line.id, checksum(record.data)):
             batch.ignore("assistant.message/again")
             state.failure, state.aborted = None, False
             if state.pending:

@@ -5,6 +5,7 @@ from agentv_stages.event import Source, UserText
 from agentv_stages.payload import text_json
 from agentv_stages.providers.copilot import wire
 from agentv_stages.providers.copilot.deltas import Events
+from agentv_stages.repeats import checksum
 
 HUMAN = (None, "", "user")
 
@@ -16,7 +17,7 @@ def user(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
         batch.ignore("user.message/empty")
         return
     at.state.failure, at.state.aborted = None, False
-    if at.state.told.again(line.id, source.length):
+    if at.state.told.again(line.id, checksum(line.data)):
         batch.ignore("user.message/again")
         return
     origin = data.source
@@ -28,7 +29,7 @@ def user(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
 def system(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
     """A system notification that the model reads."""
     data = wire.decode_failure(line.data)
-    if at.state.told.again(line.id, source.length):
+    if at.state.told.again(line.id, checksum(line.data)):
         batch.ignore("system.notification/again")
         return
     at.state.noticed = line.id

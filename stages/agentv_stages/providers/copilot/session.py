@@ -8,7 +8,7 @@ from agentv_stages.foreign import other_session
 from agentv_stages.providers.copilot import usage, wire
 from agentv_stages.providers.copilot.deltas import Events, give_up_all
 from agentv_stages.providers.copilot.state import EventsState
-from agentv_stages.repeats import check
+from agentv_stages.repeats import check, checksum
 from agentv_stages.times import whole_ms
 
 
@@ -34,7 +34,7 @@ def shutdown(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None:
     """The last line of a log on disk, with the totals of its run."""
     data = wire.decode_shutdown(line.data)
     give_up_all(at, batch)
-    if not at.state.told.again(line.id, source.length):
+    if not at.state.told.again(line.id, checksum(line.data)):
         usage.of_run(at, data, source, batch)
     status, reason = _verdict(at.state)
     if data.shutdownType == "error" and status == "complete":

@@ -9,6 +9,7 @@ from agentv_stages.batch import Batch
 from agentv_stages.event import Source, TokenUsage
 from agentv_stages.providers.copilot import notices, wire
 from agentv_stages.providers.copilot.deltas import Events
+from agentv_stages.repeats import checksum
 from agentv_stages.tokens import known_sum
 
 Scope: TypeAlias = Literal["call", "segment", "session"]
@@ -46,7 +47,7 @@ def compacted(at: Events, line: wire.Rare, source: Source, batch: Batch) -> None
     notices.notice(at, line, source, batch)
     data = wire.decode_compaction(line.data)
     used = data.compactionTokensUsed
-    if used is None or used.inputTokens is None or at.state.told.again(line.id, source.length):
+    if used is None or used.inputTokens is None or at.state.told.again(line.id, checksum(line.data)):
         return
     key = data.requestId or source.base_id or f"u{source.row}"
     batch.events.append(_token_usage(source, key, "call", used.model, used))

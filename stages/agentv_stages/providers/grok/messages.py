@@ -35,7 +35,7 @@ from agentv_stages.providers.grok.results import Given, asked, gave_text
 from agentv_stages.providers.grok.usage import Spending, only_model, spent
 from agentv_stages.providers.grok.wire import Block, MessagesLine, decode_messages
 from agentv_stages.recent import remember
-from agentv_stages.repeats import Repeats
+from agentv_stages.repeats import Repeats, checksum
 from agentv_stages.times import whole_ms
 
 LOSSES = (
@@ -75,7 +75,7 @@ class MessagesDecoder:
     def decode(self, record: Record, batch: Batch) -> None:
         line = decode_messages(record.data)
         kind = line.type
-        if self.state.told.again(line.uuid, len(record.data)):
+        if self.state.told.again(line.uuid, checksum(record.data)):
             batch.ignore(f"{kind}/again")
         elif kind == "stream_event":
             self.state.partial.take(line.event, record)

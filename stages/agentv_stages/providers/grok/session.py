@@ -46,7 +46,7 @@ from agentv_stages.providers.grok.wire import (
     decode_session,
 )
 from agentv_stages.recent import remember
-from agentv_stages.repeats import Repeats
+from agentv_stages.repeats import Repeats, checksum
 from agentv_stages.times import epoch_ms, whole_ms
 
 LOSSES = (
@@ -109,7 +109,7 @@ class SessionDecoder:
         if meta.isReplay:  # ACP: a loaded session is repeated
             batch.ignore(f"{update.sessionUpdate}/replayed")
             return
-        if state.told.again(f"{meta.eventId} {meta.agentTimestampMs}" if meta.eventId else None, len(record.data)):
+        if state.told.again(f"{meta.eventId} {meta.agentTimestampMs}" if meta.eventId else None, checksum(record.data)):
             batch.ignore(f"{update.sessionUpdate}/again")
             return
         block, used, answered = text_block(update), turn_ledger(update), answer_spent(update)  # first: they may not fit

@@ -37,7 +37,7 @@ from agentv_stages.providers.kimi.results import AGENT_ID, GOAL_ENDS, agent_name
 from agentv_stages.providers.kimi.usage import usage_event
 from agentv_stages.providers.kimi.wire import Line, LoopEvent, Result, decode_approval, decode_line
 from agentv_stages.pruning import decode_member
-from agentv_stages.repeats import Repeats, check
+from agentv_stages.repeats import Repeats, check, checksum
 from agentv_stages.times import epoch_ms, whole_ms
 
 LOSSES = (
@@ -202,7 +202,7 @@ class SessionDecoder:
         elif kind == "tool.result":
             self._result(event, self._source(line, record, ""), batch)
         elif kind == "step.begin" or kind == "step.end":
-            if state.told.again(event.uuid and f"{event.uuid} {kind}", len(record.data)):
+            if state.told.again(event.uuid and f"{event.uuid} {kind}", checksum(record.data)):
                 kind += "/again"
             elif kind == "step.begin":
                 state.step = event.uuid or ""
@@ -217,7 +217,7 @@ class SessionDecoder:
 
     def _part(self, event: LoopEvent, source: Source, record: Record, batch: Batch) -> None:
         part, state = event.part, self.state
-        if part is None or state.told.again(event.uuid, source.length):
+        if part is None or state.told.again(event.uuid, checksum(record.data)):
             batch.ignore("content.part/again" if part is not None else "content.part/empty")
             return
         message_id = event.stepUuid or state.step or f"m{source.row}"

@@ -21,6 +21,7 @@ from agentv_stages.providers.pi.session import State as PiState
 from agentv_stages.providers.pi.wire import decode_output, first_byte
 from agentv_stages.pruning import REFUSED
 from agentv_stages.recent import remember
+from agentv_stages.repeats import checksum
 from agentv_stages.scripts import Script, hold
 from agentv_stages.times import whole_ms
 
@@ -64,7 +65,7 @@ class SessionDecoder(PiSessionDecoder):
                 return
         super().decode(record, batch)
         if entry is not None and own is not None and own.role == "assistant":
-            if not self.state.told.again(entry.id, len(record.data)):
+            if not self.state.told.again(entry.id, checksum(record.data)):
                 self.state.message_id = entry.id or f"m{record.row}"
         self._refine(own, begin, batch)
 

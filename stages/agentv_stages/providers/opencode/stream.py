@@ -15,7 +15,7 @@ from agentv_stages.foreign import other_session
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.opencode.parts import content, failed, finished, usage_event
 from agentv_stages.providers.opencode.wire import Line, Part, decode_line
-from agentv_stages.repeats import Repeats
+from agentv_stages.repeats import Repeats, checksum
 from agentv_stages.times import from_epoch
 
 CONTENT = frozenset({"text", "reasoning", "tool"})
@@ -71,7 +71,7 @@ class StreamDecoder:
             state.finishes = 0
         kind = part.type
         if kind in CONTENT:
-            if kind != "tool" and state.told.again(part.id, len(record.data)):
+            if kind != "tool" and state.told.again(part.id, checksum(record.data)):
                 batch.ignore(f"{line.type}/again")
                 return
             state.finished = None
@@ -137,7 +137,7 @@ class StreamDecoder:
         state.finished = part.id
         source = self._source(line, record)
         message_id = part.messageID or f"m{record.row}"
-        if part.tokens is not None and not state.told.again(part.id, len(record.data)):
+        if part.tokens is not None and not state.told.again(part.id, checksum(record.data)):
             key = message_id if state.finishes == 0 else f"{message_id}#{state.finishes}"
             batch.events.append(usage_event(source, key, part.tokens, part.cost, None))
         state.finishes += 1

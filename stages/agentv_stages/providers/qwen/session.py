@@ -40,6 +40,7 @@ from agentv_stages.providers.qwen.wire import (
     decode_session,
 )
 from agentv_stages.recent import remember
+from agentv_stages.repeats import checksum
 from agentv_stages.scripts import Script, hold, let_all_go, let_go, told
 from agentv_stages.times import parse_iso, whole_ms
 
@@ -99,7 +100,7 @@ class SessionDecoder:
             self._result(line, source, batch)
             return
         if kind != "tool_result" and line.uuid is not None:  # older versions write two lines with one id
-            if self.state.told.again(f"{line.sessionId} {line.uuid} {line.timestamp}", source.length):
+            if self.state.told.again(f"{line.sessionId} {line.uuid} {line.timestamp}", checksum(record.data)):
                 batch.ignore(f"{kind}/again")
                 return
         if info != self.state.info:

@@ -42,7 +42,7 @@ from agentv_stages.providers.qwen.wire import (
     decode_stream,
 )
 from agentv_stages.recent import remember
-from agentv_stages.repeats import Repeats
+from agentv_stages.repeats import Repeats, checksum
 from agentv_stages.times import whole_ms
 
 LOSSES = (
@@ -146,7 +146,7 @@ class StreamDecoder:
         message = line.message
         assert message is not None
         state = self.state
-        if state.told.again(line.uuid, len(record.data)):
+        if state.told.again(line.uuid, checksum(record.data)):
             batch.ignore("assistant/again")
             return
         source = self._source(line, record)
@@ -189,7 +189,7 @@ class StreamDecoder:
         if record.data.find(CLAUDE_ENVELOPE, 0, 64) >= 0:
             batch.strangers.append(record)
         state = self.state
-        if state.told.again(line.uuid, len(record.data)):
+        if state.told.again(line.uuid, checksum(record.data)):
             batch.ignore("user/again")
             return
         source = self._source(line, record)
@@ -273,7 +273,7 @@ class StreamDecoder:
         source = self._source(line, record)
         self.state.answers.clear()
         self.state.partial = []
-        again = self.state.told.again(line.uuid, len(record.data))
+        again = self.state.told.again(line.uuid, checksum(record.data))
         usage = line.usage
         if usage is not None and not again:
             batch.events.append(

@@ -8,6 +8,7 @@ Source: Mistral Vibe 1.0.0 to 2.26.1.
 """
 
 from msgspec import Raw, Struct, field
+from msgspec.json import encode
 from msgspec.structs import replace
 
 from agentv_stages.batch import Batch, Record
@@ -40,7 +41,7 @@ from agentv_stages.providers.vibe.wire import (
     decode_meta,
 )
 from agentv_stages.pruning import read_each
-from agentv_stages.repeats import Repeats
+from agentv_stages.repeats import Repeats, checksum
 from agentv_stages.times import parse_iso
 
 STREAM_LOSSES = (
@@ -127,7 +128,7 @@ class MessagesDecoder:
 
     def _message(self, message: Message, part: str, message_id: str, record: Record, batch: Batch) -> None:
         source, role = self.context.source(record), message.role
-        if self.state.told.again(message.message_id, source.length):
+        if self.state.told.again(message.message_id, checksum(encode(message))):
             batch.ignore(f"message/{role}, repeated")
             return
         message_id = message.message_id or message_id

@@ -17,7 +17,7 @@ from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.vibe.answers import Answer
 from agentv_stages.providers.vibe.entries import called, ended, named, noticed, spoken, where_of
 from agentv_stages.providers.vibe.wire import Entry, decode_entry
-from agentv_stages.repeats import Repeats
+from agentv_stages.repeats import Repeats, checksum
 from agentv_stages.times import epoch_ms
 
 LOSSES = (
@@ -49,7 +49,7 @@ class StreamDecoder:
     def decode(self, record: Record, batch: Batch) -> None:
         entry = named(decode_entry(one_line(record.data)), record, "")
         kind, state = entry.type, self.state
-        if entry.id and state.told.again(f"{entry.id} {entry.updatedAt}", len(record.data)):
+        if entry.id and state.told.again(f"{entry.id} {entry.updatedAt}", checksum(record.data)):
             batch.ignore(f"{kind}/again")
             return
         if entry.sessionId and entry.sessionId != state.session_id:
