@@ -281,7 +281,8 @@ class Totals:
             state.covering = total.copy()
         for totals in (state.segments, state.sessions):
             totals.update((stream, streams[stream].copy()) for stream in totals)
-        state.covered = {stream: self._calls_of(stream) for stream in (ALL, *streams)}
+        calls = self._calls_by_stream()
+        state.covered = {ALL: self._calls_of(ALL)} | {stream: calls.get(stream) or Tokens() for stream in streams}
         state.covered_ms = state.saved = state.begun = None
         state.processes, state.restarted = [], Tokens()
 
@@ -299,7 +300,7 @@ class Totals:
         """The session's tokens, sub-agents included."""
         state = self.state
         if state.covering is not None:
-            total = self._grown(state.covering, ALL)
+            total = self._grown(state.covering, ALL, self._calls_of(ALL))
             unsaved = self._unsaved() if state.processes else None
             if unsaved is not None and unsaved.known():
                 total = total.copy()
@@ -313,11 +314,16 @@ class Totals:
     def _by_stream(self) -> dict[str, Tokens]:
         """Each stream's tokens: its own total where the agent gave one, else the sum of its calls."""
         state = self.state
-        streams: dict[str, Tokens] = {}
-        for row in state.sums:
-            streams.setdefault(row.stream, Tokens()).add(row.tokens)
+        streams = self._calls_by_stream()
         for stream, total in {**state.segments, **state.sessions}.items():
-            streams[stream] = self._grown(total, stream)
+            streams[stream] = self._grown(total, stream, streams.get(stream) or Tokens())
+        return streams
+
+    def _calls_by_stream(self) -> dict[str, Tokens]:
+        """The sums of the calls of all streams that have any; once over the sums, however many streams there are."""
+        streams: dict[str, Tokens] = {}
+        for row in self.state.sums:
+            streams.setdefault(row.stream, Tokens()).add(row.tokens)
         return streams
 
     def _calls_of(self, stream: str) -> Tokens:
@@ -328,10 +334,10 @@ class Totals:
                 calls.add(row.tokens)
         return calls
 
-    def _grown(self, total: Tokens, stream: str) -> Tokens:
-        """A total of the agent plus the calls of the stream after it: a run that was cut off has no later total."""
+    def _grown(self, total: Tokens, stream: str, calls: Tokens) -> Tokens:
+        """A total of the agent plus the `calls` of the stream after it: a run that was cut off has no later total."""
         covered = self.state.covered.get(stream)
-        since = None if covered is None else self._calls_of(stream).less(covered)
+        since = None if covered is None else calls.less(covered)
         if since is None or not (since.input or since.output):
             return total
         grown = total.copy()

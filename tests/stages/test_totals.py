@@ -1,5 +1,6 @@
 """Tokens, cost and time: one model call once, totals of the agent before sums, null where the log does not say."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -10,7 +11,7 @@ from agentv_stages import totals as module
 from agentv_stages.batch import Batch
 from agentv_stages.event import AnyEvent, SessionEnd, SessionInfo
 from agentv_stages.tokens import tokens_json
-from agentv_stages.totals import MOST_PROCESSES, Totals
+from agentv_stages.totals import MOST_PROCESSES, StreamModel, Totals
 from support.events import at, batch, end, text, usage
 
 
@@ -28,6 +29,25 @@ def test_nothing_known_is_null_and_never_zero() -> None:
     assert set(tokens().values()) == {None}
     totals = told(text(0, "x"))
     assert (totals.cost_usd, totals.duration_ms) == (None, None)
+
+
+def test_a_new_session_walks_over_the_sums_a_few_times_however_many_streams_there_are() -> None:
+    """Sessions in one input, each with sub-agents of its own: with 1,000 streams each header walked 2,000 times."""
+    many = 300
+    walks: list[int] = []
+
+    class Sums(list[StreamModel]):
+        def __iter__(self) -> Iterator[StreamModel]:
+            walks.append(len(self))
+            return super().__iter__()
+
+    calls = (usage(n, f"m{n}", stream=f"sidechain:{n}", input=10) for n in range(many))
+    ends = (usage(n, "s", stream=f"sidechain:{n}", scope="segment", input=10) for n in range(many))
+    totals = told(*calls, *ends)
+    totals.state.sums = Sums(totals.state.sums)
+    totals.observe(batch(SessionInfo(at(many), "", "s2", another=True)))
+    assert tokens_json(totals.tokens())["input"] == 10 * many
+    assert len(walks) < 20
 
 
 def test_figures_below_zero_are_none() -> None:
