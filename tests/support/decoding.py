@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from agentv_stages.batch import Batch, Record
-from agentv_stages.event import AnyEvent, AssistantText, TokenUsage, ToolCall, ToolResult
+from agentv_stages.event import AnyEvent, AssistantText, Reasoning, TokenUsage, ToolCall, ToolResult
 from agentv_stages.provider import DecodeContext, Dialect, Head, Provider
 
 FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
@@ -133,6 +133,8 @@ def check_odd_shapes(provider: Provider, given: Sequence[Record], rounds: int = 
                 except (msgspec.MsgspecError, UnicodeDecodeError):
                     assert len(batch.events) == before
             decoder.flush(batch)
+            thoughts = [bytes(e.text_json) for e in batch.events if isinstance(e, Reasoning)]
+            assert all(thought[:1] == b'"' for thought in thoughts)  # rows hold them as texts
             msgspec.json.encode(decoder.state)
             msgspec.json.encode(batch.events)
 

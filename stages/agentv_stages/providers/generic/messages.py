@@ -17,7 +17,7 @@ from agentv_stages.event import (
     UserText,
 )
 from agentv_stages.message import call_names
-from agentv_stages.payload import EMPTY_STRING, decode_json, given, plain_text, to_raw
+from agentv_stages.payload import EMPTY_STRING, decode_json, given, plain_text, text_json, to_raw
 from agentv_stages.providers.generic.wire import (
     Call,
     CallFacts,
@@ -97,7 +97,7 @@ def _answer(
 ) -> int:
     events, before = batch.events, len(batch.events)
     for i, thought in enumerate(facts.thinking or ()):
-        events.append(Reasoning(source, f"{at}-t{i}", message_id, thought, False, model))
+        events.append(Reasoning(source, f"{at}-t{i}", message_id, text_json(thought), False, model))
     _texts(message.content, facts, model, message_id, source, at, batch)
     unanswered = 0
     calls = message.tool_calls or message.toolCalls or []

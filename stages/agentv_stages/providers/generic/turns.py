@@ -2,7 +2,7 @@
 
 from agentv_stages.batch import Batch
 from agentv_stages.event import EMPTY_OBJECT, AssistantText, Reasoning, Source, ToolCall, ToolResult, UserText
-from agentv_stages.payload import given
+from agentv_stages.payload import given, text_json
 from agentv_stages.providers.generic.messages import OUTCOMES, at_time, usage_event
 from agentv_stages.providers.generic.wire import Tokens, Turn
 from agentv_stages.times import whole_ms
@@ -28,7 +28,7 @@ def turn_events(turn: Turn, made_id: str, source: Source, at: str, batch: Batch)
         elif kind == "text" and given(block.text):
             events.append(AssistantText(source, own, message_id, block.text, False, False, turn.model))
         elif kind == "thinking" and given(block.text):
-            events.append(Reasoning(source, own, message_id, block.text, False, turn.model))
+            events.append(Reasoning(source, own, message_id, text_json(block.text), False, turn.model))
         elif kind == "tool_use":
             call_id = block.id or f"{message_id}-tool-{i + 1}"
             name = block.name or block.tool_name or "unknown"

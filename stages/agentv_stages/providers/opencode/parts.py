@@ -17,7 +17,7 @@ from agentv_stages.event import (
     ToolCall,
     ToolResult,
 )
-from agentv_stages.payload import EMPTY_STRING, given, text_of
+from agentv_stages.payload import EMPTY_STRING, given, text_json, text_of
 from agentv_stages.providers.opencode.tools import TABLE
 from agentv_stages.providers.opencode.wire import (
     ErrorInfo,
@@ -73,7 +73,7 @@ def content(
         synthetic = bool(part.synthetic or part.ignored)
         batch.events.append(AssistantText(at_time(source, start), at, message_id, text, False, synthetic, model))
     else:
-        batch.events.append(Reasoning(at_time(source, start), at, message_id, part.text or EMPTY_STRING, False, model))
+        batch.events.append(Reasoning(at_time(source, start), at, message_id, text_json(part.text), False, model))
 
 
 def tool(

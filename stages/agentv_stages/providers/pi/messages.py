@@ -20,7 +20,7 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.payload import EMPTY_STRING, decode_json, given, text_of, to_raw
+from agentv_stages.payload import EMPTY_STRING, decode_json, given, text_json, text_of, to_raw
 from agentv_stages.providers.pi.scripts import TOOL
 from agentv_stages.providers.pi.wire import Answer, Block, PiMessage, Prompt, Usage, decode_blocks, first_byte
 from agentv_stages.pruning import decode_member
@@ -189,7 +189,7 @@ def assistant(
         elif kind == "text":
             events.append(AssistantText(source, at, message_id, block.text or EMPTY_STRING, False, False, model))
         elif kind == "thinking":
-            events.append(Reasoning(source, at, message_id, block.thinking or EMPTY_STRING, False, model))
+            events.append(Reasoning(source, at, message_id, text_json(block.thinking), False, model))
         else:
             batch.ignore(f"block/{kind}")
     return opened

@@ -21,6 +21,7 @@ from agentv_stages.event import (
     ToolResult,
 )
 from agentv_stages.foreign import COPIED, other_session
+from agentv_stages.payload import text_json
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.gemini.outcome import SHELL_TOOLS, failure_outcome, shell_outcome, success_outcome
 from agentv_stages.providers.qwen import prompts
@@ -185,7 +186,7 @@ class SessionDecoder:
             elif bytes(part.text) in EMPTY:
                 batch.ignore("part/empty")
             elif part.thought:
-                events.append(Reasoning(source, at, message_id, part.text, False, model))
+                events.append(Reasoning(source, at, message_id, text_json(part.text), False, model))
             else:
                 synthetic = bytes(part.text).startswith(API_ERROR)
                 events.append(AssistantText(source, at, message_id, part.text, False, synthetic, model))

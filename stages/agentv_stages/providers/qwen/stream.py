@@ -27,7 +27,7 @@ from agentv_stages.event import (
     UserText,
 )
 from agentv_stages.foreign import CLAUDE_ENVELOPE, other_session
-from agentv_stages.payload import EMPTY_STRING, join_strings, text_of, to_raw
+from agentv_stages.payload import EMPTY_STRING, join_strings, text_json, text_of, to_raw
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.gemini.outcome import SHELL_TOOLS, failure_outcome, shell_outcome, success_outcome
 from agentv_stages.providers.qwen.bridge import asked
@@ -175,7 +175,7 @@ class StreamDecoder:
                 synthetic = bytes(text).startswith(API_ERROR)
                 events.append(AssistantText(source, at, message_id, text, False, synthetic, model))
             elif kind == "thinking":
-                events.append(Reasoning(source, at, message_id, block.thinking or EMPTY_STRING, False, model))
+                events.append(Reasoning(source, at, message_id, text_json(block.thinking), False, model))
             else:
                 batch.ignore(f"block/{kind}")
         usage = message.usage
