@@ -17,6 +17,7 @@ from agentv_stages.payload import given
 from agentv_stages.providers.codex import ends, usage
 from agentv_stages.providers.codex.items import END_EVENTS, Items
 from agentv_stages.providers.codex.rollout_catalogue import (
+    CALLS,
     COPIED,
     IGNORED_EVENTS,
     IGNORED_LINES,
@@ -58,6 +59,10 @@ class RolloutDecoder(Items):
                     if state.told.again(p.id or check(record, line.timestamp), checksum(record.data)):
                         self.repeated(p)
                         batch.ignore(f"{p.type or 'message'}, repeated")
+                        return
+                elif p.type in CALLS and state.told.again(check(record, line.timestamp)):
+                    if p.call_id in state.answered and p.call_id not in state.open:  # its output would end an answer
+                        batch.ignore(f"{p.type}, repeated")
                         return
         elif kind == "event_msg":
             event = p.type

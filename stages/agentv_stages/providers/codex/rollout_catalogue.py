@@ -48,6 +48,7 @@ LINES = IGNORED_LINES | {
     "token_usage_record",
 }
 OUTPUTS = frozenset(("function_call_output", "custom_tool_call_output"))
+CALLS = frozenset(("function_call", "custom_tool_call", "local_shell_call"))
 UNNAMED = frozenset(("", "message", "reasoning", "agent_message", "web_search_call", "image_generation_call"))
 """Response items without a call id: a repeated one is recognised by its bytes."""
 COPIED = {"agent_message": "assistant", "user_message": "user"}
