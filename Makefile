@@ -19,7 +19,7 @@ ifneq ($(wildcard $(JUDGE)/node_modules/agentv),)
 export AGENTV_STREAM_AGENTV ?= $(abspath $(JUDGE))/node_modules/agentv
 endif
 
-.PHONY: demo test judge lint types mypy pyright docs check soak bench bench-peers clean
+.PHONY: demo test judge lint types mypy pyright docs check soak mutate bench bench-peers clean
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "no Python 3.11 or later found; set PYTHON=/path/to/python3.11" >&2; exit 1; }
@@ -68,6 +68,10 @@ check: lint types test
 
 soak: $(VENV)/.dev  ## the torture test in its long form; SOAK_MINUTES=30, SOAK_SEED=N to repeat a run
 	$(BIN)/python tests/soak/torture.py --minutes $(or $(SOAK_MINUTES),30) $(if $(SOAK_SEED),--seed $(SOAK_SEED))
+
+mutate: $(VENV)/.dev  ## mutated logs of every dialect; MUTATE_MINUTES=10, MUTATE_SEED=N to repeat a run
+	PYTHONPATH=tests $(BIN)/python tests/soak/mutate.py --minutes $(or $(MUTATE_MINUTES),10) \
+		$(if $(MUTATE_SEED),--seed $(MUTATE_SEED))
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/run.py
