@@ -31,7 +31,7 @@ ONCE: dict[type[AnyEvent], int] = {
     Retract: 6,
 }
 """Kinds of events that would otherwise count, or appear in the transcript, twice."""
-_USER_TEXT, _LAST_TEXT = 0, 2
+_LAST_TEXT = 2
 
 Identity: TypeAlias = tuple[str, str, str, int, int]
 """Id, part, stream, kind (as in `ONCE`), a checksum of the rest."""
@@ -50,9 +50,10 @@ class RepeatedEvents:
         if not source.base_id:
             return False
         if kind <= _LAST_TEXT:
-            if event.delta:  # type: ignore[union-attr]  # narrowed by `kind`
+            assert isinstance(event, (UserText, AssistantText, Reasoning))
+            if event.delta:
                 return False  # the pieces of one text may share an id
-            body = event.body if kind == _USER_TEXT else event.text_json  # type: ignore[union-attr]  # as above
+            body = event.body if isinstance(event, UserText) else event.text_json
             rest = crc32(body, source.length)
         elif type(event) is SessionInfo and not (event.begins or event.another):
             return False

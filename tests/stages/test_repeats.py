@@ -425,10 +425,10 @@ def test_repeated_logs_obey_the_laws(provider: str, name: str) -> None:
 
 def test_calls_that_come_again_between_a_thought_and_its_call_end_no_answer() -> None:
     given = codex_rollout()
-    thought, call, output = ({**given[n], "timestamp": second(8)} for n in (4, 8, 10))
-    call, output = ({**one, "payload": {**one["payload"], "call_id": "c2"}} for one in (call, output))
-    once = told("codex", "codex-rollout", [*given[:11], thought, call, output])
-    same(once, told("codex", "codex-rollout", [*given[:11], thought, given[8], given[10], call, output]))
+    thought = {**given[4], "timestamp": second(8)}
+    later = [{**given[n], "timestamp": second(8), "payload": {**given[n]["payload"], "call_id": "c2"}} for n in (8, 10)]
+    once = told("codex", "codex-rollout", [*given[:11], thought, *later])
+    same(once, told("codex", "codex-rollout", [*given[:11], thought, given[8], given[10], *later]))
 
 
 def test_the_answer_to_a_prompt_counts_once_in_a_connection() -> None:
