@@ -51,6 +51,7 @@ from support.scenarios.dialects import WRITERS
 
 LARGEST = 60_000  # bytes of a recording
 REPLACING = ("gemini-chat", "gemini-chat-json", "vscode-chat")  # what comes later replaces what has its id
+TIMED = ("pi-stream", "pi-subagent")  # no two messages of a role share a millisecond
 PATCHES = ("vscode-chat-jsonl",)  # a record changes what others said: one that is gone costs more than itself
 EACH = 25  # the outputs of one in so many mutations are written to files and compared
 
@@ -169,7 +170,7 @@ class Case:
         for change in changes:
             records = changed_values(records, change)
         after = self.any(self.with_records(records))
-        if self.marks:
+        if self.marks and not (one_time in changes and self.log.dialect.name in TIMED):
             check_calls(self.base.calls, after)
             whole = {mark for mark, rows in rows_of(self.base).items() if len(rows) == 1} & self.base.marks.keys()
             gone = whole - after.marks.keys()  # pieces of one moment may be equal
