@@ -105,7 +105,7 @@ class Case:
     def torn(self) -> None:
         records = list(self.log.records)
         at = self.chance.randrange(len(records))
-        records[at] = records[at][: self.chance.randrange(1, len(records[at]))]
+        records[at] = records[at][: self.chance.randrange(len(records[at]) + 1)]
         if self.chance.random() < 0.5 and at + 1 < len(records):  # the next one begins on the same line
             records[at : at + 2] = [records[at] + records[at + 1]]
         self.any(self.with_records(records))
