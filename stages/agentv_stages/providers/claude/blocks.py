@@ -21,7 +21,7 @@ from agentv_stages.event import (
     ToolResult,
     UserText,
 )
-from agentv_stages.payload import EMPTY_STRING, NULL, text_of, to_raw
+from agentv_stages.payload import EMPTY_STRING, NULL, text_json, text_of, to_raw
 from agentv_stages.providers.claude.refusals import failure
 from agentv_stages.providers.claude.wire import (
     ApiMessage,
@@ -88,7 +88,7 @@ def assistant_blocks(
         elif kind == "text":
             events.append(AssistantText(source, at, message_id, _string(block.text), False, synthetic, model))
         elif kind in ("thinking", "redacted_thinking"):
-            events.append(Reasoning(source, at, message_id, _string(block.thinking), False, model))
+            events.append(Reasoning(source, at, message_id, text_json(block.thinking), False, model))
         elif kind.endswith("tool_result"):
             events.append(_result(source, at, block, None, False))
         else:
