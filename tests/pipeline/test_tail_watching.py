@@ -9,7 +9,8 @@ import anyio
 import pytest
 
 from agentv_stream.following.follow import Follower
-from agentv_stream.following.tail import Running, tail
+from agentv_stream.following.running import Running
+from agentv_stream.following.tail import tail
 from support.following import Desk
 from support.growing_logs import claude_records
 

@@ -9,7 +9,8 @@ import anyio
 from agentv_stream.following.cursors import CursorStore
 from agentv_stream.following.follow import Follower
 from agentv_stream.following.follow_plan import Plan
-from agentv_stream.following.tail import Running, tail
+from agentv_stream.following.running import Running
+from agentv_stream.following.tail import tail
 from agentv_stream.opencode.source import StoreSource
 from agentv_stream.session import StreamSession
 from agentv_stream.settings import Settings

@@ -29,7 +29,8 @@ from agentv_stream.following.folder_lock import HeldFolders
 from agentv_stream.following.follow import Follower
 from agentv_stream.following.follow_plan import Plan
 from agentv_stream.following.keep import keep_rule
-from agentv_stream.following.tail import Running, tail
+from agentv_stream.following.running import Running
+from agentv_stream.following.tail import tail
 from agentv_stream.following.told import StandardOutput, make_say
 from agentv_stream.named_provider import named_provider
 from agentv_stream.opencode.store import STORE_SIGN

@@ -4,14 +4,15 @@ In: the listing of all files, and what the follower knows about them. Out: sessi
 over to another one.
 """
 
+import os
 from collections.abc import Callable
 
 from agentv_stream.discovery.discover import RememberingFolder
-from agentv_stream.discovery.places import Found
+from agentv_stream.discovery.places import Found, logical_name
 from agentv_stream.errors import AgentvStreamError
 from agentv_stream.files import is_there
 from agentv_stream.following.ends import Ends
-from agentv_stream.following.follow_plan import Entry, oldest_first, parents_first
+from agentv_stream.following.follow_plan import Entry
 from agentv_stream.following.followed import Followed
 from agentv_stream.following.newcomers import Newcomers
 from agentv_stream.following.register import Register
@@ -59,7 +60,7 @@ class Finding:
         if new:
             self._newcomers.known.index()
         # Most agents' file names contain the time: so parents come before the sub-agents that they start.
-        new.sort(key=oldest_first if self._began or self._taken else parents_first)
+        new.sort(key=_oldest_first if self._began or self._taken else _parents_first)
         for one in new:  # renamed files first, before those that took their places
             self._newcomers.renamed(one)
         for n, one in enumerate(new):
@@ -211,3 +212,16 @@ class Finding:
                 return entry.number
             return 0
         return entry.number
+
+
+def _oldest_first(found: Found) -> tuple[bool, int, str]:
+    """Sort key for files that appeared while no follower looked: in the order in which they were written."""
+    agent, plain, _ = _parents_first(found)
+    return (agent, found.signature.mtime_ns, plain)
+
+
+def _parents_first(found: Found) -> tuple[bool, str, int]:
+    """Sort key for parts of a rotated log: oldest first. A log comes before its copies, which have longer names."""
+    plain = logical_name(found.path).removesuffix(".jsonl")
+    agent = os.path.basename(plain).startswith("agent-")  # noqa: PTH119 - for each of thousands
+    return (agent, plain, found.signature.mtime_ns)

@@ -12,11 +12,11 @@ from agentv_stages.batch import Batch
 from agentv_stream.errors import AgentvStreamError, SinkError
 from agentv_stream.following.cursors import CursorStore
 from agentv_stream.following.finding import Finding
-from agentv_stream.following.follow_plan import Plan
+from agentv_stream.following.follow_plan import Plan, Say
 from agentv_stream.following.followed import Followed
 from agentv_stream.following.forgetting import Forgetting
 from agentv_stream.following.growing_output import ShortOutput
-from agentv_stream.following.register import Register, Say
+from agentv_stream.following.register import Register
 from agentv_stream.following.resting import SHARE, Resting
 from agentv_stream.following.rotation import Rotation
 from agentv_stream.outputs.naming import DEFAULT_ROOT, TRANSCRIPT

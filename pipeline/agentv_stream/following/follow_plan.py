@@ -1,22 +1,19 @@
-"""A follower's settings, what it remembers about files, what it counts; and where a session's outputs go."""
+"""A follower's settings, what it remembers about files, and what it counts."""
 
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Literal
 
 from agentv_stages.provider import Provider
-from agentv_stages.result import Observer
-from agentv_stages.sinks.transcript import Identity
 from agentv_stages.trajectory import Case
-from agentv_stream.discovery.places import Found, Root, Signature, logical_name
+from agentv_stream.discovery.places import Root, Signature, logical_name
 from agentv_stream.following.folder_lock import HeldFolders
 from agentv_stream.following.follow_chain import MakeCases
 from agentv_stream.opencode.store import STORE_SIGN
-from agentv_stream.outputs.naming import log_folder, safe_part, stand_in_id, stand_in_start, stem, stem_start
-from agentv_stream.outputs.transcript_file import log_of
 from agentv_stream.settings import Settings
+
+Say = Callable[..., None]  # tells the service's log: a message, and facts by name
 
 FORGET_MS = 30 * 86_400_000  # as long as Claude Code keeps sessions by default
 KEPT = 0  # in place of a session number, for a transcript whose session is forgotten
@@ -80,57 +77,3 @@ class Counts:
     faults: dict[str, int] = field(default_factory=dict[str, int])
     calls: dict[tuple[str, str], int] = field(default_factory=dict[tuple[str, str], int])
     changes: dict[str, int] = field(default_factory=dict[str, int])
-
-
-def place_of(
-    observer: Observer, main: str, settings: Settings, named_ms: int | None, ours: Callable[[Path], bool]
-) -> tuple[Path, str, Identity]:
-    """Folder, name and identity, the same as `consume` would use.
-
-    A log without times keeps its first name, whatever its file's time is now: with `named_ms`, or that of a transcript
-    left by a crash (`ours`).
-    """
-    facts = observer.facts
-    session_id = facts.session_id or stand_in_id(main)
-    target = settings.target or observer.provider.name
-    test_id = settings.test_id or session_id
-    folder = log_folder(settings.out, observer.provider.name)
-    started = facts.started_ms
-    if started is None:
-        started = named_ms if named_ms is not None else _named_start(folder, target, test_id, ours)
-    if started is None:
-        started = stand_in_start(main)
-    identity = Identity.of(
-        observer, test_id=test_id, target=target, session_id=session_id, path=main, started_ms=started
-    )
-    return folder, stem(started, target, test_id), identity
-
-
-def left_by_crash(folder: Path, name: str, identity: Identity) -> list[Path]:
-    """Transcripts of the same session and log (parts of a rotated log count as one) with another start time."""
-    pattern = f"*_{safe_part(identity.target)}_{safe_part(identity.test_id)}.transcript.jsonl"
-    log = logical_name(identity.path or "")
-    found = [p for p in folder.glob(pattern) if p.name != f"{name}.transcript.jsonl" and stem_start(p.name) is not None]
-    return [p for p in found if logical_name(log_of(p, identity.session_id)) == log]
-
-
-def _named_start(folder: Path, target: str, test_id: str, ours: Callable[[Path], bool]) -> int | None:
-    """The start time in the name of a transcript that a follower began earlier, if there is one."""
-    for path in sorted(folder.glob(f"*_{safe_part(target)}_{safe_part(test_id)}.transcript.jsonl")):
-        started = stem_start(path.name)
-        if started is not None and ours(path):
-            return started
-    return None
-
-
-def oldest_first(found: Found) -> tuple[bool, int, str]:
-    """Sort key for files that appeared while no follower looked: in the order in which they were written."""
-    agent, plain, _ = parents_first(found)
-    return (agent, found.signature.mtime_ns, plain)
-
-
-def parents_first(found: Found) -> tuple[bool, str, int]:
-    """Sort key for parts of a rotated log: oldest first. A log comes before its copies, which have longer names."""
-    plain = logical_name(found.path).removesuffix(".jsonl")
-    agent = os.path.basename(plain).startswith("agent-")  # noqa: PTH119 - for each of thousands
-    return (agent, plain, found.signature.mtime_ns)

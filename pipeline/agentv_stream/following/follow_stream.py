@@ -25,10 +25,10 @@ from agentv_stream.files import absolute, is_folder, is_there
 from agentv_stream.following.cursors import CursorStore
 from agentv_stream.following.follow import Follower
 from agentv_stream.following.follow_chain import FollowChain
-from agentv_stream.following.follow_plan import Plan
+from agentv_stream.following.follow_plan import Plan, Say
 from agentv_stream.following.followed import Followed
-from agentv_stream.following.register import Say
-from agentv_stream.following.tail import Running, Wake, rounds, watch
+from agentv_stream.following.running import Running
+from agentv_stream.following.tail import Wake, rounds, watch
 from agentv_stream.live_stream import alone
 from agentv_stream.named_provider import named_provider
 from agentv_stream.opencode.store import STORE_SIGN

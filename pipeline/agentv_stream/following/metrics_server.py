@@ -21,8 +21,8 @@ from anyio.abc import ByteStream, SocketAttribute, TaskStatus
 from agentv_stream.errors import AgentvStreamError, UsageError
 from agentv_stream.files import is_there
 from agentv_stream.following.follow import Follower
-from agentv_stream.following.register import Say
-from agentv_stream.following.tail import Running
+from agentv_stream.following.follow_plan import Say
+from agentv_stream.following.running import Running
 
 PREFIX = "agentv_stream_"
 MOST_REQUEST = 8192

@@ -1,52 +1,118 @@
 """Where a session's outputs go: never into another session's, nor into somebody else's file."""
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from agentv_stages.result import Observer
 from agentv_stages.sinks.transcript import Identity
+from agentv_stream.discovery.places import logical_name
+from agentv_stream.following.cursors import CursorStore
 from agentv_stream.following.follow_outputs import SUFFIXES, FollowOutputs
-from agentv_stream.following.follow_plan import KEPT, left_by_crash, place_of
+from agentv_stream.following.follow_plan import KEPT, Plan, Say
 from agentv_stream.following.followed import Followed
-from agentv_stream.outputs.naming import TRANSCRIPT
+from agentv_stream.outputs.naming import (
+    TRANSCRIPT,
+    log_folder,
+    safe_part,
+    stand_in_id,
+    stand_in_start,
+    stem,
+    stem_start,
+)
+from agentv_stream.outputs.transcript_file import log_of
+from agentv_stream.settings import Settings
 
-if TYPE_CHECKING:
-    from agentv_stream.following.register import Register
+
+@dataclass
+class Placing:
+    """Gives sessions their places. `hot`: the sessions in memory; `taken`: transcript path -> session, or KEPT."""
+
+    plan: Plan
+    store: CursorStore | None
+    say: Say
+    hot: Mapping[int, Followed]
+    taken: Mapping[str, int]
+
+    def outputs_of(self, session: Followed) -> FollowOutputs | None:
+        """The outputs of a session, None if no files are written."""
+        if not self.plan.files:
+            return None
+
+        def ours(path: Path) -> bool:
+            return self._claim(path, False) and not taken(path)
+
+        def place(observer: Observer, named_ms: int | None) -> tuple[Path, str, Identity]:
+            folder, name, identity = place_of(observer, session.main, self.plan.settings, named_ms, ours)
+            for left in left_by_crash(folder, name, identity):
+                if ours(left):
+                    self._unmake(left)
+            return folder, name, identity
+
+        def taken(path: Path) -> bool:
+            if self.taken.get(str(path), session.number) not in (session.number, KEPT):
+                return True
+            others = (s.outputs.state for s in self.hot.values() if s is not session and s.outputs is not None)
+            return any(state is not None and state.path(TRANSCRIPT) == path for state in others)
+
+        return FollowOutputs(place, self.plan.settings.stream_log, taken, self._claim, self._made, self._hold)
+
+    def _claim(self, path: Path, take: bool) -> bool:
+        return self.store is not None and self.store.claims.claim(str(path), take)
+
+    def _made(self, path: Path, there: bool) -> None:
+        if self.store is not None:
+            self.store.claims.made(path) if there else self.store.claims.unmade(path)
+
+    def _unmake(self, left: Path) -> None:
+        """Deletes a transcript that a crash left under another start time, and the files beside it."""
+        if self.store is not None and self.store.claims.is_made(left):
+            self.store.claims.unmade(left)
+            self.say("what a crash left under another start is made again", path=str(left))
+            for suffix in SUFFIXES:
+                left.with_name(left.name.removesuffix(TRANSCRIPT) + suffix).unlink(missing_ok=True)
+
+    def _hold(self, folder: Path) -> None:
+        if self.plan.folders is not None:
+            self.plan.folders.hold(folder.absolute())
 
 
-def make_outputs(register: "Register", session: Followed) -> FollowOutputs | None:
-    """The outputs of a session, None if no files are written."""
-    if not register.plan.files:
-        return None
+def place_of(
+    observer: Observer, main: str, settings: Settings, named_ms: int | None, ours: Callable[[Path], bool]
+) -> tuple[Path, str, Identity]:
+    """Folder, name and identity, the same as `consume` would use.
 
-    def ours(path: Path) -> bool:
-        return claim(path, False) and not taken(path)
+    A log without times keeps its first name, whatever its file's time is now: with `named_ms`, or that of a transcript
+    left by a crash (`ours`).
+    """
+    facts = observer.facts
+    session_id = facts.session_id or stand_in_id(main)
+    target = settings.target or observer.provider.name
+    test_id = settings.test_id or session_id
+    folder = log_folder(settings.out, observer.provider.name)
+    started = facts.started_ms
+    if started is None:
+        started = named_ms if named_ms is not None else _named_start(folder, target, test_id, ours)
+    if started is None:
+        started = stand_in_start(main)
+    identity = Identity.of(
+        observer, test_id=test_id, target=target, session_id=session_id, path=main, started_ms=started
+    )
+    return folder, stem(started, target, test_id), identity
 
-    def place(observer: Observer, named_ms: int | None) -> tuple[Path, str, Identity]:
-        folder, name, identity = place_of(observer, session.main, register.plan.settings, named_ms, ours)
-        for left in left_by_crash(folder, name, identity):
-            if ours(left) and register.store is not None and register.store.claims.is_made(left):
-                register.store.claims.unmade(left)
-                register.say("what a crash left under another start is made again", path=str(left))
-                for suffix in SUFFIXES:
-                    left.with_name(left.name.removesuffix(TRANSCRIPT) + suffix).unlink(missing_ok=True)
-        return folder, name, identity
 
-    def taken(path: Path) -> bool:
-        if register.taken.get(str(path), session.number) not in (session.number, KEPT):
-            return True
-        others = (s.outputs.state for s in register.hot.values() if s is not session and s.outputs is not None)
-        return any(state is not None and state.path(TRANSCRIPT) == path for state in others)
+def left_by_crash(folder: Path, name: str, identity: Identity) -> list[Path]:
+    """Transcripts of the same session and log (parts of a rotated log count as one) with another start time."""
+    pattern = f"*_{safe_part(identity.target)}_{safe_part(identity.test_id)}.transcript.jsonl"
+    log = logical_name(identity.path or "")
+    found = [p for p in folder.glob(pattern) if p.name != f"{name}.transcript.jsonl" and stem_start(p.name) is not None]
+    return [p for p in found if logical_name(log_of(p, identity.session_id)) == log]
 
-    def claim(path: Path, take: bool) -> bool:
-        return register.store is not None and register.store.claims.claim(str(path), take)
 
-    def made(path: Path, there: bool) -> None:
-        if register.store is not None:
-            register.store.claims.made(path) if there else register.store.claims.unmade(path)
-
-    def hold(folder: Path) -> None:
-        if register.plan.folders is not None:
-            register.plan.folders.hold(folder.absolute())
-
-    return FollowOutputs(place, register.plan.settings.stream_log, taken, claim, made, hold)
+def _named_start(folder: Path, target: str, test_id: str, ours: Callable[[Path], bool]) -> int | None:
+    """The start time in the name of a transcript that a follower began earlier, if there is one."""
+    for path in sorted(folder.glob(f"*_{safe_part(target)}_{safe_part(test_id)}.transcript.jsonl")):
+        started = stem_start(path.name)
+        if started is not None and ours(path):
+            return started
+    return None

@@ -15,15 +15,13 @@ from agentv_stream.errors import SinkError
 from agentv_stream.following.cursor_database import CursorError
 from agentv_stream.following.cursors import CursorStore, SessionRow
 from agentv_stream.following.folder_lock import FolderInUse
-from agentv_stream.following.follow_plan import Counts, Entry, Plan
+from agentv_stream.following.follow_plan import Counts, Entry, Plan, Say
 from agentv_stream.following.followed import Followed, Makes
 from agentv_stream.following.growing import OpenFiles, holds
 from agentv_stream.following.merged import MergedEvents
-from agentv_stream.following.placing import make_outputs
+from agentv_stream.following.placing import Placing
 from agentv_stream.following.saving import restore
 from agentv_stream.following.stored import Stores, is_stored
-
-Say = Callable[..., None]
 
 
 @dataclass(slots=True)
@@ -78,8 +76,8 @@ class Register:
         self.files = OpenFiles()
         self.stores = Stores(say)
         self.makes = Makes(
-            self.files, self.stores, lambda session: make_outputs(self, session), self._merged, self._seen,
-            plan.settings.watch, plan.settings.max_record, plan.only, plan.cases, plan.specs,
+            self.files, self.stores, Placing(plan, store, say, self.hot, self.taken).outputs_of, self._merged,
+            self._seen, plan.settings.watch, plan.settings.max_record, plan.only, plan.cases, plan.specs,
         )  # fmt: skip
         self.fresh: set[int] | None = None  # sessions begun after catching up that are not reported yet
         self._last = 1

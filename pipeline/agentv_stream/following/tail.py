@@ -7,8 +7,6 @@ polling continues alone.
 import os
 import signal
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import anyio
@@ -16,8 +14,8 @@ import anyio.to_thread
 
 from agentv_stream.errors import AgentvStreamError
 from agentv_stream.following.follow import Follower
-from agentv_stream.following.register import Say
-from agentv_stream.following.told import StandardOutput
+from agentv_stream.following.follow_plan import Say
+from agentv_stream.following.running import Running
 
 POLL_SECONDS = 0.2  # between checks of files that grew recently
 SCAN_SECONDS = 2.0  # minimum between checks of all files; longer if a scan takes long
@@ -25,21 +23,6 @@ SCAN_SHARE = 50
 KEEP_SECONDS = 5.0  # minimum between checks of what --keep limits; longer if that takes long
 SLICE_SECONDS = 0.02  # of a scan, between checks of files that grew recently
 LAST_SECONDS = 5.0  # for the reader of standard output, once we are to stop
-
-
-@dataclass
-class Running:
-    """The options and the state of a running tail, for metrics and health."""
-
-    once: bool = False
-    until_idle: float | None = None
-    metrics: tuple[str, int] | None = None
-    keep: Callable[[Follower], None] | None = None
-    output: StandardOutput | None = None  # where events are written
-    watching: str = "polling"  # or "watchfiles", or "degraded: …"
-    last_round: float = 0.0
-    scan_seconds: float = 0.0
-    broken_pipe: bool = False
 
 
 async def tail(follower: Follower, running: Running, say: Say) -> None:
@@ -75,7 +58,7 @@ async def _tail(follower: Follower, running: Running, say: Say) -> None:
         except BrokenPipeError:
             running.broken_pipe = True
             if running.output is not None and running.output.given_up:
-                say("standard output is not read; what it did not take is told next time")
+                say("standard output is not read; the next run writes what it did not take")
         finally:
             over.set()  # the watcher's thread checks nothing else for up to five seconds
         tasks.cancel_scope.cancel()
