@@ -44,7 +44,7 @@ def test_a_reader_that_takes_nothing_does_not_hold_up_the_stop(logs: Path) -> No
     assert process.wait(30) == 0
     told += process.stdout.read()
     said = process.stderr.read()
-    assert b"what it did not take is told next time" in said
+    assert b"the next run writes what it did not take" in said
     assert b"Traceback" not in said
     process.stdout.close()
     process.stderr.close()
