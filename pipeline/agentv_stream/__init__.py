@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from agentv_stream.errors import AgentvStreamError, EmptyInput, NotALog, SinkError, SourceError, UsageError
     from agentv_stream.following.follow_stream import FollowedSession, FollowStream, follow
     from agentv_stream.live_stream import LiveStream, open_stream
+    from agentv_stream.outputs.sink import Sink
     from agentv_stream.settings import Settings
-    from agentv_stream.sink import Sink
     from agentv_stream.summary import summarize
 
     __version__: str
@@ -81,7 +81,7 @@ _HOMES = {
     "agentv_stream.following.follow_stream": ("FollowStream", "FollowedSession", "follow"),
     "agentv_stream.live_stream": ("LiveStream", "open_stream"),
     "agentv_stream.settings": ("Settings",),
-    "agentv_stream.sink": ("Sink",),
+    "agentv_stream.outputs.sink": ("Sink",),
     "agentv_stream.summary": ("summarize",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}

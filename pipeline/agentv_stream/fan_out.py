@@ -12,8 +12,8 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 
 from agentv_stages.batch import Batch
 from agentv_stream.errors import SinkError
+from agentv_stream.outputs.sink import Sink
 from agentv_stream.pump import hand_on, items_of
-from agentv_stream.sink import Sink
 
 
 async def fan_out(

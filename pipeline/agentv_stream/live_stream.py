@@ -17,10 +17,10 @@ from agentv_stages.result import Result
 from agentv_stages.stage import Stage
 from agentv_stages.stats import Stats
 from agentv_stream.errors import SourceError, UsageError
+from agentv_stream.outputs.sink import Sink
 from agentv_stream.session import StreamSession, Watcher
 from agentv_stream.session_report import Report
 from agentv_stream.settings import Settings
-from agentv_stream.sink import Sink
 from agentv_stream.source import ByteSource, DescriptorSource, FileSource, now_ms, standard_input
 
 Item = TypeVar("Item")

@@ -29,11 +29,11 @@ from agentv_stream.fan_out import fan_out
 from agentv_stream.folder import companions_of, context_of
 from agentv_stream.named_provider import named_provider
 from agentv_stream.outputs.live_outputs import LiveOutputs
+from agentv_stream.outputs.sink import Sink
 from agentv_stream.pump import hand_on, items_of, pump
 from agentv_stream.reading import Reading
 from agentv_stream.session_report import Report
 from agentv_stream.settings import Settings
-from agentv_stream.sink import Sink
 from agentv_stream.source import ByteSource, now_ms
 
 

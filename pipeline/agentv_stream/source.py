@@ -16,9 +16,9 @@ import anyio
 import anyio.to_thread
 
 from agentv_stages.batch import Chunk
+from agentv_stream.async_file import open_unbuffered
 from agentv_stream.errors import SourceError
 from agentv_stream.files import CHUNK_BYTES, check_readable, compression, read_pieces
-from agentv_stream.outputs.async_file import open_unbuffered
 
 PIPE_BYTES = 1024 * 1024
 READ_BYTES = 1024 * 1024  # of a file at a time: each read is a round trip to a thread

@@ -6,8 +6,7 @@ from uuid import NAMESPACE_OID, uuid5
 
 import pytest
 
-from agentv_stream.errors import SourceError, UsageError
-from agentv_stream.outputs.dead_letter_files import (
+from agentv_stream.dead_letter_files import (
     data_of,
     fault_bytes,
     fault_lines,
@@ -15,6 +14,7 @@ from agentv_stream.outputs.dead_letter_files import (
     letters,
     retry_faults,
 )
+from agentv_stream.errors import SourceError, UsageError
 from support.consuming import consume
 from support.growing_logs import claude_records
 

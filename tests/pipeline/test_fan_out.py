@@ -8,7 +8,7 @@ from anyio import wait_all_tasks_blocked
 from agentv_stages.batch import Batch
 from agentv_stream.errors import SinkError
 from agentv_stream.fan_out import fan_out
-from agentv_stream.sink import Sink
+from agentv_stream.outputs.sink import Sink
 
 
 class Kept:

@@ -11,8 +11,8 @@ import pytest
 from anyio import wait_all_tasks_blocked
 
 from agentv_stages.batch import Batch
+from agentv_stream.live_line import LiveLine, is_wanted, short_number
 from agentv_stream.live_stream import BytesSource
-from agentv_stream.outputs.live_line import LiveLine, is_wanted, short_number
 from agentv_stream.session import StreamSession
 from agentv_stream.settings import Settings
 from support.consuming import STREAM

@@ -10,7 +10,7 @@ from agentv_stages.sinks.summary_log import SummaryLog
 from agentv_stream import import_sessions
 from agentv_stream.discovery.show import show_session
 from agentv_stream.files import read_pieces
-from agentv_stream.outputs.live_line import short_number
+from agentv_stream.live_line import short_number
 from agentv_stream.prices import estimate_cost
 from agentv_stream.summary import SessionReader
 from support.decoding import FIXTURES

@@ -6,7 +6,7 @@ import pytest
 
 from agentv_stages.batch import Batch
 from agentv_stream.errors import SinkError
-from agentv_stream.sink import RenderSink
+from agentv_stream.outputs.sink import RenderSink
 
 
 def name(batch: Batch) -> bytes:

@@ -26,7 +26,7 @@ from agentv_stream.errors import (
     UsageError,
     worst,
 )
-from agentv_stream.outputs.live_line import LiveLine, is_wanted
+from agentv_stream.live_line import LiveLine, is_wanted
 from agentv_stream.outputs.output_file import publish
 from agentv_stream.outputs.pipe_output import PipeOutput, cannot_seek
 from agentv_stream.outputs.publish import means_stdout, publish_now

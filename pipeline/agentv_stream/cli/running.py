@@ -16,7 +16,7 @@ from agentv_stream.cli.closing import tell_closing
 from agentv_stream.cli.consuming import tune_collector
 from agentv_stream.cli.telling import print_bytes, say
 from agentv_stream.errors import AgentvStreamError, EmptyInput, NotALog, SinkError, UsageError, worst
-from agentv_stream.outputs.live_line import is_wanted
+from agentv_stream.live_line import is_wanted
 from agentv_stream.running.attempts import claim_attempt
 from agentv_stream.running.options import DEFAULT_FOLDER, RunOptions
 from agentv_stream.running.run import RunReport, run_agent

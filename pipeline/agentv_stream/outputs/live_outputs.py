@@ -25,11 +25,11 @@ from agentv_stream.outputs.naming import (
     stem,
 )
 from agentv_stream.outputs.output_names import OutputNames
+from agentv_stream.outputs.sink import RenderSink, Sink
 from agentv_stream.outputs.trajectory_sink import TrajectorySink
 from agentv_stream.outputs.transcript_sink import TranscriptSink
 from agentv_stream.outputs.transcript_stream import TranscriptStream, make_transcript, transcript_file
 from agentv_stream.settings import Settings
-from agentv_stream.sink import RenderSink, Sink
 from agentv_stream.source import ByteSource
 
 

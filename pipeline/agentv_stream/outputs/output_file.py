@@ -9,8 +9,8 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
+from agentv_stream.async_file import AsyncFile, open_unbuffered
 from agentv_stream.errors import SinkError
-from agentv_stream.outputs.async_file import AsyncFile, open_unbuffered
 from agentv_stream.outputs.naming import prepare_folder
 from agentv_stream.outputs.publish import private_opener, publish_now
 

@@ -6,7 +6,7 @@ import sys
 import anyio
 
 from agentv_stream.errors import UsageError
-from agentv_stream.outputs.live_line import LiveLine
+from agentv_stream.live_line import LiveLine
 from agentv_stream.running.child import Child, Stopped
 from agentv_stream.running.options import RunOptions
 from agentv_stream.session import StreamSession

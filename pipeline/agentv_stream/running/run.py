@@ -31,6 +31,7 @@ from agentv_stream.errors import (
 from agentv_stream.files import is_there
 from agentv_stream.outputs.naming import RAW_LOG, TRACE, prepare_folder
 from agentv_stream.outputs.output_file import publish
+from agentv_stream.outputs.sink import RenderSink, Sink
 from agentv_stream.release import running_version
 from agentv_stream.running.attempts import stem_of
 from agentv_stream.running.child import Child, ChildEnd
@@ -42,7 +43,6 @@ from agentv_stream.session import StreamSession
 from agentv_stream.session_report import Report
 from agentv_stream.settings import Settings
 from agentv_stream.signals import heeded
-from agentv_stream.sink import RenderSink, Sink
 
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
