@@ -80,8 +80,8 @@ _HOMES = {
     ),
     "agentv_stream.following.follow_stream": ("FollowStream", "FollowedSession", "follow"),
     "agentv_stream.live_stream": ("LiveStream", "open_stream"),
-    "agentv_stream.settings": ("Settings",),
     "agentv_stream.outputs.sink": ("Sink",),
+    "agentv_stream.settings": ("Settings",),
     "agentv_stream.summary": ("summarize",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
