@@ -8,7 +8,8 @@ At `flush`, calls without a result yield results with the outcome `unpaired`. Pa
 closed as `unpaired`; if its result still comes, it is passed on without a call.
 Another call under the id of an open one closes that one as `unpaired` if both are on the same stream. On different
 streams both stay open, and a result belongs to the call of its own stream: some servers number each agent's calls from
-the start.
+the start. A result whose stream the log does not say is that of an open call elsewhere; if it came before its call,
+they are joined at `flush`, where only one open call has that id.
 A result that says how a call ended but not what it returned (`partial`, an outcome, no output) waits for the output,
 which is in another file; if that never comes, it is the result.
 Faults: `orphan-result` for a result whose call was never seen; it is passed on without a call.
@@ -120,8 +121,16 @@ class Pair:
         self._flushed.once()
         state = self.state
         batch = Batch()
-        for result in state.early.values():
-            self._orphan(result, batch, batch.events)
+        elsewhere: dict[str, list[str]] = {}
+        for key, call in state.open.items() if state.early else ():
+            elsewhere.setdefault(call.call_id, []).append(key)
+        for key, result in state.early.items():
+            keys = elsewhere.pop(result.call_id, ())
+            if len(keys) == 1:  # the call came later, and on another stream
+                state.open[key] = state.open.pop(keys[0])
+                self._result(result, batch, batch.events)
+            else:
+                self._orphan(result, batch, batch.events)
         for key in list(state.bare):
             self._let_go(key, batch.events)
         self._left = list(state.open.values())

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from agentv_stages.batch import Batch
+from agentv_stages.consolidate import Consolidate
 from agentv_stages.event import (
     MAIN,
     AnyEvent,
@@ -18,10 +19,13 @@ from agentv_stages.event import (
     ToolCall,
     ToolResult,
 )
+from agentv_stages.message import Message
 from agentv_stages.normalize import Normalize
+from agentv_stages.pair import Pair
 from agentv_stages.providers import all_providers
 from agentv_stages.providers.grok import PROVIDER
 from agentv_stages.result import Observer, Result
+from agentv_stages.sinks.transcript import Identity, TranscriptRows
 from support.decoding import (
     best,
     calls,
@@ -205,6 +209,24 @@ def test_a_sub_agent_that_is_waited_for_has_a_stream_of_its_own(of: Any, given: 
     assert [(call.name, call.parent_call) for call in inner] == [("read_file", spawn.call_id)]
     assert next(e.agent_id for e in results(events) if e.call_id == spawn.call_id) is not None
     assert {u.source.stream for u in usages(events)} == {MAIN, stream}
+
+
+@BOTH
+def test_a_sub_agents_result_that_was_printed_before_its_call_is_in_the_row_of_the_call(of: Any, given: Any) -> None:
+    """Only the call tells whose result it is."""
+    inner = next(call for call in calls(events_of(of, given)) if call.source.stream != MAIN)
+    row = next(e.source.row for e in results(events_of(of, given)) if e.call_id == inner.call_id)
+    moved = [*given[: inner.source.row], given[row], *given[inner.source.row : row], *given[row + 1 :]]
+    batch, pairs, stage = Batch("log", events=events_of(of, moved)), Pair(), Consolidate()
+    messages: list[Message] = []
+    for one in (*pairs.push(batch), *pairs.flush()):
+        messages += stage.push(one)[0].messages
+    messages += [message for last in stage.flush() for message in last.messages]
+    rows = TranscriptRows(Identity("t", "x", "p", "s", "f")).render(messages).splitlines()
+    told = [json.loads(line)["metadata"]["agentv_stream"] for line in rows if json.loads(line)["role"] == "assistant"]
+    outcomes = [about["outcome"] for one in told for about in one.get("calls", {}).values()]
+    assert "ok" in outcomes and "unpaired" not in outcomes
+    assert not [message for message in messages if message.role == "tool"]
 
 
 def test_texts_of_both_streams_are_the_same() -> None:

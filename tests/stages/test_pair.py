@@ -243,6 +243,29 @@ def test_a_result_whose_stream_the_log_does_not_tell_is_of_the_call_that_is_open
     assert faults == []
 
 
+def test_such_a_result_before_its_call_is_joined_at_the_end() -> None:
+    """Unless several calls may have it; a result that says its stream is that of its call, as soon as it comes."""
+    stage, first = Pair(), batch(result(0, "t"), result(1, "u", stream="subagent:a"), call(2, "t", stream="subagent:a"))
+    stage.push(first)
+    assert (results(first.events), stage.left) == ([], ["t"])
+    again = Pair()
+    again.restore(msgspec.json.decode(msgspec.json.encode(stage.snapshot()), type=pair.PairState))
+    (last,) = again.flush()
+    told = [(r.call_id, r.outcome, r.call and r.call.source.row) for r in results(last.events)]
+    assert told == [("t", "ok", 2), ("u", "ok", None)]
+    assert ([f.row for f in last.faults], again.left) == ([1], [])
+    several = [call(row, "t", stream=f"subagent:{row}") for row in (1, 2)]
+    out, faults, _ = run(result(0, "t"), *several)
+    assert [(r.outcome, r.call and r.call.source.row) for r in results(out)] == [
+        *(("ok", None), ("unpaired", 1), ("unpaired", 2))
+    ]
+    assert faults == ["orphan-result"]
+    partial = replace(result(0, "t", "error", partial=True), output_json=None)
+    out, faults, _ = run(partial, call(1, "t", stream="subagent:a"))
+    assert [(r.outcome, r.call and r.call.source.row, r.partial) for r in results(out)] == [("error", 1, False)]
+    assert faults == []
+
+
 def test_such_a_result_that_comes_again_is_known() -> None:
     again: list[AnyEvent] = [call(0, "t", stream="subagent:a"), result(1, "t"), result(2, "t")]
     out, faults, whole = run(*again)
