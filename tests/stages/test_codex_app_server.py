@@ -3,7 +3,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from agentv_stages.event import Notification, Reasoning, SessionEnd, SessionInfo, UserText
+from agentv_stages.event import AssistantText, Notification, Reasoning, SessionEnd, SessionInfo, UserText
 from agentv_stages.providers.codex import PROVIDER
 from agentv_stages.providers.codex.app_server_catalogue import OFTEN_QUIET, OFTEN_TOLD, PIECE
 from support.decoding import best, calls, check_laws, decoded, dialect, lines, results, texts, usages
@@ -107,6 +107,45 @@ def test_a_text_that_never_comes_whole_is_told_from_its_pieces() -> None:
     assert texts(events) == ["Done."]
     assert [e.status for e in events if isinstance(e, SessionEnd)] == ["interrupted"]
     assert texts(decoded(SERVER, lines(*started(), *pieces)).events) == ["Done."]
+    check_laws(SERVER, given)
+
+
+def piece(text: str, number: int = 3, thread: str = "t-1") -> dict[str, Any]:
+    return note("item/agentMessage/delta", thread, itemId=f"i{number}", delta=text)
+
+
+@pytest.mark.parametrize("pieces", [["Do", "n"], ["Done."], ["Do"]])
+def test_a_text_that_comes_whole_after_its_turn_ended_is_told_once(pieces: list[str]) -> None:
+    whole = item("completed", "agentMessage", 3, text="Done.")
+    given = lines(*started(), *map(piece, pieces), ended(), whole, whole)
+    events = decoded(SERVER, given).events
+    assert "".join(texts(events)) == "Done."
+    assert len({e.message_id for e in events if isinstance(e, AssistantText)}) == 1
+    check_laws(SERVER, given)
+    late = lines(*started(), piece("Do"), ended(), piece("ne"), ended(id="v"), whole)
+    assert texts(decoded(SERVER, late).events) == ["Do", "ne", "."]
+    check_laws(SERVER, late)
+
+
+def test_another_text_under_the_id_of_one_in_pieces_is_told() -> None:
+    given = lines(*started(), piece("Do"), ended(), item("completed", "agentMessage", 3, text="Yes."))
+    assert texts(decoded(SERVER, given).events) == ["Do", "Yes."]
+
+
+def test_the_end_of_a_sub_agents_turn_ends_no_text_of_another_thread() -> None:
+    sub = {"id": "t-2", "parentThreadId": "t-1"}
+    given = lines(
+        *started(),
+        {"method": "thread/started", "params": {"thread": sub}},
+        piece("Do"),
+        piece("Su", 4, "t-2"),
+        note("turn/completed", "t-2", turn={"id": "v", "status": "completed"}),
+        piece("ne."),
+        item("completed", "agentMessage", 3, text="Done."),
+    )
+    events = decoded(SERVER, given).events
+    said = [(e.source.stream, e.text) for e in events if isinstance(e, AssistantText)]
+    assert said == [("subagent:t-2", "Su"), ("main", "Done.")]
     check_laws(SERVER, given)
 
 

@@ -126,15 +126,23 @@ class Told:
 
     @property
     def marks(self) -> Counter[str]:
-        """The marks of texts, by how many rows they stand in."""
+        """The marks of texts, by how many rows they stand in; of one in two parts of a message, by the second."""
+        return self.marks_of(parts=True)
+
+    def marks_of(self, parts: bool) -> Counter[str]:
         found: Counter[str] = Counter()
+        before: dict[str, str] = {}
         for row in self.rows:
             content: Any = row.get("content") or ""
+            about: Any = row["metadata"]["agentv_stream"]
             blocks = [content] if isinstance(content, str) else [block.get("text") for block in content]
-            said = [*blocks, *row["metadata"]["agentv_stream"].get("thinking", ())]
-            found.update(
-                {mark for text in said if isinstance(text, str) for mark in MARK.findall(text) if mark[-1] in "apt"}
-            )
+            said = [text for text in (*blocks, *about.get("thinking", ())) if isinstance(text, str)]
+            marks = set(MARK.findall("\n".join(said)))
+            if parts and about.get("late") and said:
+                begun = before.get(about["message_id"], "")
+                marks |= set(MARK.findall(begun + said[0])) - set(MARK.findall(begun))
+            before[about.get("message_id", "")] = said[-1] if said else ""
+            found.update(mark for mark in marks if mark[-1] in "apt")
         return found
 
     @property
@@ -253,7 +261,7 @@ def check_rows(one: Told) -> None:
         return
     again = told(read_back("log", one.transcript))
     same("calls read back", calls_of(again), calls_of(one))
-    same("marks read back", set(again.marks), set(one.marks))
+    same("marks read back", set(again.marks_of(parts=False)), set(one.marks_of(parts=False)))
 
 
 def calls_of(one: Told) -> Counter[str]:

@@ -1,17 +1,20 @@
 """Converts the notifications of `codex app-server` (JSON-RPC over standard input and output) to events.
 
 In: lines with `method` and `params`, replies with `result`; a client's own messages may stand between them. The items
-are those of the exec stream in camelCase, with times. A text's deltas count only if the whole text never comes.
+are those of the exec stream in camelCase, with times. A text's deltas count only if the whole text does not come before
+its turn ends; of one that comes after that, what the deltas did not say.
 End rule: `turn/completed` with its status. Usage: `thread/tokenUsage/updated`, its `last` being one model call. Threads
 other than the first are sub-agents: stream `subagent:<thread id>`.
 Source: Codex 0.142 recordings by AgentV; openai/codex, app-server README.
 """
 
+from zlib import crc32
+
 from msgspec import Raw, ValidationError
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import AssistantText, Notification, SessionEnd, Source, Status, UserText
-from agentv_stages.payload import ABSENT, given, join_strings, to_raw
+from agentv_stages.payload import ABSENT, given, join_strings, text_of, to_raw
 from agentv_stages.providers.codex.app_server_catalogue import (
     APPROVALS,
     BEGUN_QUIETLY,
@@ -22,7 +25,7 @@ from agentv_stages.providers.codex.app_server_catalogue import (
     QUIET_METHODS,
     TOLD,
 )
-from agentv_stages.providers.codex.app_server_threads import MOST_THREADS, Begun, Threads
+from agentv_stages.providers.codex.app_server_threads import MOST_THREADS, Begun, Pieces, Threads
 from agentv_stages.providers.codex.app_server_wire import (
     METHODS,
     AppItem,
@@ -39,6 +42,7 @@ from agentv_stages.providers.codex.app_server_wire import (
     decode_parts,
 )
 from agentv_stages.providers.codex.wire import Item, first, member, plain, word
+from agentv_stages.recent import remember
 from agentv_stages.repeats import checksum
 from agentv_stages.times import whole_ms
 
@@ -133,12 +137,31 @@ class AppServerDecoder(Threads):
             self._tell_begun(batch)
         self.state.begun[item_id] = Begun(source, self._answer(source), [p.delta])
 
-    def _tell_begun(self, batch: Batch) -> None:
-        """Emits the texts begun so far: the rest of them will not come."""
-        begun, self.state.begun = self.state.begun, {}
-        for text in begun.values():
+    def _tell_begun(self, batch: Batch, stream: str | None = None) -> None:
+        """Emits the texts begun so far, or those of one stream: the rest of them will hardly come."""
+        state = self.state
+        for item_id, text in list(state.begun.items()):
+            if stream is not None and text.source.stream != stream:
+                continue
+            del state.begun[item_id]
             whole = join_strings(text.pieces)
-            batch.events.append(AssistantText(text.source, "", text.answer, whole, False, False, self.state.model))
+            batch.events.append(AssistantText(text.source, "", text.answer, whole, False, False, state.model))
+            emitted = state.pieces.get(item_id) or Pieces(text.answer)
+            remember(state.pieces, item_id, emitted, MOST_THREADS).add(text_of(whole))
+
+    def _rest(self, emitted: Pieces, item: Item, source: Source, batch: Batch) -> bool:
+        """Emits what the pieces of a text did not say, as a part of the same message. False if it is another text."""
+        whole = text_of(item.text)
+        if not emitted.begin(whole):
+            return False
+        if not self.repeated(item.id, batch, crc32(item.text)):
+            rest = whole[emitted.length :]
+            if rest:
+                text = to_raw(rest)
+                batch.events.append(AssistantText(source, "", emitted.answer, text, False, False, self.state.model))
+            else:
+                batch.ignore("item/completed, told from its pieces")
+        return True
 
     def _reply(self, line: AppLine, record: Record, batch: Batch) -> None:
         if line.result is not None and line.result.thread is not None:
@@ -198,14 +221,16 @@ class AppServerDecoder(Threads):
             self.state.begun.pop(item.id, None)
         if begun:
             self.started(same, source, record, batch)
-        else:
+            return
+        emitted = self.state.pieces.pop(item.id, None) if self.state.pieces else None
+        if emitted is None or not self._rest(emitted, same, source, batch):
             self.completed(same, source, record, batch)
 
     def _end(self, turn: AppTurn, source: Source, record: Record, batch: Batch) -> None:
         if self.state.over.again(turn.id):
             batch.ignore("turn/completed, repeated")
             return
-        self._tell_begun(batch)
+        self._tell_begun(batch, source.stream)
         self.state.after_result = True
         reason = member(turn.error, "message")
         duration = whole_ms(turn.duration_ms)

@@ -4,6 +4,8 @@ In: the threads that notifications name. Out: sources on their streams, sessions
 are sub-agents; the notifications of several threads may be interleaved.
 """
 
+from zlib import crc32
+
 from msgspec import Raw, Struct, field
 
 from agentv_stages.batch import Batch, Record
@@ -26,12 +28,31 @@ class Begun(Struct):
     pieces: list[Raw]
 
 
+class Pieces(Struct, array_like=True):
+    """A text that was emitted from its pieces: its length in characters, and a checksum. `answer` is its message."""
+
+    answer: str
+    length: int = 0
+    checksum: int = 0
+
+    def add(self, text: str) -> None:
+        self.length += len(text)
+        self.checksum = crc32(text.encode("utf-8", "surrogatepass"), self.checksum)
+
+    def begin(self, whole: str) -> bool:
+        """Whether a whole text begins with what was emitted."""
+        return crc32(whole[: self.length].encode("utf-8", "surrogatepass")) == self.checksum
+
+
 class AppState(State):
-    """`thread` is the one that `answer` belongs to; `others` keeps the answers of the other threads."""
+    """`thread` is the one that `answer` belongs to; `others` keeps the answers of the other threads. `begun` has the
+    texts that are being written, `pieces` those that ended before they came whole, both by item.
+    """
 
     thread: str = ""
     others: dict[str, tuple[str, bool]] = field(default_factory=dict[str, tuple[str, bool]])
     begun: dict[str, Begun] = field(default_factory=dict[str, Begun])
+    pieces: dict[str, Pieces] = field(default_factory=dict[str, Pieces])
 
 
 class Threads(ItemStream):
