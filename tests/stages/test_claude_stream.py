@@ -449,12 +449,20 @@ def test_a_refusal_that_was_told_before_the_result_names_its_call() -> None:
         assert [result.outcome for result in told] == [other, "denied", other]
 
 
-def test_a_decision_about_one_of_several_results_is_nobodys() -> None:
-    meta = [{"id": "t", **RULED}, {"id": "u", **RULED}]
-    told = results(
-        tell(user(result_of("t", "fine"), result_of("u", "no", is_error=True), tool_result_meta=meta)).events
-    )
-    assert [result.outcome for result in told] == ["ok", "error"]
+def test_a_decision_about_one_of_several_results_is_that_results() -> None:
+    said = [result_of("t", "fine"), *(result_of(call, "no", is_error=True) for call in ("u", "v"))]
+    denied = system("permission_denied", tool_name="Bash", tool_use_id="t", message="no")
+    for asked, meta, outcomes in (
+        ((), [{"id": "t", **RULED}, {"id": "u", **RULED}], ["ok", "denied", "error"]),
+        ((), [{"id": "v", **REJECTED}], ["ok", "error", "denied"]),
+        ((), [RULED], ["ok", "error", "error"]),  # it does not say whose it is
+        ((denied,), None, ["ok", "error", "error"]),
+        (({**denied, "tool_use_id": "u"},), [{"id": "v", **decided("accept", "config")}], ["ok", "denied", "error"]),
+    ):
+        answers = user(*said, tool_result_meta=meta) if meta else user(*said)
+        told = results(tell(*asked, answers).events)
+        assert [result.outcome for result in told] == outcomes
+        assert [result.part for result in told] == ["-content-0", "-content-1", "-content-2"]
 
 
 def test_an_agents_result_names_the_agent() -> None:

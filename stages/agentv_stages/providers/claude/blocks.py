@@ -110,12 +110,13 @@ def user_blocks(
     unasked: bool,
     told: Outcome | None = None,
     rejected: bool = False,
+    first: int = 0,
 ) -> None:
-    """Appends the events of a user line whose content is a list of blocks. `told` is the outcome that the line itself
-    states for a call; `rejected` says that the call did not run.
+    """Appends the events of a user line whose content is a list of blocks, numbered from `first`. `told` is the outcome
+    that the line itself states for a call; `rejected` says that the call did not run.
     """
     events = batch.events
-    for i, block in enumerate(content):
+    for i, block in enumerate(content, first):
         if block.type == "tool_result":
             events.append(_result(source, PARTS[i] if i < 64 else part(i), block, structured, unasked, told, rejected))
         elif block.type == "text":

@@ -183,13 +183,20 @@ class StreamDecoder:
         if isinstance(content, str):
             user_string(content, source, batch, message_id, injected)
         elif content:
-            before, meta, told = len(batch.events), line.tool_result_meta, None
-            refused = bool(self.state.refused) and self.state.refused.pop(content[0].tool_use_id or "", False)
-            rejected = refused
-            if meta is not None and len(meta) == 1 and meta[0].non_execution_kind is not None:
-                told = told_apart(meta[0].non_execution_kind, meta[0].permission_decision)
-                rejected = refused or meta[0].non_execution_kind == REJECTED
-            user_blocks(content, source, line.tool_use_result, batch, message_id, injected, not refused, told, rejected)
+            before, meta, refused = len(batch.events), line.tool_result_meta, self.state.refused
+            if meta is None and not refused:
+                user_blocks(content, source, line.tool_use_result, batch, message_id, injected, True)
+            else:
+                alone = len(content) == 1 and meta is not None and len(meta) == 1
+                for i, block in enumerate(content):
+                    rejected = bool(refused) and refused.pop(block.tool_use_id or "", False)
+                    unasked, told = not rejected, None
+                    for decision in meta or ():
+                        if decision.non_execution_kind is not None and (alone or decision.id == block.tool_use_id):
+                            told = told_apart(decision.non_execution_kind, decision.permission_decision)
+                            rejected = rejected or decision.non_execution_kind == REJECTED
+                    structured, one = line.tool_use_result, (block,)
+                    user_blocks(one, source, structured, batch, message_id, injected, unasked, told, rejected, i)
             if content[-1].type == "text" and parent is None and any(map(interrupts, batch.events[before:])):
                 # Usually a `result` follows and says the same; some runs of 2.1.332 print none.
                 batch.events.append(SessionEnd(source, "", "interrupted", "interrupted by the user"))

@@ -65,8 +65,12 @@ class PermissionDecision(Struct, gc=False):
 
 
 class ResultMeta(Struct, gc=False):
-    """What the stream says beside a result: why the call was not run, and what was decided about it (2.1.3)."""
+    """What the stream says beside a result: why the call was not run, and what was decided about it (2.1.3).
 
+    `id` is the call's.
+    """
+
+    id: str | None = None
     non_execution_kind: str | None = None
     permission_decision: PermissionDecision | None = None
 
