@@ -96,9 +96,17 @@ def test_a_patch_that_does_not_apply_is_the_call_of_its_script() -> None:
     assert [r.outcome for r in results(events)] == ["error"]
 
 
-def test_a_command_that_a_hook_refused_is_denied() -> None:
-    """Recorded in 0.169 with a hook for PreToolUse."""
-    said = ("Script failed\nOutput:\n", "Script error:\nCommand blocked by PreToolUse hook: no. Command: ls")
+@pytest.mark.parametrize(
+    "error",
+    [
+        "Command blocked by PreToolUse hook: no. Command: ls",
+        'exec_command failed: CreateProcess { message: "Rejected(\\"rejected by user\\")" }',
+        "patch rejected by user",
+    ],
+)
+def test_a_command_that_a_hook_or_a_person_refused_is_denied(error: str) -> None:
+    """Recorded in 0.169 with a hook for PreToolUse, in 0.171 with a client of the app-server that declines."""
+    said = ("Script failed\nOutput:\n", f"Script error:\n{error}")
     refused = output("s", "")
     refused["payload"]["output"] = [{"type": "input_text", "text": text} for text in said]
     text = 'const r = await tools.exec_command({"cmd":"ls"});\ntext(r.output ?? r);\n'
@@ -212,3 +220,19 @@ def test_a_script_without_output_ends_with_its_turn() -> None:
     begun = line("event_msg", 6, type="task_started")
     found = told(script("s", shell("a")), begun, script("t", shell("b"), 7), ran("exec-2", "b", 8), output("t"), end(9))
     assert [(c.call_id, c.parent_call) for c in found] == [("s", None), ("exec-2", "t")]
+
+
+def test_a_clients_own_tool_fails_as_its_item_says() -> None:
+    """Recorded in 0.171: the output of a call that failed looks like that of any other."""
+    parts = [{"type": "inputText", "text": "no such town"}]
+    done = {"type": "DynamicToolCall", "id": "c", "tool": "weather", "status": "failed", "content_items": parts}
+    given = lines(
+        line("response_item", 1, type="function_call", call_id="c", name="weather", arguments='{"city":"Rom"}'),
+        line("event_msg", 2, type="item_completed", item=done),
+        line("response_item", 3, type="function_call_output", call_id="c", output="no such town"),
+        end(),
+    )
+    events = decoded(ROLLOUT, given).events
+    assert [(c.name, c.input) for c in calls(events)] == [("weather", {"city": "Rom"})]
+    assert [(r.output, r.outcome) for r in results(events)] == [("no such town", "error")]
+    check_laws(ROLLOUT, given)

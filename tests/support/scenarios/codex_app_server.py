@@ -1,4 +1,4 @@
-"""A scenario as `codex app-server` tells it to its client (Codex 0.142), the server's side alone.
+"""A scenario as `codex app-server` tells it to its client (Codex 0.142, 0.171), the server's side alone.
 
 Shapes: the items of the exec stream in camelCase, with times; texts come in pieces and then whole. What sub-agents do,
 patches that failed and calls of unknown tools are not written here.
@@ -7,8 +7,10 @@ patches that failed and calls of unknown tools are not written here.
 import shlex
 from typing import Any
 
+from msgspec.structs import replace
+
 from support.scenarios.codex import EDITS, MODEL, SHELL, THREAD, command, exit_code, sums_of
-from support.scenarios.scenario import Answer, Call, Scenario, Usage, Verb
+from support.scenarios.scenario import Answer, Call, Prompt, Scenario, Usage, Verb
 from support.scenarios.writer import (
     CWD,
     NOTHING,
@@ -20,7 +22,6 @@ from support.scenarios.writer import (
     json_lines,
     no_empty_answers,
     not_told,
-    parted_by_results,
 )
 
 VERBS: tuple[Verb, ...] = (*SHELL, *EDITS, "mcp")
@@ -64,7 +65,7 @@ class Server:
             for piece in filter(None, (answer.text[:half], answer.text[half:])):
                 self.note("item/agentMessage/delta", itemId=own, delta=piece)
             self.item("completed", type="agentMessage", id=own, text=answer.text)
-        told = [call for call in answer.calls if call.verb not in EDITS or call.outcome == "ok"]
+        told = told_calls(answer)
         for call in told:
             self.item("started", **self.about(call, "unpaired"))
         for call in answer.results:
@@ -101,6 +102,35 @@ class Server:
         return {"aggregatedOutput": call.output, "exitCode": code, "durationMs": 7}
 
 
+def told_calls(answer: Answer) -> list[Call]:
+    return [call for call in answer.calls if call.verb not in EDITS or call.outcome == "ok"]
+
+
+def parted_by_usage(scenario: Scenario) -> Scenario:
+    """Answers have no marks: a text begins one after a result or a usage, a call only after a result and a usage."""
+
+    def parted(prompt: Prompt) -> Prompt:
+        out: list[Answer] = []
+        spoken = over = False
+        for answer in prompt.answers:
+            told = told_calls(answer)
+            speaks = bool(answer.thinking or answer.text)
+            if out and not over and not (speaks and spoken):
+                before = out.pop()
+                thinking, text = before.thinking + answer.thinking, before.text + answer.text
+                answer = replace(answer, thinking=thinking, text=text, calls=before.calls + answer.calls)
+                out.append(answer)
+            elif speaks or told:
+                out.append(answer)
+                spoken = over = False
+            spoken = spoken or any(call in told for call in answer.results)
+            if is_answered(answer):
+                over, spoken = spoken, True
+        return replace(prompt, answers=tuple(out))
+
+    return replace(scenario, prompts=tuple(map(parted, scenario.prompts)))
+
+
 def tokens(used: list[Usage]) -> dict[str, int]:
     sums = sums_of(used)
     told = {"inputTokens": sums["input"], "cachedInputTokens": sums["cached"], "outputTokens": sums["output"]}
@@ -132,7 +162,7 @@ WRITERS = (
         write,
         VERBS,
         possible=(counts_as("error", ("denied",), ("mcp",)),),
-        losses=(not_told(("error", "denied", "unpaired"), EDITS), no_empty_answers, parted_by_results),
+        losses=(parted_by_usage, not_told(("error", "denied", "unpaired"), EDITS), no_empty_answers),
         inputs=VERBS,
         outputs=(*SHELL, "mcp"),
         finer=True,

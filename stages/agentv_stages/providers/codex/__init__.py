@@ -52,8 +52,10 @@ PROVIDER = Provider(
             has_end=True,
             losses=(
                 "patches that failed, unknown tools, bad arguments",
-                "which calls belong to one answer (turns are counted by what follows a result)",
-                "tokens written to a cache",
+                "what is asked of sub-agents after their start; with some models their prompts, too",
+                "what a review costs, and the texts of its answers",
+                "what a command that still runs when its call returns printed until then",
+                "tokens written to a cache, before 0.171",
             ),
         ),
         Dialect(

@@ -5,7 +5,7 @@ are those of the exec stream in camelCase, with times. A text's deltas count onl
 its turn ends; of one that comes after that, what the deltas did not say.
 End rule: `turn/completed` with its status. Usage: `thread/tokenUsage/updated`, its `last` being one model call. Threads
 other than the first are sub-agents: stream `subagent:<thread id>`.
-Source: Codex 0.142 recordings by AgentV; openai/codex, app-server README.
+Source: as in `app_server_catalogue`.
 """
 
 from zlib import crc32
@@ -18,11 +18,14 @@ from agentv_stages.payload import ABSENT, given, join_strings, text_of, to_raw
 from agentv_stages.providers.codex.app_server_catalogue import (
     APPROVALS,
     BEGUN_QUIETLY,
+    COLLABORATION,
+    COPIES,
     KINDS,
     NOTICES,
     PIECE,
     QUIET,
     QUIET_METHODS,
+    REVIEWS,
     TOLD,
 )
 from agentv_stages.providers.codex.app_server_threads import MOST_THREADS, Begun, Pieces, Threads
@@ -46,6 +49,8 @@ from agentv_stages.recent import remember
 from agentv_stages.repeats import checksum
 from agentv_stages.times import whole_ms
 
+TEXTS = frozenset({"agent_message", "reasoning"})
+_USER_SHELL = b'"userShell"'
 ENDS: dict[str, Status] = {"completed": "complete", "failed": "error", "interrupted": "interrupted"}
 
 
@@ -89,22 +94,29 @@ class AppServerDecoder(Threads):
                 raise ValidationError(text.replace("`$", "`$.params", 1)) from None
         elif method.partition("/")[0] in QUIET or method in QUIET_METHODS:
             batch.ignore(method)
+        elif method.startswith(COPIES) and self.state.session_id is not None:
+            batch.ignore("codex/event")
         else:
             batch.unknown_type(method, record)
 
     def _told(self, method: str, p: Params, record: Record, batch: Batch) -> None:
-        if method == "item/started" and p.item is not None and p.item.type in BEGUN_QUIETLY:
-            batch.ignore(BEGUN_QUIETLY[p.item.type])
-            return
+        if p.item is not None:
+            if (thread := p.thread_id or "") not in self.state.worked:
+                remember(self.state.worked, thread, None, MOST_THREADS)
+            if method == "item/started" and p.item.type in BEGUN_QUIETLY:
+                batch.ignore(BEGUN_QUIETLY[p.item.type])
+                return
         source = self.placed(p.thread_id, p.completed_at_ms or p.started_at_ms, record)
         if p.item is not None and method in ("item/completed", "item/started"):
-            self._item(method, p.item, source, record, batch)
+            self._item(method, p.thread_id or "", p.item, source, record, batch)
         elif method == "thread/tokenUsage/updated" and p.token_usage is not None:
             self.used(p, p.token_usage, source, batch)
         elif method == "turn/completed" and p.turn is not None:
             self._end(p.turn, source, record, batch)
+        elif method == "turn/plan/updated" and given(p.plan):
+            self._plan(p, source, batch)
         elif method == "thread/started" and p.thread is not None:
-            self.thread(p.thread, None, source, record, batch)
+            self.thread(p.thread, p.thread.model, source, record, batch)
         elif method.endswith("/requestApproval") or method in APPROVALS:
             text = plain(p.reason)
             batch.events.append(Notification(source, "", "permission_request", text, "info", p.item_id))
@@ -135,6 +147,7 @@ class AppServerDecoder(Threads):
         source = self.placed(p.thread_id, None, record)
         if len(begun) >= MOST_THREADS:
             self._tell_begun(batch)
+        self.speaks()
         self.state.begun[item_id] = Begun(source, self._answer(source), [p.delta])
 
     def _tell_begun(self, batch: Batch, stream: str | None = None) -> None:
@@ -174,7 +187,7 @@ class AppServerDecoder(Threads):
         else:
             batch.unknown_type(word(line.type), record)
 
-    def _item(self, method: str, item: AppItem, source: Source, record: Record, batch: Batch) -> None:
+    def _item(self, method: str, thread: str, item: AppItem, source: Source, record: Record, batch: Batch) -> None:
         kind = KINDS.get(item.type)
         begun = method == "item/started"
         if kind == "user_message":
@@ -191,8 +204,24 @@ class AppServerDecoder(Threads):
         if kind == "context_compaction" and not begun:
             batch.events.append(Notification(source, "", "compact_boundary", "the history was compacted"))
             return
+        if kind in TEXTS and not begun:
+            self.speaks()
+        if kind in REVIEWS:
+            self._review(kind, begun, thread, source, record, batch)
+            return
         if kind is None:
             batch.unknown_type(f"item:{item.type}", record)
+            return
+        if kind == "sub_agent_activity":
+            if word(item.kind) != "started":
+                self._activity(begun, item, source, batch)
+                return
+            kind, item.tool, item.status = "collab_tool_call", "spawn_agent", Raw(b'"completed"')
+            item.receiver_thread_ids = [item.agent_thread_id] if item.agent_thread_id else None
+        elif kind == "collab_tool_call" and item.tool is not None:
+            item.tool = COLLABORATION.get(item.tool, item.tool)
+        elif kind == "command_execution" and bytes(item.source) == _USER_SHELL:
+            batch.ignore("user shell")
             return
         same = Item(
             type=kind,
@@ -208,6 +237,7 @@ class AppServerDecoder(Threads):
             tool=item.tool,
             arguments=item.arguments,
             result=item.result,
+            content_items=item.content_items,
             error=item.error,
             prompt=item.prompt,
             receiver_thread_ids=item.receiver_thread_ids,
@@ -216,6 +246,7 @@ class AppServerDecoder(Threads):
             action=item.action,
             path=item.path,
             items=item.items,
+            agent_path=item.agent_path,
         )
         if self.state.begun:
             self.state.begun.pop(item.id, None)
@@ -225,6 +256,39 @@ class AppServerDecoder(Threads):
         emitted = self.state.pieces.pop(item.id, None) if self.state.pieces else None
         if emitted is None or not self._rest(emitted, same, source, batch):
             self.completed(same, source, record, batch)
+
+    def _review(self, kind: str, begun: bool, thread: str, source: Source, record: Record, batch: Batch) -> None:
+        """Begins or ends a review: what is between is a sub-agent's, as in a rollout."""
+        state = self.state
+        if kind == "entered_review_mode" and not begun:
+            state.review = thread
+        elif kind == "exited_review_mode" and state.review is not None:
+            state.review = None
+            source = self.placed(thread, source.time_ms, record)
+        if begun:
+            batch.ignore(f"item.started:{kind}")
+        else:
+            batch.events.append(Notification(source, "", kind, ""))
+
+    def _activity(self, begun: bool, item: AppItem, source: Source, batch: Batch) -> None:
+        """Handles what a sub-agent's parent says of it after its start."""
+        kind = word(item.kind) or "activity"
+        if begun or self.repeated(item.id, batch):
+            batch.ignore(f"item/started:subAgentActivity, {kind}") if begun else None
+            return
+        agent = item.agent_path or item.agent_thread_id or ""
+        batch.events.append(Notification(source, "", f"subagent_{kind}", agent))
+
+    def _plan(self, p: Params, source: Source, batch: Batch) -> None:
+        """Emits a call of the plan tool: no item tells of it."""
+        turn = p.turn_id or ""
+        if self.state.over.again(f"{turn}.plan", checksum(p.plan)):
+            batch.ignore("turn/plan/updated, repeated")
+            return
+        members = {"explanation": p.explanation} if first(p.explanation) == b'"' else {}
+        item = Item(type="todo_list", id=f"{turn}.plan.row{source.row}")
+        self._emit_call(source, item.id, "update_plan", to_raw({**members, "plan": p.plan}), batch)
+        self._emit_result(source, item.id, item, batch)
 
     def _end(self, turn: AppTurn, source: Source, record: Record, batch: Batch) -> None:
         if self.state.over.again(turn.id):

@@ -1,7 +1,7 @@
 """The methods and item types of `codex app-server`: the matching exec-stream items, and what each method reports.
 
-Source: Codex 0.142 recordings by AgentV; openai/codex, app-server README; the schema that 0.169 generates (`codex
-app-server generate-json-schema`).
+Source: recordings of Codex 0.110, 0.142 and 0.171 against a scripted model server; AgentV's of 0.142; the schema that
+0.171 generates (`codex app-server generate-json-schema`).
 """
 
 KINDS = {
@@ -22,13 +22,13 @@ KINDS = {
     "exitedReviewMode": "exited_review_mode",
     "plan": "plan",
     "sleep": "sleep",
-    "subAgentActivity": "plan",
-    "imageGeneration": "plan",
+    "subAgentActivity": "sub_agent_activity",
+    "imageGeneration": "image_generation",
     "hookPrompt": "plan",
     "functionCallOutput": "plan",
 }
 BEGUN_QUIETLY = {
-    name: f"item.started:{KINDS[name]}" for name in ("agentMessage", "reasoning", "plan", "sleep", "contextCompaction")
+    name: f"item.started:{KINDS[name]}" for name in ("agentMessage", "reasoning", "plan", "contextCompaction")
 }
 BEGUN_QUIETLY["userMessage"] = "item/started:userMessage"
 AREAS = frozenset(
@@ -39,6 +39,20 @@ AREAS = frozenset(
 )
 QUIET = frozenset({"thread", "turn", "item", "rawResponseItem", "command", "windowsSandbox", "process"}) | AREAS
 QUIET_METHODS = frozenset({"initialize", "initialized", "serverRequest/resolved"})
+COPIES = "codex/event/"
+"""What 0.1xx prints of each notification once more, in the older form."""
+COLLABORATION = {
+    "spawnAgent": "spawn_agent",
+    "sendInput": "send_input",
+    "sendMessage": "send_message",
+    "resumeAgent": "resume_agent",
+    "closeAgent": "close_agent",
+    "followupTask": "followup_task",
+    "interruptAgent": "interrupt_agent",
+    "listAgents": "list_agents",
+}
+"""The tools of `collabAgentToolCall`, as the exec stream and the rollouts name them; `wait` has one name."""
+REVIEWS = frozenset({"entered_review_mode", "exited_review_mode"})
 NOTICES = frozenset({"configWarning", "deprecationNotice", "guardianWarning", "warning"})
 PIECE = "item/agentMessage/delta"
 APPROVALS = frozenset({"execCommandApproval", "applyPatchApproval"})
@@ -50,6 +64,7 @@ TOLD = (NOTICES | APPROVALS) | {
     "thread/started",
     "thread/tokenUsage/updated",
     "turn/completed",
+    "turn/plan/updated",
     PIECE,
 }
 OFTEN_TOLD = ("item/completed", "item/started", "thread/started", "thread/tokenUsage/updated", "turn/completed")

@@ -14,6 +14,7 @@ from agentv_stages.foreign import other_session
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.codex.app_server_wire import AppThread, AppUsage, Params
 from agentv_stages.providers.codex.stream import ItemStream, State
+from agentv_stages.providers.codex.wire import Item
 from agentv_stages.recent import remember
 from agentv_stages.times import epoch_ms
 
@@ -50,7 +51,11 @@ class AppState(State):
     """
 
     thread: str = ""
-    others: dict[str, tuple[str, bool]] = field(default_factory=dict[str, tuple[str, bool]])
+    spoken: bool = False
+    others: dict[str, tuple[str, bool, bool]] = field(default_factory=dict[str, tuple[str, bool, bool]])
+    review: str | None = None
+    parents: dict[str, str] = field(default_factory=dict[str, str])
+    worked: dict[str, None] = field(default_factory=dict[str, None])
     begun: dict[str, Begun] = field(default_factory=dict[str, Begun])
     pieces: dict[str, Pieces] = field(default_factory=dict[str, Pieces])
 
@@ -66,6 +71,8 @@ class Threads(ItemStream):
         """The source of a thread's notification; the thread becomes the current one."""
         state = self.state
         source = self.context.source(record, epoch_ms(time_ms))
+        if state.review is not None and thread == state.review:
+            thread = "review"
         if thread is None or state.session_id is None or thread == state.session_id:
             self._switch(state.session_id or "")
             return source
@@ -78,9 +85,32 @@ class Threads(ItemStream):
         state = self.state
         if thread == state.thread:
             return
-        remember(state.others, state.thread, (state.answer, state.after_result), MOST_THREADS)
-        state.answer, state.after_result = state.others.pop(thread, ("", True))
+        remember(state.others, state.thread, (state.answer, state.after_result, state.spoken), MOST_THREADS)
+        state.answer, state.after_result, state.spoken = state.others.pop(thread, ("", True, False))
         state.thread = thread
+
+    def _emit_result(self, source: Source, call_id: str, item: Item, batch: Batch) -> None:
+        """Emits a result. Here it does not end an answer: several calls in a row may belong to one."""
+        state = self.state
+        after_result = state.after_result
+        super()._emit_result(source, call_id, item, batch)
+        state.after_result, state.spoken = after_result, True
+        if item.tool == "spawn_agent" and item.receiver_thread_ids:
+            remember(state.parents, item.receiver_thread_ids[0], call_id, MOST_THREADS)
+
+    def _parent_call(self) -> str | None:
+        return self.state.parents.get(self.state.thread, self.context.parent_call)
+
+    def _answer(self, source: Source) -> str:
+        state = self.state
+        if state.after_result or not state.answer:
+            state.spoken = False
+        return super()._answer(source)
+
+    def speaks(self) -> None:
+        """The model says or thinks something: after a call's result or a usage it is part of a new answer."""
+        if self.state.spoken:
+            self.state.after_result = True
 
     def thread(self, thread: AppThread, model: str | None, source: Source, record: Record, batch: Batch) -> None:
         """Handles a thread's start, or a reply that names it; the first thread is the session."""
@@ -88,9 +118,10 @@ class Threads(ItemStream):
         if state.session_id is None:
             state.session_id = state.thread = thread.id or ""
         elif thread.id != state.session_id:
-            if not thread.parent_thread_id:
+            if not thread.parent_thread_id and not thread.forked_from_id:
                 other_session(record, thread.id, state.session_id, batch)
-            text = f"{thread.id} of {thread.parent_thread_id}" if thread.parent_thread_id else thread.id or ""
+            parent = thread.parent_thread_id or thread.forked_from_id
+            text = f"{thread.id} of {parent}" if parent else thread.id or ""
             batch.events.append(Notification(source, "", "thread_started", text))
             return
         elif model is None:
@@ -102,13 +133,23 @@ class Threads(ItemStream):
         )
 
     def used(self, p: Params, usage: AppUsage, source: Source, batch: Batch) -> None:
-        """Emits the tokens of a model call; a repeated total is not another call."""
+        """Emits the tokens of a model call; a repeated total is not another call.
+
+        They come after the results of the answer's calls (0.142, 0.171) or before its calls (0.110): only after a
+        result they tell that the next call belongs to another answer.
+        """
         state, thread = self.state, p.thread_id or ""
         total = usage.total.total_tokens if usage.total is not None else None
         last = usage.last
         if last is None or total is None or state.over.again(f"{thread}:{total}"):
             batch.ignore("thread/tokenUsage/updated")
             return
+        if thread not in state.worked:  # a thread that is resumed or forked tells its last call again
+            batch.ignore("thread/tokenUsage/updated, of an earlier run")
+            return
+        if state.spoken:
+            state.after_result = True
+        state.spoken = True
         batch.events.append(
             TokenUsage(
                 source,
@@ -118,7 +159,7 @@ class Threads(ItemStream):
                 state.model,
                 last.input_tokens,
                 last.cached_input_tokens,
-                None,
+                last.cache_write_input_tokens,
                 None,
                 last.output_tokens,
                 last.reasoning_output_tokens,

@@ -1,7 +1,7 @@
 """Wire shapes of `codex app-server`, in camelCase: only the fields that are used; payloads stay raw.
 
 msgspec renames a Struct's own fields but not inherited ones, so the snake_case Structs of `wire` cannot be reused here.
-Source: Codex 0.142 recordings by AgentV; openai/codex, app-server README.
+Source: as in `app_server_catalogue`.
 """
 
 from typing import Union
@@ -22,6 +22,7 @@ class AppItem(Struct, gc=False, rename="camel"):
     content: Raw = ABSENT
     summary: Raw = ABSENT
     command: Raw = ABSENT
+    source: Raw = ABSENT
     aggregated_output: Raw = ABSENT
     exit_code: int | None = None
     duration_ms: Raw = ABSENT
@@ -31,6 +32,7 @@ class AppItem(Struct, gc=False, rename="camel"):
     tool: str | None = None
     arguments: Raw = ABSENT
     result: Raw = ABSENT
+    content_items: Raw = ABSENT
     error: Raw = ABSENT
     prompt: Raw = ABSENT
     receiver_thread_ids: list[str] | None = None
@@ -39,12 +41,16 @@ class AppItem(Struct, gc=False, rename="camel"):
     action: Raw = ABSENT
     path: Raw = ABSENT
     items: Raw = ABSENT
+    kind: Raw = ABSENT
+    agent_thread_id: str | None = None
+    agent_path: str | None = None
 
 
 class AppTokens(Struct, gc=False, rename="camel"):
     total_tokens: int | None = None
     input_tokens: int | None = None
     cached_input_tokens: int | None = None
+    cache_write_input_tokens: int | None = None
     output_tokens: int | None = None
     reasoning_output_tokens: int | None = None
 
@@ -67,7 +73,9 @@ class AppThread(Struct, gc=False, rename="camel"):
     cwd: str | None = None
     cli_version: str | None = None
     name: str | None = None
+    model: str | None = None
     parent_thread_id: str | None = None
+    forked_from_id: str | None = None
 
 
 class Params(Struct, gc=False, rename="camel"):
@@ -88,6 +96,9 @@ class Params(Struct, gc=False, rename="camel"):
     error: Raw = ABSENT
     will_retry: bool | None = None
     summary: Raw = ABSENT
+    turn_id: str | None = None
+    explanation: Raw = ABSENT
+    plan: Raw = ABSENT
 
 
 class Delta(Struct, gc=False, rename="camel"):

@@ -13,7 +13,7 @@ from agentv_stages.batch import Batch, Record
 from agentv_stages.event import EMPTY_OBJECT, Notification, Outcome, Source
 from agentv_stages.payload import decode_json, given, join_strings, to_raw
 from agentv_stages.providers.codex.conversation import Conversation
-from agentv_stages.providers.codex.outcome import mcp_result, outcome_of
+from agentv_stages.providers.codex.outcome import dynamic_output, mcp_result, outcome_of
 from agentv_stages.providers.codex.scripts import Script, maker, named_call
 from agentv_stages.providers.codex.wire import Item, Payload, decode_invocation, duration_ms, first, parts_of, word
 from agentv_stages.repeats import check
@@ -31,6 +31,8 @@ RUNS = frozenset({"CommandExecution", "FileChange", "McpToolCall", "DynamicToolC
     "Extension",
     "Sleep",
 }
+ENDING = frozenset({"CommandExecution", "FileChange", "McpToolCall", "DynamicToolCall"})
+"""Items that say more of a call's end than its output does."""
 END_EVENTS = (
     frozenset({"exec_command_end", "patch_apply_end", "mcp_tool_call_end", "view_image_tool_call"})
     | {"dynamic_tool_call_response", "collab_agent_spawn_end", "collab_agent_interaction_end"}
@@ -111,7 +113,7 @@ class Items(Conversation):
         if call_id in state.open:
             if item.type == "CollabAgentToolCall" and item.tool == "spawn_agent" and not state.open[call_id]:
                 state.open[call_id] = next(iter(item.receiver_thread_ids or ()), "")
-            if item.type not in ("CommandExecution", "FileChange", "McpToolCall"):
+            if item.type not in ENDING:
                 batch.ignore(f"{item.type} of a call with an output")
                 return
             self._finish(item, call_id, source, batch)
@@ -119,7 +121,7 @@ class Items(Conversation):
             batch.ignore("item of an answered call")
         elif bytes(item.source) in _USER_SHELL:
             batch.ignore("user shell")
-        elif state.scripts or item.type in ("CommandExecution", "FileChange", "McpToolCall", "DynamicToolCall"):
+        elif state.scripts or item.type in ENDING:
             script = self._script_of(item, source.row)
             if script is None:
                 self._made(item, None, source, batch)
@@ -260,6 +262,8 @@ def output_of(item: Item) -> Raw | None:
         return item.aggregated_output
     if given(item.error):
         return item.error
+    if given(item.content_items):
+        return dynamic_output(item.content_items)
     for raw in (item.result, item.results, item.agents_states):
         if given(raw):
             return raw

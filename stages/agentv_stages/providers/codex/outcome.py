@@ -2,7 +2,7 @@
 
 In: the `output` member of a response item: a string, a list of content parts, an object; a list of byte values in the
 oldest streams. Out: the output to keep, the outcome and the exit code, None if nothing is said.
-Source: the dialects of Codex 0.27 to 0.169 (formats.md 4.4). Only beginnings that Codex itself writes are considered.
+Source: the dialects of Codex 0.27 to 0.171 (formats.md 4.4). Only beginnings that Codex itself writes are considered.
 """
 
 import re
@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Raw
 
 from agentv_stages.event import Outcome
-from agentv_stages.payload import ABSENT, decode_json, given, text_of, to_raw
+from agentv_stages.payload import ABSENT, decode_json, given, join_strings, text_of, to_raw
 from agentv_stages.providers.codex.wire import Item, decode_wrapped, first, parts_of, word
 from agentv_stages.times import whole_ms
 
@@ -34,7 +34,10 @@ _DENIED = re.compile(
 )
 _BY_POLICY = (b"` rejected: ", b"approval required by policy")
 _MCP_REFUSED = re.compile(rb"\buser (?:rejected|cancelled) MCP tool call")
-_SCRIPT_DENIED = re.compile(rb'"Script error:\\n(?:Command|Tool call) blocked by PreToolUse hook')
+_SCRIPT_DENIED = re.compile(
+    rb'"Script error:\\n(?:(?:Command|Tool call) blocked by PreToolUse hook|patch rejected by user|'
+    rb'exec_command failed: CreateProcess \{ message: \\"Rejected\()'
+)
 _ERROR = re.compile(
     r"\A(?:unsupported (?:custom tool )?call: |failed to parse (?:function|exec|apply_patch)|"
     r"apply_patch verification failed|exec_command failed|execution error|"
@@ -214,3 +217,9 @@ def mcp_result(raw: Raw) -> tuple[Raw, bool]:
         return (told.ok, bool(_mcp_output(told.ok).isError)) if given(told.ok) else (raw, False)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return raw, False  # of another shape
+
+
+def dynamic_output(parts: Raw) -> Raw:
+    """The output of a client's own tool: its text, or all parts if some are none."""
+    texts = [part.text for part in parts_of(parts)]
+    return join_strings(texts) if texts and all(first(one) == b'"' for one in texts) else parts

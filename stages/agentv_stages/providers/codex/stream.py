@@ -27,9 +27,18 @@ from agentv_stages.event import (
 from agentv_stages.foreign import other_session
 from agentv_stages.payload import ABSENT, given, to_raw
 from agentv_stages.provider import DecodeContext
-from agentv_stages.providers.codex.outcome import outcome_of
+from agentv_stages.providers.codex.outcome import dynamic_output, outcome_of
 from agentv_stages.providers.codex.usage import of_thread
-from agentv_stages.providers.codex.wire import ExecLine, Item, decode_exec, duration_ms, first, member, plain, word
+from agentv_stages.providers.codex.wire import (
+    ExecLine,
+    Item,
+    decode_exec,
+    duration_ms,
+    first,
+    member,
+    plain,
+    word,
+)
 from agentv_stages.repeats import Repeats
 
 MOST_OPEN = 10_000
@@ -42,9 +51,7 @@ LINES = frozenset({"thread.started", "session.created", "turn.started", "turn.co
     "item.completed",
 }
 _RETRY = "Reconnecting..."
-PASSING = frozenset(
-    {"user_message", "context_compaction", "entered_review_mode", "exited_review_mode", "plan", "sleep"}
-)
+PASSING = frozenset({"user_message", "context_compaction", "entered_review_mode", "exited_review_mode", "plan"})
 
 
 class State(Struct):
@@ -166,10 +173,12 @@ class ItemStream:
 
     def _emit_call(self, source: Source, call_id: str, name: str, value: Raw, batch: Batch, part: str = "") -> None:
         batch.events.append(
-            ToolCall(
-                source, part, self._answer(source), call_id, name, value, self.context.parent_call, self.state.model
-            )
+            ToolCall(source, part, self._answer(source), call_id, name, value, self._parent_call(), self.state.model)
         )
+
+    def _parent_call(self) -> str | None:
+        """The call that started the agent whose calls come now."""
+        return self.context.parent_call
 
     def _emit_result(self, source: Source, call_id: str, item: Item, batch: Batch) -> None:
         self.state.after_result = True
@@ -187,6 +196,8 @@ class ItemStream:
                 agent = item.receiver_thread_ids[0]
         elif kind == "todo_list":
             outcome = "ok"
+        elif given(item.content_items):
+            output = dynamic_output(item.content_items)
         elif given(item.result):
             output = item.result
         duration = duration_ms(item.duration)
@@ -287,7 +298,9 @@ def _mcp(item: Item) -> tuple[str, Raw]:
 
 
 def _collab(item: Item) -> tuple[str, Raw]:
-    members = {"prompt": item.prompt} if given(item.prompt) else {}
+    members: dict[str, object] = {"prompt": item.prompt} if given(item.prompt) else {}
+    if item.agent_path is not None:
+        members["agent_path"] = item.agent_path
     if item.receiver_thread_ids and item.tool not in ("spawn_agent", "spawnAgent"):
         members["receiver_thread_ids"] = to_raw(item.receiver_thread_ids)
     return item.tool or "collab_tool_call", to_raw(members)
@@ -310,6 +323,14 @@ def _dynamic(item: Item) -> tuple[str, Raw]:
     return item.tool or "dynamic_tool", item.arguments if given(item.arguments) else EMPTY_OBJECT
 
 
+def _sleep(item: Item) -> tuple[str, Raw]:
+    return "sleep", EMPTY_OBJECT
+
+
+def _image_made(item: Item) -> tuple[str, Raw]:
+    return "image_generation_call", EMPTY_OBJECT
+
+
 CALLS = {
     "command_execution": _command,
     "file_change": _change,
@@ -319,4 +340,6 @@ CALLS = {
     "todo_list": _todo,
     "image_view": _image,
     "dynamic_tool_call": _dynamic,
+    "image_generation": _image_made,
+    "sleep": _sleep,
 }

@@ -71,6 +71,7 @@ class Item(Struct, gc=False):
     tool: str | None = None
     arguments: Raw = ABSENT
     result: Raw = ABSENT
+    content_items: Raw = ABSENT
     error: Raw = ABSENT
     prompt: Raw = ABSENT
     receiver_thread_ids: list[str] | None = None
