@@ -91,7 +91,8 @@ class Dialect:
 class LogRoot:
     """Where a provider keeps its logs: `$variable/below` where the variable is set, else `default` (`~` expanded).
 
-    `patterns` are globs below the root that find main session files; `database` marks an SQLite store.
+    `below` is added to `default`, too, as far as that does not end with it. `patterns` are globs below the root that
+    find main session files; `database` marks an SQLite store.
     """
 
     default: str
