@@ -10,7 +10,7 @@ import pytest
 from agentv_stages.batch import Batch
 from agentv_stages.event import AnyEvent, AssistantText, ToolCall, ToolResult
 from agentv_stages.message import Message
-from agentv_stream import EmptyInput, NotALog, Result, SinkError, SourceError, UsageError, open_stream
+from agentv_stream import EmptyInput, NotALog, Result, Settings, SinkError, SourceError, UsageError, open_stream
 from support.consuming import STREAM
 
 LOG = STREAM.read_bytes()
@@ -34,6 +34,12 @@ async def test_events_come_normalised_and_paired_from_any_source() -> None:
     assert all(e.call is not None for e in events if isinstance(e, ToolResult))
     for source in (STREAM, str(STREAM), pieces(LOG, 700)):
         assert [type(e) for e in await all_events(source)] == [type(e) for e in events]
+
+
+async def test_tee_writes_the_input_to_standard_output_unchanged(capfd: pytest.CaptureFixture[str]) -> None:
+    async with open_stream(STREAM, settings=Settings(tee=True)) as stream:
+        assert [message async for message in stream.messages()]
+    assert capfd.readouterr().out.encode() == LOG
 
 
 async def test_a_file_descriptor_is_a_source(tmp_path: Path) -> None:
