@@ -220,6 +220,9 @@ def diff(path: str) -> dict[str, Any]:
         ({"title": "peruse", "kind": "read", "rawInput": {"what": "a"}, "locations": [{"path": "a"}]},
          "peruse", "read", ("a",)),
         ({"title": "mcp__s__t", "kind": "read", "rawInput": {"what": "a"}}, "mcp__s__t", "other", ()),
+        ({"title": "make", "kind": "execute", "rawInput": {"command": "make"}}, "Bash", "execute", ()),
+        ({"title": "ls", "kind": "execute", "rawInput": {"command": ["bash", "-lc", "ls"]}}, "Bash", "read", ()),
+        ({"title": "deploy", "kind": "execute", "rawInput": {"command": "make"}}, "deploy", "execute", ()),
     ],
 )  # fmt: skip
 def test_the_protocols_kinds_and_files_tell_what_an_unknown_agents_call_does(

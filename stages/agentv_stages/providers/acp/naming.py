@@ -80,6 +80,8 @@ def native_name(
         made = OPENHANDS_KIND.match(str(given.get("kind")))
         return HUMP.sub("_", made["name"]).lower() if made else kind or "other"
     if agent in ("copilot", "") and given:
+        if kind == "execute" and title in _commands(given):  # `pwd` as the title of a call that runs it
+            return "bash"
         guessed = _copilot(title, kind or "", given)
         if guessed:
             return guessed
@@ -92,6 +94,12 @@ def native_name(
             server, mark, tool = title.partition("_")
         return f"mcp__{server}__{tool}" if mark and server and tool else title
     return kind or title or "other"
+
+
+def _commands(given: Mapping[str, Any]) -> tuple[object, ...]:
+    """The command in a call's arguments; of a list of words (`["bash", "-lc", "pwd"]`) the last one."""
+    command: object = given.get("command")
+    return tuple(command[-1:]) if isinstance(command, list) else (command,)  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType] - decoded JSON
 
 
 def _copilot(title: str, kind: str, given: Mapping[str, Any]) -> str | None:
