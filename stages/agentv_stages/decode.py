@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.detect import CERTAIN, objects, rank
@@ -83,11 +84,12 @@ class Decode:
         decode, records = self.decoder.decode, batch.records
         for i, record in enumerate(rest, len(records) - len(rest)):
             records[i] = _moved(record, self._ahead)
-            one = _one_line(records[i]) if batch.document else records[i]
+            one, faults = _one_line(records[i]) if batch.document else records[i], len(batch.faults)
             try:
                 decode(one, batch)
             except REFUSED:
                 self._repair(one, batch)
+            _as_read(batch, faults, one, records[i])
 
     def flush(self) -> tuple[Batch, ...]:
         self._flushed.once()
@@ -152,6 +154,7 @@ class Decode:
             batch.fault("not-object", record, f"a JSON {type(value).__name__}")
             return
         pruned: list[str] = []
+        faults = len(batch.faults)
         before = len(batch.events)  # a refused object must not cost the others on its line
         while True:
             try:
@@ -172,8 +175,7 @@ class Decode:
                 batch.fault("schema", record, str(error))
                 return
             else:
-                if batch.strangers and batch.strangers[-1] is clean:
-                    batch.strangers[-1] = record  # the members that were taken out may show which dialect it is
+                _as_read(batch, faults, clean, record)
                 if pruned:  # else the cleaned record fits: a duplicate key, or a number out of range
                     batch.fault("schema", record, "; ".join(pruned))
                 return
@@ -281,6 +283,17 @@ def _take_back(record: Record, batch: Batch) -> None:
     events = batch.events
     while events and events[-1].source.row == record.row and events[-1].source.offset == record.offset:
         events.pop()
+
+
+def _as_read(batch: Batch, since: int, made: Record, record: Record) -> None:
+    """Puts the record as it was read in the place of the one `made` from it, where faults or strangers hold that: the
+    members that were taken out may show which dialect it is.
+    """
+    if batch.strangers and batch.strangers[-1] is made:
+        batch.strangers[-1] = record
+    for i in range(since, len(batch.faults)):
+        if batch.faults[i].data is made.data:
+            batch.faults[i] = replace(batch.faults[i], length=len(record.data), data=record.data)
 
 
 def _moved(record: Record, rows: int) -> Record:

@@ -306,6 +306,25 @@ def test_a_foreign_record_in_the_log_is_told() -> None:
     assert batch.unknown == {"thread.started": 1}
 
 
+@pytest.mark.parametrize("odd", [b"NaN", b'"\xff"', b"1e400", b'"\x00"'])
+def test_a_foreign_record_that_was_repaired_keeps_its_own_bytes(odd: bytes) -> None:
+    """`read` compares them with the input."""
+    init = b'{"type": "system", "subtype": "init",  "session_id": "other", "uuid": "u", "cwd": %b}' % odd
+    _, faults, batch = read(says("x") + b"\n" + init + b"\n")
+    assert "foreign-record" in faults
+    [fault] = [fault for fault in batch.faults if fault.reason == "foreign-record"]
+    assert fault.data == init
+
+
+def test_a_foreign_document_keeps_its_line_breaks() -> None:
+    document = b'{\n  "type": "thread.started",\n  "thread_id": "0199a213-81c0-7800-8aa1-bbab2a035a53"\n}'
+    stage, batch = Decode(STREAM, DecodeContext("log")), Batch("log", records=[Record(document, 0, 0)], document=True)
+    stage.push(batch)
+    assert [(fault.reason, fault.data, fault.length) for fault in batch.faults] == [
+        ("foreign-record", document, len(document))
+    ]
+
+
 def test_what_strange_records_there_were_is_part_of_the_state() -> None:
     header = {"type": "session", "version": 3, "id": "s-1", "timestamp": "2026-03-01T10:00:00.000Z", "cwd": "/w"}
     message = {"role": "user", "content": "hello", "timestamp": 1772359200500}
