@@ -41,7 +41,7 @@ class PairState(Struct):
     All are keyed by `call_key`. `recent` holds a checksum of name and input of each answered call, to distinguish a
     repetition from another call under a reused id: some servers number the calls of each answer from the start
     (`call_0`, `functions.read:0`). For a call closed without a result it is inverted (`~`): a result may still come.
-    `told` holds the identities of other events, with the rows of their records.
+    `told` holds the identities of other events, with the places of their records.
     """
 
     open: dict[str, ToolCall] = {}

@@ -32,6 +32,8 @@ ONCE: dict[type[AnyEvent], int] = {
 }
 """Kinds of events that would otherwise count, or appear in the transcript, twice."""
 _LAST_TEXT = 2
+_ROW_BITS = 32
+_LARGEST = (1 << 63) - 1  # what JSON readers take
 
 Identity: TypeAlias = tuple[str, str, str, int, int]
 """Id, part, stream, kind (as in `ONCE`), a checksum of the rest."""
@@ -43,6 +45,8 @@ class RepeatedEvents:
     def __init__(self) -> None:
         self._young: dict[Identity, int] = {}
         self._old: dict[Identity, int] = {}
+        self._file = ""
+        self._mark = 0  # of `_file`, above the bits of a row
 
     def has(self, event: AnyEvent, kind: int) -> bool:
         """Whether an earlier record reported this event; remembers it."""
@@ -59,21 +63,25 @@ class RepeatedEvents:
             return False
         else:
             rest = source.length + (source.time_ms or 0)
+        if source.file is not self._file:
+            self._file = source.file
+            self._mark = crc32(source.file.encode("utf-8", "surrogatepass")) << _ROW_BITS & _LARGEST
+        place = self._mark ^ source.row
         key = (source.base_id, event.part, source.stream, kind, rest)
         young = self._young
-        row = young.get(key)
-        if row is None:
-            row = self._old.get(key)
-            if row is None:
+        known = young.get(key)
+        if known is None:
+            known = self._old.get(key)
+            if known is None:
                 if len(young) >= MOST_KNOWN:
                     self._old = young
                     self._young = young = {}
-                young[key] = source.row
+                young[key] = place
                 return False
-        return row != source.row
+        return known != place
 
     def snapshot(self) -> list[tuple[Identity, int]]:
-        """The remembered events, each with the row of its record."""
+        """The remembered events, each with the place of its record: its row, and above that a mark of its file."""
         return [*self._old.items(), *self._young.items()]
 
     def restore(self, rows: list[tuple[Identity, int]]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentv_stages.providers.openhands import PROVIDER
-from agentv_stream import summarize
+from agentv_stream import import_sessions, summarize
 from agentv_stream.cli.listing import list_sessions
 from agentv_stream.discovery.discover import find_sessions
 from agentv_stream.discovery.places import find_roots
@@ -74,6 +74,31 @@ def test_events_come_in_order_and_sub_agents_name_the_call_that_began_them(conve
     began = {one.context.stream: one.context.parent_call for one in found[10:-1]}
     assert began == dict(zip((f"subagent:{a}" for a in AGENTS), ("call_1_0_main", "call_4_0_main"), strict=True))
     assert PROVIDER.companions(own[0].path, LocalFolder()) == []
+
+
+@pytest.mark.parametrize("agents", [False, True])
+def test_a_copied_event_file_beside_the_original_counts_once(conversations: Path, agents: bool) -> None:
+    once = summarize(first_event(conversations))
+    folder = conversations / ID / "subagents" if agents else conversations / ID / "events"
+    copied = [path for path in folder.rglob("event-*.json") if not path.name.startswith("event-00000-")]
+    for path in copied:
+        shutil.copy(path, path.with_name(f"{path.stem} copy.json"))
+    twice = summarize(first_event(conversations))
+    assert twice.records == once.records + len(copied)
+    assert (twice.tool_use_summary, twice.tokens, twice.status) == (once.tool_use_summary, once.tokens, once.status)
+    assert (twice.events, twice.faults) == (once.events, {})
+
+
+def test_a_copied_event_file_is_told_once_in_the_transcript(conversations: Path, tmp_path: Path) -> None:
+    def rows(name: str) -> list[object]:
+        import_sessions([conversations], transcripts=tmp_path / name, engine="serial", jsonl=tmp_path / f"{name}.jsonl")
+        (transcript,) = (tmp_path / name).glob("*.transcript.jsonl")
+        return [(row["role"], row.get("content")) for row in map(json.loads, transcript.read_bytes().splitlines())]
+
+    once = rows("once")
+    for path in list((conversations / ID / "events").glob("event-0000[1-9]-*.json")):
+        shutil.copy(path, path.with_name(f"{path.stem} copy.json"))
+    assert rows("twice") == once
 
 
 def test_it_is_found_with_its_prompt_and_nothing_else_is_a_session(conversations: Path) -> None:

@@ -349,6 +349,18 @@ def test_early_results_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [r.call_id for r in results(last.events)] == [f"t{n}" for n in range(5, 9)]
 
 
+def test_a_record_of_another_file_is_another_record_though_its_row_is_the_same() -> None:
+    told = text(0, "a")
+    copy = replace(told, source=replace(told.source, file="copy"))
+    stage, first, rest = Pair(), batch(told, told), batch(copy, replace(copy, source=replace(copy.source, row=1)))
+    stage.push(first)
+    assert (len(first.events), first.ignored) == (2, {})  # of one record
+    again = Pair()
+    again.restore(msgspec.json.decode(msgspec.json.encode(stage.snapshot()), type=pair.PairState))
+    again.push(rest)
+    assert (rest.events, rest.ignored) == ([], {"repeated-record": 2})
+
+
 def test_other_events_keep_their_order() -> None:
     events = [text(0, "a"), call(1, "t"), text(2, "b"), result(3, "t"), text(4, "c")]
     out, _, _ = run(*events)
