@@ -54,6 +54,10 @@ class Tokens(Struct, gc=False):
             rest.add(part, -1)
         return rest
 
+    def lacks(self, other: "Tokens") -> bool:
+        """Whether a figure is unknown here and known in `other`."""
+        return any(getattr(self, name) is None is not getattr(other, name) for name in FIELDS)
+
     def known(self) -> bool:
         return self.input is not None or self.output is not None
 

@@ -4,6 +4,7 @@ Each model call, identified by its key, counts once: of repeated records the one
 final one over a placeholder. Totals of the agent replace the calls that they cover. What the log does not say is None.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from msgspec import Struct, convert, field
@@ -75,6 +76,11 @@ class Totals:
         self._calls = Recent[TokenUsage](window // 2)
         self._sums: dict[tuple[str, str | None], Tokens] = {}
         self._places: dict[str, Source] = {}
+        self._stale: dict[str, None] = {}  # streams with calls since `_parts` was brought up to date
+        self._parts: dict[str, Tokens] = {}  # the sum of each stream's calls
+        self._rows: dict[str, list[Tokens]] = {}  # each stream's sums, one a model
+        self._all = Tokens()  # the sum of `_parts`
+        self._changed: dict[str, None] | None = None  # streams since the last session began; None: any
 
     def observe(self, batch: Batch) -> None:
         state = self.state
@@ -120,6 +126,8 @@ class Totals:
             else:
                 state.shares.setdefault(stream, Tokens()).add(tokens)
             return
+        if self._changed is not None:
+            self._changed[stream] = None
         calls = self._calls_of(stream)
         since = calls.less(state.covered.get(stream))
         made_ms = _later(state.last_ms, usage.source.time_ms, usage.until_ms)
@@ -258,6 +266,8 @@ class Totals:
         if tokens is None:
             tokens = self._sums[key] = Tokens()
             self.state.sums.append(StreamModel(*key, tokens))
+            self._rows.setdefault(key[0], []).append(tokens)
+        self._stale[key[0]] = None
         return tokens
 
     def _end(self, end: SessionEnd) -> None:
@@ -271,20 +281,52 @@ class Totals:
             state.agent_num_turns = (state.agent_num_turns or 0) + end.agent_num_turns
 
     def _another(self) -> None:
-        """Another session begins in the same input: its totals will be added to what is known so far."""
+        """Another session begins in the same input: its totals will be added to what is known so far.
+
+        Streams of which nothing came since the last session began are as they were: there may be a thousand.
+        """
         state = self.state
-        total = self.tokens().copy()
-        streams = {stream: tokens.copy() for stream, tokens in self._by_stream().items()}
-        state.ended, state.ended_streams = total if total.known() else None, streams
+        self._add_up()
+        changed = self._changed if self._changed is not None else {**self._parts, **state.segments, **state.sessions}
+        streams = self._by_stream(changed)
+        total = self.tokens() if state.covering is not None else self._sum_since(streams) or self.tokens()
+        if self._changed is None:
+            state.ended_streams, state.covered = {}, {}
+        for stream in changed:
+            if stream not in streams:  # covered by a total of all streams
+                state.covered.pop(stream, None)
+                continue
+            tokens = streams[stream]
+            state.ended_streams[stream] = tokens.copy()
+            state.covered[stream] = self._calls_of(stream)
+            for totals in (state.segments, state.sessions):
+                if stream in totals:
+                    totals[stream] = tokens.copy()
+        state.ended = total.copy() if total.known() else None
         state.ended_cost = state.cost_usd or 0.0
         if state.covering is not None:
             state.covering = total.copy()
-        for totals in (state.segments, state.sessions):
-            totals.update((stream, streams[stream].copy()) for stream in totals)
-        calls = self._calls_by_stream()
-        state.covered = {ALL: self._calls_of(ALL)} | {stream: calls.get(stream) or Tokens() for stream in streams}
+        state.covered[ALL] = self._calls_of(ALL)
         state.covered_ms = state.saved = state.begun = None
         state.processes, state.restarted = [], Tokens()
+        self._changed = {}
+
+    def _sum_since(self, streams: dict[str, Tokens]) -> Tokens | None:
+        """The sum over all streams, from that of the earlier sessions; None where it must be added up anew: costs are
+        fractions, whose sum depends on the order, and a figure that is no longer known makes the sum unknown.
+        """
+        state = self.state
+        if self._changed is None or state.ended is None or state.ended.cost_usd is not None:
+            return None
+        total = state.ended.copy()
+        for stream, tokens in streams.items():
+            before = state.ended_streams.get(stream)
+            if tokens.cost_usd is not None or (before is not None and tokens.lacks(before)):
+                return None
+            if before is not None:
+                total.add(before, -1)
+            total.add(tokens)
+        return total
 
     def snapshot(self) -> TotalsState:
         self.state.calls = self._calls.items()
@@ -295,6 +337,10 @@ class Totals:
         self._sums = {(row.stream, row.model): row.tokens for row in self.state.sums}
         self._calls.load(self.state.calls)
         self.state.calls = {}
+        self._parts, self._rows, self._all, self._changed = {}, {}, Tokens(), None
+        for row in self.state.sums:
+            self._rows.setdefault(row.stream, []).append(row.tokens)
+        self._stale = dict.fromkeys(self._rows)
 
     def tokens(self) -> Tokens:
         """The session's tokens, sub-agents included."""
@@ -311,28 +357,47 @@ class Totals:
             total.add(tokens)
         return total
 
-    def _by_stream(self) -> dict[str, Tokens]:
-        """Each stream's tokens: its own total where the agent gave one, else the sum of its calls."""
+    def _by_stream(self, some: Iterable[str] | None = None) -> dict[str, Tokens]:
+        """Each stream's tokens: its own total where the agent gave one, else the sum of its calls. `some`: of these."""
         state = self.state
-        streams = self._calls_by_stream()
-        for stream, total in {**state.segments, **state.sessions}.items():
-            streams[stream] = self._grown(total, stream, streams.get(stream) or Tokens())
+        self._add_up()
+        streams: dict[str, Tokens] = {}
+        totals = {**state.segments, **state.sessions} if some is None else {}
+        for stream in {**self._parts, **totals} if some is None else some:
+            total = state.sessions.get(stream) or state.segments.get(stream)
+            calls = self._parts.get(stream)
+            if total is not None:
+                streams[stream] = self._grown(total, stream, calls or Tokens())
+            elif calls is not None:
+                streams[stream] = calls.copy()
         return streams
 
-    def _calls_by_stream(self) -> dict[str, Tokens]:
-        """The sums of the calls of all streams that have any; once over the sums, however many streams there are."""
-        streams: dict[str, Tokens] = {}
-        for row in self.state.sums:
-            streams.setdefault(row.stream, Tokens()).add(row.tokens)
-        return streams
+    def _add_up(self) -> None:
+        """Brings the sums of the calls up to date, of the streams that had calls since."""
+        if not self._stale:
+            return
+        for stream in self._stale:
+            calls = Tokens()
+            for tokens in self._rows[stream]:
+                calls.add(tokens)
+            before = self._parts.get(stream)
+            if before is not None:
+                self._all.add(before, -1)
+            self._all.add(calls)
+            self._parts[stream] = calls
+            if self._changed is not None:
+                self._changed[stream] = None
+        self._stale = {}
+        if self._all.cost_usd is not None:  # a sum of fractions depends on the order
+            self._all = Tokens()
+            for row in self.state.sums:
+                self._all.add(row.tokens)
 
     def _calls_of(self, stream: str) -> Tokens:
         """The sum of a stream's calls so far, or of all streams'."""
-        calls = Tokens()
-        for row in self.state.sums:
-            if stream in (row.stream, ALL):
-                calls.add(row.tokens)
-        return calls
+        self._add_up()
+        calls = self._all if stream == ALL else self._parts.get(stream)
+        return calls.copy() if calls is not None else Tokens()
 
     def _grown(self, total: Tokens, stream: str, calls: Tokens) -> Tokens:
         """A total of the agent plus the `calls` of the stream after it: a run that was cut off has no later total."""

@@ -1,6 +1,7 @@
 """Tokens, cost and time: one model call once, totals of the agent before sums, null where the log does not say."""
 
 from collections.abc import Iterator
+from random import Random
 from typing import Any
 
 import msgspec
@@ -9,8 +10,8 @@ from msgspec.structs import replace
 
 from agentv_stages import totals as module
 from agentv_stages.batch import Batch
-from agentv_stages.event import AnyEvent, SessionEnd, SessionInfo
-from agentv_stages.tokens import tokens_json
+from agentv_stages.event import AnyEvent, SessionEnd, SessionInfo, TokenUsage
+from agentv_stages.tokens import Tokens, tokens_json
 from agentv_stages.totals import MOST_PROCESSES, StreamModel, Totals
 from support.events import at, batch, end, text, usage
 
@@ -48,6 +49,68 @@ def test_a_new_session_walks_over_the_sums_a_few_times_however_many_streams_ther
     totals.observe(batch(SessionInfo(at(many), "", "s2", another=True)))
     assert tokens_json(totals.tokens())["input"] == 10 * many
     assert len(walks) < 20
+
+
+@pytest.mark.parametrize("covers", [False, True])
+def test_a_new_session_costs_what_its_own_streams_cost(covers: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not what those of all sessions before it in the same input do."""
+    added: list[int] = []
+    add = Tokens.add
+
+    def counted(self: Tokens, other: Any, sign: int = 1) -> None:
+        added.append(sign)
+        add(self, other, sign)
+
+    monkeypatch.setattr(Tokens, "add", counted)
+    totals, costs = Totals(), list[int]()
+    for n in range(50):
+        run = f"run-{n}"
+        added.clear()
+        totals.observe(
+            batch(
+                SessionInfo(at(n), "", f"s{n}", another=n > 0, begins=True),
+                *(usage(n, f"{run}-{stream}", stream=stream, input=10) for stream in ("main", f"subagent:{n}")),
+                usage(n, run, scope="segment", input=15, covers_streams=covers),
+            )
+        )
+        costs.append(len(added))
+    assert max(costs[40:]) == max(costs[4:10])
+    assert (tokens_json(totals.tokens())["input"], len(totals.by_stream())) == (50 * (15 if covers else 25), 51)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_sums_that_are_kept_up_to_date_are_those_that_are_made_anew(seed: int) -> None:
+    """A restored one makes them anew."""
+    chance, running = Random(seed), Totals()
+    streams = ["main", *(f"subagent:{n}" for n in range(chance.choice((1, 4))))]
+
+    def figures() -> dict[str, int | None]:
+        return {name: chance.choice((None, 0, chance.randrange(99))) for name in ("input", "cached", "output")}
+
+    def total(row: int) -> TokenUsage:
+        stream = chance.choice(streams)
+        scope: Any = chance.choice(("segment", "session"))
+        covers, cost = stream == "main" and chance.random() < 0.3, (seed % 3 == 0 and chance.random()) or None
+        return usage(row, f"t{row}", stream=stream, scope=scope, covers_streams=covers, cost_usd=cost, **figures())
+
+    for row in range(60):
+        kind, stream = chance.random(), chance.choice(streams)
+        event: AnyEvent = total(row)
+        if kind < 0.6:
+            cost = (seed % 3 == 0 and chance.random()) or None
+            key, model = f"m{chance.randrange(30)}", chance.choice((None, "a", "b"))
+            event = usage(row, key, stream=stream, model=model, cost_usd=cost, **figures())
+        elif kind < 0.75:
+            event = SessionInfo(at(row), "", f"s{row}", another=chance.random() < 0.7, begins=chance.random() < 0.5)
+        state = msgspec.json.decode(msgspec.json.encode(running.snapshot()), type=module.TotalsState)
+        running.restore(running.snapshot()) if row == 30 else None
+        anew = Totals()
+        anew.restore(state)
+        for totals in (running, anew):
+            totals.observe(batch(event))
+        assert running.tokens() == anew.tokens()
+        assert (running.by_stream(), running.by_model()) == (anew.by_stream(), anew.by_model())
+        assert msgspec.to_builtins(running.snapshot()) == msgspec.to_builtins(anew.snapshot())
 
 
 def test_figures_below_zero_are_none() -> None:
