@@ -207,6 +207,20 @@ def test_runs_that_cannot_be_compared_are_set_apart_with_the_reason(tmp_path: Pa
     }
     one = next(d for d in comparison.differences if d.metric == "tool_calls")
     assert one.pairs == 1
+    rows = [line for line in markdown(comparison).splitlines() if line.startswith(("| Runs", "| Of these"))]
+    assert rows == ["| Runs | 2 | 4 |", "| Of these in the differences | 1 | 1 |"]
+    assert "Of these in the differences" in html(comparison)
+    told = json.loads(report_json(comparison))["approaches"]
+    assert {name: (about["runs"], about["compared"]) for name, about in told.items()} == {"base": (2, 1), "new": (4, 1)}
+
+
+def test_where_nothing_is_set_apart_or_nothing_compared_no_row_says_how_many_are(tmp_path: Path) -> None:
+    comparison = compare([paired(tmp_path / "all")])
+    assert "Of these" not in markdown(comparison)
+    assert comparison.compared("new") == len(comparison.of("new"))
+    own(tmp_path / "one", "t", "a", 1, model=None)
+    alone = compare([tmp_path / "one"])
+    assert "Of these" not in markdown(alone) and alone.compared("a") is None
 
 
 def test_what_is_no_result_is_passed_over_and_what_is_broken_is_told(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ figures are counted again, and the stored ones are kept as historical. Unknown v
 
 import random
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -67,9 +67,14 @@ class Comparison:
     differences: list[Difference]
     apart: list[tuple[str, str]]
     warnings: list[str]
+    paired: set[Path] = field(default_factory=set[Path])
+
+    def compared(self, approach: str) -> int | None:
+        """The number of the approach's runs in the differences; None if there is nothing to compare with."""
+        return sum(run.path in self.paired for run in self.of(approach)) if self.candidates else None
 
     def of(self, approach: str, task: str | None = None) -> list[Run]:
-        """The runs of an approach that are compared."""
+        """The runs of an approach that began, those that are set apart from the differences included."""
         return [r for r in self.runs if r.approach == approach and (task is None or r.task == task) and _counts(r)]
 
 
@@ -113,17 +118,16 @@ def compare(
     candidates = [] if baseline is None else [candidate] if candidate else [a for a in approaches if a != baseline]
     made = Comparison(runs, approaches, tasks, metrics, baseline, candidates, [], [], warnings)
     made.apart = [(str(run.path), run.apart) for run in runs if run.apart is not None]
-    partners: set[Path] = set()
     for other in candidates:
         assert baseline is not None
         pairs = pair_runs(made, baseline, other)
-        partners |= {run.path for left, _ in pairs for run in left}
+        made.paired |= {run.path for pair in pairs for side in pair for run in side}
         found = (difference(metric, other, pairs) for metric in metrics)
         made.differences += [one for one in found if one is not None]
     made.apart += [
         (str(run.path), f"no other approach has a run of {run.task} with {run.model}")
         for run in runs
-        if candidates and run.approach == baseline and run.apart is None and run.path not in partners
+        if candidates and run.approach == baseline and run.apart is None and run.path not in made.paired
     ]
     return made
 
@@ -236,7 +240,11 @@ def _average(values: Iterable[float]) -> float:
 def report_json(comparison: Comparison) -> bytes:
     """The report as one indented JSON object with a line end."""
     by_approach = {
-        approach: {"runs": len(comparison.of(approach)), **_means(comparison, approach)}
+        approach: {
+            "runs": len(comparison.of(approach)),
+            "compared": comparison.compared(approach),
+            **_means(comparison, approach),
+        }
         for approach in comparison.approaches
     }
     by_task = [

@@ -30,6 +30,9 @@ def summary_rows(comparison: Comparison, metrics: Sequence[Metric]) -> list[list
     """A row for each figure, a column for each approach."""
     rows = [["", *comparison.approaches]]
     rows.append(["Runs", *(str(len(comparison.of(a))) for a in comparison.approaches)])
+    compared = [comparison.compared(approach) for approach in comparison.approaches]
+    if comparison.apart and comparison.candidates:
+        rows.append(["Of these in the differences", *("" if n is None else str(n) for n in compared)])
     for metric in metrics:
         values = (mean(map(metric.value, comparison.of(a))) for a in comparison.approaches)
         rows.append([metric.title, *(shown(metric, value) for value in values)])

@@ -40,7 +40,9 @@ class ReportRun(Struct):
 
 
 class ReportFile(Struct):
-    """What `report --format json` writes. `approaches` and `tasks` hold the number of runs, and each figure's mean."""
+    """What `report --format json` writes. `approaches` and `tasks` hold the number of runs, and each figure's mean;
+    `compared` is how many of an approach's runs are in the differences, null without a baseline.
+    """
 
     schema_version: Literal["agentv_stream.report.v1"]
     approaches: dict[str, dict[str, float | None]]
