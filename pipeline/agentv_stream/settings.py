@@ -159,9 +159,11 @@ def _convert(name: str, value: Any) -> Any:
     if name in ("tee", "subagents", "quiet", "live"):
         if isinstance(value, bool):
             return value
-        if str(value).lower() in ("1", "true", "yes", "on"):
+        if not isinstance(value, str):  # of TOML, where 1 is a number
+            raise ValueError("expected true or false")
+        if value.lower() in ("1", "true", "yes", "on"):
             return True
-        if str(value).lower() in ("0", "false", "no", "off"):
+        if value.lower() in ("0", "false", "no", "off"):
             return False
         raise ValueError("expected true or false")
     if name == "max_record" and isinstance(value, str):

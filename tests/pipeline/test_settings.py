@@ -66,6 +66,14 @@ def test_values_that_do_not_fit_are_refused_with_their_place(tmp_path: Path, nam
         resolve({}, {f"AGENTV_STREAM_{name}": value}, tmp_path)
 
 
+@pytest.mark.parametrize("value", ["1", "0", "1.0", "[true]", '"maybe"'])
+@pytest.mark.parametrize("name", ["quiet", "tee", "subagents", "live"])
+def test_a_switch_in_the_project_is_true_or_false(tmp_path: Path, name: str, value: str) -> None:
+    (tmp_path / "pyproject.toml").write_text(f"[tool.agentv-stream]\n{name} = {value}\n")
+    with pytest.raises(UsageError, match=rf"pyproject\.toml: {name} = .*: expected true or false"):
+        resolve({}, {}, tmp_path)
+
+
 def test_a_setting_that_nobody_knows_is_refused_and_a_broken_project_is_not_ours(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[tool.agentv-stream]\nvolume = 11\n")
     with pytest.raises(UsageError, match="volume"):
