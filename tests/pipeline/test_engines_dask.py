@@ -10,6 +10,7 @@ import pytest
 
 from agentv_stream import import_sessions
 from agentv_stream.bulk.unit import Report, Task
+from agentv_stream.errors import UsageError
 from support.made_sessions import make_folder, tree
 
 distributed: Any = pytest.importorskip("distributed", reason="the Dask extra is not installed")
@@ -46,3 +47,25 @@ def test_a_cluster_that_loses_a_worker_gives_the_same(tmp_path: Path, cluster: A
     assert killed
     assert run(tmp_path / "alone", engine="serial") == 24
     assert tree(tmp_path / "cluster") == tree(tmp_path / "alone")
+
+
+def test_a_cluster_that_is_not_there_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_folder(tmp_path / "in", 2)
+
+    def refused(*_: Any, **__: Any) -> None:
+        raise OSError("connection refused")
+
+    monkeypatch.setattr(distributed, "Client", refused)
+    outputs: tuple[dict[str, Any], ...] = ({"transcripts": tmp_path / "out"}, {"jsonl": tmp_path / "out" / "all.jsonl"})
+    for named in outputs:
+        with pytest.raises(UsageError, match=r"no Dask scheduler answers at 127\.0\.0\.1:9"):
+            import_sessions([tmp_path / "in"], engine="dask://127.0.0.1:9", **named)
+        assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("engine", "workers"), [("threads", 2), ("thread", 0)])
+def test_an_engine_that_cannot_be_leaves_nothing_behind(tmp_path: Path, engine: str, workers: int) -> None:
+    make_folder(tmp_path / "in", 2)
+    with pytest.raises(UsageError):
+        import_sessions([tmp_path / "in"], transcripts=tmp_path / "out", engine=engine, workers=workers)
+    assert not (tmp_path / "out").exists()

@@ -4,7 +4,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import Literal
 
@@ -14,7 +14,7 @@ from agentv_stages.merge import DIMENSIONS, By
 from agentv_stages.result import Result
 from agentv_stream.bulk import object_store
 from agentv_stream.bulk.dispatch import Watch, do_all, enough, in_order
-from agentv_stream.bulk.engine import open_engine
+from agentv_stream.bulk.engine import Crew, open_engine
 from agentv_stream.bulk.find import Trouble, find_units, listed
 from agentv_stream.bulk.import_run import ImportRun
 from agentv_stream.bulk.outcome import Outcome, error_of, failures_of
@@ -73,46 +73,52 @@ def import_sessions(
     units = find_units(listed(sources), provider, roots, trouble)
     if str(jsonl) == "-":
         raise UsageError("--jsonl: results need a file, beside which the state is kept; - is none")
-    if units and not dry_run:
-        check_places(places)
-    work = Work(
-        run=f"{time.time_ns() // 1_000_000:013d}{os.urandom(2).hex()}",
-        transcripts=places.get("transcripts"),
-        trajectories=places.get("trajectories"),
-        dataset=places.get("parquet"),
-        state=state_place(places),
-        results=False,
-        by="provider",
-        provider=provider,
-        target=target,
-        watch=watch,
-        subagents=subagents,
-        prices=prices,
-        text_chars=text_chars,
-    )
-    assert work.state is not None
-    state = State(work.state)
-    units = [unit for unit in units if not is_output(unit, places)]
-    outcome = Outcome(found=len(units), outputs=places, failures=failures_of(trouble))
-    _note_copies(units, outcome)
-    if not units:  # a folder that is not mounted, a search without results: keep what earlier runs wrote
-        outcome.notes.append("nothing was found to read; the outputs are as they were")
-        outcome.outputs = {}
-        return outcome
-    with nullcontext() if dry_run else state.held():
-        run = ImportRun(work, units, places, state, outcome)
-        waiting = run.begin(resume, dry_run)
-        if dry_run:
-            outcome.waiting = waiting
+    with ExitStack() as stack:
+        opened: Crew | None = None
+        if units and not dry_run:
+            if engine != "process":  # first: one that is not there leaves nothing behind
+                opened = stack.enter_context(open_engine(engine, workers))
+            check_places(places)
+        work = Work(
+            run=f"{time.time_ns() // 1_000_000:013d}{os.urandom(2).hex()}",
+            transcripts=places.get("transcripts"),
+            trajectories=places.get("trajectories"),
+            dataset=places.get("parquet"),
+            state=state_place(places),
+            results=False,
+            by="provider",
+            provider=provider,
+            target=target,
+            watch=watch,
+            subagents=subagents,
+            prices=prices,
+            text_chars=text_chars,
+        )
+        assert work.state is not None
+        state = State(work.state)
+        units = [unit for unit in units if not is_output(unit, places)]
+        outcome = Outcome(found=len(units), outputs=places, failures=failures_of(trouble))
+        _note_copies(units, outcome)
+        if not units:  # a folder that is not mounted, a search without results: keep what earlier runs wrote
+            outcome.notes.append("nothing was found to read; the outputs are as they were")
+            outcome.outputs = {}
             return outcome
-        if on_found is not None:
-            on_found(len(waiting), sum(unit.size for unit in waiting))
-        with open_engine(enough(engine, waiting, work), workers) as crew:
-            do_all(crew, work, waiting, outcome, on_report)
-            run.settle(waiting, crew)
-        run.finish()
-    outcome.seconds = time.monotonic() - begun
-    return outcome
+        with nullcontext() if dry_run else state.held():
+            run = ImportRun(work, units, places, state, outcome)
+            waiting = run.begin(resume, dry_run)
+            if dry_run:
+                outcome.waiting = waiting
+                return outcome
+            if on_found is not None:
+                on_found(len(waiting), sum(unit.size for unit in waiting))
+            with ExitStack() as engines:  # ended before the state is free for others
+                engines.push(stack.pop_all())
+                crew = opened or engines.enter_context(open_engine(enough(engine, waiting, work), workers))
+                do_all(crew, work, waiting, outcome, on_report)
+                run.settle(waiting, crew)
+            run.finish()
+        outcome.seconds = time.monotonic() - begun
+        return outcome
 
 
 def summarize_many(
