@@ -26,6 +26,14 @@ POWERSHELL = r'"C:\\Windows\\System32\\WindowsPowerShell\\v1.0\\powershell.exe"'
         (r"type ..\..\src\a.py", "read", (r"..\..\src\a.py",)),
         (r"cat src\a.py && cat src\b.py", "read", (r"src\a.py", r"src\b.py")),
         (r"cmd /c type C:\repo\a.py", "read", (r"C:\repo\a.py",)),
+        # a shell of Windows prints files by `type`, others say what a word means
+        ("cmd /c type f", "read", ("f",)),
+        ('cmd.exe /c "type f g" | findstr x', "read", ("f", "g")),
+        ("sudo cmd /c type f; dir", "read", ("f",)),
+        ("cmd /c type f > g", "write", ("g",)),
+        ("powershell -c type f", "read", ("f",)),
+        ("type f", "execute", ()),
+        ("cmd /c \"bash -c 'type f'\"", "execute", ()),
         (r"python a.py > C:\logs\out.txt", "write", (r"C:\logs\out.txt",)),
         (r"(cat .\a.py; python b.py) > .\out.txt", "write", (r".\out.txt",)),
         ('Get-Content "C:\\my repo\\"; Get-Content b', "read", ("C:\\my repo\\", "b")),
@@ -76,3 +84,9 @@ def test_arrays_name_powershell_by_its_path_too() -> None:
 def test_a_watched_program_is_found_on_windows_with_its_text_as_it_stands() -> None:
     text = r'Get-Location; C:\bin\bobbin.exe search "`"x`"" --in C:\repo'
     assert run_commands(text, "bobbin") == [r'C:\bin\bobbin.exe search "`"x`"" --in C:\repo']
+
+
+@pytest.mark.parametrize("command", [["cmd", "/c", "type f"], ["cmd.exe", "/C", "type", "f"]])
+def test_words_that_start_a_shell_of_windows_are_understood(command: list[str]) -> None:
+    facts = classify_shell(command)
+    assert (facts.kind, facts.tool_name, facts.path, facts.script) == ("read", "Read", "f", "type f")

@@ -337,6 +337,14 @@ def test_each_run_comes_with_its_own_text() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "before",
+    ["x=(rg a) ", "x=(a rg c) ", "  x=(rg a) y=( rg ) ", "X=rg ", "rg=1 ", "X=arg Y=rg\\ x ", "ls; x=(\nrg a\n) "],
+)
+def test_the_text_of_a_run_begins_behind_the_variables_before_it(before: str) -> None:
+    assert run_commands(f"{before}rg b | cat", "rg") == ["rg b"]
+
+
 SPLIT: list[tuple[str, list[list[list[str]]]]] = [
     ("a 'b c' | d > e 2>&1 && f", [[["a", "b c"], ["d"]], [["f"]]]),
     ("x=$(cat a) y", [[["cat", "a"]], [["x=$(cat a)", "y"]]]),

@@ -24,7 +24,7 @@ from agentv_stages.shell.scripts import (
     was_expanded,
     without_head,
 )
-from agentv_stages.shell.tables import HEADERS, KEYWORDS, RUNNERS, SHELLS, WRAPPERS
+from agentv_stages.shell.tables import HEADERS, KEYWORDS, RUNNERS, SHELLS, TYPES, WRAPPERS
 from agentv_stages.shell.words import split_shell
 
 MAX_NESTING = 8
@@ -33,6 +33,7 @@ _KEPT_PROGRAMS = 1_000
 _KEPT_COPIES = 16  # texts kept per length of the input: wrappers and substitutions repeat the text that they run
 _KEPT_TEXT = 16 * 1024 * 1024
 _KEPT_FILES = 100
+_BEFORE = " \t\r\n'\""  # what is before a word
 _WRAPPED = 4  # words in which a shell is searched: `sudo -u name bash`
 
 
@@ -66,8 +67,12 @@ def classify_shell(command: str | Sequence[str]) -> ShellFacts:
     if len(words) > 1:
         name = program_name(words[0])
         script = script_of(name, words) if name in SHELLS else None
-        if script is not None:
+        if script is not None and name not in TYPES:
             return classify_shell(script)
+        if script is not None:
+            judge = _Judge(_Programs(len(script)))
+            judge.types = True
+            return judge.facts(judge.text(script, 0))
     text = " ".join(words)
     judge = _Judge(_Programs(len(text)))
     judge.pipelines([[Command(words, text=text)]], 0)
@@ -105,9 +110,10 @@ class _Programs:
         self.found: list[tuple[str, str]] = []
         self._left = min(size * _KEPT_COPIES, _KEPT_TEXT)
 
-    def add(self, name: str, words: list[str], text: str) -> None:
+    def add(self, name: str, words: list[str], command: Command) -> None:
         if len(self.found) < _KEPT_PROGRAMS and self._left > 0:
-            begin = text.find(words[0])
+            text = command.text
+            begin = _place(words[0], text, command.listed)
             if begin > 0 and text[begin - 1] in "'\"":
                 begin -= 1  # the quote belongs to the program's name
             said = text[begin:] if begin >= 0 else " ".join(words)
@@ -115,8 +121,16 @@ class _Programs:
             self.found.append((name, said))
 
 
+def _place(word: str, text: str, begin: int) -> int:
+    """Where a word is in a command's text: not in an assignment (`x=rg rg a`), else anywhere; -1 if nowhere."""
+    first = at = text.find(word, begin)
+    while at >= 0 and ((at and text[at - 1] not in _BEFORE) or text.startswith("=", at + len(word))):
+        at = text.find(word, at + 1)
+    return at if at >= 0 else first
+
+
 class _Judge:
-    """Collects the parts of one shell text."""
+    """Collects the parts of one shell text. `types`: it is one of a shell in which `type` prints files."""
 
     def __init__(self, programs: _Programs) -> None:
         self.parts: list[Part] = []
@@ -124,6 +138,7 @@ class _Judge:
         self.written: list[str] = []
         self.wrote = False
         self.told = False
+        self.types = False
 
     def text(self, text: str, nesting: int, told: bool = False) -> str:
         """Reads a shell text; returns the innermost script that makes up all of it. `told`: as for `split_shell`."""
@@ -135,6 +150,7 @@ class _Judge:
                 if name in SHELLS:
                     script = script_of(name, command.words)
                     if script is not None:
+                        self.types = name in TYPES
                         return self.text(script, nesting + 1, told)
         self.told = told
         self.pipelines(pipelines, nesting)
@@ -202,7 +218,7 @@ class _Judge:
                 return NOTHING
             if name[0] in "$`(":
                 return EXECUTE
-            self.programs.add(name, words, command.text)
+            self.programs.add(name, words, command)
             if name in WRAPPERS:
                 if name == "command" and len(words) > 1 and words[1] in ("-v", "-V"):
                     return NOTHING
@@ -220,8 +236,9 @@ class _Judge:
                 script = " ".join(words[1:]) if name == "eval" else script_of(low, words)
                 if script is None and reads_script(words):
                     script = command.script if command.script is not None else command.given
-                return self.script(script, nesting, self.told or was_expanded(script, words, command))
-            part = judge_program(low, words, command)
+                told = self.told or was_expanded(script, words, command)
+                return self.script(script, nesting, told, low in TYPES)
+            part = judge_program("cat" if low == "type" and self.types else low, words, command)
             if not part.inner or nesting >= MAX_NESTING:
                 return part
             within = Command(list(part.inner), text=" ".join(part.inner), expanded=command.expanded)
@@ -229,11 +246,12 @@ class _Judge:
             return inner if inner.kind in ("write", "execute") else part
         return EXECUTE
 
-    def script(self, script: str | None, nesting: int, told: bool) -> Part:
-        """Judges the script that is given to another shell."""
+    def script(self, script: str | None, nesting: int, told: bool, types: bool) -> Part:
+        """Judges the script that is given to another shell; `types`: as for the object."""
         if script is None or nesting >= MAX_NESTING:
             return EXECUTE
         inner = _Judge(self.programs)
+        inner.types = types
         inner.text(script, nesting + 1, told)
         self.written.extend(inner.written[: _KEPT_FILES - len(self.written)])
         self.wrote = self.wrote or inner.wrote

@@ -23,7 +23,8 @@ _REDIRECT = re.compile(r"(?:\d*(>>|>\||>&|>|<<<|<<-|<<|<&|<>|<)|(&>>|&>))")
 class Command:
     """A simple command. `words` are unquoted; `writes` and `reads` are the targets of its redirections; `script` is the
     body of its here-document, `given` that of its here-string; `text` is the command as written in the shell text.
-    `expanded` are the words that contain substitutions: what those run are commands of their own."""
+    `expanded` are the words that contain substitutions: what those run are commands of their own. `listed` is where in
+    `text` the last list of an assignment ends (`x=(…)`)."""
 
     words: list[str] = field(default_factory=list[str])
     writes: list[str] = field(default_factory=list[str])
@@ -32,6 +33,7 @@ class Command:
     text: str = ""
     expanded: set[str] | None = None
     given: str | None = None
+    listed: int = 0
 
 
 Pipeline = list[Command]
@@ -77,7 +79,10 @@ class Reader:
 
         def finish(end_at: int) -> None:
             nonlocal command
-            command.text = text[start:end_at].strip()
+            written = text[start:end_at].lstrip()
+            command.text = written.rstrip()
+            if command.listed:
+                command.listed -= end_at - len(written)
             pipeline.append(command)
             command = Command()
             self.count += 1
@@ -148,6 +153,7 @@ class Reader:
                     self.at = self.find("))", at) + 2
                 elif text[at - 1 : at] == "=" and command.words and _LIST.fullmatch(command.words[-1]):
                     self.no_command(")", depth)
+                    command.listed = self.at
                 elif depth < MAX_DEPTH:
                     self.list_until(")", depth + 1)
             else:

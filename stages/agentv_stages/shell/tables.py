@@ -27,6 +27,8 @@ WRITE = words(
     "rd del erase copy move ren"
 )
 SHELLS = words("bash sh zsh dash ksh fish ash powershell pwsh cmd")
+TYPES = words("cmd powershell pwsh")
+"""Shells in which `type` prints files; in others it asks what a word means."""
 WRAPPERS = {
     "sudo": words("-u -g -h -p -C -D -R -T -U"),
     "doas": frozenset(("-u", "-C")),
