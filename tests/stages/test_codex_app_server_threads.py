@@ -147,7 +147,7 @@ def test_the_start_of_a_sub_agent_is_a_task_and_the_parent_of_its_thread(form: s
     batch = decoded(SERVER, given)
     task, inner = calls(batch.events)
     assert (task.call_id, task.name, task.input, task.parent_call) == ("call_7", "spawn_agent", arguments, None)
-    assert (inner.parent_call, inner.source.stream) == ("call_7", "subagent:t-9")
+    assert (inner.parent_call, inner.source.stream) == ("call_7", f"subagent:{arguments.get('agent_path', 't-9')}")
     assert [(r.outcome, r.agent_id) for r in results(batch.events)] == [("ok", "t-9"), ("ok", None)]
     told = [(e.name, e.message) for e in batch.events if isinstance(e, Notification)]
     assert told == [("subagent_completed", "/root/reader")]

@@ -217,7 +217,10 @@ class AppServerDecoder(Threads):
                 self._activity(begun, item, source, batch)
                 return
             kind, item.tool, item.status = "collab_tool_call", "spawn_agent", Raw(b'"completed"')
-            item.receiver_thread_ids = [item.agent_thread_id] if item.agent_thread_id else None
+            if item.agent_thread_id:
+                item.receiver_thread_ids = [item.agent_thread_id]
+                if item.agent_path and item.agent_thread_id not in self.state.paths:
+                    remember(self.state.paths, item.agent_thread_id, item.agent_path, MOST_THREADS)
         elif kind == "collab_tool_call" and item.tool is not None:
             item.tool = COLLABORATION.get(item.tool, item.tool)
         elif kind == "command_execution" and bytes(item.source) == _USER_SHELL:

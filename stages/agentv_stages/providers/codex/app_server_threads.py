@@ -54,6 +54,7 @@ class AppState(State):
     spoken: bool = False
     others: dict[str, tuple[str, bool, bool]] = field(default_factory=dict[str, tuple[str, bool, bool]])
     review: str | None = None
+    paths: dict[str, str] = field(default_factory=dict[str, str])
     parents: dict[str, str] = field(default_factory=dict[str, str])
     worked: dict[str, None] = field(default_factory=dict[str, None])
     begun: dict[str, Begun] = field(default_factory=dict[str, Begun])
@@ -77,7 +78,7 @@ class Threads(ItemStream):
             self._switch(state.session_id or "")
             return source
         self._switch(thread)
-        stream = f"subagent:{thread}" if source.stream == MAIN else source.stream
+        stream = f"subagent:{state.paths.get(thread, thread)}" if source.stream == MAIN else source.stream
         return Source(source.file, source.row, source.offset, source.length, source.time_ms, stream)
 
     def _switch(self, thread: str) -> None:
