@@ -124,6 +124,35 @@ def test_rewritten_in_place_with_size_and_time_kept(tmp_path: Path, restart: boo
     desk.close()
 
 
+@pytest.mark.parametrize("replaced", [False, True])
+def test_new_contents_are_not_read_from_within_their_first_line(tmp_path: Path, replaced: bool) -> None:
+    """The first line is longer than all that was read before, and not whole when the follower looks."""
+    desk, log = begun(tmp_path)
+    follower = desk.follower()
+    catch_up(follower)
+    long = LAST[0].replace(b"{", b'{"padding":"' + b"x" * 50_000 + b'",', 1)
+    if replaced:
+        (tmp_path / "new").write_bytes(long)
+        (tmp_path / "new").replace(log)
+    else:
+        log.write_bytes(long)
+    for _ in range(3):
+        follower.round()
+    with log.open("ab") as file:
+        file.write(b"\n" + lines(LAST[1:]))
+    check(desk, tmp_path, follower, [*FIRST, long, *LAST[1:]])
+    assert not list(desk.out.glob("*.dead-letters.jsonl"))
+
+
+def test_new_contents_with_a_huge_first_line_are_read(tmp_path: Path, restart: bool) -> None:
+    desk, log = begun(tmp_path)
+    follower = start(desk, restart)
+    huge = LAST[0].replace(b"{", b'{"padding":"' + b"x" * 1_500_000 + b'",', 1)
+    log.write_bytes(lines([huge, *LAST[1:]]))
+    check(desk, tmp_path, follower, [*FIRST, huge, *LAST[1:]])
+    assert not list(desk.out.glob("*.dead-letters.jsonl"))
+
+
 def test_renamed(tmp_path: Path, restart: bool) -> None:
     desk, log = begun(tmp_path)
     follower = start(desk, restart)

@@ -56,6 +56,20 @@ def test_what_comes_later_is_read_once_and_in_order(tmp_path: Path) -> None:
     assert b"\n".join(found) + b"\n" == LOG
 
 
+def test_a_file_that_took_the_path_between_the_look_and_the_reading_is_not_read(tmp_path: Path) -> None:
+    """It would be read from the position in the old one. Only a file that is not open can be mistaken so."""
+    path = tmp_path / "log"
+    file = half_read(path)
+    with path.open("ab") as log:
+        log.write(LOG[HALF:])
+    assert file.look() == "grown"
+    file.files.close(file)
+    (tmp_path / "new").write_bytes(b"x" * 2 * len(LOG))
+    (tmp_path / "new").replace(path)
+    assert file.read() == b""
+    assert file.look() == "replaced"
+
+
 def test_what_is_appended_between_the_look_and_the_reading_is_read_once(tmp_path: Path) -> None:
     path = tmp_path / "log"
     file = half_read(path)

@@ -186,14 +186,14 @@ class Follower:
         for one in list(session.inputs):
             if one.state in ("copy", "done"):
                 continue
-            change = one.file.look()
+            change, readable = one.file.look(), True
             if change not in ("same", "grown"):
                 self.counts.changes[change] = self.counts.changes.get(change, 0) + 1
-                self._rotation.handle(session, one, change)
+                readable = self._rotation.handle(session, one, change)
             entry = self.entries.get(one.path)
             if one.state == "done" or entry is None or (change == "gone" and entry.gone):
                 continue
-            if left > 0:
+            if left > 0 and readable:
                 got = session.read(one, now_ms, left)
                 left -= got
                 self.counts.bytes += got

@@ -254,10 +254,25 @@ class GrowingFile:
                 raise OSError(f"damaged compression: {error}") from error
 
     def read(self, limit: int = CHUNK_BYTES) -> bytes:
-        """The next bytes, empty at the end of what there is. Raises: OSError."""
+        """The next bytes; empty at the end of what there is, or if another file took the path since `look`.
+
+        Raises: OSError.
+        """
         if self.packed:
             return self._unpacked(limit)
-        return os.pread(self.files.get(self), limit, self.position)
+        known = self.files.has(self)
+        descriptor = self.files.get(self)
+        if not known and not self._is_as_seen(descriptor):
+            self.files.close(self)
+            return b""  # the next look reports it
+        return os.pread(descriptor, limit, self.position)
+
+    def _is_as_seen(self, descriptor: int) -> bool:
+        """Whether an open file is the one that `look` examined."""
+        if self.signature is None:
+            return True
+        stat = os.fstat(descriptor)
+        return (stat.st_dev, stat.st_ino) == self.signature[:2]
 
     def _unpacked(self, limit: int) -> bytes:
         """The next bytes of a compressed file, which stays open until its end: restarting is expensive."""

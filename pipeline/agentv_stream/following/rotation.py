@@ -18,6 +18,7 @@ from agentv_stream.following.known_logs import KnownLogs, plain_name
 from agentv_stream.following.register import Register
 
 MOST_ALIKE = 64  # files of one name to compare with a new one
+FIRST_LINE = 1 << 20  # bytes; new contents that are shorter are not judged before their first line is whole
 
 
 class Rotation:
@@ -36,8 +37,11 @@ class Rotation:
         """Takes a new listing of all files."""
         self._by_inode = {(f.signature.device, f.signature.inode): f.path for f in found.values()}
 
-    def handle(self, session: Followed, one: Input, change: Change) -> None:
-        """Adjusts the session to the change; reading may continue afterwards. Raises: OSError, SinkError."""
+    def handle(self, session: Followed, one: Input, change: Change) -> bool:
+        """Adjusts the session to the change; returns whether the file may be read on now.
+
+        Raises: OSError, SinkError.
+        """
         if change == "touched":
             session.dirty = True
         elif change == "partial-changed":
@@ -50,37 +54,39 @@ class Rotation:
         elif change == "replaced":
             self._drain(session, one)
             moved = self._elsewhere(one) or self._rotated_copy(session, one)
-            if moved is not None:
-                self.rename(session, one, moved, "rotated")
-                return  # the file at the old path is a new one, found on its own
-            self._other_content(session, one, "replaced")
+            if moved is None:
+                return self._other_content(session, one, "replaced")
+            self.rename(session, one, moved, "rotated")  # the file at the old path is a new one, found on its own
         elif change in ("truncated", "rewritten"):
             moved = self._rotated_copy(session, one)  # copied and truncated, or the new file reuses the inode
-            if moved is not None:
-                self.rename(session, one, moved, "rotated")
-                return
-            self._other_content(session, one, change)
+            if moved is None:
+                return self._other_content(session, one, change)
+            self.rename(session, one, moved, "rotated")
+        return True
 
     # --- other content at the same path
 
-    def _other_content(self, session: Followed, one: Input, change: str) -> None:
+    def _other_content(self, session: Followed, one: Input, change: str) -> bool:
+        """As `handle`; the position in what was read means nothing in what is at the path now."""
         if session.chain is None or session.document or session.strange:
             self._say(f"{change}; read again from its beginning", path=one.path)
             one.mute_until = 0  # an offset in what stood there before
             session.begin_again()
-            return
-        if b"\n" not in first_bytes(one.path, 1 << 20):
-            return  # it is being written; the next look decides
+            return True
+        head = first_bytes(one.path, FIRST_LINE)
+        if b"\n" not in head and len(head) < FIRST_LINE:
+            return False  # it is being written; the next look decides
         provider = session.provider
         header = read_header(one.path, provider)
         if header is not None and None not in (header.session_id, session.native_id):
             if header.session_id != session.native_id and one is session.inputs[0]:
                 self._say(f"{change} by another session", path=one.path, session=header.session_id)
                 self._leave(session, one)
-                return
+                return True
         self._say(f"{change}; goes on with what is new", path=one.path)
         session.next_generation(one)
         one.file.look()
+        return True
 
     def _leave(self, session: Followed, one: Input) -> None:
         """The file belongs to another session from now on."""
