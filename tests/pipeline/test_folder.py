@@ -12,7 +12,7 @@ import zstandard
 
 from agentv_stages.providers import get_provider
 from agentv_stream import summarize, summarize_groups
-from agentv_stream.bulk.listing import RememberingFolder
+from agentv_stream.bulk.listing import ListedFolder
 from agentv_stream.folder import LocalFolder, companions_of
 from support.consuming import run
 from support.decoding import FIXTURES
@@ -64,7 +64,7 @@ def test_the_remembering_folder_finds_the_same(tmp_path: Path) -> None:
     pattern = f"{folder}/agent-*.jsonl"
     expected = [f"{folder}/agent-a.jsonl", f"{folder}/agent-b.jsonl"]
     assert LocalFolder().glob(pattern) == expected
-    assert RememberingFolder().glob(pattern) == expected
+    assert ListedFolder().glob(pattern) == expected
 
 
 def kimi(folder: Path) -> Path:

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from agentv_stages.providers import all_providers
-from agentv_stream.bulk.listing import RememberingFolder
+from agentv_stream.bulk.listing import ListedFolder
 from agentv_stream.folder import LocalFolder
 from support.made_sessions import make_folder
 
 
 def test_companions_are_those_of_the_plain_folder(tmp_path: Path) -> None:
     paths = make_folder(tmp_path, 6)
-    folder = RememberingFolder()
+    folder = ListedFolder()
     for provider in all_providers():
         for path in paths:
             assert provider.companions(str(path), folder) == provider.companions(str(path), LocalFolder())
@@ -26,7 +26,7 @@ def test_a_folder_with_glob_signs_in_its_name_is_taken_literally(tmp_path: Path)
     folder.mkdir()
     (folder / "rollout-1.jsonl").write_text("x")
     escaped = str(folder).replace("[", "[[]").replace("*", "[*]")
-    assert RememberingFolder().glob(f"{escaped}/rollout-*.jsonl*") == [str(folder / "rollout-1.jsonl")]
+    assert ListedFolder().glob(f"{escaped}/rollout-*.jsonl*") == [str(folder / "rollout-1.jsonl")]
 
 
 def test_a_folder_is_listed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,7 +39,7 @@ def test_a_folder_is_listed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         return real(path)
 
     monkeypatch.setattr(os, "scandir", scandir)
-    folder = RememberingFolder()
+    folder = ListedFolder()
     for _ in range(3):
         for path in paths:
             folder.glob(f"{path.parent}/agent-*.jsonl")
@@ -47,6 +47,6 @@ def test_a_folder_is_listed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_what_cannot_be_read_is_empty(tmp_path: Path) -> None:
-    folder = RememberingFolder()
+    folder = ListedFolder()
     assert folder.glob(f"{tmp_path}/nowhere/*.jsonl") == []
     assert folder.read(str(tmp_path / "nothing"), 10) == b""

@@ -10,7 +10,7 @@ import pytest
 
 from agentv_stream.bulk import import_sessions, object_store, summarize_groups
 from agentv_stream.bulk.find import find_units
-from agentv_stream.bulk.listing import RememberingFolder
+from agentv_stream.bulk.listing import ListedFolder
 from agentv_stream.bulk.query import run_query
 from agentv_stream.errors import SinkError, SourceError, UsageError
 from support.made_sessions import make_folder, tree
@@ -105,7 +105,7 @@ def test_sub_agents_files_are_found_in_a_bucket(tmp_path: Path, bucket: Any) -> 
     path = make_folder(tmp_path, 1)[0]
     _upload(bucket, tmp_path)
     session = f"s3://logs/in/-work-p0/{path.stem}"
-    folder, agent = RememberingFolder(), f"{session}/subagents/agent-abc123.jsonl"
+    folder, agent = ListedFolder(), f"{session}/subagents/agent-abc123.jsonl"
     for pattern in ("subagents/**/agent-*.jsonl", "subagents/agent-*.jsonl"):
         assert folder.glob(f"{session}/{pattern}") == [agent]
     assert folder.read(agent, 20) == bucket.cat_file(agent)[:20]

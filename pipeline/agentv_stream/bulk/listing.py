@@ -3,12 +3,12 @@
 Five thousand sessions of one folder cause five thousand searches for the files beside them.
 """
 
+import fnmatch
 import glob
 import os
 import posixpath
+import re
 from collections.abc import Callable
-from fnmatch import translate
-from re import compile
 from typing import TypeVar
 
 from agentv_stream.bulk import object_store
@@ -23,7 +23,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class RememberingFolder:
+class ListedFolder:
     """As `folder.LocalFolder`, for files that do not change during its lifetime. Not thread-safe."""
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class RememberingFolder:
 
     def _matching(self, folder: str, last: str) -> list[str]:
         def search() -> list[str]:
-            match = compile(translate(last)).match
+            match = re.compile(fnmatch.translate(last)).match
             return sorted(f"{folder}/{name}" if folder else name for name in self._listed(folder)[0] if match(name))
 
         return _remember(self._globs, f"{folder}/{last}", search, MOST_ENTRIES)

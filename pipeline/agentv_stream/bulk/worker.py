@@ -21,7 +21,7 @@ from agentv_stages.provider import no_companions
 from agentv_stages.result import Observer, Result
 from agentv_stream.bulk import object_store, rows
 from agentv_stream.bulk.leaving import give_up
-from agentv_stream.bulk.listing import RememberingFolder
+from agentv_stream.bulk.listing import ListedFolder
 from agentv_stream.bulk.session_name import SessionName
 from agentv_stream.bulk.staging import Staging
 from agentv_stream.bulk.trajectories import TrajectoryFile
@@ -67,7 +67,7 @@ class Worker:
         self.work = work
         self.task = task
         self.report = Report(task=task.number)
-        self.folder = RememberingFolder()
+        self.folder = ListedFolder()
         self.staging: Staging | None = None
 
     def run(self) -> Report:

@@ -20,13 +20,13 @@ class _StandardOutput(io.FileIO):
     def __init__(self) -> None:
         super().__init__(1, "w", closefd=False)
         self.failed = False
-        self._seen = os.isatty(1)
+        self._is_terminal = os.isatty(1)
 
     def write(self, data: object, /) -> int:
         """Raises: BrokenPipeError without an error number, for which typer would exit with 1; SinkError."""
         whole = memoryview(data)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] - a buffer
         try:
-            rest = memoryview(escaped(bytes(whole))) if self._seen else whole
+            rest = memoryview(escaped(bytes(whole))) if self._is_terminal else whole
             while rest:
                 written: int | None = super().write(rest)
                 if written is None:  # an agent left it in non-blocking mode

@@ -29,7 +29,7 @@ from agentv_stages.trajectory import Case, CaseState
 MakeCases: TypeAlias = Callable[[], list[Case]]
 
 
-class Kept(Struct):
+class SavedResult(Struct):
     """A tool result as saved: msgspec does not read back `Raw | None`, so the output is stored separately."""
 
     result: ToolResult
@@ -38,13 +38,15 @@ class Kept(Struct):
     place: int = 0  # among the message's calls
 
     @classmethod
-    def of(cls, result: ToolResult, index: int = 0, place: int = 0) -> "Kept":
+    def of(cls, result: ToolResult, index: int = 0, place: int = 0) -> "SavedResult":
+        """The saved form of a result."""
         if result.output_json is None:
             return cls(result, NULL, index, place)
         # A list, to distinguish an output that is the JSON value null from no output.
         return cls(replace(result, output_json=None), Raw(b"[" + result.output_json + b"]"), index, place)
 
     def back(self) -> ToolResult:
+        """The result that was saved."""
         output = bytes(self.output)
         return self.result if output == b"null" else replace(self.result, output_json=Raw(output[1:-1]))
 
@@ -55,8 +57,8 @@ class ChainState(Struct):
     pair: PairState
     messages: ConsolidateState
     facts: Facts
-    early: list[Kept]
-    results: list[Kept]
+    early: list[SavedResult]
+    results: list[SavedResult]
     end_result: Raw
     statistics: Statistics
     totals: TotalsState
@@ -141,10 +143,10 @@ class FollowChain:
         """The state as JSON."""
         observer = self.observer
         pair, messages, facts = self.pair.snapshot(), self.consolidate.snapshot(), observer.facts
-        early = [Kept.of(result) for result in pair.early.values()]
+        early = [SavedResult.of(result) for result in pair.early.values()]
         if early:
             pair = replace(pair, early={})
-        results: list[Kept] = []
+        results: list[SavedResult] = []
         messages.current = {stream: _without_results(m, results) for stream, m in messages.current.items()}
         messages.waiting = {index: _without_results(m, results) for index, m in messages.waiting.items()}
         end_result = NULL
@@ -220,11 +222,11 @@ class FollowChain:
         return out, copy
 
 
-def _without_results(message: Message, results: list[Kept]) -> Message:
+def _without_results(message: Message, results: list[SavedResult]) -> Message:
     """The message as saved; its results are added to `results`."""
     if not any(paired.result is not None for paired in message.calls):
         return message
     for place, paired in enumerate(message.calls):
         if paired.result is not None:
-            results.append(Kept.of(paired.result, message.index, place))
+            results.append(SavedResult.of(paired.result, message.index, place))
     return replace(message, calls=[PairedCall(paired.call) for paired in message.calls])

@@ -190,11 +190,13 @@ async def follow(
 
     Nothing is written but cursors; signals are left to the caller. Leaving the block stops following.
 
-    Raises: SourceError for a path that does not exist, UsageError, both at once; CursorError when the block ends.
+    Raises: SourceError for a path that does not exist, UsageError, CursorError, all at once; CursorError also when the
+    block ends.
     """
     say = say or _silent
     plan = _plan(paths, provider, begin)
-    store = CursorStore(Path(state), name) if state is not None else None
+    # In a thread: another process may hold the database for seconds.
+    store = await anyio.to_thread.run_sync(CursorStore, Path(state), name) if state is not None else None
     follower = Follower(plan, store, say)
     send, receive = anyio.create_memory_object_stream[_Item]()
     stop, wake, over = anyio.Event(), Wake(), anyio.Event()

@@ -26,8 +26,10 @@ LAST_SECONDS = 5.0  # for the reader of standard output, once we are to stop
 
 
 async def tail(follower: Follower, running: Running, say: Say) -> None:
-    """Follows until stopped, idle, or with `once` caught up. Raises: CursorError, UsageError before reading
-    anything."""
+    """Follows until stopped, idle, or with `once` caught up.
+
+    Raises: CursorError, UsageError before reading anything.
+    """
     try:
         await _tail(follower, running, say)
     except BaseExceptionGroup as errors:  # a task's failure is wrapped in a group
@@ -65,16 +67,18 @@ async def _tail(follower: Follower, running: Running, say: Say) -> None:
 
 
 class Wake:
-    """An event that can be awaited repeatedly."""
+    """An event that can be set and awaited repeatedly."""
 
     def __init__(self) -> None:
         self._event = anyio.Event()
         self.paths: set[str] = set()  # changed paths, as far as the watcher knows
 
     def set(self) -> None:
+        """Ends the current wait, or else the next one."""
         self._event.set()
 
     async def wait(self, seconds: float) -> bool:
+        """Waits at most `seconds`; whether the event was set, also before the call."""
         with anyio.move_on_after(seconds):
             await self._event.wait()
         woken = self._event.is_set()
@@ -83,7 +87,14 @@ class Wake:
 
 
 async def rounds(follower: Follower, running: Running, stop: anyio.Event, wake: Wake) -> None:
-    next_scan, spent, next_keep, listed, behind = 0.0, 0.0, 0.0, False, True
+    """Runs the follower's rounds in a thread, one after the other, until `stop`, idle, or with `once` caught up.
+
+    Files that grew recently are checked in every round. All files are listed in slices, one before each round, and
+    checked in the round after the last slice. Raises: BrokenPipeError when nobody takes the events.
+    """
+    next_scan = next_keep = 0.0
+    spent = 0.0  # seconds taken by the slices of the current listing
+    listed, behind = False, True  # whether all files were ever checked; whether catching up was not reported yet
     while not stop.is_set():
         begun = time.monotonic()
         scan = begun >= next_scan or running.once
@@ -173,8 +184,7 @@ async def watch(follower: Follower, running: Running, wake: Wake, say: Say, over
         say("watching failed, polling goes on", error=str(error))
 
 
-def _first(error: Any) -> Any:
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
     """The first exception in nested groups."""
-    while hasattr(error, "exceptions"):
-        error = error.exceptions[0]
-    return error
+    inner: BaseException = group.exceptions[0]
+    return _first(inner) if isinstance(inner, BaseExceptionGroup) else inner  # pyright: ignore[reportUnknownArgumentType] - of any exceptions

@@ -25,7 +25,7 @@ class StandardOutput:
         self._descriptor = descriptor
         # A pipe that is ready takes PIPE_BUF without waiting; a file takes anything.
         self._piece = 1 << 30 if stat.S_ISREG(os.fstat(descriptor).st_mode) else select.PIPE_BUF
-        self._seen = os.isatty(descriptor)
+        self._is_terminal = os.isatty(descriptor)
         self._ready = select.poll()
         self._ready.register(descriptor, select.POLLOUT)
         self._deadline: float | None = None
@@ -33,7 +33,7 @@ class StandardOutput:
 
     def __call__(self, data: bytes) -> None:
         """Raises: BrokenPipeError when nobody reads, or nothing was taken before the deadline of `end`."""
-        view = memoryview(escaped(data) if self._seen else data)
+        view = memoryview(escaped(data) if self._is_terminal else data)
         while view:
             while not self._ready.poll(LOOK_SECONDS * 1000):
                 self._wait()

@@ -45,7 +45,7 @@ class PipeOutput:
         self.name = "standard output" if self._own == 1 else target
         self.left = self.gave_up = False
         self._target = target
-        self._seen = False
+        self._is_terminal = False
         self._descriptor: int | None = None
         self._deadline = math.inf
         self._scope: anyio.CancelScope | None = None
@@ -60,8 +60,8 @@ class PipeOutput:
             try:
                 if self._descriptor is None:
                     self._descriptor = await self._open()
-                    self._seen = os.isatty(self._descriptor)
-                await write_all(self._descriptor, escaped(data) if self._seen else data)
+                    self._is_terminal = os.isatty(self._descriptor)
+                await write_all(self._descriptor, escaped(data) if self._is_terminal else data)
             except BrokenPipeError as error:
                 self.left = True
                 raise SinkError(self.name, error) from error
