@@ -131,5 +131,15 @@ async def test_what_cannot_be_started_is_an_error_of_the_call(tmp_path: Path) ->
         await child.start()
 
 
+@pytest.mark.parametrize("how", ["no program", "no file"])
+async def test_after_a_failed_start_the_pipe_is_closed_once(tmp_path: Path, how: str) -> None:
+    """The number of a descriptor that is closed twice may belong to another file by then."""
+    errors = tmp_path / "missing" / "err" if how == "no file" else tmp_path / "err"
+    child = Child(["/no/such/program"], save=None, stderr=errors)
+    with pytest.raises(UsageError):
+        await child.start()
+    child.close()
+
+
 def test_signals_have_names() -> None:
     assert (signal_name(signal.SIGTERM), signal_name(250)) == ("SIGTERM", "signal 250")

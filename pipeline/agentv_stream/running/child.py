@@ -71,7 +71,7 @@ class Child:
             error_file = os.open(self._stderr, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         except OSError as error:
             os.close(write_end)
-            os.close(self._read_end)
+            self.close()
             raise UsageError(f"cannot write {self._stderr}: {error.strerror or error}") from error
         # A terminal is not inherited: the child, in a session of its own, could not read from it.
         own_input = sys.stdin is not None and not sys.stdin.closed and not _is_terminal()
@@ -86,7 +86,7 @@ class Child:
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
-            os.close(self._read_end)
+            self.close()
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             where = "" if self._cwd is None or is_folder(self._cwd) else f" in {self._cwd}, which is not a folder"
             if isinstance(error, FileNotFoundError) and not where and "/" not in self.command[0]:
@@ -117,7 +117,7 @@ class Child:
                 await self._close_save()
 
     def close(self) -> None:
-        """Closes the pipe."""
+        """Closes the pipe; may be called more than once."""
         if self._read_end >= 0:
             os.close(self._read_end)
             self._read_end = -1
