@@ -12,12 +12,14 @@ from agentv_stream.errors import UsageError
 def extra(module: str, name: str, what: str) -> Any:
     """The imported module. `name` is the extra that installs it, `what` begins the error message.
 
-    Raises: UsageError where it is not installed.
+    Raises: UsageError where it is not installed, or cannot be loaded (a system library is missing).
     """
     try:
         return import_module(module)
-    except ImportError:
+    except ModuleNotFoundError:
         raise UsageError(f"{what} needs an extra: pip install 'agentv-stream[{name}]'") from None
+    except ImportError as error:
+        raise UsageError(f"{what} needs {module}, which cannot be loaded: {error}") from error
 
 
 def arrow(module: str = "pyarrow") -> Any:

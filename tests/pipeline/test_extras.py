@@ -1,5 +1,7 @@
 """Libraries that are extras: what is told where one is missing."""
 
+from pathlib import Path
+
 import pytest
 
 from agentv_stream.errors import UsageError
@@ -17,3 +19,13 @@ def test_a_missing_one_names_what_to_install(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     with pytest.raises(UsageError, match=r"agentv-stream\[parquet\]"):
         arrow()
+
+
+def test_one_that_is_installed_but_cannot_be_loaded_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "broken_library.py").write_text("raise ImportError('libpq.so.5: no such file')")
+    monkeypatch.setattr("sys.path", [str(tmp_path)])
+    with pytest.raises(
+        UsageError, match=r"the plot needs broken_library, which cannot be loaded: libpq\.so\.5"
+    ) as caught:
+        extra("broken_library", "plot", "the plot")
+    assert "pip install" not in str(caught.value)
