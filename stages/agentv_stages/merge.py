@@ -16,7 +16,7 @@ from agentv_stages.times import iso
 from agentv_stages.tokens import FIELDS, Tokens
 
 By: TypeAlias = Literal["all", "provider", "project", "model", "day", "tool"]
-DIMENSIONS: tuple[str, ...] = get_args(By)
+DIMENSIONS: tuple[By, ...] = get_args(By)
 MOST_SEQUENCE = 100_000
 UNKNOWN = "unknown"
 _PICO = 10**12

@@ -260,9 +260,8 @@ def test_a_session_is_named_by_its_id_its_store_or_its_folder(name: str, tmp_pat
     target = name.format(store=agent.path, folder=agent.path.parent)
     roots = [] if "/" in target else [f"opencode={agent.path.parent}"]
     options = TailOptions(
-        [target], False, False, None, None, roots, "cursor", False, tmp_path / "out", None, (), [], None, True, None,
-        None, "30d", None, tmp_path / "state", None, False, False, True, 1.0,
-    )  # fmt: skip
+        targets=[target], roots=roots, out=tmp_path / "out", state=tmp_path / "state", once=True, quiet=True
+    )
     assert run_tail(options) == 0
     (path,) = transcripts(tmp_path / "out").values()
     assert b"here" in path.read_bytes()

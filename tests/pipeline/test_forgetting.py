@@ -286,9 +286,13 @@ def test_a_forgotten_transcript_that_somebody_removed_is_not_remembered(days: Da
 def test_the_commands_time_is_a_duration_or_never(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for forget, code in (("30d", 0), ("never", 0), ("soon", 2)):
         options = TailOptions(
-            [str(tmp_path)], False, False, None, None, [], "cursor", False, tmp_path / "out", None, (), [], None, True,
-            None, None, forget, None, tmp_path / "state", None, False, False, True, 1.0,
-        )  # fmt: skip
+            targets=[str(tmp_path)],
+            out=tmp_path / "out",
+            state=tmp_path / "state",
+            forget=forget,
+            once=True,
+            quiet=True,
+        )
         assert run_tail(options) == code
     assert "soon" in capsys.readouterr().err
 

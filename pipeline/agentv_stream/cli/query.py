@@ -31,9 +31,7 @@ def query(
         say(f"{sql} is a folder; the SQL comes first: query SQL DATASET")
         raise typer.Exit(2)
     try:
-        if sql.startswith("@"):
-            sql = Path(sql[1:]).read_text(encoding="utf-8")
-        names, rows = run_query(sql, dataset)
+        names, rows = run_query(_read(sql[1:]) if sql.startswith("@") else sql, dataset)
         with to_stdout():
             if json:
                 as_json(names, rows)
@@ -44,11 +42,17 @@ def query(
     except AgentvStreamError as error:
         say(str(error), error.below)
         raise typer.Exit(error.exit_code) from None
-    except UnicodeDecodeError:
-        say(f"{sql[1:]} is not UTF-8")
-        raise typer.Exit(2) from None
-    except OSError as error:
-        say(f"cannot read {sql[1:]}: {error.strerror}")
-        raise typer.Exit(2) from None
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
+
+
+def _read(place: str) -> str:
+    """The SQL in a file. Raises: UsageError."""
+    from agentv_stream.errors import UsageError
+
+    try:
+        return Path(place).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{place} is not UTF-8") from error
+    except OSError as error:
+        raise UsageError(f"cannot read {place}: {error.strerror}") from error

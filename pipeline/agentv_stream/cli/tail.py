@@ -73,8 +73,29 @@ def tail(
     from agentv_stream.cli.tailing import TailOptions, run_tail
 
     options = TailOptions(
-        targets or [], every, latest, project, provider, root or [], begin, events, out, stream_log, tuple(watch or ()),
-        check or [], case, once, until_idle, keep, forget, metrics, state, name, no_cursors, log_json, quiet,
-        poll_settle,
-    )  # fmt: skip
+        targets=targets or [],
+        every=every,
+        latest=latest,
+        project=project,
+        provider=provider,
+        roots=root or [],
+        begin=begin,
+        events=events,
+        out=out,
+        stream_log=stream_log,
+        watch=tuple(watch or ()),
+        checks=check or [],
+        case=case,
+        once=once,
+        until_idle=until_idle,
+        keep=keep,
+        forget=forget,
+        metrics=metrics,
+        state=state,
+        name=name,
+        no_cursors=no_cursors,
+        log_json=log_json,
+        quiet=quiet,
+        settle=poll_settle,
+    )
     raise typer.Exit(run_tail(options))

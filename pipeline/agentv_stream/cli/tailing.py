@@ -1,7 +1,7 @@
 """The implementation of `tail`: resolves its targets, builds the follower, runs it, returns the exit code."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 from typing import Literal
@@ -39,34 +39,34 @@ from agentv_stream.settings import Settings, from_process, stream_log
 from agentv_stream.units import seconds_of
 
 
-@dataclass
+@dataclass(frozen=True, kw_only=True)
 class TailOptions:
-    """The command's options, in its parameters' order."""
+    """The options of `tail`."""
 
-    targets: list[str]
-    every: bool
-    latest: bool
-    project: str | None
-    provider: str | None
-    roots: list[str]
-    begin: str
-    events: bool
-    out: Path | None
-    stream_log: str | None
-    watch: tuple[str, ...]
-    checks: list[Path]
-    case: str | None
-    once: bool
-    until_idle: float | None
-    keep: str | None
-    forget: str
-    metrics: str | None
-    state: Path | None
-    name: str | None
-    no_cursors: bool
-    log_json: bool
-    quiet: bool
-    settle: float
+    targets: list[str] = field(default_factory=list[str])
+    every: bool = False
+    latest: bool = False
+    project: str | None = None
+    provider: str | None = None
+    roots: list[str] = field(default_factory=list[str])
+    begin: str = "cursor"
+    events: bool = False
+    out: Path | None = None
+    stream_log: str | None = None
+    watch: tuple[str, ...] = ()
+    checks: list[Path] = field(default_factory=list[Path])
+    case: str | None = None
+    once: bool = False
+    until_idle: float | None = None
+    keep: str | None = None
+    forget: str = "30d"
+    metrics: str | None = None
+    state: Path | None = None
+    name: str | None = None
+    no_cursors: bool = False
+    log_json: bool = False
+    quiet: bool = False
+    settle: float = 1.0
 
 
 def run_tail(options: TailOptions) -> int:
