@@ -46,8 +46,8 @@ class _ThreadFile:
 
 
 async def open_unbuffered(path: Path, mode: Mode, opener: Callable[[str, int], int] | None = None) -> AsyncFile:
-    """Raises: OSError."""
-    if path.is_fifo():  # opening one may wait for its other end for ever
+    """Opens a file without a buffer: each call of `read` and `write` is one of the system's. Raises: OSError."""
+    if path.is_fifo():  # opening one may wait for its other end, without limit
         return await _open(path, mode, opener)
     opened: list[AsyncFile] = []
     with CancelScope(shield=True):  # else a file opened in a thread during cancellation would never be closed

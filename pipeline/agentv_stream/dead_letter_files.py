@@ -1,6 +1,7 @@
 """Reads dead-letter files: lists them, shows them, and decodes their records again.
 
-A letter whose log still holds the record at its place is decoded there, after the records before it; else on its own.
+A record is decoded on its own, in the dialect of its log, which must still exist: what a decoder knows only from the
+records before it is missing.
 """
 
 from base64 import b64decode

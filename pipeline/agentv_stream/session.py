@@ -162,7 +162,7 @@ class StreamSession:
             await fan_out(observed, sinks, bound, self._failed)
         await self._outputs.settle()
         if self._outputs.kept_earlier:
-            self.report.warnings.append("not all was read: what an earlier reading wrote stands")
+            self.report.warnings.append("not all was read: the outputs of an earlier reading were kept")
 
     async def _detect(self, lines: ReadLines, receive: MemoryObjectReceiveStream[Chunk]) -> list[Batch]:
         """Reads until the dialect is known; returns the batches read so far."""

@@ -285,7 +285,7 @@ def test_consume_tells_a_violation_at_once_and_drains_the_rest(tmp_path: Path) -
     process.stdin.write(stream(READ_EDIT, whole=False))
     process.stdin.flush()
     first = process.stderr.readline()
-    assert b"VIOLATED for good" in first and b"Edit" in first
+    assert b"VIOLATED, decided" in first and b"Edit" in first
     process.stdin.write(stream(READ_EDIT).splitlines(keepends=True)[-1])
     out, _ = process.communicate(timeout=60)
     assert process.returncode == EXIT_VERDICT

@@ -416,8 +416,8 @@ def test_who_forgets_the_command_is_told_which_one(tmp_path: Path) -> None:
     (tmp_path / "log.jsonl").write_bytes(LOG)
     (tmp_path / "sessions.d").mkdir()
     for arguments, given, hint in (
-        (["log.jsonl"], None, "`agentv-stream consume log.jsonl` is meant"),
-        ([], LOG, "`… | agentv-stream consume` is meant"),
+        (["log.jsonl"], None, "did you mean `agentv-stream consume log.jsonl`?"),
+        ([], LOG, "did you mean `… | agentv-stream consume`?"),
         ([], None, ""),
         (["sessions.d"], None, ""),
     ):
@@ -425,7 +425,7 @@ def test_who_forgets_the_command_is_told_which_one(tmp_path: Path) -> None:
         assert ran.code == 2
         assert "Usage:" in ran.out.decode() + ran.err
         assert (hint or "Usage") in ran.err + ran.out.decode()
-        assert ("is meant" in ran.err) is bool(hint)
+        assert ("did you mean" in ran.err) is bool(hint)
 
 
 def test_an_empty_name_is_no_folder(tmp_path: Path) -> None:

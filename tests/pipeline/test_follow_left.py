@@ -56,7 +56,7 @@ def test_what_a_crash_left_under_another_start_goes(desk: Desk, left: Path) -> N
     desk.catch_up()
     assert len(transcripts(desk)) == 1
     assert not left.exists()
-    assert "what a crash left under another start is made again" in desk.said
+    assert "outputs that a crash left under another start time are removed" in desk.said
 
 
 def test_a_transcript_that_another_run_put_in_its_place_stays(desk: Desk, left: Path) -> None:

@@ -91,7 +91,7 @@ def test_where_nobody_knows_a_home_folder_one_line_says_so(tmp_path: Path) -> No
         return done.returncode, done.stderr
 
     assert run("tail", "--all", "--once") == (
-        4, b"agentv-stream: no home folder is known for the cursors; --state says where they lie\n"
+        4, b"agentv-stream: no home folder is known for the cursors; --state names a folder for them\n"
     )  # fmt: skip
     assert run("tail", "--all", "--once", "--state", "state", "-q") == (0, b"")
     assert run("sessions") == (0, b"")

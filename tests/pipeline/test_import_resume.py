@@ -210,7 +210,7 @@ def test_other_options_replace_the_rows_of_the_data_set_too(tmp_path: Path) -> N
     outcome = import_sessions([tmp_path / "in"], parquet=tmp_path / "d", resume=True, engine="serial")
     assert max(len(text) for text in _texts(tmp_path / "d")) > 3
     assert _rows(tmp_path / "d") == 3
-    assert outcome.notes == ["--resume: the options are others than before, so everything is read anew"]
+    assert outcome.notes == ["--resume: the options differ from before, so everything is read again"]
 
 
 def test_files_of_others_below_the_data_set_stay(tmp_path: Path) -> None:
@@ -276,5 +276,5 @@ def test_nothing_to_read_leaves_the_outputs_as_they_were(tmp_path: Path) -> None
     (tmp_path / "empty").mkdir()
     for resume in (False, True):
         outcome = import_sessions([tmp_path / "empty"], resume=resume, **options)
-        assert outcome.notes == ["nothing was found to read; the outputs are as they were"]
+        assert outcome.notes == ["nothing was found to read; the outputs are unchanged"]
     assert tree(tmp_path / "d") | tree(tmp_path) == before

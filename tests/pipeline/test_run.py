@@ -334,7 +334,7 @@ async def test_fail_fast_ends_the_agent_at_the_first_violation_for_good(tmp_path
     (verdict,) = value["verdicts"]
     assert verdict["verdict"] == "fail"
     assert verdict["decided"]["at"]["tool"] == "Edit" and verdict["decided"]["calls"] == 3
-    assert any("VIOLATED for good" in text for text in said)
+    assert any("VIOLATED, decided" in text for text in said)
     assert survivors(tmp_path) == []
 
 

@@ -243,7 +243,7 @@ def test_ctrl_c_ends_the_reading_of_a_file_at_once_and_the_whole_outputs_of_befo
     assert cut.report.result is not None
     assert cut.report.result.tool_use_summary["total_tool_calls"] < 6_000
     assert cut.report.result.outputs.transcript is None
-    assert cut.report.warnings == ["not all was read: what an earlier reading wrote stands"]
+    assert cut.report.warnings == ["not all was read: the outputs of an earlier reading were kept"]
     assert tree(out) == before
     (tmp_path / "out").rename(tmp_path / "away")
     anyio.run(partial(run, press=True))

@@ -190,7 +190,7 @@ def test_a_dry_run_says_what_the_run_then_does(tmp_path: Path) -> None:
     assert str(gone) in told.stderr
     told = _run(*command, "--dry-run", "--target", "other")
     assert "4 sources" in told.stderr
-    assert "the options are others than before" in told.stderr
+    assert "the options differ from before" in told.stderr
 
 
 def test_a_source_that_cannot_be_read_gives_exit_code_4_and_the_rest_is_done(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What wakes the poller: files that changed; where that cannot be had it is told, and polling goes on."""
+"""What wakes the poller: files that changed; where that cannot be had it is told, and polling continues."""
 
 import sys
 import types
@@ -68,7 +68,7 @@ def test_polling_finds_everything_whatever_becomes_of_the_watching(
     desk = Desk(tmp_path)
     running = followed(desk, desk.logs / "a.jsonl")
     assert running.watching == watching
-    assert ("watching failed, polling goes on" in desk.said) == (error is not None)
+    assert ("watching failed, polling continues" in desk.said) == (error is not None)
     assert sum(len(row.get("tool_calls", ())) for row in desk.transcripts()[SESSION]) == 4
 
 

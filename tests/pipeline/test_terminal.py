@@ -89,7 +89,7 @@ def test_a_verdict_that_falls_while_the_agent_works_takes_the_place_of_the_live_
     spec.write_text('assertions: [{type: forbid, calls: ["Read(*)"]}]\n')
     source = [log] if how == "consume" else ["--", sys.executable, EXAMPLES[0].parent / "replay.py", log]
     lines = in_terminal(tmp_path, 120, how, "--live", "--check", spec, *source)
-    assert [line for line in lines if line.startswith("agentv-stream: check spec: VIOLATED for good")]
+    assert [line for line in lines if line.startswith("agentv-stream: check spec: VIOLATED, decided")]
 
 
 def test_the_live_line_of_run_is_gone_at_the_end(tmp_path: Path) -> None:

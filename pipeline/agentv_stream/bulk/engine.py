@@ -220,7 +220,7 @@ class Crew:
 
     def _one_by_one(self, call: Callable[[T], R], tasks: list[T]) -> Iterator[tuple[T, R | None]]:
         if self._again is None:
-            raise BrokenExecutor("the executor broke and cannot be made anew")
+            raise BrokenExecutor("the executor broke and cannot be replaced")
         end_pool(self.executor)  # completely: while threads of it run, the next one cannot be forked
         self.executor = self._again()
         for task in tasks:

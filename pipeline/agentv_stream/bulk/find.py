@@ -214,7 +214,7 @@ def _of_url(url: str) -> Iterator[Unit]:
     except OSError as error:
         raise SourceError(f"cannot list {url}: {error}") from error
     if not found:
-        raise SourceError(f"nothing lies at {url}")
+        raise SourceError(f"cannot read {url}: no such file or folder")
     for name, info in found.items():
         if info.get("type") == "file" and looks_like_session(posixpath.basename(name)):
             if not skipped.intersection(name.split("/")):

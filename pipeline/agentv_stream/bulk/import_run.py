@@ -50,7 +50,7 @@ class ImportRun:
             sweep_left(state.last_run(), state.place, self._places)
         begun = state.before(work, resume) if dry_run else state.begin(work, resume)
         if resume and begun == "anew":
-            outcome.notes.append("--resume: the options are others than before, so everything is read anew")
+            outcome.notes.append("--resume: the options differ from before, so everything is read again")
             manifest = Manifest(generation=manifest.generation) if manifest is not None else None
         self._manifest = manifest
         known = self._known = state.entries() if begun == "on" else {}

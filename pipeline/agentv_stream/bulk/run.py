@@ -72,7 +72,7 @@ def import_sessions(
     trouble: Trouble = []
     units = find_units(listed(sources), provider, roots, trouble)
     if str(jsonl) == "-":
-        raise UsageError("--jsonl: results need a file, beside which the state is kept; - is none")
+        raise UsageError("--jsonl: results need a file, beside which the state is kept; - is not one")
     with ExitStack() as stack:
         opened: Crew | None = None
         if units and not dry_run:
@@ -100,7 +100,7 @@ def import_sessions(
         outcome = Outcome(found=len(units), outputs=places, failures=failures_of(trouble))
         _note_copies(units, outcome)
         if not units:  # a folder that is not mounted, a search without results: keep what earlier runs wrote
-            outcome.notes.append("nothing was found to read; the outputs are as they were")
+            outcome.notes.append("nothing was found to read; the outputs are unchanged")
             outcome.outputs = {}
             return outcome
         with nullcontext() if dry_run else state.held():

@@ -22,7 +22,7 @@ from agentv_stream.outputs.locks import Taken, take_lock
 from agentv_stream.outputs.naming import prepare_folder
 
 FORMAT = "agentv_stream.import_state.v1"
-Begun = Literal["first", "anew", "on"]
+Begun = Literal["first", "anew", "on"]  # no earlier run; it does not count; it is continued
 _MOST_FILES = 64  # of finished units, open at the same time
 
 

@@ -17,7 +17,7 @@ FailFast: TypeAlias = Literal["report", "close"]
 
 
 class LiveCheck:
-    """The checker of one stream, and what happens when a case has failed for good.
+    """The checker of one stream, and what happens when a case has finally failed.
 
     `stop` is called once, at the first such violation, if `fail_fast` asks for it; `stopped` says that it was called.
     """
@@ -38,7 +38,7 @@ class LiveCheck:
         word = "VIOLATED" if decision.standing == "violated" else "satisfied"
         if decision.standing == "violated" or not self.quiet:
             self.before_telling()
-            self._say(f"check {visible(case.name, 60)}: {word} for good, {decided(decision)}")
+            self._say(f"check {visible(case.name, 60)}: {word}, {decided(decision)}")
         if decision.standing == "violated" and self.fail_fast is not None and self.stopped is None:
             if self.stop is not None:
                 self.stopped = case.name

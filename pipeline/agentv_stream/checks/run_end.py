@@ -29,7 +29,7 @@ class RunEnd(Struct):
 
     @property
     def by_fail_fast(self) -> bool:
-        """Whether it was ended because a verdict had failed for good: that counts, not how the agent reacted to it."""
+        """Whether it was ended because a verdict was a final failure: that counts, not how the agent reacted to it."""
         return self.run.stopped == "fail-fast"
 
 

@@ -168,7 +168,7 @@ def tell_what_is_missing(first: str) -> None:
     if hint:
         from agentv_stream.cli.telling import say
 
-        say(f"no command was given; perhaps {hint} is meant")
+        say(f"no command was given; did you mean {hint}?")
 
 
 def _is_option(next_word: list[str]) -> bool:

@@ -35,7 +35,7 @@ def consume(
     ] = None,
     attempt: Annotated[int | None, typer.Option(metavar="N", help="Which attempt this is.")] = None,
     prompt: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="The prompt, for streams that do not carry it: row 0.")
+        str | None, typer.Option(metavar="TEXT", help="The prompt, for streams that do not contain it: row 0.")
     ] = None,
     stream_log: StreamLogChoice = None,
     transcript_shape: Annotated[

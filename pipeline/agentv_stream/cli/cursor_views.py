@@ -117,7 +117,7 @@ def cursor_details(state: Path | None, name: str) -> str:
 def forget(state: Path | None, name: str | None, every: bool) -> str:
     """Removes cursors, unless a follower is running. Raises: CursorError, UsageError."""
     if (name is None) == (not every):
-        raise UsageError("name a session, or say --all")
+        raise UsageError("name a session, or give --all")
     store = _open(state)
     try:
         rows = store.sessions(every_consumer=True) if every else _find(store, name or "")

@@ -35,7 +35,7 @@ def show(
     _print(lambda: cursor_details(state, session))
 
 
-@app.command(cls=PlainCommand, short_help="Forget sessions: they are read anew.")
+@app.command(cls=PlainCommand, short_help="Forget sessions: they are read again.")
 def reset(
     session: Annotated[
         str | None, typer.Argument(metavar="SESSION", help="Session id, its beginning, or a path.")

@@ -18,7 +18,7 @@ Places = Annotated[
 
 @app.command("list", cls=PlainCommand)
 def list_faults(places: Places = None, json: JsonLines = False) -> None:
-    """One line per fault: reason, where it stands, what it is."""
+    """One line per fault: reason, position, details."""
     from agentv_stream.dead_letter_files import fault_lines
 
     _print(lambda: fault_lines(places, json))

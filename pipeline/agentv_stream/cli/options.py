@@ -71,7 +71,7 @@ ProviderOfLogs: TypeAlias = Annotated[
 ]
 
 TargetName: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Name of what was run; stands in rows and file names.")
+    str | None, typer.Option(metavar="NAME", help="Name of what was run, used in rows and file names.")
 ]
 
 EngineName: TypeAlias = Annotated[

@@ -13,7 +13,7 @@ def run(
         list[str] | None,
         typer.Argument(
             metavar="COMMAND...",
-            help="The agent's command line, best behind --: what follows its first word is the agent's.",
+            help="The agent's command line, best after --; all words after its first one belong to it.",
         ),
     ] = None,
     task: Annotated[str | None, typer.Option("--task", "--test-id", metavar="NAME", help="Name of the task.")] = None,

@@ -105,7 +105,7 @@ def _settings(
                 f"--target {approach}: there is no .agentv/targets.yaml here or above; --targets names one"
             )
         if not has_command:
-            raise UsageError("nothing to run: give a command behind --, or --target NAME of a targets file")
+            raise UsageError("nothing to run: give a command after --, or --target NAME of a targets file")
         return settings, None
     found = load_targets(path, wanted=approach or "")
     for warning in found.warnings:
@@ -125,7 +125,7 @@ def _settings(
 def _target_command(target: Target | None, prompt: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The words to start, and those to record."""
     if target is None:
-        raise UsageError("nothing to run: give a command behind --, or --target NAME of a targets file")
+        raise UsageError("nothing to run: give a command after --, or --target NAME of a targets file")
     if prompt is None:
         raise UsageError(f"the target {target.name!r} needs a --prompt")
     return target.command_line(prompt), target.command_shown(prompt)
@@ -147,7 +147,7 @@ def tell(report: RunReport, quiet: bool) -> int:
         what = {
             "timeout": "the run took too long and was ended",
             "stall": "the agent was silent for too long and was ended",
-            "fail-fast": "the agent was ended at the first violation for good",
+            "fail-fast": "the agent was ended at the first final violation",
             "signal": "the agent was ended by a signal",
         }[end.stopped]
         say(f"{what}; {report.child.received:,} bytes were read, {report.child.saved:,} saved")

@@ -60,7 +60,7 @@ def state_folder() -> Path:
         return Path(own)
     home = own_folder("XDG_STATE_HOME", "~/.local/state")
     if home is None:
-        raise CursorError("no home folder is known for the cursors; --state says where they lie")
+        raise CursorError("no home folder is known for the cursors; --state names a folder for them")
     return home / "agentv-stream"
 
 

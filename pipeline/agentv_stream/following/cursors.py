@@ -45,7 +45,10 @@ class InputRow(Struct):
 
 
 class SessionRow(Struct):
-    """A session as committed. `state` is the chain's snapshot, None for a log that is read anew at each change."""
+    """A session as committed.
+
+    `state` is the chain's snapshot, None for a log that is read from its beginning at each change.
+    """
 
     id: int
     main: str

@@ -180,7 +180,7 @@ class Finding:
         if entry is not None and entry.kind == "copy" and not entry.link and listed is not None:
             if listed.signature != entry.signature:
                 entry.signature = listed.signature
-                self._newcomers.parted(path)  # the next scan finds it anew
+                self._newcomers.parted(path)  # the next scan finds it as a new file
             return 0
         if entry is None or entry.kind == "copy" or (listed is not None and listed.signature == entry.signature):
             if entry is not None and entry.link and listed is not None:

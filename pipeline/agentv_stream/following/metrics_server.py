@@ -50,8 +50,8 @@ async def serve(
         while True:
             try:
                 await listener.serve(partial(_answer, follower, running, slots))
-            except* OSError as errors:  # no descriptor is free: following continues, and so does this
-                say("a question for metrics could not be taken", error=str(errors.exceptions[0]))
+            except* OSError as errors:  # no descriptor is free: following continues, and serving after a pause
+                say("a request for metrics could not be accepted", error=str(errors.exceptions[0]))
                 await anyio.sleep(1)
 
 

@@ -68,7 +68,7 @@ class Placing:
         """Deletes a transcript that a crash left under another start time, and the files beside it."""
         if self.store is not None and self.store.claims.is_made(left):
             self.store.claims.unmade(left)
-            self.say("what a crash left under another start is made again", path=str(left))
+            self.say("outputs that a crash left under another start time are removed", path=str(left))
             for suffix in SUFFIXES:
                 left.with_name(left.name.removesuffix(TRANSCRIPT) + suffix).unlink(missing_ok=True)
 

@@ -123,8 +123,10 @@ class Register:
         return session
 
     def _begin_again(self, session: Followed, row: SessionRow) -> None:
-        """Restarts a log that is read anew at each change: its cursor has only its files, no state. Raises:
-        SinkError."""
+        """Restarts a log that is read from its beginning at each change: its cursor has only its files, no state.
+
+        Raises: SinkError.
+        """
         session.begin_again()
         for one, kept in zip(session.inputs, row.inputs, strict=True):
             entry = self.entries.get(kept.path)

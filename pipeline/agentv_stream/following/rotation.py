@@ -83,7 +83,7 @@ class Rotation:
                 self._say(f"{change} by another session", path=one.path, session=header.session_id)
                 self._leave(session, one)
                 return True
-        self._say(f"{change}; goes on with what is new", path=one.path)
+        self._say(f"{change}; continues with the records that are new", path=one.path)
         session.next_generation(one)
         one.file.look()
         return True

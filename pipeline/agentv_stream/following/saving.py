@@ -1,7 +1,7 @@
 """What the cursors keep of a followed session: saved at a line end, restored after a restart.
 
-For logs that are read anew at each change (a document, a session that is not known yet) no state is kept, only their
-files.
+For logs that are read from their beginning at each change (a document, a session that is not known yet) no state is
+kept, only their files.
 """
 
 from agentv_stages.provider import Provider
@@ -15,7 +15,7 @@ from agentv_stream.following.stored import is_stored
 
 
 def committable(session: Followed) -> bool:
-    """Whether everything that was read is in the outputs, for good or until the session continues."""
+    """Whether everything that was read is in the outputs: finally, or until the session continues."""
     if session.strange:
         return True
     if session.chain is None or (session.merged is not None and not session.merged.ready):

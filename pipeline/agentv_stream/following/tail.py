@@ -181,7 +181,7 @@ async def watch(follower: Follower, running: Running, wake: Wake, say: Say, over
     except* (OSError, RuntimeError, UnicodeError) as errors:  # no inotify watches left, or a file system without them
         error = _first(errors)
         running.watching = f"degraded: {error}"
-        say("watching failed, polling goes on", error=str(error))
+        say("watching failed, polling continues", error=str(error))
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -126,7 +126,7 @@ class Budgets:
         return True
 
     def _check(self, event: AnyEvent) -> bool:
-        """Notes the limits that this event broke for good; True if the bounds may have changed."""
+        """Notes the limits that this event broke, which is final; True if the bounds may have changed."""
         state = self._state
         found = False
         for name, limit in self._limits.items():
@@ -136,7 +136,7 @@ class Budgets:
         return found or (state.first_edit_turn is not None and "max_first_edit_turn" in self._limits)
 
     def _over(self, name: str, limit: float) -> bool:
-        """Whether a limit is broken for good."""
+        """Whether a limit is broken, which nothing that follows can mend."""
         if name in ("max_duration_ms", "target_exploration_ratio"):
             reported = self._totals.state.duration_ms
             return name == "max_duration_ms" and reported is not None and reported > limit

@@ -1,7 +1,7 @@
 """A case: several evaluators, their weighted mean, and one verdict.
 
 In: batches (or events). The score is the weighted mean of the evaluators that were not skipped. The case passes when
-the mean reaches the threshold and every required evaluator passes. A case is violated for good when a required
+the mean reaches the threshold and every required evaluator passes. A case is violated, finally, when a required
 evaluator is, or when the best mean that is still possible is below the threshold.
 `compat`: as in AgentV, a required evaluator that fails makes the score 0.
 """
@@ -117,7 +117,7 @@ class Case:
         return mean([(e.score_bounds(), e.terms.weight) for e in self.evaluators])
 
     def _failed(self, evaluator: Evaluator) -> bool:
-        """Whether a required evaluator has failed for good."""
+        """Whether a required evaluator has failed, which is final."""
         terms = evaluator.terms
         if not terms.required:
             return False

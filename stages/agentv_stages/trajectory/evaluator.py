@@ -50,7 +50,7 @@ class Rule(Protocol):
         ...
 
     def broken(self) -> bool:
-        """Whether it has failed for good, whatever the score is."""
+        """Whether it has failed, whatever the score is, and nothing that follows can change that."""
         ...
 
     def prove(self, proof: Proof) -> None:

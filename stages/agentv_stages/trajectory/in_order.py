@@ -2,7 +2,7 @@
 
 Score: passed checks ÷ checks. Each expected step is a check; those in the longest chain of steps that the calls contain
 in order pass, so a missing step costs only itself. A matched step with `max_duration_ms` adds another check, if the
-duration is known. Satisfied for good when met, violated only at the end.
+duration is known. Satisfied as soon as met, which is final; violated only at the end.
 
 The chain is a longest common subsequence, computed row by row: one cell per step, none for calls.
 """

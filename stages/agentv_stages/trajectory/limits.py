@@ -132,7 +132,7 @@ class ForbidState(Struct):
 
 
 class Forbid:
-    """Score 1, and 0 for good once a call has one of the forms. All streams count unless configured otherwise."""
+    """Score 1; 0 from the first call on that has one of the forms. All streams count unless configured otherwise."""
 
     threshold: float | None = None
 

@@ -1,6 +1,6 @@
 """tool-trajectory, mode `any_order`: how often tools must be called at least.
 
-Score: tools that reach their minimum ÷ tools with minimums; 1 if none is set. Satisfied for good when met.
+Score: tools that reach their minimum ÷ tools with minimums; 1 if none is set. Satisfied as soon as met, which is final.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,9 @@
 """tool-trajectory, modes `superset` and `subset`: which calls there are, whatever their order.
 
-superset: every step needs a call of its own; score: steps with a call ÷ expected. Satisfied for good when met. Calls
-are assigned so that as many steps as possible get one. A call that gets no step when it comes cannot get one later (the
-sets of calls that can be assigned together form a matroid), so a call is kept only while it is assigned to a step.
+superset: every step needs a call of its own; score: steps with a call ÷ expected. Satisfied as soon as met, which is
+final. Calls are assigned so that as many steps as possible get one. A call that gets no step when it comes cannot get
+one later (the sets of calls that can be assigned together form a matroid), so a call is kept only while it is assigned
+to a step.
 subset: every call must be allowed by a step, which may allow many; score: allowed calls ÷ calls, 1 if there are none.
 Open until the end, unless no later call can make up for a refused one.
 A step with `max_duration_ms` takes only calls that were short enough; a call of unknown duration is taken.
@@ -62,7 +63,7 @@ class _Sets:
 
 
 class Superset(_Sets):
-    """`compat`: AgentV 4.42, where each call goes to the first step that it fits for good; durations are separate."""
+    """`compat`: AgentV 4.42, where each call stays at the first step that it fits; durations are separate."""
 
     threshold: float | None = None
 

@@ -62,7 +62,7 @@ class TriggerState(Struct):
 
 
 class SkillTrigger:
-    """AgentV's skill-trigger. Score 1 or 0; a hit is for good.
+    """AgentV's skill-trigger. Score 1 or 0; a hit is final.
 
     As in AgentV, an output that names a file below `skills/<name>/` counts, too (`outputs`). `compat`: the 4.42 grader:
     Skill and Read by name, the skill's name as any part of the argument.
