@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from agentv_stream.opencode.rows import read_rows
 from agentv_stream.opencode.store import StoreError, list_sessions, revisions
 from support.opencode_stores import child, export, make_database, make_folder
 
@@ -44,6 +45,19 @@ def test_what_is_no_store_is_an_error(tmp_path: Path) -> None:
         connection.execute("CREATE TABLE things (id text)")
     with pytest.raises(StoreError):
         list_sessions(other)
+
+
+def test_a_file_of_a_folder_that_was_removed_is_left_out_and_an_unreadable_one_is_an_error(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path, child(), export())
+    whole = [row.data for row in read_rows(folder, "ses_1")]
+    messages = folder / "storage" / "message" / "ses_1"
+    for place in (folder / "storage" / "session" / "project", messages):
+        (place / "ses_9.json").symlink_to(tmp_path / "gone")
+    assert [session.id for session in list_sessions(folder)] == ["ses_1", "ses_2"]
+    assert [row.data for row in read_rows(folder, "ses_1")] == whole
+    (messages / "ses_8.json").mkdir()
+    with pytest.raises(StoreError, match="ses_8"):
+        list(read_rows(folder, "ses_1"))
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,10 @@ def open_store(path: Path) -> Generator[Store, None, None]:
     """A store, opened for reading. Raises: StoreError."""
     if is_folder(path):
         folder = path / "storage" if is_folder(path / "storage") else path
-        yield _Folder(folder)
+        try:
+            yield _Folder(folder)
+        except OSError as error:
+            raise StoreError(f"cannot read {error.filename or path}: {error.strerror or error}") from error
         return
     try:
         with closing(_connect(path)) as connection:
@@ -266,8 +269,8 @@ class _Folder:
         for file in sorted((self.root / "session").glob("*/*.json")):
             try:
                 session = _decode_session_file(file.read_bytes())
-            except (msgspec.MsgspecError, UnicodeDecodeError):
-                continue
+            except (FileNotFoundError, msgspec.MsgspecError, UnicodeDecodeError):
+                continue  # it was removed after it was listed, or is no session
             if session.id == file.stem and _ID.match(session.id):
                 time = session.time or _Time()
                 found.append(
@@ -297,4 +300,8 @@ class _Folder:
     def _files(self, *places: str) -> Iterator[tuple[str, bytes]]:
         for place in places:
             for file in sorted((self.root / place).glob("*.json")):
-                yield file.stem, readable(file.read_bytes())
+                try:
+                    data = file.read_bytes()
+                except FileNotFoundError:
+                    continue  # it was removed after it was listed
+                yield file.stem, readable(data)
