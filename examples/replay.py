@@ -18,7 +18,7 @@ parser.add_argument("recording", type=Path)
 parser.add_argument("--seconds", type=float, default=3.0, help="how long the whole recording takes")
 arguments = parser.parse_args()
 
-for name in ("SIGINT", "SIGPIPE"):  # it dies of them without a word, as programs in a pipe do
+for name in ("SIGINT", "SIGPIPE"):  # they end it silently, as any program in a pipe
     if hasattr(signal, name):
         signal.signal(getattr(signal, name), signal.SIG_DFL)
 lines = arguments.recording.read_bytes().splitlines(keepends=True)

@@ -4,7 +4,7 @@ import gzip
 import os
 import stat
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -99,7 +99,7 @@ def open_plain(path: Path) -> BinaryIO:
     return path.open("rb", buffering=0)
 
 
-def read_pieces(path: Path) -> Iterator[bytes]:
+def read_pieces(path: Path) -> Generator[bytes]:
     """Yields the decompressed bytes of a file in pieces, in the calling thread.
 
     Raises: SourceError when it cannot be read; DamagedArchive, after what precedes the damage was yielded.

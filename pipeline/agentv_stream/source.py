@@ -9,6 +9,7 @@ import stat
 import sys
 import time
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 from typing import Protocol
 
@@ -74,12 +75,9 @@ class FileSource:
 
     async def chunks(self) -> AsyncIterator[Chunk]:
         if compression(self.path):
-            pieces = read_pieces(self.path)
-            while True:
-                data = await anyio.to_thread.run_sync(next, pieces, b"")
-                if not data:
-                    return
-                yield Chunk(data, None, self.name)
+            with closing(read_pieces(self.path)) as pieces:
+                while data := await anyio.to_thread.run_sync(next, pieces, b""):
+                    yield Chunk(data, None, self.name)
         else:
             try:
                 file = await open_unbuffered(self.path, "rb")

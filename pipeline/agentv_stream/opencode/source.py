@@ -1,6 +1,7 @@
 """A session of an OpenCode store as a byte source: its rows, as JSON lines."""
 
 from collections.abc import AsyncIterator, Generator
+from contextlib import closing
 from pathlib import Path
 
 import anyio.to_thread
@@ -29,12 +30,9 @@ class StoreSource:
         self.name = f"{path}{STORE_SIGN}{self.session_id}"
 
     async def chunks(self) -> AsyncIterator[Chunk]:
-        pieces = _pieces(self.path, self.session_id)
-        try:
+        with closing(_pieces(self.path, self.session_id)) as pieces:
             while data := await anyio.to_thread.run_sync(next, pieces, b""):
                 yield Chunk(data, None, self.name)
-        finally:
-            pieces.close()
 
 
 def _only(sessions: list[StoredSession], name: str) -> str:
@@ -49,7 +47,7 @@ def _only(sessions: list[StoredSession], name: str) -> str:
     return roots[0].id
 
 
-def _pieces(path: Path, session_id: str) -> Generator[bytes, None, None]:
+def _pieces(path: Path, session_id: str) -> Generator[bytes]:
     """The rows, joined into pieces of about the size of a read."""
     held: list[bytes] = []
     size = 0

@@ -127,7 +127,7 @@ def revisions(path: str | Path) -> list[Revision]:
 
 
 @contextmanager
-def open_store(path: Path) -> Generator[Store, None, None]:
+def open_store(path: Path) -> Generator[Store]:
     """A store, opened for reading. Raises: StoreError."""
     if is_folder(path):
         folder = path / "storage" if is_folder(path / "storage") else path
