@@ -1,14 +1,12 @@
 """`agentv-stream cursors`: how far followers have read; list, show, reset."""
 
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from agentv_stream.cli.options import JsonLines, PlainCommand, SessionName
-from agentv_stream.cli.telling import say
+from agentv_stream.cli.telling import print_made
 
 app = typer.Typer(name="cursors", help="How far followers have read.", no_args_is_help=True, rich_markup_mode=None)
 StateOption = Annotated[
@@ -21,7 +19,7 @@ def list_cursors(state: StateOption = None, json: JsonLines = False) -> None:
     """One line per session: follower, agent, session, files, bytes read, when committed."""
     from agentv_stream.cli.cursor_views import cursor_lines
 
-    _print(lambda: cursor_lines(state, json))
+    print_made(lambda: cursor_lines(state, json))
 
 
 @app.command(cls=PlainCommand)
@@ -32,7 +30,7 @@ def show(
     """Everything that is kept of a session, as JSON."""
     from agentv_stream.cli.cursor_views import cursor_details
 
-    _print(lambda: cursor_details(state, session))
+    print_made(lambda: cursor_details(state, session))
 
 
 @app.command(cls=PlainCommand, short_help="Forget sessions: they are read again.")
@@ -46,14 +44,4 @@ def reset(
     """Forget sessions: they are read from their beginning again, their outputs made again."""
     from agentv_stream.cli.cursor_views import forget
 
-    _print(lambda: forget(state, session, every))
-
-
-def _print(make: Callable[[], str]) -> None:
-    from agentv_stream.errors import AgentvStreamError
-
-    try:
-        sys.stdout.write(make())
-    except AgentvStreamError as error:
-        say(str(error))
-        raise typer.Exit(error.exit_code) from error
+    print_made(lambda: forget(state, session, every))

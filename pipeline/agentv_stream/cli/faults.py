@@ -1,14 +1,13 @@
 """`agentv-stream faults`: the dead letters; list, show, retry."""
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from agentv_stream.cli.options import JsonLines, PlainCommand
-from agentv_stream.cli.telling import say
+from agentv_stream.cli.telling import print_made
 
 app = typer.Typer(name="faults", help="Records that could not be used.", no_args_is_help=True, rich_markup_mode=None)
 Places = Annotated[
@@ -21,7 +20,7 @@ def list_faults(places: Places = None, json: JsonLines = False) -> None:
     """One line per fault: reason, position, details."""
     from agentv_stream.dead_letter_files import fault_lines
 
-    _print(lambda: fault_lines(places, json))
+    print_made(lambda: fault_lines(places, json))
 
 
 @app.command(cls=PlainCommand)
@@ -29,7 +28,7 @@ def show(place: Annotated[str, typer.Argument(metavar="PLACE", help="FILE:NUMBER
     """The bytes of one fault, made visible."""
     from agentv_stream.dead_letter_files import fault_bytes
 
-    _print(lambda: fault_bytes(place))
+    print_made(lambda: fault_bytes(place))
 
 
 @app.command(cls=PlainCommand, short_help="Decode the records again; what can be used is printed.")
@@ -42,15 +41,4 @@ def retry(places: Places = None) -> None:
         sys.stderr.write(told)
         return lines
 
-    _print(run)
-
-
-def _print(make: Callable[[], str]) -> None:
-    from agentv_stream.errors import AgentvStreamError
-
-    try:
-        sys.stdout.write(make())
-        sys.stdout.flush()
-    except AgentvStreamError as error:
-        say(str(error))
-        raise typer.Exit(error.exit_code) from error
+    print_made(run)

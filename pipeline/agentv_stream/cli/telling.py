@@ -2,11 +2,11 @@
 
 import os
 import sys
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 
 from agentv_stages.visible import visible
-from agentv_stream.errors import SinkError, UsageError
+from agentv_stream.errors import AgentvStreamError, SinkError, UsageError
 
 
 def quiet_stdout() -> None:
@@ -41,6 +41,19 @@ def print_bytes(data: bytes) -> None:
     """Bytes to standard output. Raises: SinkError."""
     with to_stdout():
         sys.stdout.buffer.write(data)
+
+
+def print_made(make: Callable[[], str]) -> None:
+    """Prints what `make` returns. If that fails, prints the message instead, and raises typer.Exit with its exit
+    code."""
+    try:
+        sys.stdout.write(make())
+        sys.stdout.flush()
+    except AgentvStreamError as error:
+        import typer
+
+        say(str(error))
+        raise typer.Exit(error.exit_code) from error
 
 
 def check_one_user(options: Iterable[tuple[str, bool]]) -> None:
