@@ -1,7 +1,7 @@
 """One set of checks that every stage and every observer has to pass, whatever it does.
 
-A subject is the chain of stages up to the one that is looked at, run over the bytes of a log. Outputs are compared as
-what they hold, not as the batches that they came in.
+A subject is the chain of stages up to the one under test, run over the bytes of a log. The contents of outputs are
+compared, not how they are divided into batches.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -26,7 +26,7 @@ Make = Callable[[], AnyStage]
 
 
 class Observing(Protocol):
-    """What is fed batches and keeps figures."""
+    """An observer: takes batches and keeps figures."""
 
     def observe(self, batch: Batch) -> None: ...
     def snapshot(self) -> Struct: ...
@@ -35,7 +35,7 @@ class Observing(Protocol):
 
 @dataclass
 class Subject:
-    """The chain up to a stage, and the log that it reads. The last stage is the one that is looked at."""
+    """The chain up to the stage under test, which is its last one, and the log that it reads."""
 
     makes: Sequence[Make]
     data: bytes
@@ -45,7 +45,7 @@ class Subject:
         return self.makes[-1]
 
     def given(self, pieces: Iterable[bytes]) -> list[Any]:
-        """What the stage is fed when the log comes in these pieces; the last batches are those of flushes."""
+        """What the stage under test gets if the log comes in these pieces; the last batches come from flushes."""
         items: list[Any] = [Chunk(piece) for piece in pieces]
         for make in self.makes[:-1]:
             stage = make()
@@ -55,7 +55,7 @@ class Subject:
 
 @dataclass
 class Told:
-    """What came out, without the batches that it came in."""
+    """The contents of the output, however it was divided into batches."""
 
     records: list[tuple[bytes, int, int]]
     events: list[AnyEvent]
@@ -94,7 +94,7 @@ def pieces(data: bytes, at: Iterable[int]) -> list[bytes]:
 
 
 def by_line(data: bytes) -> list[bytes]:
-    """The lines with their ends, and what stands behind the last one."""
+    """The lines with their line ends, and what follows the last one."""
     *lines, rest = data.split(b"\n")
     return [*(line + b"\n" for line in lines), rest] if rest else [line + b"\n" for line in lines]
 
@@ -133,7 +133,7 @@ def check_flush_twice_is_refused(subject: Subject) -> None:
 
 
 def check_a_fault_in_the_middle(subject: Subject) -> None:
-    """A broken line is a fault, and changes nothing of what the others say."""
+    """A broken line is a fault, and does not change what the other lines give."""
     lines = subject.data.split(b"\n")
     if len(lines) < 4 or is_document(subject.data):
         return
@@ -150,19 +150,19 @@ def check_a_fault_in_the_middle(subject: Subject) -> None:
 
 
 def written_and_read(state: Struct) -> Struct:
-    """A snapshot as a follower finds it again."""
+    """A snapshot as a follower reads it back: written as JSON and decoded."""
     again: Struct = msgspec.json.decode(msgspec.json.encode(state), type=type(state))
     return again
 
 
 def check_restored_goes_on(subject: Subject, every: int = 1) -> None:
-    """A stage that is made anew from a snapshot, written down as JSON, goes on as if nothing had been."""
+    """A stage restored from a snapshot that was written as JSON continues as if it had not been interrupted."""
     stage = subject.stage()
     if not isinstance(stage, Stateful):
         return
     lines = by_line(subject.data)
     if isinstance(stage, LineReader):
-        return  # its position is checked by reading on from an offset
+        return  # its position is checked by continuing to read from an offset
     whole = run(stage, subject.given(lines))
     for at in range(0, len(subject.given(lines)) + 1, every):
         items = subject.given(lines)
@@ -181,7 +181,7 @@ def check_restored_goes_on(subject: Subject, every: int = 1) -> None:
 
 
 def check_prefix_law(subject: Subject, every: int = 1) -> None:
-    """What is told for a prefix of the input, before flush, is a prefix of what is told for the whole."""
+    """The output for a prefix of the input, before flush, is a prefix of the output for the whole input."""
     lines = by_line(subject.data)
     whole = run(subject.stage(), subject.given([subject.data]))
     for at in range(0, len(lines) + 1, every):
@@ -208,7 +208,7 @@ def check_ids(subject: Subject) -> None:
 
 
 def check_stage(subject: Subject, every: int = 1) -> None:
-    """All of it, but the ids, which only a chain that ends in a decoder or behind it has."""
+    """All checks but that of the ids, which exist only from the decoder on."""
     check_any_cut_gives_the_same(subject)
     check_flush_on_nothing(subject)
     check_flush_twice_is_refused(subject)
@@ -218,7 +218,7 @@ def check_stage(subject: Subject, every: int = 1) -> None:
 
 
 def check_observer(subject: Subject, make: Callable[[], Observing], figures: Callable[[Any], Any]) -> None:
-    """An observer behind the chain: the same figures for any cut, nothing of nothing, the same when restored."""
+    """An observer after the chain: equal figures for any cut, none for an empty input, equal ones when restored."""
 
     def figures_of(batches: Iterable[Batch]) -> Any:
         observer = make()

@@ -1,4 +1,4 @@
-"""One log twice: read by `consume`, and followed by `tail --once`; in this process, each in a folder of its own."""
+"""Reads one log by `consume` and by `tail --once`, in this process, each into its own folder."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,7 @@ from support.consuming import rows_of
 
 @dataclass
 class Both:
-    """The transcripts that one log gave, by name; `dialect` None where `consume` takes it for no log."""
+    """The transcripts of one log, by name; `dialect` is None if `consume` does not recognise it as a log."""
 
     dialect: str | None
     consumed: dict[str, Path]
@@ -29,7 +29,7 @@ class Both:
 
 
 def consume_into(source: ByteSource, out: Path, **settings: Any) -> str | None:
-    """As `consume SOURCE --out OUT`; gives the dialect, None for what is no log."""
+    """Does what `consume SOURCE --out OUT` does; returns the dialect, None if it is not a log."""
 
     async def run() -> str | None:
         session = StreamSession(source, Settings(out=out, quiet=True, **settings))
@@ -40,7 +40,7 @@ def consume_into(source: ByteSource, out: Path, **settings: Any) -> str | None:
 
 
 def follow_into(plan: Plan, state: Path) -> list[str]:
-    """As `tail … --once`; gives what it said."""
+    """Does what `tail … --once` does; returns its messages."""
     said: list[str] = []
 
     def say(event: str, **facts: object) -> None:
@@ -75,7 +75,7 @@ def session_of(transcript: Path) -> str:
 
 
 def difference(one: Path, other: Path) -> str:
-    """Empty for equal bytes, `order` for the same rows in another order, else the first row that differs."""
+    """Empty if the bytes are equal, `order` if only the order of the rows differs, else the first row that differs."""
     if one.read_bytes() == other.read_bytes():
         return ""
     here, there = rows_of(one), rows_of(other)

@@ -1,4 +1,4 @@
-"""The program as its users run it: a process of its own, its outputs in a folder of the test."""
+"""Runs the program as users do: as a separate process, with its outputs in a folder of the test."""
 
 import json
 import os
@@ -26,7 +26,7 @@ def environment(**more: str) -> dict[str, str]:
 
 @dataclass
 class Ran:
-    """What a run left behind."""
+    """The exit code, the output and the folder of a run."""
 
     code: int
     out: bytes
@@ -37,7 +37,7 @@ class Ran:
         return sorted(self.folder.rglob("*.transcript.jsonl"))
 
     def rows(self) -> list[dict[str, Any]]:
-        """The rows of the one transcript."""
+        """The rows of the only transcript."""
         (path,) = self.transcripts()
         return rows_of(path)
 
@@ -49,7 +49,7 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
 
 
 def run(folder: Path, *arguments: str | Path, given: bytes | None = None, **more: str) -> Ran:
-    """`agentv-stream ARGUMENTS` in `folder`, which becomes the current one; no message of it is a traceback."""
+    """Runs `agentv-stream ARGUMENTS` in `folder`; fails if it prints a traceback."""
     done = subprocess.run(
         command(*arguments),
         input=given,
@@ -70,7 +70,7 @@ def consume(folder: Path, *arguments: str | Path, given: bytes | None = None, **
 
 
 def start(folder: Path, *arguments: str | Path, stdout: IO[bytes] | int = subprocess.PIPE) -> "subprocess.Popen[bytes]":
-    """`agentv-stream consume ARGUMENTS`, running, with pipes to write to and read from."""
+    """Starts `agentv-stream consume ARGUMENTS`, with pipes to write to and read from."""
     return subprocess.Popen(
         command("consume", *arguments),
         cwd=folder,

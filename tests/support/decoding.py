@@ -1,4 +1,4 @@
-"""What tests of decoders share: records from bytes, events of a whole input, the laws that hold for each dialect."""
+"""What tests of decoders share: records from bytes, events of a whole input, and properties of every dialect."""
 
 import gzip
 import json
@@ -20,7 +20,7 @@ _decode = msgspec.json.Decoder().decode
 
 
 def records(data: bytes) -> list[Record]:
-    """The lines of `data` as records, blank ones left out."""
+    """The lines of `data` as records, without blank ones."""
     found: list[Record] = []
     offset = 0
     for line in data.split(b"\n"):
@@ -31,17 +31,17 @@ def records(data: bytes) -> list[Record]:
 
 
 def lines(*values: Any) -> list[Record]:
-    """Plain values as records, one compact JSON line each."""
+    """Plain values as records: one compact JSON line each."""
     return records(b"\n".join(msgspec.json.encode(value) for value in values))
 
 
 def document(value: Any) -> list[Record]:
-    """A pretty-printed whole-file document as its one record."""
+    """A pretty-printed document, which is a single record."""
     return [Record(json.dumps(value, indent=2).encode(), 0, 0)]
 
 
 def head(given: Sequence[Record]) -> Head:
-    """The records as detection sees them."""
+    """The records in the form in which detection gets them."""
     return [cast("dict[str, Any]", value) for value in (_decode(r.data) for r in given[:64]) if isinstance(value, dict)]
 
 
@@ -50,7 +50,7 @@ def dialect(provider: Provider, name: str) -> Dialect:
 
 
 def best(provider: Provider, given: Sequence[Record]) -> tuple[str, float]:
-    """The dialect that fits best, and how well."""
+    """The dialect that fits best, and its score."""
     first = head(given)
     score, name = max((d.detect(first), d.name) for d in provider.dialects)
     return name, score
@@ -66,7 +66,7 @@ def pushed(of: Dialect, given: Sequence[Record], context: DecodeContext | None =
 
 
 def decoded(of: Dialect, given: Sequence[Record], context: DecodeContext | None = None) -> Batch:
-    """As `pushed`, and flushed."""
+    """As `pushed`, including what the flush returns."""
     decoder = of.decoder(context or DecodeContext("log"))
     batch = Batch("log", records=list(given))
     for record in given:
@@ -80,7 +80,8 @@ def events_of(of: Dialect, given: Sequence[Record]) -> list[AnyEvent]:
 
 
 def check_laws(of: Dialect, given: Sequence[Record]) -> None:
-    """A prefix gives a prefix; a decoder restored after any record goes on as if nothing had been; ids are unique."""
+    """A prefix of the input gives a prefix of the output; a decoder restored after any record continues; ids are
+    unique."""
     whole = pushed(of, given).events
     for cut in range(len(given) + 1):
         begun = pushed(of, given[:cut]).events
@@ -104,7 +105,7 @@ _ODD: tuple[Any, ...] = (None, True, 0, -1, 1.5, 10**25, 1e30, "", "x", [], {}, 
 
 
 def _bent(value: Any, chance: Random) -> Any:
-    """A copy with members missing or of another shape here and there."""
+    """A copy in which some members are missing or have another shape."""
     if chance.random() < 0.06:
         return chance.choice(_ODD)
     if isinstance(value, dict):
@@ -116,7 +117,7 @@ def _bent(value: Any, chance: Random) -> Any:
 
 
 def check_odd_shapes(provider: Provider, given: Sequence[Record], rounds: int = 150) -> None:
-    """Whatever shape members have, a decoder takes a record whole or refuses it before it appends anything."""
+    """Whatever shape members have, a decoder either accepts a record or refuses it before it appends anything."""
     chance = Random(7)
     values = [_decode(record.data) for record in given]
     for _ in range(rounds):
@@ -140,7 +141,7 @@ def check_odd_shapes(provider: Provider, given: Sequence[Record], rounds: int = 
 
 
 def corpus(folder: str) -> Path:
-    """A folder of the corpus of recordings; the test is skipped where there is none."""
+    """A folder of the corpus of recordings; without a corpus the test is skipped."""
     root = os.environ.get("AGENTV_STREAM_CORPUS")
     if not root or not (Path(root) / folder).is_dir():
         pytest.skip("AGENTV_STREAM_CORPUS names no corpus of recordings")
@@ -154,7 +155,7 @@ def read(path: Path) -> bytes:
 
 
 def asked_calls(truth: dict[str, Any], *threads: str) -> list[dict[str, Any]]:
-    """What the model asked for, of whole answers."""
+    """The calls that the model requested, in complete answers."""
     return [
         call
         for name in threads or tuple(truth["threads"])
@@ -165,7 +166,7 @@ def asked_calls(truth: dict[str, Any], *threads: str) -> list[dict[str, Any]]:
 
 
 def said(truth: dict[str, Any], *threads: str) -> list[str]:
-    """The texts of whole answers."""
+    """The texts of complete answers."""
     return [
         answer["text"]
         for name in threads or tuple(truth["threads"])
@@ -191,7 +192,7 @@ def usages(events: Sequence[AnyEvent]) -> list[TokenUsage]:
 
 
 def total(events: Sequence[AnyEvent]) -> dict[str, int]:
-    """Sums of the calls' tokens, each key once."""
+    """Sums of the tokens of calls; each key counts once."""
     known = {u.key: u for u in usages(events) if u.scope == "call"}
     return {
         "input": sum(u.input or 0 for u in known.values()),

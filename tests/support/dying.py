@@ -1,4 +1,4 @@
-"""Work that dies in its middle: a task that kills its worker, an import that kills itself."""
+"""Work that is killed midway: a task that kills its worker, an import that kills its process."""
 
 import os
 import signal
@@ -13,14 +13,14 @@ from agentv_stream.bulk.unit import Report, Task
 
 
 def die_on_three(task: Task) -> int:
-    """How many units a task has; one with the unit at position 3 ends its process."""
+    """The number of units of a task; a task with the unit at position 3 kills its process."""
     if any(unit.position == 3 for unit in task.units):
         os.kill(os.getpid(), signal.SIGKILL)
     return len(task.units)
 
 
 def import_all(source: Path, out: Path, **options: Any) -> Outcome:
-    """Every output of a folder of sessions, gone on with where an earlier import stopped."""
+    """Writes every output of a folder of sessions, continuing where an earlier import stopped."""
     options.setdefault("engine", "serial")
     return import_sessions(
         [source],
@@ -35,7 +35,7 @@ def import_all(source: Path, out: Path, **options: Any) -> Outcome:
 
 
 def import_and_die(source: Path, out: Path, reports: int) -> None:
-    """An import that kills its process after so many reports, or at its end."""
+    """An import that kills its process after a number of reports, or at its end."""
     seen = 0
 
     def count(report: Report, task: Task) -> None:
@@ -49,14 +49,14 @@ def import_and_die(source: Path, out: Path, reports: int) -> None:
 
 
 def import_and_die_at_close(source: Path, out: Path) -> None:
-    """An import that kills its process when the first transcript is to be closed; a part of it is on disk."""
+    """An import that kills its process when it closes the first transcript, a part of which is on disk."""
     gathered.WRITE_BYTES = 1
     transcripts.Transcript.close = lambda self, observer: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[method-assign]
     import_all(source, out)
 
 
 def halve_messages(over: int, then: Callable[[], object]) -> None:
-    """From now on this process sends only the beginning of a message that is longer, and then does something else."""
+    """From now on this process sends only the beginning of a longer message, and then calls a function."""
     whole = Connection._send_bytes  # type: ignore[attr-defined]  # pyright: ignore[reportPrivateUsage, reportUnknownMemberType, reportUnknownVariableType, reportAttributeAccessIssue]
 
     def send(self: Any, data: memoryview) -> None:
@@ -70,19 +70,19 @@ def halve_messages(over: int, then: Callable[[], object]) -> None:
 
 
 def die() -> None:
-    """As by the system when it has no memory left."""
+    """Kills the process, as the system does when memory runs out."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def die_in_answer(number: int) -> bytes:
-    """A long answer; the worker dies in the middle of number 3's."""
+    """Returns a long answer; the worker is killed while it sends that of number 3."""
     if number == 3:
         halve_messages(100_000, die)
     return bytes(200_000)
 
 
 def stop_in_answer(noted: Path) -> bytes:
-    """An answer whose second half never comes; makes a file once the first one is sent."""
+    """Sends only the first half of an answer, then creates a file and stops."""
 
     def stop() -> None:
         noted.touch()

@@ -1,4 +1,4 @@
-"""Agents made of a few lines of Python: they print a Claude stream and end, hang, flood, fork or refuse to die."""
+"""Fake agents of a few lines of Python: they print a Claude stream and exit, hang, flood, fork or ignore signals."""
 
 import json
 import os
@@ -34,7 +34,7 @@ def init(session: str = SESSION, model: str = MODEL) -> bytes:
 
 
 def call(number: int, name: str, args: dict[str, Any], session: str = SESSION, model: str = MODEL) -> bytes:
-    """An answer with one call, and the call's result."""
+    """The records of an answer with one call, and of the call's result."""
     block = {"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": args}
     usage = {"input_tokens": 10, "output_tokens": 1}
     message = {"id": f"msg_{number}", "role": "assistant", "model": model, "content": [block], "usage": usage}
@@ -64,7 +64,7 @@ def end(cost: float = 0.25, session: str = SESSION) -> bytes:
 
 
 def stream(calls: Iterable[tuple[str, dict[str, Any]]] = (), whole: bool = True, **more: Any) -> bytes:
-    """A stream of these calls; not `whole`: without its end."""
+    """A stream with these calls; `whole` False: without its end record."""
     body = b"".join(call(i, name, args, **more) for i, (name, args) in enumerate(calls))
     return init(**more) + body + (end() if whole else b"")
 
@@ -99,7 +99,7 @@ def agent(folder: Path, code: str, data: bytes = b"") -> tuple[str, ...]:
 
 
 def alive(folder: Path) -> list[int]:
-    """The noted processes that still run (dead ones that nobody has collected do not count)."""
+    """The noted processes that still run; zombies do not count."""
     running: list[int] = []
     for text in (folder / "pids").read_text(encoding="ascii").split():
         try:
@@ -114,7 +114,7 @@ def alive(folder: Path) -> list[int]:
 
 
 def survivors(folder: Path) -> list[int]:
-    """As `alive`, once who was killed has had time to die: a signal is only on its way when sending it returns."""
+    """As `alive`, after killed processes had time to end: sending a signal returns before it is delivered."""
     for pid in alive(folder):
         with suppress(ProcessLookupError):
             handle = os.pidfd_open(pid)

@@ -1,4 +1,4 @@
-"""Followers for tests: in this process, in a folder of its own, and what they must have written."""
+"""Runs followers in this process, with a folder of their own; and reads what they wrote."""
 
 import json
 import time
@@ -15,9 +15,9 @@ from agentv_stream.settings import Settings, StreamLog
 
 
 class Desk:
-    """A folder with logs, outputs, cursors; `said` collects what followers tell, `emitted` what they emit.
+    """A folder with logs, outputs and cursors; `said` collects messages of followers, `emitted` their events.
 
-    `in_use` are those whose cursors are open: a test need not close them.
+    `in_use` are those whose cursors are open: they are closed after the test.
     """
 
     in_use: ClassVar[set["Desk"]] = set()
@@ -38,7 +38,7 @@ class Desk:
         self.said.append(event)
 
     def follower(self, stream_log: StreamLog = "false", settle_seconds: float = 0.0, **plan: Any) -> Follower:
-        """A new follower with the cursors of the one before; settles at once."""
+        """A new follower that continues with the cursors of the previous one; it settles at once."""
         self.close()
         self.store = CursorStore(self.state, self.consumer)
         self.in_use.add(self)
@@ -49,14 +49,14 @@ class Desk:
         return follower
 
     def close(self) -> None:
-        """As a crash: nothing is settled, nothing is committed."""
+        """Closes the cursors as a crash does: nothing is settled or committed."""
         if self.store is not None:
             self.store.close()
             self.store = None
             self.in_use.discard(self)
 
     def catch_up(self, **plan: Any) -> Follower:
-        """Follows until nothing is left, and ends well."""
+        """Follows until nothing is left to read, then settles and closes."""
         follower = self.follower(**plan)
         catch_up(follower)
         follower.settle_all()
@@ -78,7 +78,7 @@ class Desk:
 
 
 def catch_up(follower: Follower, most: int = 2000) -> None:
-    """Rounds until one reads nothing."""
+    """Runs rounds until one reads nothing."""
     for _ in range(most):
         if not follower.round() and not follower.backlog:
             return
@@ -86,10 +86,10 @@ def catch_up(follower: Follower, most: int = 2000) -> None:
 
 
 def bare(rows: list[dict[str, Any]]) -> dict[str, list[str]]:
-    """What each message says and which calls it made with which results, each as often as it stands there.
+    """The contents of each message and its calls with their results, each as often as it occurs, by message id.
 
-    For logs that were rotated: when a crash comes before a part's first commit, parts may be read in another order; a
-    message whose records lie in two of them may come as two rows, and numbers may differ.
+    For logs that were rotated: if a crash comes before the first commit of a part, parts may be read in another order;
+    a message whose records are in two of them may then come as two rows, and numbers may differ.
     """
     messages: dict[str, list[str]] = {}
     for row in rows:
@@ -103,7 +103,7 @@ def bare(rows: list[dict[str, Any]]) -> dict[str, list[str]]:
 
 
 def split(rows: list[dict[str, Any]]) -> list[str]:
-    """Every row as it stands there, in the order of its index; only paths are left out, for files are renamed."""
+    """Every row, sorted by its index, without paths, because files are renamed."""
     found: list[str] = []
     for row in sorted(rows, key=lambda row: int(row["message_index"])):
         source = {key: value for key, value in row["source"].items() if key != "path"}

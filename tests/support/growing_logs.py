@@ -1,4 +1,4 @@
-"""Logs that grow while somebody follows them: records of Claude Code, and a writer that mistreats its file."""
+"""Logs that grow while they are followed: records of Claude Code, and a writer that truncates, moves and packs them."""
 
 import gzip
 import json
@@ -10,7 +10,7 @@ from uuid import UUID
 
 
 def claude_records(session: str, turns: int, start: int = 0, seed: int = 0) -> list[bytes]:
-    """A session of `turns` answers, each with a call and its result, as lines without line ends."""
+    """The lines, without line ends, of a session of `turns` answers, each with a call and its result."""
     rng = random.Random(f"{session}-{seed}")
     lines: list[dict[str, object]] = []
 
@@ -47,10 +47,12 @@ def claude_records(session: str, turns: int, start: int = 0, seed: int = 0) -> l
 
 
 class Writer:
-    """Writes one log in random cuts, and does to its file what happens to files. `written`: what a reader must get.
+    """Writes one log in random pieces; rotates, truncates, renames and packs its file.
 
-    Every write sets a time of its own: a kernel ticks so seldom that files written one after the other share one time,
-    and then nobody can tell which part of a rotated log is the older one.
+    `written` is what a reader must get.
+
+    Every write sets a distinct modification time: the kernel's clock is so coarse that files written in succession
+    share one time, and then it is unknown which part of a rotated log is older.
     """
 
     def __init__(self, path: Path, session: str, turns: int, rng: random.Random) -> None:
@@ -59,7 +61,7 @@ class Writer:
         self.rng = rng
         self.todo = claude_records(session, turns)
         self.written: list[bytes] = []
-        self.generation = b""  # what stands in the file
+        self.generation = b""  # what the file contains
         self.rotated = 0
         self.dead = False
         self.clock = 1_700_000_000
@@ -85,7 +87,7 @@ class Writer:
         return record
 
     def step(self) -> str:
-        """One thing, at random; gives its name."""
+        """Does one thing, chosen at random; returns its name."""
         if self.finished:
             return "nothing"
         whole = self.generation.endswith(b"\n") or not self.generation
@@ -111,7 +113,7 @@ class Writer:
         self.append(record[:cut])
 
     def _tear(self) -> None:
-        """A record breaks off; the writer writes it again on the same line."""
+        """Writes part of a record, and then the whole record on the same line."""
         record = self._next()
         self.append(record[: self.rng.randrange(8, len(record) // 2)] + b"\n" + record + b"\n")
 
@@ -126,7 +128,7 @@ class Writer:
         self.append(self._next() + b"\n")
 
     def _rewrite(self) -> None:
-        """Truncated and written anew, with one more record."""
+        """Truncates the file and writes it again, with one more record."""
         content = self.generation + self._next() + b"\n"
         self.path.write_bytes(content)
         self.generation = content
@@ -148,7 +150,7 @@ class Writer:
         self._stamp()
 
     def _compress(self) -> None:
-        """It is finished and packed; nothing comes any more."""
+        """Finishes and compresses the file; nothing is written after that."""
         packed = self.path.with_name(self.path.name + ".gz")
         temporary = self.path.with_name(".packing")
         temporary.write_bytes(gzip.compress(self.path.read_bytes()))
@@ -157,7 +159,7 @@ class Writer:
         self.dead = True
 
     def finish(self) -> None:
-        """Writes what is left."""
+        """Writes the remaining records."""
         if self.dead:
             return
         if self.generation and not self.generation.endswith(b"\n"):

@@ -1,4 +1,4 @@
-"""A follower as a process of its own, for which permissions count even where the tests run as root."""
+"""A follower as a separate process, which is subject to permissions even if the tests run as root."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from typing import Any
 
 LIMIT_SECONDS = 60
 _ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
-# Root without these two capabilities is held to permissions as anybody; another user could not read the interpreter.
+# Root without these two capabilities is subject to permissions; another user could not read the interpreter.
 _LAUNCHER = """
 import ctypes, os, sys
 prctl = ctypes.CDLL(None, use_errno=True).prctl
@@ -25,7 +25,7 @@ os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
 
 
 def permissions_count() -> bool:
-    """Whether a follower can be made that is refused a file without permissions."""
+    """Whether a follower can be started that cannot read a file without permissions."""
     if not _ROOT:
         return hasattr(os, "geteuid")
     command = held_to_permissions(["-c", ""])
@@ -33,14 +33,14 @@ def permissions_count() -> bool:
 
 
 def held_to_permissions(arguments: list[str]) -> list[str]:
-    """The command that runs the interpreter with arguments, as somebody for whom permissions count."""
+    """The command that runs the interpreter with arguments, subject to permissions."""
     return [sys.executable, *(["-c", _LAUNCHER] if _ROOT else []), *arguments]
 
 
 class LiveFollower:
-    """`tail FOLDERS --events --out OUT`, running; `said` are its messages, `told` its events so far.
+    """A running `tail FOLDERS --events --out OUT`; `said` are its messages, `told` its events so far.
 
-    `code` is run instead of the program, with its arguments.
+    With `code`, that is run instead of the program, with the same arguments.
     """
 
     def __init__(self, folders: Sequence[Path], out: Path, state: Path, code: str | None = None) -> None:
@@ -60,7 +60,7 @@ class LiveFollower:
         self.said: list[dict[str, Any]] = []
 
     def until(self, condition: "Callable[[LiveFollower], bool]") -> None:
-        """Takes in what comes until the condition holds, which has to happen in time."""
+        """Reads messages and events until the condition holds; fails if it does not in time."""
         end = time.monotonic() + LIMIT_SECONDS
         while not condition(self):
             ready, _, _ = select.select(list(self._streams), [], [], 0.1)
@@ -75,7 +75,7 @@ class LiveFollower:
         self.until(lambda self: sum(one["type"] == "tool_result" for one in self.told) >= count)
 
     def stop(self) -> int:
-        """Ends it as a service is ended; gives its exit code."""
+        """Ends it by SIGTERM, as a service manager does; returns its exit code."""
         self.process.send_signal(signal.SIGTERM)
         while self._streams:
             for one in select.select(list(self._streams), [], [], LIMIT_SECONDS)[0]:
@@ -83,7 +83,7 @@ class LiveFollower:
         return self.process.wait(LIMIT_SECONDS)
 
     def kill(self) -> None:
-        """Whatever happened: nothing is left behind."""
+        """Kills it if it still runs, and closes the pipes."""
         self.process.kill()
         self.process.wait(LIMIT_SECONDS)
         for stream in (self.process.stdout, self.process.stderr):

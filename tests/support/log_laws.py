@@ -1,8 +1,8 @@
-"""What must hold of any log, whatever stands in it, and what its calls and texts must become after a change of it.
+"""Properties that hold for any log, whatever it contains, and for its calls and texts after it was changed.
 
-Any chunking gives the same; a chain restored after any record goes on; sums agree; faults have a place; rows fit the
-schema and read back; `consume`, `import` and the library agree. `check_kept`: nothing is lost; `check_same`: what came
-again counts once.
+Any chunking gives the same output; a chain restored after any record continues; sums agree; faults have a position;
+rows fit the schema and can be read back; `consume`, `import` and the library agree. `check_kept`: nothing is lost;
+`check_same`: what is repeated counts once.
 """
 
 import itertools
@@ -56,11 +56,11 @@ TOKENS = ("input", "cached", "cache_write", "output", "reasoning")
 
 
 class Broken(AssertionError):
-    """A law does not hold."""
+    """A property does not hold."""
 
 
 class Chain:
-    """Everything between the records of a log and its outputs."""
+    """All stages between the records of a log and its outputs."""
 
     def __init__(self, log: Log) -> None:
         self.log = log
@@ -111,7 +111,7 @@ class Chain:
 
 
 class Told:
-    """What is told of a log."""
+    """The output for a log."""
 
     def __init__(self, chain: Chain) -> None:
         self.events, self.faults, self.messages = chain.events, chain.faults, chain.messages
@@ -126,7 +126,7 @@ class Told:
 
     @property
     def marks(self) -> Counter[str]:
-        """The marks of texts, by how many rows they stand in; of one in two parts of a message, by the second."""
+        """The marks of texts, with the number of rows that contain each; of one in two parts of a message, the second."""
         return self.marks_of(parts=True)
 
     def marks_of(self, parts: bool) -> Counter[str]:
@@ -185,7 +185,7 @@ def same(law: str, one: Any, other: Any) -> None:
 
 
 def check_any(log: Log, chance: Random) -> Told:
-    """What holds of any log."""
+    """Checks the properties of any log."""
     data = log.data
     whole = told(log)
     cuts = sorted(chance.randrange(len(data) + 1) for _ in range(chance.choice((1, 3, 30))))
@@ -206,7 +206,7 @@ def same_told(law: str, one: Told, other: Told) -> None:
 
 
 def restored(log: Log, chance: Random) -> Told:
-    """As it is told by a chain that is saved and made anew now and then."""
+    """The output of a chain that is saved and restored now and then."""
     given = batches(line + b"\n" for line in log.data.split(b"\n")[:-1])
     stops = {chance.randrange(len(given) + 1) for _ in range(4)}
     chain = Chain(log)
@@ -264,14 +264,14 @@ def check_rows(one: Told) -> None:
 
 
 def calls_of(one: Told) -> Counter[str]:
-    """The tools and kinds of the calls in the rows: not what became of them, which a row of a late result may say."""
+    """The tools and kinds of the calls in the rows; not their outcomes, which may be in the row of a late result."""
     found = Counter(call["tool"] for row in one.rows for call in row.get("tool_calls", ()))
     facts = [row["metadata"]["agentv_stream"].get("calls", {}) for row in one.rows]
     return found + Counter(fact["kind"] for about in facts for fact in about.values())
 
 
 def check_outputs(log: Log) -> None:
-    """`consume`, `import` and the library say the same of a file."""
+    """`consume`, `import` and the library give the same output for a file."""
     with TemporaryDirectory() as folder:
         place = Path(folder, "log.jsonl")
         place.write_bytes(log.data)
@@ -303,12 +303,12 @@ def check_outputs(log: Log) -> None:
 def normal(transcript: bytes) -> list[Any]:
     rows = [json.loads(line) for line in transcript.splitlines()]
     for row in rows:
-        row["test_id"] = row["source"] = None  # a log without a session id is named by its place
+        row["test_id"] = row["source"] = None  # a log without a session id is named by its path
     return sorted(rows, key=lambda row: row["message_index"])
 
 
 def rows_of(one: Told) -> dict[str, set[int]]:
-    """The records that each mark comes from: where a text comes in pieces, all of them."""
+    """The records that each mark comes from; several if the text comes in pieces."""
     texts: dict[tuple[Any, ...], tuple[list[str], set[int]]] = {}
     for event in one.events:
         if isinstance(event, (UserText, AssistantText, Reasoning)):
@@ -321,10 +321,10 @@ def rows_of(one: Told) -> dict[str, set[int]]:
 
 
 def check_kept(log: Log, base: Told, records: Records, after: Told, in_order: bool = True) -> None:
-    """The calls, texts and outputs of the records that are there are told; texts in pieces if these are in order."""
+    """Calls, texts and outputs of all remaining records are in the output; texts in pieces if these are in order."""
     there, known = Counter(records), Counter(log.records)
     gone = {n for n, record in enumerate(log.records) if there[record] < known[record]}
-    # OpenClaw tells of some calls by their results alone, which need the answer that asked for them
+    # OpenClaw reports some calls only by their results, which need the answer that requested them
     calls = [call for call in base.calls if call.source.row not in gone and call.part != "-asked"]
     check_calls(calls, after)
     marks = {mark for mark, rows in rows_of(base).items() if not rows & gone and (in_order or len(rows) == 1)}
@@ -335,26 +335,26 @@ def check_kept(log: Log, base: Told, records: Records, after: Told, in_order: bo
 
 
 def nameless(calls: list[ToolCall]) -> Counter[str]:
-    """The names of calls whose ids are not their own; Codex tells each change of a plan that it began as one."""
+    """How often each name is called without an id of its own; without changes of plans, which Codex reports again."""
     return Counter(call.name for call in calls if not ID.search(call.call_id) and call.name != "todo_list")
 
 
 def outputs(one: Told, gone: set[int] | None = None) -> Counter[str]:
-    """What came back, but for calls and results of the records that are gone."""
+    """The outputs of calls, except those whose call or result was in a removed record."""
     results = [e for e in one.events if isinstance(e, ToolResult)]
     left = [e for e in results if not gone or (e.call is not None and not {e.source.row, e.call.source.row} & gone)]
     return Counter(heard(bytes(e.output_json)) for e in left if e.output_json is not None)
 
 
 def heard(output: bytes) -> str:
-    """An output by its mark, for some records tell more of it than others; by its bytes where letters are numbers."""
+    """An output by its mark, because some records contain more of it than others; by its bytes if it has no mark."""
     text = output.decode("utf-8", "replace")
     marks = MARK.findall(text)
     return marks[0] if marks else text
 
 
 def check_calls(calls: list[ToolCall], after: Told) -> None:
-    """These calls are told: those with an id of their own under it, those that bear the number of their line at all."""
+    """These calls are in the output: those with an id of their own by that id, the others by the number per name."""
     lost = {call.call_id for call in calls if ID.search(call.call_id)} - {call.call_id for call in after.calls}
     must(not lost, "calls lost", lost)
     fewer = nameless(calls) - nameless(after.calls)

@@ -1,7 +1,7 @@
-"""Logs for mutation: made-up sessions of every dialect, each text of them marked, and changes of records and values.
+"""Logs for mutation tests: synthetic sessions of every dialect with marked texts; changes of records and of values.
 
-A mark is a word that stands in one text of the session only. So a reader of a mutated log can be asked for what was
-lost, and for what was told twice.
+A mark is a word that occurs in only one text of the session. It shows what of a mutated log was lost, and what was
+reported twice.
 """
 
 import copy
@@ -33,7 +33,7 @@ ODD: tuple[Any, ...] = (
 
 
 class Log(NamedTuple):
-    """A log: its records, of which a document has one. `again` says whether a record may be told from equal ones."""
+    """A log: its records (a document has one). `again` says whether a record can be distinguished from equal ones."""
 
     name: str
     records: Records
@@ -51,7 +51,7 @@ UNHURRIED = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large
 
 
 def drawn(writer: Writer, number: int, count: int) -> list[Scenario]:
-    """Random scenarios, the same for the same number."""
+    """Random scenarios, the same ones for the same number."""
     found: list[Scenario] = []
 
     @seed(number)
@@ -71,8 +71,10 @@ def drawn(writer: Writer, number: int, count: int) -> list[Scenario]:
 
 
 def marked(scenario: Scenario, first: int = 0, even: bool = False) -> Scenario:
-    """The scenario with a mark in each text, numbered from `first` on, as calls and answers are. `even`: texts hold
-    nothing else, so that all are of one length."""
+    """The scenario with a mark in each text; marks, calls and answers are numbered from `first` on.
+
+    `even`: texts consist of the mark alone, so that all have the same length.
+    """
 
     def mark(text: str, number: int, kind: str) -> str:
         return f"{'' if even else text + ' '}mark{first + number:05}{kind}" if text else text
@@ -94,7 +96,7 @@ def marked(scenario: Scenario, first: int = 0, even: bool = False) -> Scenario:
 
 
 def written(writer: Writer, scenario: Scenario) -> Log | None:
-    """The log of a scenario; None where nothing is printed yet."""
+    """The log of a scenario; None if nothing is printed yet."""
     made = writer.write(scenario)
     provider, of = next((p, d) for p in all_providers() for d in p.dialects if d.name == writer.dialect)
     records = list(_rows(made)) if made.session else made.data.split(b"\n")[:-1] if writer.lines else [made.data]
@@ -121,7 +123,7 @@ def _rows(made: Written) -> Iterator[bytes]:
 
 
 def read_back(name: str, data: bytes) -> Log:
-    """A transcript, or a recording, as a log."""
+    """A transcript or a recording as a log."""
     reader = SessionReader([data], name)
     records = data.removesuffix(b"\n").split(b"\n")
     lines = not any(r[:1] in (b" ", b"}", b"]") for r in records)
@@ -137,7 +139,7 @@ def record_of(value: Any) -> bytes:
 
 
 def changed_values(records: Records, change: Callable[[str, Any], Any]) -> Records:
-    """The records with each string and number changed; a line that is no JSON stays as it is."""
+    """The records with each string and number changed; lines that are not JSON are unchanged."""
     out: Records = []
     for record in records:
         try:
@@ -148,7 +150,7 @@ def changed_values(records: Records, change: Callable[[str, Any], Any]) -> Recor
 
 
 def places(value: Any) -> list[tuple[Any, Any]]:
-    """Each member and element: what holds it, and its name or position."""
+    """Each member and element: its container, and its name or position."""
     found: list[tuple[Any, Any]] = []
     todo = [value]
     while todo:
@@ -166,7 +168,7 @@ def places(value: Any) -> list[tuple[Any, Any]]:
 
 
 def mapped(value: Any, change: Callable[[str, Any], Any], name: str = "") -> Any:
-    """The value with each string and number in it changed; `change` is given the member's name."""
+    """The value with each string and number in it changed; `change` also gets the member's name."""
     if isinstance(value, dict):
         return {key: mapped(one, change, key) for key, one in cast("dict[str, Any]", value).items()}
     if isinstance(value, list):
@@ -181,7 +183,7 @@ def is_time(value: Any) -> bool:
 
 
 def one_time(name: str, value: Any) -> Any:
-    """All records are of one moment."""
+    """Gives all records the same time."""
     if not is_time(value):
         return value
     return (
@@ -196,7 +198,7 @@ def no_time(name: str, value: Any) -> Any:
 
 
 def one_id(calls: set[str]) -> Callable[[str, Any], Any]:
-    """As somebody leaves a log who takes its ids out; those of calls stay."""
+    """Replaces all ids by one, as an anonymised log has it, except those of calls."""
 
     def change(name: str, value: Any) -> Any:
         return "[gone]" if is_id(name, value) and value not in calls else value
@@ -209,7 +211,7 @@ def is_id(name: str, value: Any) -> bool:
 
 
 def of_another(name: str, value: Any) -> Any:
-    """Ids and times as of another session of a later hour."""
+    """Changes ids and times to those of another session, ten hours later."""
     if is_time(value):
         return (
             value.replace("T09:", "T19:")
@@ -222,7 +224,7 @@ def of_another(name: str, value: Any) -> Any:
 
 
 def bent(value: Any, chance: Random) -> Any:
-    """A copy in which some members are others, gone, or twice."""
+    """A copy in which some members are changed, removed or repeated."""
     value = copy.deepcopy(value)
     for _ in range(chance.choice((1, 1, 2, 5))):
         found = places(value)

@@ -1,7 +1,7 @@
-"""Recordings of any agent, run through the whole chain with their known dialect; dice for damaging them.
+"""Runs recordings of any agent through the whole chain with their known dialect; random numbers to damage them.
 
-AGENTV_STREAM_ROUNDS sets the number of rounds over files of any size (a long run by hand); without it there is one,
-over files that are quickly read.
+AGENTV_STREAM_ROUNDS sets the number of rounds over files of any size (a long run by hand); without it there is one
+round over small files.
 """
 
 import json
@@ -39,7 +39,7 @@ class Log(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came of an input. `pushed` are the events before its end was known, `result` the result as JSON."""
+    """The output for an input. `pushed` are the events before the flush, `result` is the result as JSON."""
 
     pushed: list[AnyEvent]
     events: list[AnyEvent]
@@ -53,7 +53,7 @@ class Outcome(NamedTuple):
 
 
 def run(log: Log, pieces: Sequence[bytes]) -> Outcome:
-    """The whole chain over an input that comes in pieces; the dialect is that of the undamaged log."""
+    """Runs the whole chain over an input in pieces; the dialect is that of the undamaged log."""
     reader = LineReader("log")
     decode = Decode(log.dialect, DecodeContext("log"))
     normalize, pair = Normalize(log.provider.tools), Pair()
@@ -104,7 +104,7 @@ def opened(path: Path, root: Path) -> Log | None:
 
 
 def chances(log: Log, what: str) -> Iterator[Random]:
-    """The dice of each round; the same for the same file."""
+    """A random generator for each round, seeded by the name of the file."""
     for number in range(max(ROUNDS, 1)):
         yield Random(zlib.crc32(f"{what}:{log.name}:{number}".encode()))
 

@@ -1,4 +1,4 @@
-"""A register with real logs, cursors and outputs in a folder, for tests of what works on it."""
+"""A register with real logs, cursors and outputs in a folder."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from agentv_stream.settings import Settings
 
 
 class Registered:
-    """`logs` is followed; `said` collects what is told; `now` is the clock."""
+    """`logs` is the folder that is followed; `said` collects messages; `now` is the clock."""
 
     def __init__(self, folder: Path, *, cursors: bool = True, **plan: Any) -> None:
         self.logs, self.out = folder / "logs", folder / "out"
@@ -35,14 +35,14 @@ class Registered:
         return path
 
     def read(self, session: Followed) -> None:
-        """Everything that stands in its files."""
+        """Reads everything in the files of a session."""
         for one in session.inputs:
             one.file.look()
             session.read(one, 0, 1 << 30)
             self.register.entries[one.path].signature = one.file.signature
 
     def put(self, session: Followed) -> None:
-        """Commits it, whatever its turn."""
+        """Commits a session now, whether or not it is due."""
         assert self.store is not None
         with self.store.database.transaction():
             save(session, self.store)

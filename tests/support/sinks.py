@@ -1,4 +1,4 @@
-"""A stream on its way to the sinks that write one file at its end."""
+"""Feeds a stream to sinks that write one file at its end."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +16,7 @@ LOG = stream(READ_EDIT)
 
 
 class FileSink(Protocol):
-    """A sink that knows where its file is."""
+    """A sink with the path of its file."""
 
     @property
     def path(self) -> Path | None: ...
@@ -26,7 +26,7 @@ class FileSink(Protocol):
 
 
 class Way:
-    """A stream on its way to a sink in `folder`: one batch a line."""
+    """Feeds a stream to a sink that writes into `folder`, one batch per line."""
 
     def __init__(self, folder: Path, data: bytes = LOG) -> None:
         self.folder = folder

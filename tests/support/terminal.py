@@ -1,4 +1,4 @@
-"""The program in a real terminal of a given width."""
+"""Runs the program in a pseudo-terminal of a given width."""
 
 import fcntl
 import os
@@ -27,7 +27,7 @@ def in_terminal(folder: Path, columns: int, *arguments: str | Path) -> list[str]
     while True:
         try:
             data = os.read(ours, 65536)
-        except OSError:  # Linux says so when the last one has closed its end
+        except OSError:  # on Linux the end of output is an error (EIO)
             break
         if not data:
             break
@@ -35,4 +35,4 @@ def in_terminal(folder: Path, columns: int, *arguments: str | Path) -> list[str]
     os.close(ours)
     process.wait(LIMIT_SECONDS)
     lines = _CONTROL.sub("", shown.decode().replace("\r\n", "\n")).split("\n")
-    return [line.rpartition("\r")[2] for line in lines if line]  # a progress bar is written over
+    return [line.rpartition("\r")[2] for line in lines if line]  # progress bars overwrite their line

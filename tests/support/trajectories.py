@@ -1,4 +1,4 @@
-"""Makes events of short descriptions, and runs evaluators over them."""
+"""Makes events from short descriptions, and runs evaluators over them."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +12,7 @@ from agentv_stages.trajectory import Context, Evaluator, Result, build
 
 
 class Trace:
-    """A list of events that grows call by call; rows, ids and turns number themselves."""
+    """A list of events to which calls are added; rows, ids and turns are numbered automatically."""
 
     def __init__(self) -> None:
         self.events: list[AnyEvent] = []
@@ -44,7 +44,7 @@ class Trace:
         time_ms: int | None = None,
         server: str | None = None,
     ) -> "Trace":
-        """A call and, unless `result` is false, its result right behind it."""
+        """Adds a call and, unless `result` is false, its result directly after it."""
         usual, edit = CANONICAL.get(tool, (None, False))
         call = ToolCall(
             self.source(stream, time_ms),
@@ -74,7 +74,7 @@ class Trace:
 
 
 def trace_of(calls: Iterable[Any]) -> list[AnyEvent]:
-    """Events of calls written as `"a"`, `("a", args)`, `("a", args, ms)` behind an answer's text."""
+    """The events of an answer: its text, then calls given as `"a"`, `("a", args)` or `("a", args, ms)`."""
     trace = Trace().text()
     for item in calls:
         if isinstance(item, str):
@@ -85,7 +85,7 @@ def trace_of(calls: Iterable[Any]) -> list[AnyEvent]:
 
 
 def evaluator_of(config: Mapping[str, Any], compat: bool = False, context: Context | None = None) -> Evaluator:
-    """The evaluator of a configuration; fails where it would be skipped."""
+    """The evaluator for a configuration; fails if it would be skipped."""
     if context is None:
         context = Context(compat=compat)
     member = build(config, context)
@@ -94,7 +94,7 @@ def evaluator_of(config: Mapping[str, Any], compat: bool = False, context: Conte
 
 
 def judge(evaluator: Evaluator, events: Sequence[AnyEvent]) -> Result:
-    """Feeds all events and ends."""
+    """Feeds all events to an evaluator, and finishes it."""
     for event in events:
         evaluator.push(event)
     evaluator.flush()
@@ -102,12 +102,12 @@ def judge(evaluator: Evaluator, events: Sequence[AnyEvent]) -> Result:
 
 
 def score(config: Mapping[str, Any], events: Sequence[AnyEvent], compat: bool = False) -> tuple[float, bool]:
-    """Score, rounded to 4 digits, and whether it passed."""
+    """The score, rounded to 4 digits, and whether it passed."""
     result = judge(evaluator_of(config, compat), events)
     assert result.score is not None
     return round(result.score, 4), result.verdict == "pass"
 
 
 def standing(evaluator: Evaluator) -> str:
-    """Where it stands, as a plain text (a type checker narrows the property itself, and does not see it change)."""
+    """Its standing as plain text: type checkers narrow the property itself, and do not see that it changes."""
     return evaluator.standing
