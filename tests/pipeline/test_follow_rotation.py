@@ -3,6 +3,7 @@
 import gzip
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -161,6 +162,27 @@ def test_renamed(tmp_path: Path, restart: bool) -> None:
         file.write(lines(LAST))
     check(desk, tmp_path, follower)
     assert "renamed" in desk.said
+
+
+def test_renamed_while_another_file_is_removed_from_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search for the new name goes on although a file that was listed is gone."""
+    desk, log = begun(tmp_path)
+    follower = desk.follower()
+    catch_up(follower)
+    listed = Path.iterdir
+
+    def with_one_that_is_gone(folder: Path) -> Iterator[Path]:
+        return iter([folder / ".removed", *listed(folder)])
+
+    monkeypatch.setattr(Path, "iterdir", with_one_that_is_gone)
+    moved = log.rename(desk.logs / "other-name.jsonl")
+    with moved.open("ab") as file:
+        file.write(lines(LAST))
+    follower.round(scan=False)
+    monkeypatch.undo()
+    assert "renamed" in desk.said
+    assert "deleted" not in desk.said
+    check(desk, tmp_path, follower)
 
 
 def test_renamed_before_its_first_line_was_whole(tmp_path: Path) -> None:

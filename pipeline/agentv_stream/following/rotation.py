@@ -136,12 +136,16 @@ class Rotation:
         known = self._by_inode.get((device, inode))
         paths = [known] if known is not None else []
         try:
-            for entry in folder.iterdir():
-                stat = entry.lstat()
-                if (stat.st_dev, stat.st_ino) == (device, inode):
-                    paths.append(str(entry))
+            beside = list(folder.iterdir())
         except OSError:
             return paths
+        for path in beside:
+            try:
+                stat = path.lstat()
+            except OSError:
+                continue  # it was removed after it was listed
+            if (stat.st_dev, stat.st_ino) == (device, inode):
+                paths.append(str(path))
         return list(dict.fromkeys(paths))
 
     def rename(self, session: Followed, one: Input, path: str, how: str) -> None:
