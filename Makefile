@@ -19,7 +19,9 @@ ifneq ($(wildcard $(JUDGE)/node_modules/agentv),)
 export AGENTV_STREAM_AGENTV ?= $(abspath $(JUDGE))/node_modules/agentv
 endif
 
-.PHONY: demo test judge lint types mypy pyright docs check soak mutate bench bench-peers clean
+.DEFAULT_GOAL := help
+
+.PHONY: help demo test judge lint types mypy pyright docs check soak mutate bench bench-peers clean
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "no Python 3.11 or later found; set PYTHON=/path/to/python3.11" >&2; exit 1; }
@@ -32,6 +34,9 @@ $(VENV)/.run: pyproject.toml | $(BIN)/python
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(PIP_INSTALL) --editable '.[dev]'
 	@touch $@ $(VENV)/.run
+
+help:  ## these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' Makefile
 
 demo: $(VENV)/.run  ## the main job on examples/
 	@sh examples/demo.sh $(BIN)
@@ -49,11 +54,11 @@ judge: $(VENV)/.dev $(JUDGE)/$(AGENTV)  ## AgentV reads our transcripts, and giv
 	AGENTV_STREAM_AGENTV=$${AGENTV_STREAM_AGENTV:-$(abspath $(JUDGE))/node_modules/agentv} \
 		$(BIN)/python -m pytest tests/pipeline/test_agentv_readback.py tests/stages/test_trajectory_against_agentv.py
 
-lint: $(VENV)/.dev
+lint: $(VENV)/.dev  ## ruff: rules and format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: mypy pyright
+types: mypy pyright  ## mypy strict and pyright strict, tests included
 
 mypy: $(VENV)/.dev
 	$(BIN)/mypy
@@ -64,7 +69,7 @@ pyright: $(VENV)/.dev
 docs: $(VENV)/.run  ## writes the pages that are made from the code
 	$(BIN)/python -m agentv_stream.docs_pages docs
 
-check: lint types test
+check: lint types test  ## these three
 
 soak: $(VENV)/.dev  ## the torture test in its long form; SOAK_MINUTES=30, SOAK_SEED=N to repeat a run
 	$(BIN)/python tests/soak/torture.py --minutes $(or $(SOAK_MINUTES),30) $(if $(SOAK_SEED),--seed $(SOAK_SEED))
@@ -73,12 +78,12 @@ mutate: $(VENV)/.dev  ## mutated logs of every dialect; MUTATE_MINUTES=10, MUTAT
 	PYTHONPATH=tests $(BIN)/python tests/soak/mutate.py --minutes $(or $(MUTATE_MINUTES),10) \
 		$(if $(MUTATE_SEED),--seed $(MUTATE_SEED))
 
-bench: $(VENV)/.dev
+bench: $(VENV)/.dev  ## the benchmarks, on synthetic logs
 	$(BIN)/python benchmarks/run.py
 
 bench-peers: $(VENV)/.dev  ## the same beside AgentV, ccusage and others, as far as npm and PyPI have them
 	$(BIN)/python benchmarks/peers.py benchmarks/out/peers
 	AGENTV_STREAM_PEERS=$(CURDIR)/benchmarks/out/peers $(BIN)/python benchmarks/run.py --peers
 
-clean:
+clean:  ## removes the environment and all caches
 	rm -rf $(VENV) .cache dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
