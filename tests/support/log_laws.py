@@ -126,7 +126,7 @@ class Told:
 
     @property
     def marks(self) -> Counter[str]:
-        """The marks of texts, with the number of rows that contain each; of one in two parts of a message, the second."""
+        """The marks of texts, with the number of rows that contain each; of one in two parts, the second counts."""
         return self.marks_of(parts=True)
 
     def marks_of(self, parts: bool) -> Counter[str]:
