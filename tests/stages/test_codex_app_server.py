@@ -96,6 +96,14 @@ def test_a_text_that_comes_whole_after_its_turn_ended_is_told_once(pieces: list[
     check_laws(SERVER, late)
 
 
+def test_the_rest_of_a_text_that_is_not_the_last_one_is_no_row_of_its_own() -> None:
+    between, whole = (item("completed", "agentMessage", n, text=text) for n, text in ((4, "Next."), (3, "Done.")))
+    given = lines(*started(), piece("Do"), ended(), between, whole)
+    assert texts(decoded(SERVER, given).events) == ["Do", "Next.", "Done."]
+    all_of_it = lines(*started(), piece("Done."), ended(), between, whole)
+    assert texts(decoded(SERVER, all_of_it).events) == ["Done.", "Next."]
+
+
 def test_another_text_under_the_id_of_one_in_pieces_is_told() -> None:
     given = lines(*started(), piece("Do"), ended(), item("completed", "agentMessage", 3, text="Yes."))
     assert texts(decoded(SERVER, given).events) == ["Do", "Yes."]

@@ -159,16 +159,19 @@ class AppServerDecoder(Threads):
             del state.begun[item_id]
             whole = join_strings(text.pieces)
             batch.events.append(AssistantText(text.source, "", text.answer, whole, False, False, state.model))
-            emitted = state.pieces.get(item_id) or Pieces(text.answer)
-            remember(state.pieces, item_id, emitted, MOST_THREADS).add(text_of(whole))
+            emitted = remember(state.pieces, item_id, state.pieces.get(item_id) or Pieces(""), MOST_THREADS)
+            emitted.add(text_of(whole))
+            emitted.answer = text.answer
 
     def _rest(self, emitted: Pieces, item: Item, source: Source, batch: Batch) -> bool:
-        """Emits what the pieces of a text did not say, as a part of the same message. False if it is another text."""
+        """Emits what the pieces of a text did not say, as a part of the same message. False if it must be told whole:
+        it is another text, or its thread has begun another answer since.
+        """
         whole = text_of(item.text)
-        if not emitted.begin(whole):
+        rest = whole[emitted.length :]
+        if not emitted.begin(whole) or (rest and emitted.answer != self.state.answer):
             return False
         if not self.repeated(item.id, batch, crc32(item.text)):
-            rest = whole[emitted.length :]
             if rest:
                 text = to_raw(rest)
                 batch.events.append(AssistantText(source, "", emitted.answer, text, False, False, self.state.model))
