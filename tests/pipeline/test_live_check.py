@@ -50,7 +50,7 @@ class Live:
         self.stops += 1
 
     def words(self) -> list[str]:
-        return [line if line == "|" else " ".join(line.split()[1:3]) for line in self.told]
+        return [line if line == "|" else " ".join(line.split()[1:3]).rstrip(",") for line in self.told]
 
 
 def test_a_verdict_is_told_when_it_is_final_and_a_live_line_makes_room(spec: Path) -> None:

@@ -146,7 +146,9 @@ def is_just(fault: Fault) -> bool:
         return value is None
     if fault.reason == "foreign-record":  # several runs that were written to one file
         session = fault.detail.split(" ")[1]
-        return value is not None and session.encode() in fault.data and not fault.detail.endswith(session)
+        begin = fault.data.find(b"{")  # behind what a wrapper printed before it
+        value = json.JSONDecoder().raw_decode(fault.data[begin:].decode())[0]
+        return isinstance(value, dict) and session.encode() in fault.data and not fault.detail.endswith(session)
     if fault.reason == "not-object":
         return value is not None and not isinstance(value, dict)
     return False
