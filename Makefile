@@ -69,7 +69,7 @@ pyright: $(VENV)/.dev
 docs: $(VENV)/.run  ## writes the pages that are made from the code
 	$(BIN)/python -m agentv_stream.docs_pages docs
 
-check: lint types test  ## these three
+check: lint types test  ## lint, types and test
 
 soak: $(VENV)/.dev  ## the torture test in its long form; SOAK_MINUTES=30, SOAK_SEED=N to repeat a run
 	$(BIN)/python tests/soak/torture.py --minutes $(or $(SOAK_MINUTES),30) $(if $(SOAK_SEED),--seed $(SOAK_SEED))

@@ -17,6 +17,7 @@ from agentv_stages.result import Result
 from agentv_stages.stage import Stage
 from agentv_stages.stats import Stats
 from agentv_stream.errors import SourceError, UsageError
+from agentv_stream.exception_groups import alone
 from agentv_stream.outputs.sink import Sink
 from agentv_stream.session import StreamSession, Watcher
 from agentv_stream.session_report import Report
@@ -230,14 +231,6 @@ def _check(what: str, parts: Sequence[object], members: Sequence[str]) -> None:
         missing = [member for member in members if not hasattr(part, member)]
         if missing:
             raise TypeError(f"{what}: {type(part).__name__} has no {', no '.join(missing)}")
-
-
-def alone(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The only exception in a group; a group of several unchanged."""
-    inner: list[BaseException] = list(group.exceptions)
-    if len(inner) > 1:
-        return group
-    return alone(inner[0]) if isinstance(inner[0], BaseExceptionGroup) else inner[0]  # pyright: ignore[reportUnknownArgumentType] - of any exceptions
 
 
 def make_source(source: AnySource) -> ByteSource:

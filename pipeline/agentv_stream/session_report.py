@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from agentv_stages.result import Result
 from agentv_stream.errors import EmptyInput, SourceError
+from agentv_stream.exception_groups import leaves
 
 
 @dataclass
@@ -18,11 +19,4 @@ class Report:
     def fail(self, group: BaseExceptionGroup[Exception]) -> None:
         """Adds exceptions of failed tasks, without `EmptyInput` if the input is empty because it could not be read."""
         unread = any(isinstance(failure, SourceError) for failure in self.failures)
-        self.failures += [error for error in _flat(group) if not (unread and isinstance(error, EmptyInput))]
-
-
-def _flat(group: BaseExceptionGroup[Exception]) -> list[Exception]:
-    out: list[Exception] = []
-    for error in group.exceptions:
-        out += _flat(error) if isinstance(error, BaseExceptionGroup) else [error]  # pyright: ignore[reportUnknownArgumentType] - a group of exceptions
-    return out
+        self.failures += [error for error in leaves(group) if not (unread and isinstance(error, EmptyInput))]

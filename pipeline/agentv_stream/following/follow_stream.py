@@ -21,6 +21,7 @@ from agentv_stages.message import Message
 from agentv_stages.result import Result
 from agentv_stream.discovery.places import find_roots, is_database
 from agentv_stream.errors import SourceError, UsageError
+from agentv_stream.exception_groups import alone
 from agentv_stream.files import absolute, is_folder, is_there
 from agentv_stream.following.cursors import CursorStore
 from agentv_stream.following.follow import Follower
@@ -29,7 +30,6 @@ from agentv_stream.following.follow_plan import Plan, Say
 from agentv_stream.following.followed import Followed
 from agentv_stream.following.running import Running
 from agentv_stream.following.tail import Wake, rounds, watch
-from agentv_stream.live_stream import alone
 from agentv_stream.named_provider import named_provider
 from agentv_stream.opencode.store import STORE_SIGN
 

@@ -13,6 +13,7 @@ import anyio
 import anyio.to_thread
 
 from agentv_stream.errors import AgentvStreamError
+from agentv_stream.exception_groups import leaves
 from agentv_stream.following.follow import Follower
 from agentv_stream.following.follow_plan import Say
 from agentv_stream.following.running import Running
@@ -33,7 +34,7 @@ async def tail(follower: Follower, running: Running, say: Say) -> None:
     try:
         await _tail(follower, running, say)
     except BaseExceptionGroup as errors:  # a task's failure is wrapped in a group
-        error = _first(errors)
+        error = leaves(errors)[0]
         if isinstance(error, AgentvStreamError):
             raise error from None
         raise
@@ -179,12 +180,6 @@ async def watch(follower: Follower, running: Running, wake: Wake, say: Say, over
             wake.paths.update(path for _, path in changes)
             wake.set()
     except* (OSError, RuntimeError, UnicodeError) as errors:  # no inotify watches left, or a file system without them
-        error = _first(errors)
+        error = leaves(errors)[0]
         running.watching = f"degraded: {error}"
         say("watching failed, polling continues", error=str(error))
-
-
-def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The first exception in nested groups."""
-    inner: BaseException = group.exceptions[0]
-    return _first(inner) if isinstance(inner, BaseExceptionGroup) else inner  # pyright: ignore[reportUnknownArgumentType] - of any exceptions
