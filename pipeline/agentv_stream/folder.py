@@ -61,4 +61,4 @@ def context_of(provider: Provider, path: str, folder: Folder | None = None) -> D
 
 
 def _whole(path: str) -> str:
-    return os.path.abspath(path)  # noqa: PTH100 - `..` in it shall not stay
+    return os.path.abspath(path)  # noqa: PTH100 - Path.absolute would keep `..`

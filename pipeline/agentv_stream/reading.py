@@ -86,7 +86,7 @@ class Reading:
         """Copies to standard output. A reader that leaves ends the tee, not the run; one that does not read is waited
         for.
 
-        But only until the reading is cancelled, hence no thread here: a blocked write in a thread cannot be
+        But only until the reading is cancelled, so not in a thread: a blocked write in a thread cannot be
         interrupted.
         """
         assert self._tee is not None

@@ -396,7 +396,7 @@ def test_validate_tells_all_that_is_wrong(tmp_path: Path) -> None:
         "11: a case is a mapping, or file://NAME of a file of cases",
         "12: evaluators are a list",
     ]
-    assert refused(tmp_path, SEVERAL).endswith("'threshold'? (11 more; `agentv-stream validate` tells all)")
+    assert refused(tmp_path, SEVERAL).endswith("'threshold'? (11 more; `agentv-stream validate` lists all)")
 
 
 def test_each_row_of_cases_is_told_and_not_without_end(tmp_path: Path) -> None:

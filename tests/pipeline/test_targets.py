@@ -256,7 +256,7 @@ def test_what_is_wrong_with_a_target_stops_nobody_who_wants_another_one(tmp_path
         found = load_targets(path, {}, wanted=name)
         assert "good" in found.targets
         (warning,) = found.warnings
-        assert "; other targets can be run, `agentv-stream validate` tells all" in warning
+        assert "; other targets can be run, `agentv-stream validate` lists all" in warning
         assert count or "targets.yaml:3: no version knows a provider 'codx'; did you mean 'codex'? (3 more)" in warning
     for name, text in {
         "bad": "a provider 'codx'", "worse": "timeout_seconds is", "way": "a provider 'codx'", "twice": "two targets",

@@ -266,7 +266,7 @@ class _Reader:
         ours.check()
         if others.all:
             more = f" ({len(others.all) - 1} more)" if len(others.all) > 1 else ""
-            text = "; other targets can be run, `agentv-stream validate` tells all"
+            text = "; other targets can be run, `agentv-stream validate` lists all"
             self.found.warnings.append(f"{others.all[0].message}{more}{text}")
 
     def resolve(self) -> None:

@@ -67,7 +67,7 @@ class SpecError(UsageError):
     further: "tuple[SpecError, ...]" = ()
 
     def __str__(self) -> str:
-        more = f" ({len(self.further)} more; `agentv-stream validate` tells all)" if self.further else ""
+        more = f" ({len(self.further)} more; `agentv-stream validate` lists all)" if self.further else ""
         return f"{self.message}{more}"
 
     @property

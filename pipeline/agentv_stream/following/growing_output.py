@@ -101,7 +101,7 @@ class GrowingOutput:
         if now.st_size < length:
             raise ShortOutput(str(self.path), OSError(f"{now.st_size} of {length} bytes are left"))
         if self._file not in (None, (now.st_dev, now.st_ino)):
-            raise ShortOutput(str(self.path), OSError("another file stands there"))
+            raise ShortOutput(str(self.path), OSError("it was replaced by another file"))
         self._file = now.st_dev, now.st_ino
 
     def _open(self) -> int:

@@ -70,7 +70,7 @@ class Rotation:
         """As `handle`; the position in what was read means nothing in what is at the path now."""
         if session.chain is None or session.document or session.strange:
             self._say(f"{change}; read again from its beginning", path=one.path)
-            one.mute_until = 0  # an offset in what stood there before
+            one.mute_until = 0  # it was an offset in the earlier contents
             session.begin_again()
             return True
         head = first_bytes(one.path, FIRST_LINE)

@@ -112,7 +112,7 @@ class OutputFile:
             else:
                 self._made = True
                 return file
-        raise FileExistsError(errno.EEXIST, "other files stand there again and again")
+        raise FileExistsError(errno.EEXIST, "every free name was taken by another process")
 
     async def move(self, path: Path) -> None:
         """Renames the file; keeps its name if the new one exists or renaming fails."""
