@@ -173,6 +173,23 @@ def test_tokens_gain_what_opencode_counts_apart() -> None:
     assert (usage.output, usage.reasoning, usage.cost_usd) == (25, 5, 0.5)
 
 
+@pytest.mark.parametrize(
+    ("tokens", "output"),
+    [
+        ({"total": 118, "input": 5, "output": 43, "reasoning": 25, "cache": {"read": 70, "write": 0}}, 43),
+        ({"total": 143, "input": 5, "output": 43, "reasoning": 25, "cache": {"read": 70, "write": 0}}, 68),
+        ({"input": 5, "output": 43, "reasoning": 25, "cache": {"read": 70, "write": 0}}, 68),
+        ({"total": 48, "input": 5, "output": 43, "reasoning": 25}, 43),
+    ],
+    ids=["1.2.27", "1.18", "no total", "no cache"],
+)
+def test_reasoning_that_the_output_includes_already_is_not_added(tokens: dict[str, Any], output: int) -> None:
+    step = finish("stop")
+    step["part"]["tokens"] = tokens
+    (usage,) = usages(events_of(STREAM, lines(text("prt_1", "a"), step)))
+    assert (usage.output, usage.reasoning) == (output, 25)
+
+
 def test_an_input_that_cached_tokens_were_wrongly_taken_off_is_none() -> None:
     end = finish("stop")
     end["part"]["tokens"] = {**TOKENS, "input": -20}

@@ -161,12 +161,15 @@ def usage_event(source: Source, key: str, tokens: Tokens, cost: float | None, mo
     """Usage of one step; `input` includes the cached tokens, `output` the reasoning.
 
     OpenCode subtracts the cached tokens from the input even if a server did not include them; it may be below 0.
+    In 1.2 the output includes the reasoning already where the server's did: then the total is the sum without it.
     """
     cached = tokens.cache.read if tokens.cache else None
     written = tokens.cache.write if tokens.cache else None
     plain, visible, reasoning = tokens.input, tokens.output, tokens.reasoning
     total = None if plain is None or plain < 0 else plain + (cached or 0) + (written or 0)
     output = None if visible is None else visible + (reasoning or 0)
+    if reasoning and tokens.total is not None and tokens.total == (total or 0) + (visible or 0):
+        output = visible
     return TokenUsage(
         source, "", key, "call", model, total, cached, written, None, output, reasoning, True, False, cost
     )

@@ -24,8 +24,9 @@ class Cache(Struct, gc=False):
 
 
 class Tokens(Struct, gc=False):
-    """`input` excludes cache reads and writes, `output` excludes `reasoning`."""
+    """`input` excludes cache reads and writes, `output` excludes `reasoning` (in 1.2 only with some models)."""
 
+    total: int | None = None
     input: int | None = None
     output: int | None = None
     reasoning: int | None = None
