@@ -389,8 +389,15 @@ def test_text_held_back_while_a_sub_agent_works_is_not_lost() -> None:
     assert answers(events_of(agent("Copilot"), task, chunk("And this?"), end())) == ["And this?"]
 
 
-def test_qwens_usage_chunk_ends_an_answer_and_names_its_sub_agent() -> None:
-    used = {"inputTokens": 100, "outputTokens": 9, "thoughtTokens": 4, "cachedReadTokens": 60, "totalTokens": 109}
+@pytest.mark.parametrize(
+    "used",
+    [
+        {"inputTokens": 100, "outputTokens": 9, "thoughtTokens": 4, "cachedReadTokens": 60, "totalTokens": 109},
+        {"promptTokens": 100, "completionTokens": 9, "thoughtsTokens": 4, "cachedTokens": 60, "totalTokens": 109},
+    ],
+    ids=["0.24", "0.10"],
+)
+def test_qwens_usage_chunk_ends_an_answer_and_names_its_sub_agent(used: dict[str, int]) -> None:
     events = events_of(
         agent("qwen-code"),
         chunk("Starting."),

@@ -65,8 +65,8 @@ def marked(at: Connection, meta: wire.Meta, source: Source, batch: Batch) -> Non
     release(at, batch, stream)
     state.usage_marks = True
     known = state.answers.get(stream)
-    used = meta.usage or wire.Usage()
-    mark = f"{used.inputTokens} {used.outputTokens} {source.length}"  # the rest of the record is how long it took
+    used = meta.usage or wire.CallUsage()
+    mark = f"{used.input} {used.output} {source.length}"  # the rest of the record is how long it took
     if known is not None and known.mark == mark and not (known.open or known.ended):
         batch.ignore("usage/again")
         return

@@ -7,19 +7,19 @@ from agentv_stages.providers.acp.state import AcpState
 
 def of_call(state: AcpState, meta: wire.Meta, answer_id: str, source: Source) -> TokenUsage:
     """Qwen: one model call, in the chunk that ends its text. Input includes cached tokens, output the thoughts."""
-    used = meta.usage or wire.Usage()
+    used = meta.usage or wire.CallUsage()
     return TokenUsage(
         source,
         "-usage",
         answer_id,
         "call",
         state.model,
-        used.inputTokens,
-        used.cachedReadTokens,
+        used.input,
+        used.cachedTokens if used.cachedReadTokens is None else used.cachedReadTokens,
         used.cachedWriteTokens,
         None,
-        used.outputTokens,
-        used.thoughtTokens,
+        used.output,
+        used.thoughtsTokens if used.thoughtTokens is None else used.thoughtTokens,
     )
 
 

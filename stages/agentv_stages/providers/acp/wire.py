@@ -42,6 +42,23 @@ class Usage(Struct, gc=False):
     cachedWriteTokens: int | None = None
 
 
+class CallUsage(Usage, gc=False):
+    """Of one model call, by Qwen. The last four are the names of older versions (0.10)."""
+
+    promptTokens: int | None = None
+    completionTokens: int | None = None
+    thoughtsTokens: int | None = None
+    cachedTokens: int | None = None
+
+    @property
+    def input(self) -> int | None:
+        return self.promptTokens if self.inputTokens is None else self.inputTokens
+
+    @property
+    def output(self) -> int | None:
+        return self.completionTokens if self.outputTokens is None else self.outputTokens
+
+
 class TokenCount(Struct, gc=False):
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -67,7 +84,7 @@ class Meta(Struct, gc=False):
     tool_name: str | None = None
     parentToolCallId: str | None = None
     source: str | None = None
-    usage: Usage | None = None
+    usage: CallUsage | None = None
     quota: Quota | None = None
     claudeCode: ClaudeMeta | None = None
     terminal_exit: TerminalExit | None = None
