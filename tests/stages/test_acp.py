@@ -260,6 +260,7 @@ def test_the_best_name_that_a_call_tells(members: dict[str, Any], name: str) -> 
         ),
         ("read_file__read_file_1_0", "a.py", "read", "/w/a.py", "read_file", {"file_path": "/w/a.py"}),
         ("read_file-1757858840535", "a.py", "read", "/w/a.py", "read_file", {"file_path": "/w/a.py"}),
+        ("read_file-1795733943726-1", "calc.py", "read", "/w/calc.py", "read_file", {"file_path": "/w/calc.py"}),
         ("grep_search__grep_search_1_0", "'def x'", "search", None, "grep_search", {"pattern": "def x"}),
         ("web_fetch__web_fetch_1_0", "Processing", "fetch", None, "web_fetch", {"prompt": "Processing"}),
         ("replace__replace_1_0", "a: x => y", "edit", "/w/a", "replace", {"file_path": "/w/a", "title": "a: x => y"}),

@@ -1,6 +1,6 @@
 """The native name and the arguments of an ACP tool call, from whatever evidence its messages give.
 
-Source: recordings of Copilot 1.0.102, Gemini 0.61, Qwen 0.15.10, OpenCode 1.18, Kilo 7.7, OpenHands 1.16, Claude's
+Source: recordings of Copilot 1.0.102, Gemini 0.29 to 0.61, Qwen 0.10 to 0.24, OpenCode 1.18, Kilo 7.7, OpenHands 1.16, Claude's
 adapter; `wire.py`.
 """
 
@@ -32,7 +32,7 @@ KINDS: dict[str, Kind] = {
 TOUCHES_FILES = ("read", "edit", "delete", "move")
 NAME = re.compile(r"[A-Za-z_][\w.-]{0,127}\Z")
 GEMINI_ID = re.compile(r"(?P<name>[A-Za-z_][\w.-]*?)__(?P=name)_\d+_(?P<part>\d+)\Z")
-OLD_GEMINI_ID = re.compile(r"(?P<name>[A-Za-z_]\w*)-\d{11,}\Z")
+OLD_GEMINI_ID = re.compile(r"(?P<name>[A-Za-z_][\w.-]*?)-\d{11,}(?:-\d+)?\Z")  # with a counter behind it in 0.41
 OPENHANDS_KIND = re.compile(r"(?!MCPTool)(?P<name>[A-Za-z]+)Action\Z")
 HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 PLAN_TOOLS = {"qwen": "todo_write", "claude": "TodoWrite"}
