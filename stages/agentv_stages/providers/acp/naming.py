@@ -1,7 +1,7 @@
 """The native name and the arguments of an ACP tool call, from whatever evidence its messages give.
 
-Source: recordings of Copilot 1.0.102, Gemini 0.29 to 0.61, Qwen 0.10 to 0.24, OpenCode 1.18, Kilo 7.7, OpenHands 1.16, Claude's
-adapter; `wire.py`.
+Source: recordings of Copilot 1.0.102, Gemini 0.29 to 0.61, Qwen 0.10 to 0.24, OpenCode 1.2 to 1.18, Kilo 7.7, OpenHands
+1.16, Claude's adapter; `wire.py`.
 """
 
 import re
