@@ -194,3 +194,9 @@ def test_an_id_that_a_server_uses_again_is_another_calls() -> None:
     events = decoded(SERVER, lines(*started(), *ran("ls"), *ran("ls"), *ran("make"))).events
     assert [c.input for c in calls(events)] == [{"command": "ls"}, {"command": "make"}]
     assert len(results(events)) == 2
+
+
+def test_a_prompt_without_content_is_none() -> None:
+    batch = decoded(SERVER, lines(*started(), item("completed", "userMessage", 1)))
+    assert [e.text for e in batch.events if isinstance(e, UserText)] == ["Go."]
+    assert batch.ignored["userMessage, empty"] == 1

@@ -10,7 +10,7 @@ from msgspec import Raw
 
 from agentv_stages.batch import Batch, Record
 from agentv_stages.event import AssistantText, Notification, Source, UserText
-from agentv_stages.payload import ABSENT, join_strings, text_of, to_raw
+from agentv_stages.payload import ABSENT, given, join_strings, text_of, to_raw
 from agentv_stages.providers.codex.app_server_catalogue import COLLABORATION, KINDS, PIECE, REVIEWS
 from agentv_stages.providers.codex.app_server_threads import MOST_THREADS, Begun, Pieces, Threads
 from agentv_stages.providers.codex.app_server_wire import AppItem, Delta, Params, decode_parts
@@ -46,7 +46,9 @@ class AppItems(Threads):
             else:
                 batch.ignore("reasoning, encrypted")
         elif kind == "user_message":
-            if not self.repeated(item.id, batch, checksum(item.content)):
+            if not given(item.content):
+                batch.ignore("userMessage, empty")
+            elif not self.repeated(item.id, batch, checksum(item.content)):
                 self.state.after_result = True
                 batch.events.append(UserText(source, "", item.content, item.id))
         elif kind == "context_compaction" and not begun:
