@@ -15,11 +15,11 @@ def of_call(state: AcpState, meta: wire.Meta, answer_id: str, source: Source) ->
         "call",
         state.model,
         used.input,
-        used.cachedTokens if used.cachedReadTokens is None else used.cachedReadTokens,
+        used.cached,
         used.cachedWriteTokens,
         None,
         used.output,
-        used.thoughtsTokens if used.thoughtTokens is None else used.thoughtTokens,
+        used.thoughts,
     )
 
 

@@ -58,6 +58,14 @@ class CallUsage(Usage, gc=False):
     def output(self) -> int | None:
         return self.completionTokens if self.outputTokens is None else self.outputTokens
 
+    @property
+    def cached(self) -> int | None:
+        return self.cachedTokens if self.cachedReadTokens is None else self.cachedReadTokens
+
+    @property
+    def thoughts(self) -> int | None:
+        return self.thoughtsTokens if self.thoughtTokens is None else self.thoughtTokens
+
 
 class TokenCount(Struct, gc=False):
     input_tokens: int | None = None

@@ -97,7 +97,7 @@ class AppServerDecoder(AppItems):
                 return
         source = self.placed(p.thread_id, p.completed_at_ms or p.started_at_ms, record)
         if p.item is not None and method in ("item/completed", "item/started"):
-            self.item(method, p.thread_id or "", p.item, source, record, batch)
+            self.item(method, p.item, source, record, batch)
         elif method == "thread/tokenUsage/updated" and p.token_usage is not None:
             self.used(p, p.token_usage, source, batch)
         elif method == "turn/completed" and p.turn is not None:

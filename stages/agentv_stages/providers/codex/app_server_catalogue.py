@@ -40,7 +40,7 @@ AREAS = frozenset(
 QUIET = frozenset({"thread", "turn", "item", "rawResponseItem", "command", "windowsSandbox", "process"}) | AREAS
 QUIET_METHODS = frozenset({"initialize", "initialized", "serverRequest/resolved"})
 COPIES = "codex/event/"
-"""What 0.1xx prints of each notification once more, in the older form."""
+"""What 0.110 prints of each notification once more, in the older form."""
 COLLABORATION = {
     "spawnAgent": "spawn_agent",
     "sendInput": "send_input",

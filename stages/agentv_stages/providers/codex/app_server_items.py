@@ -14,11 +14,10 @@ from agentv_stages.payload import ABSENT, given, join_strings, text_of, to_raw
 from agentv_stages.providers.codex.app_server_catalogue import COLLABORATION, KINDS, PIECE, REVIEWS
 from agentv_stages.providers.codex.app_server_threads import MOST_THREADS, Begun, Pieces, Threads
 from agentv_stages.providers.codex.app_server_wire import AppItem, Delta, Params, decode_parts
-from agentv_stages.providers.codex.wire import Item, first, plain, word
+from agentv_stages.providers.codex.stream import SPAWN
+from agentv_stages.providers.codex.wire import USER_SHELL, Item, first, plain, word
 from agentv_stages.recent import remember
 from agentv_stages.repeats import checksum
-
-_USER_SHELL = b'"userShell"'
 
 
 class AppItems(Threads):
@@ -28,21 +27,21 @@ class AppItems(Threads):
         self.tell_begun(batch)
         super().flush(batch)
 
-    def item(self, method: str, thread: str, item: AppItem, source: Source, record: Record, batch: Batch) -> None:
+    def item(self, method: str, item: AppItem, source: Source, record: Record, batch: Batch) -> None:
         """Handles the start or the end of an item."""
         kind = KINDS.get(item.type)
         begun = method == "item/started"
         if kind == "command_execution":
-            if bytes(item.source) == _USER_SHELL:
+            if bytes(item.source) in USER_SHELL:
                 batch.ignore("user shell")
             else:
                 self._work(begun, _command(item), source, record, batch)
         elif kind == "agent_message":
-            self._text(begun, Item(type=kind, id=item.id, text=item.text), source, record, batch)
+            self._text(Item(type=kind, id=item.id, text=item.text), source, record, batch)
         elif kind == "reasoning":
             text = "\n\n".join(t for t in (_joined(item.content) or _joined(item.summary)) if t)
-            if text or begun:
-                self._text(begun, Item(type=kind, id=item.id, text=to_raw(text)), source, record, batch)
+            if text:
+                self._text(Item(type=kind, id=item.id, text=to_raw(text)), source, record, batch)
             else:
                 batch.ignore("reasoning, encrypted")
         elif kind == "user_message":
@@ -51,10 +50,10 @@ class AppItems(Threads):
             elif not self.repeated(item.id, batch, checksum(item.content)):
                 self.state.after_result = True
                 batch.events.append(UserText(source, "", item.content, item.id))
-        elif kind == "context_compaction" and not begun:
+        elif kind == "context_compaction":
             batch.events.append(Notification(source, "", "compact_boundary", "the history was compacted"))
         elif kind in REVIEWS:
-            self._review(kind, begun, thread, source, record, batch)
+            self._review(kind, begun, source, record, batch)
         elif kind == "sub_agent_activity":
             self._activity(begun, item, source, record, batch)
         elif kind is None:
@@ -70,13 +69,11 @@ class AppItems(Threads):
         else:
             self.completed(item, source, record, batch)
 
-    def _text(self, begun: bool, item: Item, source: Source, record: Record, batch: Batch) -> None:
+    def _text(self, item: Item, source: Source, record: Record, batch: Batch) -> None:
+        """Handles a text that came whole: its start says nothing (`BEGUN_QUIETLY`)."""
         state = self.state
         if state.begun:
             state.begun.pop(item.id, None)
-        if begun:
-            self.started(item, source, record, batch)
-            return
         emitted = state.pieces.pop(item.id, None) if state.pieces else None
         if emitted is None or not self._rest(emitted, item, source, batch):
             self.speaks()
@@ -128,13 +125,13 @@ class AppItems(Threads):
                 batch.ignore("item/completed, told from its pieces")
         return True
 
-    def _review(self, kind: str, begun: bool, thread: str, source: Source, record: Record, batch: Batch) -> None:
+    def _review(self, kind: str, begun: bool, source: Source, record: Record, batch: Batch) -> None:
         """Begins or ends a review: what is between is a sub-agent's, as in a rollout."""
         state = self.state
         if kind == "entered_review_mode" and not begun:
-            state.review = thread
+            state.review = state.thread
         elif kind == "exited_review_mode" and state.review is not None:
-            state.review = None
+            thread, state.review = state.review, None
             source = self.placed(thread, source.time_ms, record)
         if begun:
             batch.ignore(f"item.started:{kind}")
@@ -145,7 +142,7 @@ class AppItems(Threads):
         """Handles what a thread says of its sub-agents. That one has started is a call of the tool that starts them."""
         kind, agent = word(item.kind) or "activity", item.agent_thread_id
         if kind == "started":
-            call = Item(type="collab_tool_call", id=item.id, tool="spawn_agent", status=Raw(b'"completed"'))
+            call = Item(type="collab_tool_call", id=item.id, tool=SPAWN, status=Raw(b'"completed"'))
             call.agent_path = item.agent_path
             if agent:
                 call.receiver_thread_ids = [agent]

@@ -13,7 +13,7 @@ from agentv_stages.event import MAIN, Notification, SessionInfo, Source, TokenUs
 from agentv_stages.foreign import other_session
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers.codex.app_server_wire import AppThread, AppUsage, Params
-from agentv_stages.providers.codex.stream import ItemStream, State
+from agentv_stages.providers.codex.stream import ItemStream, State, spawned
 from agentv_stages.providers.codex.wire import Item
 from agentv_stages.recent import remember
 from agentv_stages.times import epoch_ms
@@ -96,8 +96,9 @@ class Threads(ItemStream):
         after_result = state.after_result
         super()._emit_result(source, call_id, item, batch)
         state.after_result, state.spoken = after_result, True
-        if item.tool == "spawn_agent" and item.receiver_thread_ids:
-            remember(state.parents, item.receiver_thread_ids[0], call_id, MOST_THREADS)
+        agent = spawned(item)
+        if agent is not None:
+            remember(state.parents, agent, call_id, MOST_THREADS)
 
     def _parent_call(self) -> str | None:
         return self.state.parents.get(self.state.thread, self.context.parent_call)

@@ -15,15 +15,26 @@ from agentv_stages.payload import decode_json, given, join_strings, to_raw
 from agentv_stages.providers.codex.conversation import Conversation
 from agentv_stages.providers.codex.outcome import dynamic_output, mcp_result, outcome_of
 from agentv_stages.providers.codex.scripts import Script, maker, named_call
-from agentv_stages.providers.codex.wire import Item, Payload, decode_invocation, duration_ms, first, parts_of, word
+from agentv_stages.providers.codex.wire import (
+    USER_SHELL,
+    Item,
+    Payload,
+    decode_invocation,
+    duration_ms,
+    first,
+    parts_of,
+    word,
+)
 from agentv_stages.repeats import check
 
 LATEST = 32  # rows after a script's output within which one of its items may still come
 MESSAGES = frozenset(("AgentMessage", "UserMessage"))
 COPIES = frozenset(("Reasoning", "Plan", "ContextCompaction", "HookPrompt"))
 REVIEWS = {"EnteredReviewMode": "entered_review_mode", "ExitedReviewMode": "exited_review_mode"}
-_USER_SHELL = frozenset((b'"user_shell"', b'"userShell"'))
-RUNS = frozenset({"CommandExecution", "FileChange", "McpToolCall", "DynamicToolCall", "CollabAgentToolCall"}) | {
+ENDING = frozenset({"CommandExecution", "FileChange", "McpToolCall", "DynamicToolCall"})
+"""Items that say more of a call's end than its output does."""
+RUNS = ENDING | {
+    "CollabAgentToolCall",
     "CollabToolCall",
     "ImageView",
     "ImageGeneration",
@@ -31,8 +42,6 @@ RUNS = frozenset({"CommandExecution", "FileChange", "McpToolCall", "DynamicToolC
     "Extension",
     "Sleep",
 }
-ENDING = frozenset({"CommandExecution", "FileChange", "McpToolCall", "DynamicToolCall"})
-"""Items that say more of a call's end than its output does."""
 END_EVENTS = (
     frozenset({"exec_command_end", "patch_apply_end", "mcp_tool_call_end", "view_image_tool_call"})
     | {"dynamic_tool_call_response", "collab_agent_spawn_end", "collab_agent_interaction_end"}
@@ -119,7 +128,7 @@ class Items(Conversation):
             self._finish(item, call_id, source, batch)
         elif call_id in state.answered:
             batch.ignore("item of an answered call")
-        elif bytes(item.source) in _USER_SHELL:
+        elif bytes(item.source) in USER_SHELL:
             batch.ignore("user shell")
         elif state.scripts or item.type in ENDING:
             script = self._script_of(item, source.row)

@@ -50,6 +50,7 @@ LINES = frozenset({"thread.started", "session.created", "turn.started", "turn.co
     "item.updated",
     "item.completed",
 }
+SPAWN = "spawn_agent"
 _RETRY = "Reconnecting..."
 PASSING = frozenset({"user_message", "context_compaction", "entered_review_mode", "exited_review_mode", "plan"})
 
@@ -192,8 +193,7 @@ class ItemStream:
             output = item.error if given(item.error) else item.result if given(item.result) else None
         elif kind == "collab_tool_call":
             output = item.agents_states if given(item.agents_states) else None
-            if item.tool in ("spawn_agent", "spawnAgent") and item.receiver_thread_ids:
-                agent = item.receiver_thread_ids[0]
+            agent = spawned(item)
         elif kind == "todo_list":
             outcome = "ok"
         elif given(item.content_items):
@@ -276,6 +276,11 @@ def _asked(item: Item) -> int:
     return 0
 
 
+def spawned(item: Item) -> str | None:
+    """The thread of the sub-agent that a call started."""
+    return item.receiver_thread_ids[0] if item.tool == SPAWN and item.receiver_thread_ids else None
+
+
 def text(item: Item) -> Raw:
     """The text of a message, reasoning or error item, as a JSON string."""
     for raw in (item.text, item.message, item.content):
@@ -301,7 +306,7 @@ def _collab(item: Item) -> tuple[str, Raw]:
     members: dict[str, object] = {"prompt": item.prompt} if given(item.prompt) else {}
     if item.agent_path is not None:
         members["agent_path"] = item.agent_path
-    if item.receiver_thread_ids and item.tool not in ("spawn_agent", "spawnAgent"):
+    if item.receiver_thread_ids and item.tool != SPAWN:
         members["receiver_thread_ids"] = to_raw(item.receiver_thread_ids)
     return item.tool or "collab_tool_call", to_raw(members)
 

@@ -48,6 +48,10 @@ class TokenInfo(Struct, gc=False):
     last_token_usage: Tokens | None = None
 
 
+USER_SHELL = frozenset((b'"user_shell"', b'"userShell"'))
+"""The `source` of commands that the person ran, in rollouts and in the app-server."""
+
+
 class Item(Struct, gc=False):
     """An item of `exec --json` (snake_case types) or of `item_completed` in a rollout (PascalCase types)."""
 

@@ -168,7 +168,7 @@ def usage_event(source: Source, key: str, tokens: Tokens, cost: float | None, mo
     plain, visible, reasoning = tokens.input, tokens.output, tokens.reasoning
     total = None if plain is None or plain < 0 else plain + (cached or 0) + (written or 0)
     output = None if visible is None else visible + (reasoning or 0)
-    if reasoning and tokens.total is not None and tokens.total == (total or 0) + (visible or 0):
+    if reasoning and tokens.total == (total or 0) + (visible or 0):
         output = visible
     return TokenUsage(
         source, "", key, "call", model, total, cached, written, None, output, reasoning, True, False, cost
