@@ -1,6 +1,5 @@
 """The implementation of `consume`: builds the session, runs it, reports how it ended, returns the exit code."""
 
-import gc
 import re
 import sys
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ import anyio
 
 from agentv_stages.result import Result
 from agentv_stream.cli.closing import tell_closing
+from agentv_stream.cli.memory import tune_memory
 from agentv_stream.cli.own_files import check_own_files
 from agentv_stream.cli.telling import check_one_user, say
 from agentv_stream.errors import (
@@ -82,7 +82,7 @@ def consume_source(
     except AgentvStreamError as error:
         say(str(error), error.below)
         return error.exit_code
-    tune_collector()
+    tune_memory()
     try:
         return anyio.run(_run, source, settings, live, prices)
     except AgentvStreamError as error:
@@ -148,13 +148,6 @@ def open_source(name: str, session_id: str | None = None) -> ByteSource:
 
         return StoreSource(path, session_id)
     return FileSource(path)
-
-
-def tune_collector() -> None:
-    """Makes garbage collections rare: a stream creates no cycles, and its objects are freed by reference counting."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(100_000, 50, 1000)
 
 
 async def _run(source: ByteSource, settings: Settings, live: "LiveCheck | None", prices: bool) -> int:

@@ -13,7 +13,7 @@ from agentv_stages.visible import visible
 from agentv_stream.checks.live_check import open_checks
 from agentv_stream.checks.targets import Target, find_targets, load_targets
 from agentv_stream.cli.closing import tell_closing
-from agentv_stream.cli.consuming import tune_collector
+from agentv_stream.cli.memory import tune_memory
 from agentv_stream.cli.telling import print_bytes, say
 from agentv_stream.errors import AgentvStreamError, EmptyInput, NotALog, SinkError, UsageError, worst
 from agentv_stream.live_line import is_wanted
@@ -65,7 +65,7 @@ def run_command(
             include_trace=include_trace,
             shown=shown,
         )
-        tune_collector()
+        tune_memory()
         codes: list[int] = []
         number = attempt
         for _ in range(repeat):

@@ -8,7 +8,7 @@ from typing import Literal
 
 import anyio
 
-from agentv_stream.cli.consuming import tune_collector
+from agentv_stream.cli.memory import tune_memory
 from agentv_stream.cli.telling import quiet_stdout, say
 from agentv_stream.discovery.discover import (
     Session,
@@ -91,7 +91,7 @@ def run_tail(options: TailOptions) -> int:
         if not options.no_cursors:
             store = CursorStore(options.state or state_folder(), consumer(options, settings))
         follower = Follower(plan, store, tell, running.output)
-        tune_collector()
+        tune_memory()
         anyio.run(tail, follower, running, tell)
         if running.broken_pipe:
             quiet_stdout()
