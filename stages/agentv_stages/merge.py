@@ -13,13 +13,12 @@ from agentv_stages.event import FAILED_OUTCOMES
 from agentv_stages.figures import OUTCOMES, ToolSums
 from agentv_stages.result import Observer
 from agentv_stages.times import iso
-from agentv_stages.tokens import FIELDS, Tokens
+from agentv_stages.tokens import FIELDS, PICO, Tokens, pico
 
 By: TypeAlias = Literal["all", "provider", "project", "model", "day", "tool"]
 DIMENSIONS: tuple[By, ...] = get_args(By)
 MOST_SEQUENCE = 100_000
 UNKNOWN = "unknown"
-_PICO = 10**12
 _MOST_USD = 1e12  # no session costs that much; a larger figure is not a cost
 
 
@@ -101,7 +100,7 @@ class Figures(Struct):
             "events": self.events,
             "duration_ms": self.duration_ms if self.timed else None,
             "tokens": self.tokens.as_json(),
-            "cost_usd": self.cost_pico / _PICO if self.costed else None,
+            "cost_usd": self.cost_pico / PICO if self.costed else None,
             "sessions_with_cost": self.costed,
             **self._estimate(),
             "by_status": _sorted(self.by_status),
@@ -135,7 +134,7 @@ class Figures(Struct):
     def _estimate(self) -> dict[str, Any]:
         if not self.estimated:
             return {}
-        return {"estimated_cost_usd": self.estimated_pico / _PICO, "sessions_with_estimate": self.estimated}
+        return {"estimated_cost_usd": self.estimated_pico / PICO, "sessions_with_estimate": self.estimated}
 
 
 _NUMBERS = (
@@ -218,9 +217,9 @@ def figures_of(observer: Observer, open_calls: int, estimated_usd: float | None 
     if duration is not None:
         out.duration_ms, out.timed = duration, 1
     if cost is not None and abs(cost) < _MOST_USD:
-        out.cost_pico, out.costed = round(cost * _PICO), 1
+        out.cost_pico, out.costed = pico(cost), 1
     if estimated_usd is not None:
-        out.estimated_pico, out.estimated = round(estimated_usd * _PICO), 1
+        out.estimated_pico, out.estimated = pico(estimated_usd), 1
     if out.turns:
         told = {name: getattr(tokens, name) for name in FIELDS}
         told |= {"duration_ms": duration, "cost_usd": cost, ESTIMATE: estimated_usd}

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from agentv_stages.event import TokenUsage
 
 FIELDS = ("input", "cached", "cache_write", "cache_write_1h", "output", "reasoning")
+PICO = 10**12
 
 
 class Tokens(Struct, gc=False):
@@ -21,7 +22,7 @@ class Tokens(Struct, gc=False):
     output: int | None = None
     reasoning: int | None = None
     unsure: int = 0  # model calls whose output was only a placeholder
-    cost_usd: float | None = None
+    cost_pico: int | None = None  # in 1e-12 dollars: a sum of binary fractions depends on the order
 
     def add(self, other: "Tokens | TokenUsage", sign: int = 1) -> None:
         """Adds another sum or one model call; with `sign` -1, subtracts it."""
@@ -39,10 +40,16 @@ class Tokens(Struct, gc=False):
             self.reasoning = (self.reasoning or 0) + sign * other.reasoning
         if isinstance(other, Tokens):
             self.unsure += sign * other.unsure
-        elif not other.output_final:
-            self.unsure += sign
-        if other.cost_usd is not None:
-            self.cost_usd = (self.cost_usd or 0.0) + sign * other.cost_usd
+            cost = other.cost_pico
+        else:
+            self.unsure += 0 if other.output_final else sign
+            cost = pico(other.cost_usd) if other.cost_usd is not None else None
+        if cost is not None:
+            self.cost_pico = (self.cost_pico or 0) + sign * cost
+
+    @property
+    def cost_usd(self) -> float | None:
+        return None if self.cost_pico is None else self.cost_pico / PICO
 
     def copy(self) -> "Tokens":
         return replace(self)
@@ -56,7 +63,7 @@ class Tokens(Struct, gc=False):
 
     def lacks(self, other: "Tokens") -> bool:
         """Whether a figure is unknown here and known in `other`."""
-        return any(getattr(self, name) is None is not getattr(other, name) for name in FIELDS)
+        return any(getattr(self, name) is None is not getattr(other, name) for name in (*FIELDS, "cost_pico"))
 
     def known(self) -> bool:
         return self.input is not None or self.output is not None
@@ -113,6 +120,16 @@ def possible(usage: TokenUsage) -> TokenUsage:
 def possible_usd(cost_usd: float | None) -> float | None:
     """The cost; None for one that is impossible: below 0, not finite or 1e15 and more."""
     return cost_usd if cost_usd is not None and 0 <= cost_usd < 1e15 else None
+
+
+def pico(usd: float) -> int:
+    """Dollars in units of 1e-12, whose sums are exact."""
+    return round(usd * PICO)
+
+
+def added_usd(before: float, usd: float) -> float:
+    """The exact sum of two costs; the second as it is if there was nothing before."""
+    return (pico(before) + pico(usd)) / PICO if before else usd
 
 
 def known_sum(values: Iterable[int | None]) -> int | None:

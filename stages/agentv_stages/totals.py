@@ -12,7 +12,7 @@ from msgspec import Struct, convert, field
 from agentv_stages.batch import Batch
 from agentv_stages.event import MAIN, SessionEnd, SessionInfo, Source, TokenUsage
 from agentv_stages.recent import Recent
-from agentv_stages.tokens import FIELDS, Tokens, better, possible, possible_usd, tokens_json
+from agentv_stages.tokens import FIELDS, Tokens, added_usd, better, possible, possible_usd, tokens_json
 
 DEFAULT_WINDOW = 2_048
 MOST_SUMS = 1_000  # sums that are kept by stream and model; those of later sub-agents are added up under one name
@@ -142,7 +142,7 @@ class Totals:
                 state.covered_ms = made_ms
         if usage.scope == "session":
             if usage.cost_usd is not None:
-                state.cost_usd = state.ended_cost + usage.cost_usd
+                state.cost_usd = added_usd(state.ended_cost, usage.cost_usd)
             before = state.ended if usage.covers_streams else state.ended_streams.get(stream)
             if before is not None:
                 tokens.add(before)
@@ -198,7 +198,7 @@ class Totals:
             more = process.calls.less(process.grown)
             if (more.input or 0) > 0:
                 unsaved.add(more)
-        unsaved.cost_usd = None
+        unsaved.cost_pico = None
         return unsaved
 
     def _call(self, usage: TokenUsage) -> None:
@@ -274,7 +274,7 @@ class Totals:
         state = self.state
         cost_usd = possible_usd(end.cost_usd)
         if cost_usd is not None:
-            state.cost_usd = state.ended_cost + cost_usd
+            state.cost_usd = added_usd(state.ended_cost, cost_usd)
         if end.duration_ms is not None and end.source.stream == MAIN:  # sub-agents work while the main agent waits
             state.duration_ms = (state.duration_ms or 0) + end.duration_ms
         if end.agent_num_turns is not None:
@@ -312,18 +312,18 @@ class Totals:
         self._changed = {}
 
     def _sum_since(self, streams: dict[str, Tokens]) -> Tokens | None:
-        """The sum over all streams, from that of the earlier sessions; None where it must be added up anew: costs are
-        fractions, whose sum depends on the order, and a figure that is no longer known makes the sum unknown.
+        """The sum over all streams, from that of the earlier sessions; None where it must be added up anew: a figure
+        that is no longer known makes the sum unknown.
         """
         state = self.state
-        if self._changed is None or state.ended is None or state.ended.cost_usd is not None:
+        if self._changed is None or state.ended is None:
             return None
         total = state.ended.copy()
         for stream, tokens in streams.items():
             before = state.ended_streams.get(stream)
-            if tokens.cost_usd is not None or (before is not None and tokens.lacks(before)):
-                return None
             if before is not None:
+                if tokens.lacks(before):
+                    return None
                 total.add(before, -1)
             total.add(tokens)
         return total
@@ -388,10 +388,6 @@ class Totals:
             if self._changed is not None:
                 self._changed[stream] = None
         self._stale = {}
-        if self._all.cost_usd is not None:  # a sum of fractions depends on the order
-            self._all = Tokens()
-            for row in self.state.sums:
-                self._all.add(row.tokens)
 
     def _calls_of(self, stream: str) -> Tokens:
         """The sum of a stream's calls so far, or of all streams'."""

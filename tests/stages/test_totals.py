@@ -1,6 +1,7 @@
 """Tokens, cost and time: one model call once, totals of the agent before sums, null where the log does not say."""
 
 from collections.abc import Iterator
+from itertools import permutations
 from random import Random
 from typing import Any
 
@@ -405,6 +406,19 @@ def test_the_totals_of_a_session_that_another_follows_in_the_same_input_stay() -
     assert tokens(*one, header, two[0])["input"] == 130  # the second was cut
     totals = told(end(0, cost_usd=0.05), header, end(3, cost_usd=0.02), end(4, cost_usd=0.03))
     assert totals.cost_usd == 0.08
+
+
+@pytest.mark.parametrize("order", list(permutations((0.1, 0.2, 0.3, 1e-7))))
+def test_costs_are_added_up_exactly_and_in_any_order(order: tuple[float, ...]) -> None:
+    calls = (usage(n, str(n), model=str(n), cost_usd=cost) for n, cost in enumerate(order))
+    assert told(*calls, usage(9, "0", model="0", output=5)).cost_usd == 0.6000001
+    another = SessionInfo(at(1), "", "s2", another=True)
+    runs = (event for cost in order for event in (end(0, cost_usd=cost), another))
+    assert told(*runs).cost_usd == 0.6000001
+
+
+def test_a_cost_that_the_agent_reported_stays_as_it_is() -> None:
+    assert told(end(0, cost_usd=0.30000000000000004)).cost_usd == 0.30000000000000004
 
 
 def test_a_sub_agents_run_adds_nothing_to_the_time_that_the_agent_reported() -> None:
