@@ -190,6 +190,51 @@ def test_rollouts_of_sub_agents_count_once_though_only_reading_tells(tmp_path: P
     assert outcome.summary.total().sessions == 1
 
 
+def test_what_a_report_counts_in_all_is_what_its_sessions_have(tmp_path: Path) -> None:
+    """A sub-agent's rollout is read twice, as a log and with its session; a part that is broken is no session less."""
+    parent, child, broken = (f"0197aaaa-0000-7000-8000-00000000000{n}" for n in (1, 2, 3))
+    _rollout(tmp_path, parent, None)
+    _rollout(tmp_path, child, parent)
+    with (tmp_path / f"rollout-2026-03-01T10-00-00-{child}.jsonl").open("a") as log:
+        log.write('{"type":"response_item","pay\n')
+    _rollout(tmp_path, broken, parent)
+    first = next(tmp_path.glob(f"*{broken}*"))
+    first.write_text(first.read_text().partition("\n")[0] + "\n")
+    outcome = import_sessions([tmp_path], jsonl=tmp_path / "out" / "s.jsonl", engine="serial")
+    total, size = outcome.summary.total(), sum(path.stat().st_size for path in tmp_path.glob("*.jsonl"))
+    assert (outcome.done, outcome.records, outcome.faults, outcome.bytes) == (1, 8, {"torn-middle": 1}, size)
+    assert (outcome.done, outcome.records, outcome.faults) == (total.sessions, total.records, total.faults)
+    groups = summarize_groups([tmp_path], engine="serial")
+    assert (groups.done, groups.records, groups.faults) == (1, 8, {"torn-middle": 1})
+
+
+def test_sub_agents_that_are_left_out_are_no_sessions_of_their_own(tmp_path: Path) -> None:
+    """As Claude's, whose names tell; only without its session does such a file count."""
+    parent, child = "0197aaaa-0000-7000-8000-000000000001", "0197aaaa-0000-7000-8000-000000000002"
+    _rollout(tmp_path, parent, None)
+    _rollout(tmp_path, child, parent)
+    for again in (False, True):
+        place = tmp_path / "out" / "s.jsonl"
+        outcome = import_sessions([tmp_path], jsonl=place, engine="serial", subagents=False, resume=again)
+        assert (outcome.done, outcome.skipped, len(outcome.parts)) == ((0, 1, 1) if again else (1, 0, 1))
+        assert [json.loads(line)["session"]["id"] for line in place.read_bytes().splitlines()] == [parent]
+    assert summarize_groups([tmp_path], engine="serial", subagents=False).summary.total().turns == 1
+    (alone,) = tmp_path.glob(f"*{child}.jsonl")
+    assert summarize_groups([alone], engine="serial", subagents=False).summary.total().turns == 1
+
+
+def test_a_part_of_a_session_that_an_earlier_run_has_read_does_not_count(tmp_path: Path) -> None:
+    parent, child = "0197aaaa-0000-7000-8000-000000000001", "0197aaaa-0000-7000-8000-000000000002"
+    _rollout(tmp_path, parent, None)
+    _rollout(tmp_path, child, parent)
+    (log,) = tmp_path.glob(f"*{parent}.jsonl")
+    place = tmp_path / "out" / "s.jsonl"
+    assert import_sessions([log], jsonl=place, engine="serial").done == 1
+    outcome = import_sessions([tmp_path], jsonl=place, engine="serial", resume=True)
+    assert (outcome.done, outcome.skipped, outcome.summary.total().sessions) == (0, 1, 0)
+    assert place.read_bytes().count(b"\n") == 1
+
+
 @pytest.mark.parametrize("output", ["jsonl", "transcripts"])
 def test_unchanged_are_sessions_and_not_the_files_that_belong_to_them(tmp_path: Path, output: str) -> None:
     """With results alone the sub-agent's rollout was counted, too; with transcripts it is read anew each time."""

@@ -56,7 +56,7 @@ def _told(report: Report, folder: Path) -> Any:
     result = json.loads(bytes(done.result))
     result["outputs"] = {}
     assert report.summary is not None
-    return done.records, done.faults, done.provider, done.day, result, report.summary
+    return done.faults, done.provider, done.day, result, report.summary
 
 
 @pytest.fixture

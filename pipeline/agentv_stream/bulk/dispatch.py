@@ -1,6 +1,6 @@
 """Sends units to the workers and collects the outcomes: counted and merged, or in the order of the units."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from functools import partial
 from multiprocessing import current_process
@@ -26,14 +26,24 @@ def enough(engine: str | Executor, units: Sequence[Unit], work: Work) -> str | E
     return "serial" if alone or current_process().daemon else engine
 
 
-def do_all(crew: Crew, work: Work, units: Sequence[Unit], outcome: Outcome, on_report: Watch | None) -> None:
-    """Runs all units through the workers; counts and merges the outcomes."""
-    taken: set[str] = set()
+def do_all(
+    crew: Crew,
+    work: Work,
+    units: Sequence[Unit],
+    outcome: Outcome,
+    on_report: Watch | None,
+    claimed: Iterable[str] = (),
+) -> None:
+    """Runs all units through the workers; counts and merges the outcomes.
+
+    Units that are `claimed`, or turn out to belong to another one's session, are `parts` and do not count.
+    """
+    taken = set(claimed)
     separate: dict[str, Summary] = {}
     for report, task in _reports(crew, work, units):
         for done in report.done:
             outcome.take(done)
-            taken.update(seen.path for seen in done.companions)
+            taken |= done.parts
         if report.summary is not None:
             outcome.summary.merge(report.summary)
         for one in report.separate:
@@ -47,9 +57,11 @@ def do_all(crew: Crew, work: Work, units: Sequence[Unit], outcome: Outcome, on_r
         if name not in taken:
             outcome.summary.merge(summary)
     outcome.parts = sorted(taken.intersection(unit.name for unit in units))
+    outcome.bytes -= sum(unit.size for unit in units if unit.name in taken and unit.name in separate)
+    total = outcome.summary.total()
+    outcome.done, outcome.records, outcome.faults = total.sessions, total.records, dict(sorted(total.faults.items()))
     outcome.others.sort()
     outcome.failures.sort(key=lambda failure: failure.source)
-    outcome.faults = dict(sorted(outcome.faults.items()))
 
 
 def in_order(crew: Crew, work: Work, units: Sequence[Unit]) -> Iterator[Done]:

@@ -61,7 +61,12 @@ class ImportRun:
         had = {name for name, entry in known.items() if entry.whole}
         return [msgspec.structs.replace(unit, had=unit.name in had) for unit in waiting]
 
-    def settle(self, waiting: list[Unit], crew: Crew) -> None:
+    @property
+    def claimed(self) -> set[str]:
+        """Files of sessions that an earlier run has read."""
+        return {part for name in self._left for part in self._known[name].parts}
+
+    def settle(self, crew: Crew) -> None:
         """After all was read: removes from the outputs what turned out to be part of another session, or has moved.
 
         Raises: SourceError, SinkError.
@@ -76,7 +81,6 @@ class ImportRun:
         whole = self._whole = _sessions(entries, parts)
         outcome.parts = sorted(parts.intersection(unit.name for unit in units))
         outcome.skipped = len(self._left.intersection(whole))
-        outcome.done -= len(parts.intersection(unit.name for unit in waiting))
         self._state.check(work.run)
         _remove_stale(self._known, entries, parts)
         if work.dataset is not None and self._manifest is not None:
@@ -141,7 +145,7 @@ def _sessions(entries: dict[str, Entry], parts: set[str]) -> dict[str, Entry]:
 
 def _parts(entries: dict[str, Entry], units: list[Unit]) -> set[str]:
     """Units that turned out to be a part of another unit's session, or a copy."""
-    taken = {seen.path for entry in entries.values() if entry.error is None for seen in entry.companions}
+    taken = {part for entry in entries.values() if entry.error is None for part in entry.parts}
     copies = {copy for unit in units for copy in unit.copies}
     of_copies = {unit.name for unit in units if not taken.isdisjoint(unit.copies)}
     return (taken | copies | of_copies).intersection(entries)

@@ -45,7 +45,7 @@ class Outcome:
     waiting: list[Unit] = field(default_factory=list[Unit])
 
     def take(self, done: Done) -> None:
-        """Counts one unit."""
+        """Takes one unit: its bytes, or what is wrong with it; all else is counted in the summary."""
         if done.error is not None and done.unit.met and done.kind in ("NotALog", "EmptyInput"):
             self.others.append(done.unit.name)
             return
@@ -55,11 +55,7 @@ class Outcome:
         if done.damage is not None:
             told_so = f"{done.damage}; what came before counts"
             self.failures.append(Failure(done.unit.name, told_so, DamagedArchive.__name__))
-        self.done += 1
         self.bytes += done.unit.size + sum(companion.size for companion in done.companions)
-        self.records += done.records
-        for reason, count in done.faults.items():
-            self.faults[reason] = self.faults.get(reason, 0) + count
 
 
 def failures_of(trouble: Trouble) -> list[Failure]:

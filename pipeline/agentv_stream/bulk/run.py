@@ -114,8 +114,8 @@ def import_sessions(
             with ExitStack() as engines:  # ended before the state is free for others
                 engines.push(stack.pop_all())
                 crew = opened or engines.enter_context(open_engine(enough(engine, waiting, work), workers))
-                do_all(crew, work, waiting, outcome, on_report)
-                run.settle(waiting, crew)
+                do_all(crew, work, waiting, outcome, on_report, run.claimed)
+                run.settle(crew)
             run.finish()
         outcome.seconds = time.monotonic() - begun
         return outcome

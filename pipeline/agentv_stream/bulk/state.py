@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from agentv_stream.bulk import object_store
-from agentv_stream.bulk.unit import Rows, Seen, Unit, Work
+from agentv_stream.bulk.unit import Finished, Unit, Work
 from agentv_stream.bulk.worker import tail_of
 from agentv_stream.errors import AgentvStreamError, SinkError
 from agentv_stream.outputs.locks import Taken, take_lock
@@ -26,28 +26,12 @@ Begun = Literal["first", "anew", "on"]  # no earlier run; it does not count; it 
 _MOST_FILES = 64  # of finished units, open at the same time
 
 
-class Entry(Struct, kw_only=True):
+class Entry(Finished, kw_only=True):
     """A finished unit without its result, and the position of its line."""
 
-    unit: Unit
-    error: str | None = None
-    kind: str | None = None
-    damage: str | None = None
-    tail: str = ""
-    companions: list[Seen] = []
-    provider: str = "unknown"
-    day: str = "unknown"
-    transcript: str | None = None
-    trajectory: str | None = None
-    rows: dict[str, Rows] = {}
     place: str = ""
     offset: int = 0
     length: int = 0
-
-    @property
-    def whole(self) -> bool:
-        """Whether it was read to its end."""
-        return self.error is None and self.damage is None
 
     @property
     def signature(self) -> str:

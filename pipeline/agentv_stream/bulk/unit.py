@@ -109,12 +109,12 @@ class Rows(Struct, frozen=True):
     rows: int
 
 
-class Done(Struct, kw_only=True):
-    """The outcome of one unit. `error` is None if it succeeded; `kind` is the exception's name.
+class Finished(Struct, kw_only=True):
+    """What is kept of one unit. `error` is None if it succeeded; `kind` is the exception's name.
 
     `damage` says that only a part of it could be read; everything else describes that part.
     `tail` is a hash of the last bytes: with size and time it shows whether the source is still the same.
-    `result` is JSON.
+    `companions` are the further files that were read with it, `left_out` those of sub-agents that were not to be read.
     """
 
     unit: Unit
@@ -122,12 +122,10 @@ class Done(Struct, kw_only=True):
     kind: str | None = None
     damage: str | None = None
     tail: str = ""
-    result: Raw = NULL
     companions: list[Seen] = []
+    left_out: list[str] = []
     provider: str = "unknown"
     day: str = "unknown"
-    records: int = 0
-    faults: dict[str, int] = {}
     transcript: str | None = None
     trajectory: str | None = None
     rows: dict[str, Rows] = {}
@@ -136,6 +134,18 @@ class Done(Struct, kw_only=True):
     def whole(self) -> bool:
         """Whether it was read to its end."""
         return self.error is None and self.damage is None
+
+    @property
+    def parts(self) -> set[str]:
+        """The other files that belong to the session."""
+        return {*(seen.path for seen in self.companions), *self.left_out}
+
+
+class Done(Finished, kw_only=True):
+    """The outcome of one unit. `result` is JSON, `faults` counts dead letters by reason."""
+
+    result: Raw = NULL
+    faults: dict[str, int] = {}
 
 
 class Separate(Struct):

@@ -28,6 +28,7 @@ from agentv_stream.bulk.trajectories import TrajectoryFile
 from agentv_stream.bulk.transcripts import Transcript
 from agentv_stream.bulk.unit import Done, Report, Seen, Separate, Task, Unit, Work, told
 from agentv_stream.errors import AgentvStreamError, DamagedArchive, EmptyInput, NotALog
+from agentv_stream.folder import companions_of
 from agentv_stream.outputs.naming import safe_part
 from agentv_stream.summary import SessionReader, without_collector
 
@@ -110,7 +111,7 @@ class Worker:
             session.abandon()
             if isinstance(error.__cause__, OSError) and error.__cause__.errno in _NO_ROOM:
                 raise  # the next session would fail as well
-            return Done(unit=unit, error=told(str(error))[0], kind=type(error).__name__, records=done.records)
+            return Done(unit=unit, error=told(str(error))[0], kind=type(error).__name__)
         except Exception as error:  # one log that we fail on must not end the run; it is reported as a bug of ours
             session.abandon()
             return Done(unit=unit, error=told(f"bug: {type(error).__name__}: {error}")[0], kind="Bug")
@@ -211,9 +212,11 @@ class Session:
         facts = observer.facts
         done.provider = reader.provider.name
         done.day = day_of(facts.started_ms)
-        done.records = facts.records
         done.faults = dict(observer.counters.faults)
         done.companions = [_seen(companion.path) for companion in reader.companions]
+        if not work.subagents and unit.session is None and _may_be_part(reader):
+            beside = companions_of(reader.provider, unit.place, folder=worker.folder)
+            done.left_out = [told(one.path)[0] for one in beside if not one.context.further]
         estimate = None
         if work.results or work.state is not None or worker.staging is not None or work.prices:
             result = observer.result(left)
