@@ -53,7 +53,7 @@ def test_a_dash_is_standard_output_and_no_file_of_that_name(tmp_path: Path, opti
     assert not (tmp_path / "-").exists()
     assert run(tmp_path, "check", SPEC, STREAM, option, "-", "--json").code == 2
     assert run(tmp_path, "consume", STREAM, "--quiet", "--stats", "r.json").code == 0
-    assert run(tmp_path, "report", "r.json", "--output", "-").out.startswith(b"# Agent comparison")
+    assert run(tmp_path, "report", "r.json", "--out", "-").out.startswith(b"# Agent comparison")
     assert not (tmp_path / "-").exists()
 
 
@@ -62,7 +62,7 @@ def test_a_dash_is_standard_output_and_no_file_of_that_name(tmp_path: Path, opti
     [
         (["run", "--target", "x", "--prompt", "p"], "--target x: there is no .agentv/targets.yaml here or above"),
         (["import", ".", "--engine", "dask://x"], "--engine dask://x: the scheduler's address is expected"),
-        (["report", "r.json", "--output", "x.pdf"], "--output x.pdf: expected a name ending in .md, .html or .json"),
+        (["report", "r.json", "--output", "x.pdf"], "--out x.pdf: expected a name ending in .md, .html or .json"),
         (["report", "r.json", "--baseline", "conusme"], "--baseline: no result is of the approach 'conusme'"),
     ],
 )

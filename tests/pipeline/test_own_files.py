@@ -24,7 +24,7 @@ OVER_THE_INPUT: list[tuple[str, ...]] = [
     ("stats", "log.jsonl", "--json", "log.jsonl"),
     ("check", "spec.yaml", "log.jsonl", "--jsonl", "log.jsonl"),
     ("check", "spec.yaml", "log.jsonl", "--junit", "spec.yaml"),
-    ("report", "log.jsonl", "--format", "md", "--output", "log.jsonl"),
+    ("report", "log.jsonl", "--format", "md", "--out", "log.jsonl"),
 ]
 
 
@@ -46,7 +46,7 @@ OVER_A_LOG: list[tuple[str, ...]] = [
     ("stats", "logs", "--json", "logs/log.jsonl"),
     ("check", "spec.yaml", "logs", "--jsonl", "logs/log.jsonl"),
     ("check", "spec.yaml", "logs", "--junit", "logs/log.jsonl"),
-    ("report", "logs", "--format", "md", "--output", "logs/log.jsonl"),
+    ("report", "logs", "--format", "md", "--out", "logs/log.jsonl"),
     ("consume", "logs/other.jsonl", "--stats", "logs/log.jsonl"),
     ("consume", "logs/other.jsonl", "--transcript", "logs/log.jsonl"),
 ]
@@ -82,7 +82,7 @@ def test_no_result_becomes_a_report(tmp_path: Path) -> None:
     ran = run(tmp_path, "report", ".", "--output", "result.json")
     assert (ran.code, ran.err) == (
         2,
-        "agentv-stream: --output result.json is a result, which would be lost; give another file\n",
+        "agentv-stream: --out result.json is a result, which would be lost; give another file\n",
     )
     assert (tmp_path / "result.json").read_bytes() == before
 

@@ -324,6 +324,25 @@ def test_a_log_in_the_place_of_a_result_is_told_with_what_makes_one() -> None:
         compare([log])
 
 
+def test_a_candidate_is_compared_with_another_approach(tmp_path: Path) -> None:
+    for approach in ("alpha", "beta"):
+        own(tmp_path, "fix", approach, 1)
+    made = compare([tmp_path], candidate="alpha")
+    assert (made.baseline, made.candidates, made.differences[0].approach) == ("beta", ["alpha"], "alpha")
+    with pytest.raises(UsageError, match="--candidate alpha: give the approach"):
+        compare([tmp_path], baseline="alpha", candidate="alpha")
+    own(tmp_path, "fix", "gamma", 1)
+    with pytest.raises(UsageError, match="--candidate alpha: give the approach"):
+        compare([tmp_path], candidate="alpha")
+
+
+def test_a_result_that_is_named_twice_or_linked_is_one_run(tmp_path: Path) -> None:
+    one, two = own(tmp_path, "fix", "base", 1), own(tmp_path, "fix", "base", 2)
+    (tmp_path / "a.json").symlink_to(two)
+    made = compare([one, tmp_path, tmp_path / ".." / tmp_path.name / one.name])
+    assert [run.path for run in made.runs] == [one, two]
+
+
 def test_several_results_in_one_file_are_told_as_such(tmp_path: Path) -> None:
     one = own(tmp_path, "t", "a", 1).read_bytes()
     several = tmp_path / "results.jsonl"

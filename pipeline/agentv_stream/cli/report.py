@@ -12,7 +12,7 @@ def report(
         typer.Argument(metavar="RESULTS...", help="Results of run, of consume --stats, of bobbin; folders of them."),
     ],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="File; else standard output.")
+        Path | None, typer.Option("--out", "-o", "--output", metavar="FILE", help="File; else standard output.")
     ] = None,
     format_: Annotated[
         str | None,

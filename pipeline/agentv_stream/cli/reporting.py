@@ -29,12 +29,12 @@ def write_report(
         wanted = format_ if format_ is not None else by_name
         chosen = FORMATS.get(wanted.lower())
         if chosen is None and format_ is None:
-            raise UsageError(f"--output {output}: expected a name ending in .md, .html or .json, or --format")
+            raise UsageError(f"--out {output}: expected a name ending in .md, .html or .json, or --format")
         if chosen is None:
             raise UsageError(f"--format: expected md, html or json, not {wanted!r}")
-        check_own_files((("--output", place),), results)
+        check_own_files((("--out", place),), results)
         if place is not None and is_result(place):
-            raise UsageError(f"--output {place} is a result, which would be lost; give another file")
+            raise UsageError(f"--out {place} is a result, which would be lost; give another file")
         comparison = compare(results, baseline, candidate, streams)
         for warning in comparison.warnings:
             say(f"warning: {warning}")

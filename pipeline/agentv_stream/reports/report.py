@@ -105,12 +105,15 @@ def compare(
         raise SourceError(f"no result was found in {', '.join(map(str, sources))}{reason}{makers}")
     approaches = sorted({run.approach for run in runs})
     if baseline is None:
-        plain = [a for a in approaches if a.startswith(("no-", "base", "without"))]
-        baseline = plain[0] if len(plain) == 1 else approaches[0] if len(approaches) == 2 else None
+        others = [a for a in approaches if a != candidate]
+        plain = [a for a in others if a.startswith(("no-", "base", "without"))]
+        baseline = plain[0] if len(plain) == 1 else others[0] if len(approaches) == 2 else None
     for option, name in (("--baseline", baseline), ("--candidate", candidate)):
         if name is not None and name not in approaches:
             hint = suggestion(name, approaches, approaches)
             raise UsageError(f"{option}: no result is of the approach {name!r}{hint}")
+    if candidate is not None and baseline in (None, candidate):
+        raise UsageError(f"--candidate {candidate}: give the approach to compare it with, as --baseline")
     if baseline is not None:  # first, because the others are compared with it
         approaches = [baseline, *(name for name in approaches if name != baseline)]
     metrics = metrics_of(runs)

@@ -1,6 +1,7 @@
 """Reads results of runs for a report: ours, and those of bobbin's evaluation; one `Run` per file."""
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -52,16 +53,23 @@ class Run:
 
 
 def result_files(sources: Sequence[Path]) -> list[Path]:
-    """The files to read; in folders every .json below except manifests. Raises: SourceError for what does not exist."""
+    """The files to read, each once; in folders every .json below except manifests.
+
+    Raises: SourceError for what does not exist.
+    """
     files: list[Path] = []
     for source in sources:
         if is_folder(source):
-            files += sorted(p for p in source.rglob("*.json") if is_file(p) and p.name != "manifest.json")
+            found = [p for p in source.rglob("*.json") if is_file(p) and p.name != "manifest.json"]
+            files += sorted(found, key=lambda path: (path.is_symlink(), path))  # beside a link there is no stream
         elif is_file(source):
             files.append(source)
         else:
             raise SourceError(f"{source}: no such file or folder")
-    return files
+    once: dict[str, Path] = {}
+    for path in files:
+        once.setdefault(os.path.realpath(path), path)
+    return list(once.values())
 
 
 def is_result(path: Path) -> bool:
