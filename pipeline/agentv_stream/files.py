@@ -5,10 +5,12 @@ import os
 import stat
 import zlib
 from collections.abc import Generator, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from agentv_stream.errors import DamagedArchive, SourceError
+from agentv_stream.packed_folder import PACKED
 
 CHUNK_BYTES = 256 * 1024
 
@@ -85,6 +87,26 @@ def compression(path: Path) -> str | None:
             return _packed(file.read(4))
     except OSError:
         return None
+
+
+def content_size(path: str, size: int) -> int:
+    """The unpacked size of a file of this size, as a packed one says; 0 if it does not say, or cannot be read.
+
+    Of archives that were joined only one is told, and of gzip's figure the part over 4 GiB is missing.
+    """
+    if not path.endswith(PACKED):
+        return size
+    with suppress(OSError), Path(path).open("rb") as file:
+        head = file.read(18)  # what a frame of zstd says of itself is no longer
+        if _packed(head) == "gzip":
+            file.seek(-4, os.SEEK_END)
+            return int.from_bytes(file.read(4), "little")
+        if _packed(head) == "zstd":
+            import zstandard
+
+            with suppress(zstandard.ZstdError):
+                return max(0, zstandard.frame_content_size(head))
+    return 0
 
 
 def open_plain(path: Path) -> BinaryIO:

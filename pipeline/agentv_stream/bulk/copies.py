@@ -1,7 +1,8 @@
 """Leaves out files that contain part or all of another file: compressed beside the log, archived, backed up.
 
-Two files are compared if they have the same size or log name, and begin alike. A copy contains nothing that the other
-does not, byte for byte, and names the same session: what a fork took from its parent's log is not a copy of it.
+Two files are compared if they have the same unpacked size or log name, and begin alike. A copy contains nothing that
+the other does not, byte for byte, and names the same session: what a fork took from its parent's log is not a copy of
+it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,7 +14,7 @@ from agentv_stream.bulk import object_store
 from agentv_stream.bulk.unit import Unit
 from agentv_stream.discovery.header import read_header
 from agentv_stream.errors import SourceError
-from agentv_stream.files import first_unpacked
+from agentv_stream.files import content_size, first_unpacked
 from agentv_stream.outputs.forms import told_twice
 from agentv_stream.packed_folder import unpacked_name
 
@@ -74,7 +75,7 @@ def _rank(unit: Unit) -> tuple[bool, bool, int, str]:
 
 
 def _alike(units: Iterable[Unit]) -> Iterator[list[Unit]]:
-    """Groups of units that begin with the same bytes, and have the same size or log name."""
+    """Groups of units that begin with the same bytes, and have the same unpacked size or log name."""
     files = [unit for unit in units if unit.session is None and unit.size]
     for key in (_by_size, _by_name):
         groups: dict[object, list[Unit]] = {}
@@ -86,7 +87,9 @@ def _alike(units: Iterable[Unit]) -> Iterator[list[Unit]]:
 
 def _by_size(unit: Unit) -> object:
     # Opening an object takes a network request: only for objects of the same name.
-    return unit.size, unit.source.rpartition("/")[2] if object_store.is_url(unit.source) else ""
+    if object_store.is_url(unit.source):
+        return unit.size, unit.source.rpartition("/")[2]
+    return content_size(unit.place, unit.size)
 
 
 def _by_name(unit: Unit) -> object:

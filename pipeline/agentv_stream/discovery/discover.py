@@ -18,7 +18,7 @@ from agentv_stages.times import iso, nearest_date_ms
 from agentv_stream.discovery.header import Header, HeaderCache, first_bytes, header_json, read_header
 from agentv_stream.discovery.places import Found, Root, expanded, logical_name, own_folder, stores, walk
 from agentv_stream.errors import SourceError, UsageError
-from agentv_stream.files import is_folder
+from agentv_stream.files import content_size, is_folder
 from agentv_stream.folder import LocalFolder, companions_of
 from agentv_stream.named_provider import named_provider
 from agentv_stream.opencode.store import STORE_SIGN, StoredSession, list_sessions
@@ -181,7 +181,8 @@ def _completed(header: Header, path: str) -> Header:
 def _without_copies(sessions: Iterable[Session]) -> list[Session]:
     """One session per log: of several files with one id and one logical name the plainest and newest is read.
 
-    The same holds for files with the same id, size and beginning, whatever their names; the log has the shortest name.
+    The same holds for files with the same id, unpacked size and beginning, whatever their names; the log has the
+    shortest name.
     """
     kept: list[Session] = []
     by_name: dict[tuple[str, str, str], Session] = {}
@@ -191,7 +192,8 @@ def _without_copies(sessions: Iterable[Session]) -> list[Session]:
         if session_id is None:
             kept.append(session)
             continue
-        name, size = (provider, session_id, Path(logical_name(session.path)).name), (provider, session_id, session.size)
+        name = (provider, session_id, Path(logical_name(session.path)).name)
+        size = (provider, session_id, content_size(session.path, session.size))
         first = by_name.get(name) or by_size.get(size)
         if first is not None and (name in by_name or _begin_alike(first.path, session.path)):
             first.copies.append(session.path)

@@ -2,6 +2,7 @@
 
 from agentv_stream.discovery.header import first_bytes
 from agentv_stream.discovery.places import logical_name
+from agentv_stream.files import content_size
 from agentv_stream.following.register import Register
 
 HEAD = 256
@@ -21,12 +22,14 @@ class KnownLogs:
         self._named: dict[str, list[str]] = {}
         self._sized: dict[int, list[str]] = {}
         self._heads: dict[str, bytes] = {}
+        self._contents: dict[tuple[str, int], int] = {}
 
     def index(self) -> None:
         """Indexes all that is followed now."""
         entries = self._register.entries
         self.by_inode, self._named, self._sized = {}, {}, {}
         self._heads = {path: head for path, head in self._heads.items() if path in entries}
+        self._contents = {key: size for key, size in self._contents.items() if key[0] in entries}
         for path in entries:
             self._add(path)
 
@@ -46,16 +49,24 @@ class KnownLogs:
             return
         if entry.signature is not None:
             self.by_inode[entry.signature[:2]] = path
-            self._sized.setdefault(entry.signature.size, []).append(path)
+            self._sized.setdefault(self._content_size(path, entry.signature.size), []).append(path)
         self.add_name(path)
 
     def named(self, name: str) -> list[str]:
         """The logs with a name (`plain_name`), oldest first."""
         return self._named.get(name, [])
 
-    def sized(self, size: int) -> list[str]:
-        """The logs that had this size when last listed."""
-        return self._sized.get(size, [])
+    def sized(self, path: str, size: int) -> list[str]:
+        """The logs that, unpacked, had the size of this file when last listed."""
+        return self._sized.get(self._content_size(path, size), [])
+
+    def _content_size(self, path: str, size: int) -> int:
+        known = self._contents.get((path, size))
+        if known is None:
+            known = content_size(path, size)
+            if known != size:  # only packed files have to be opened for it
+                self._contents[path, size] = known
+        return known
 
     def head(self, path: str) -> bytes:
         """The first bytes of a log, remembered once growth cannot change them; empty for a short or missing one."""

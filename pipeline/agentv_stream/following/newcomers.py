@@ -44,7 +44,8 @@ class Newcomers:
             for path in self.known.named(plain_name(found.path))
             if path != found.path and (renamed or Path(path).parent != folder or path != logical_name(path))
         ]
-        others += [path for path in self.known.sized(found.signature.size) if path not in (found.path, *others)]
+        sized = self.known.sized(found.path, found.signature.size)
+        others += [path for path in sized if path not in (found.path, *others)]
         alike: list[str] = []
         if others:
             head = self.known.head(found.path)
