@@ -196,6 +196,18 @@ async def test_two_streams_of_a_loop_may_write_the_same_transcript(tmp_path: Pat
     assert [(one, one.read_bytes()) for one in tmp_path.iterdir()] == [(path, before)]
 
 
+def test_a_session_without_a_message_leaves_no_rows_of_another_in_the_file_that_was_named(tmp_path: Path) -> None:
+    header = LOG.splitlines(keepends=True)[0]
+    (tmp_path / "header.jsonl").write_bytes(header)
+    for finished in (False, True):
+        consume(tmp_path, "--transcript", "t.jsonl", given=LOG)
+        assert rows_of(tmp_path / "t.jsonl")
+        source, given = ("header.jsonl", None) if finished else ("-", header)
+        ran = consume(tmp_path, source, "--transcript", "t.jsonl", given=given)
+        assert "transcript  none" in ran.err
+        assert not (tmp_path / "t.jsonl").exists()
+
+
 def test_a_file_that_was_there_becomes_private(tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").touch(0o666)
     consume(tmp_path, "--transcript", "t.jsonl", given=LOG)

@@ -11,7 +11,7 @@ from agentv_stages.message import Message
 from agentv_stages.result import Observer
 from agentv_stages.sinks.transcript import TranscriptRows, closing_members, patch
 from agentv_stream.errors import SinkError
-from agentv_stream.files import is_folder, is_there
+from agentv_stream.files import is_file, is_folder, is_there
 from agentv_stream.outputs.naming import FINISHED_PATIENCE, TRANSCRIPT, temporary_name
 from agentv_stream.outputs.output_file import OutputFile
 from agentv_stream.outputs.output_names import OutputNames
@@ -115,13 +115,24 @@ class TranscriptSink:
         self._file = file
         self._rows = TranscriptRows(identity)
 
+    def _remove_earlier(self, named: Path) -> None:
+        """Removes a file that was to be replaced: its rows are of another session. Raises: SinkError."""
+        if not is_file(named) or self._names.keeps(named):
+            return
+        try:
+            named.unlink()
+        except OSError as error:
+            raise SinkError(str(named), error) from error
+
     async def close(self, whole: bool) -> None:
         """Writes the rows still held, then the totals into the first row.
 
         If this transcript could not be written, that of an earlier reading stays.
         """
-        if self._rows is None and not self._held:
-            return  # no message, no file
+        if self._rows is None and not self._held:  # no message, no file
+            if whole and self._named is not None:
+                await run_sync(self._remove_earlier, self._named)
+            return
         if self._rows is None:
             await self._open()
         file, rows = self._file, self._rows
