@@ -5,7 +5,7 @@ records before it is missing.
 """
 
 from base64 import b64decode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -14,6 +14,7 @@ from msgspec import Struct
 from agentv_stages.batch import Batch, Record
 from agentv_stages.decode import Decode
 from agentv_stages.normalize import Normalize
+from agentv_stages.payload import told_path
 from agentv_stages.provider import DecodeContext
 from agentv_stages.providers import get_provider
 from agentv_stages.sinks.event_lines import EventLines
@@ -89,25 +90,27 @@ def data_of(letter: Letter, path: Path) -> bytes:
         return b""
 
 
-def fault_lines(places: list[Path] | None, as_json: bool) -> str:
+def fault_lines(places: list[Path] | None, as_json: bool) -> Iterator[str]:
     """One line per fault. Raises: SourceError."""
-    out: list[str] = []
+    found = False
     for path in letter_files(places):
         for n, letter in enumerate(letters(path)):
+            found = True
             if as_json:
-                out.append(msgspec.json.encode({"letter": f"{path}:{n}", **msgspec.structs.asdict(letter)}).decode())
+                row = {"letter": told_path(f"{path}:{n}"), **msgspec.structs.asdict(letter)}
+                yield msgspec.json.encode(row).decode() + "\n"
                 continue
             where = f"{visible(letter.file, 80)} row {letter.row} offset {letter.offset} ({letter.length} bytes)"
-            out.append(f"{letter.reason:14} {where}  {visible(letter.detail, 80)}  [{visible(str(path), 120)}:{n}]")
-    if not out:
-        return "" if as_json else "no faults\n"
-    return "\n".join(out) + "\n"
+            reason = visible(letter.reason, 40)
+            yield f"{reason:14} {where}  {visible(letter.detail, 80)}  [{visible(str(path), 120)}:{n}]\n"
+    if not found and not as_json:
+        yield "no faults\n"
 
 
 def fault_bytes(place: str) -> str:
     """The bytes of one fault, for a terminal. Raises: UsageError, SourceError."""
     name, _, number = place.rpartition(":")
-    if not name or not number.isdigit():
+    if not name or not number.isdecimal():
         raise UsageError(f"{place!r}: expected FILE:NUMBER, as `faults list` says")
     path = Path(name)
     for n, letter in enumerate(letters(path)):
@@ -120,9 +123,8 @@ def fault_bytes(place: str) -> str:
     raise UsageError(f"{path} has no letter {number}")
 
 
-def retry_faults(places: list[Path] | None) -> tuple[str, str]:
-    """Events of records that can be decoded now, as JSON lines, and a message for people. Raises: SourceError."""
-    out: list[bytes] = []
+def retry_faults(places: list[Path] | None, say: Callable[[str], None]) -> Iterator[str]:
+    """Events of records that can be decoded now, as JSON lines; `say` gets how many. Raises: SourceError."""
     tried = used = 0
     for path in letter_files(places):
         headers: dict[str, Header | None] = {}
@@ -132,8 +134,8 @@ def retry_faults(places: list[Path] | None) -> tuple[str, str]:
             tried += 1
             lines = _again(letter, data_of(letter, path), headers[letter.file])
             used += bool(lines)
-            out += lines
-    return b"".join(out).decode("utf-8", "replace"), f"agentv-stream: {used} of {tried} records can be used\n"
+            yield from (line.decode("utf-8", "replace") for line in lines)
+    say(f"{used} of {tried} records can be used")
 
 
 def _header(file: str) -> Header | None:

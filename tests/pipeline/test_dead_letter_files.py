@@ -1,6 +1,7 @@
 """Dead letters read back: those that `consume` wrote, listed, shown, decoded once more."""
 
 import json
+import os
 from pathlib import Path
 from uuid import NAMESPACE_OID, uuid5
 
@@ -42,10 +43,10 @@ def test_letters_hold_the_bytes_that_stood_in_the_log(folder: Path) -> None:
 
 
 def test_a_list_for_people_acts_on_no_terminal_and_one_for_programs_is_json(folder: Path) -> None:
-    told = fault_lines([folder / "out"], as_json=False)
-    assert told.count("\n") == 2
-    assert "\x1b" not in told
-    rows = [json.loads(line) for line in fault_lines([folder / "out"], as_json=True).splitlines()]
+    told = list(fault_lines([folder / "out"], as_json=False))
+    assert [line.count("\n") for line in told] == [1, 1]
+    assert "\x1b" not in "".join(told)
+    rows = [json.loads(line) for line in fault_lines([folder / "out"], as_json=True)]
     assert [row["row"] for row in rows] == [2, 5]
     assert fault_bytes(rows[0]["letter"]) == "not json \\x1b[2J\n"
 
@@ -62,8 +63,8 @@ def test_of_bytes_that_stand_in_the_log_alone_the_place_is_shown(tmp_path: Path)
 
 
 def test_where_there_is_none_that_is_said(tmp_path: Path) -> None:
-    assert fault_lines([tmp_path], as_json=False) == "no faults\n"
-    assert fault_lines([tmp_path], as_json=True) == ""
+    assert list(fault_lines([tmp_path], as_json=False)) == ["no faults\n"]
+    assert list(fault_lines([tmp_path], as_json=True)) == []
 
 
 def test_half_a_line_of_a_writer_at_work_is_passed_over(folder: Path, tmp_path: Path) -> None:
@@ -73,7 +74,7 @@ def test_half_a_line_of_a_writer_at_work_is_passed_over(folder: Path, tmp_path: 
     assert [letter.reason for letter in letters(copy)] == ["not-json"]
 
 
-@pytest.mark.parametrize("place", ["nothing", ":1", "x.jsonl:one"])
+@pytest.mark.parametrize("place", ["nothing", ":1", "x.jsonl:one", "x.jsonl:²"])
 def test_a_place_that_is_none_is_a_wrong_call(place: str) -> None:
     with pytest.raises(UsageError, match="expected FILE:NUMBER"):
         fault_bytes(place)
@@ -89,15 +90,15 @@ def test_letters_that_are_not_there(folder: Path, tmp_path: Path) -> None:
 
 def test_a_record_that_can_be_used_by_now_gives_its_events(folder: Path, tmp_path: Path) -> None:
     (path,) = letter_files([folder / "out"])
-    _, told = retry_faults([path])
-    assert told == "agentv-stream: 1 of 2 records can be used\n"  # of bad UTF-8 the record was used all the time
+    told: list[str] = []
+    assert list(retry_faults([path], told.append))
+    assert told == ["1 of 2 records can be used"]  # of bad UTF-8 the record was used all the time
     rows = [json.loads(line) for line in path.read_bytes().splitlines()]
     rows[0] |= {"text": RECORDS[-1].decode()}
     copy = tmp_path / path.name
     copy.write_text(json.dumps(rows[0]) + "\n")
-    events, told = retry_faults([copy])
-    assert told == "agentv-stream: 1 of 1 records can be used\n"
-    rows = [json.loads(line) for line in events.splitlines()]
+    rows = [json.loads(line) for line in retry_faults([copy], told.append)]
+    assert told[1:] == ["1 of 1 records can be used"]
     assert "tool_result" in [row["type"] for row in rows]
     assert {row["session_id"] for row in rows} == {str(uuid5(NAMESPACE_OID, "aaaa-1"))}
 
@@ -107,4 +108,30 @@ def test_without_the_log_nothing_can_be_used(folder: Path, tmp_path: Path) -> No
     row = json.loads(path.read_bytes().splitlines()[0]) | {"file": str(tmp_path / "gone.jsonl")}
     copy = tmp_path / path.name
     copy.write_text(json.dumps(row) + "\n")
-    assert retry_faults([copy]) == ("", "agentv-stream: 0 of 1 records can be used\n")
+    told: list[str] = []
+    assert list(retry_faults([copy], told.append)) == []
+    assert told == ["0 of 1 records can be used"]
+
+
+def test_a_list_is_printed_line_by_line(folder: Path, tmp_path: Path) -> None:
+    """Not held until the last letter is read: here the second file of letters has gone."""
+    (path,) = letter_files([folder / "out"])
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.dead-letters.jsonl").write_bytes(path.read_bytes())
+    lines = fault_lines([tmp_path], as_json=False)
+    first = next(lines)
+    (tmp_path / "b.dead-letters.jsonl").unlink()
+    with pytest.raises(SourceError, match=r"b\.dead-letters"):
+        list(lines)
+    assert "not-json" in first
+
+
+def test_a_hostile_file_of_letters_is_told_in_plain_text(tmp_path: Path) -> None:
+    letter = {"reason": "\x1b[2J\n", "file": "\x1b]0;x\x07", "row": 1, "offset": 0, "length": 1, "detail": "\x1b[1m"}
+    place = tmp_path / os.fsdecode(b"\xff.dead-letters.jsonl")
+    place.write_text(json.dumps(letter) + "\n")
+    (line,) = fault_lines([tmp_path], as_json=False)
+    assert line.count("\n") == 1
+    assert "\x1b" not in line
+    (row,) = fault_lines([place], as_json=True)
+    assert json.loads(row)["letter"].endswith("\\udcff.dead-letters.jsonl:0")

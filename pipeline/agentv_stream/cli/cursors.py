@@ -19,7 +19,7 @@ def list_cursors(state: StateOption = None, json: JsonLines = False) -> None:
     """One line per session: follower, agent, session, files, bytes read, when committed."""
     from agentv_stream.cli.cursor_views import cursor_lines
 
-    print_made(lambda: cursor_lines(state, json))
+    print_made(lambda: [cursor_lines(state, json)])
 
 
 @app.command(cls=PlainCommand)
@@ -30,7 +30,7 @@ def show(
     """Everything that is kept of a session, as JSON."""
     from agentv_stream.cli.cursor_views import cursor_details
 
-    print_made(lambda: cursor_details(state, session))
+    print_made(lambda: [cursor_details(state, session)])
 
 
 @app.command(cls=PlainCommand, short_help="Forget sessions: they are read again.")
@@ -44,4 +44,4 @@ def reset(
     """Forget sessions: they are read from their beginning again, their outputs made again."""
     from agentv_stream.cli.cursor_views import forget
 
-    print_made(lambda: forget(state, session, every))
+    print_made(lambda: [forget(state, session, every)])

@@ -1,13 +1,12 @@
 """`agentv-stream faults`: the dead letters; list, show, retry."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from agentv_stream.cli.options import JsonLines, PlainCommand
-from agentv_stream.cli.telling import print_made
+from agentv_stream.cli.telling import print_made, say
 
 app = typer.Typer(name="faults", help="Records that could not be used.", no_args_is_help=True, rich_markup_mode=None)
 Places = Annotated[
@@ -28,7 +27,7 @@ def show(place: Annotated[str, typer.Argument(metavar="PLACE", help="FILE:NUMBER
     """The bytes of one fault, made visible."""
     from agentv_stream.dead_letter_files import fault_bytes
 
-    print_made(lambda: fault_bytes(place))
+    print_made(lambda: [fault_bytes(place)])
 
 
 @app.command(cls=PlainCommand, short_help="Decode the records again; what can be used is printed.")
@@ -36,9 +35,4 @@ def retry(places: Places = None) -> None:
     """Decode the records again, with this version: events that come out go to standard output as JSON lines."""
     from agentv_stream.dead_letter_files import retry_faults
 
-    def run() -> str:
-        lines, told = retry_faults(places)
-        sys.stderr.write(told)
-        return lines
-
-    print_made(run)
+    print_made(lambda: retry_faults(places, say))

@@ -43,11 +43,11 @@ def print_bytes(data: bytes) -> None:
         sys.stdout.buffer.write(data)
 
 
-def print_made(make: Callable[[], str]) -> None:
-    """Prints what `make` returns. If that fails, prints the message instead, and raises typer.Exit with its exit
-    code."""
+def print_made(make: Callable[[], Iterable[str]]) -> None:
+    """Prints what `make` returns, piece by piece. If that fails, prints the message, and raises typer.Exit with its
+    exit code."""
     try:
-        sys.stdout.write(make())
+        sys.stdout.writelines(make())
         sys.stdout.flush()
     except AgentvStreamError as error:
         import typer
