@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 from xml.etree import ElementTree
 
@@ -25,7 +26,7 @@ from agentv_stream.checks.spec import Spec, load_spec
 from agentv_stream.checks.yaml_lines import SpecError
 from agentv_stream.cli.checking import check_sources
 from agentv_stream.errors import EXIT_FINE, EXIT_IO, EXIT_RUN, EXIT_USAGE, EXIT_VERDICT, SourceError, worst
-from support.decoding import corpus
+from support.decoding import FIXTURES, corpus
 from support.fake_agents import READ_EDIT, init, stream
 
 SPEC = """
@@ -183,6 +184,20 @@ def test_sub_agents_files_below_a_folder_are_part_of_their_session(tmp_path: Pat
     assert len(paths) > 1
     assert [Path(check.source).parent.name for check in kept if "subagents" in check.source] == []
     assert len(worth_telling(checks, [check.source for check in checks])) == len(paths)
+
+
+@pytest.mark.parametrize("subagents", [True, False])
+def test_sub_agents_that_are_left_out_are_not_judged_on_their_own(tmp_path: Path, subagents: bool) -> None:
+    copytree(FIXTURES / "claude", tmp_path / "logs")
+    checks = [check_source(path, [spec(tmp_path)], subagents=subagents) for path in expand([str(tmp_path / "logs")])]
+    assert [check for check in checks if "/subagents/" in check.source]
+    told = worth_telling(checks, [str(tmp_path / "logs")])
+    assert [check.source for check in told if "/subagents/" in check.source] == []
+
+
+def test_a_source_that_is_named_twice_is_checked_once(tmp_path: Path) -> None:
+    path = log(tmp_path)
+    assert expand([str(path), str(tmp_path), f"{tmp_path}/./{path.name}"]) == [path]
 
 
 def test_files_below_a_folder_that_are_no_logs_are_passed_over(tmp_path: Path) -> None:

@@ -79,7 +79,8 @@ def verdicts_json(results: Sequence[CaseResult]) -> list[Any]:
 
 @dataclass
 class SourceCheck:
-    """The outcome of checking one source. `companions` are files of its sub-agents; `error`: it could not be read.
+    """The outcome of checking one source. `companions` are files of its sub-agents, read or not; `error`: it could not
+    be read.
 
     `status` and `reason` say how the session ended, or for an attempt of `run` how its process ended.
     """
@@ -154,8 +155,7 @@ def check_source(
     except AgentvStreamError as error:
         check.error = error
         return check
-    if subagents:
-        check.companions = [companion.path for companion in companions_of(reader.provider, str(path))]
+    check.companions = [companion.path for companion in companions_of(reader.provider, str(path))]
     check.provider = reader.provider.name
     check.session_id = result.session.id
     check.status, check.reason = result.status, result.evidence.reason
@@ -170,8 +170,8 @@ def _ended(check: SourceCheck, end: RunEnd) -> None:
 
 
 def worth_telling(checks: Sequence[SourceCheck], named: Sequence[str]) -> list[SourceCheck]:
-    """Leaves out what was only found below a folder and is no session: files of sub-agents, which were checked with
-    their session, and files that are no agent's log."""
+    """Leaves out what was only found below a folder and is no session: files of sub-agents, which belong to their
+    session, and files that are no agent's log."""
     taken = {path for check in checks for path in check.companions}
     return [
         check
@@ -215,7 +215,7 @@ def target_warnings(cases: Sequence[SpecCase], provider: Provider) -> list[str]:
 
 
 def expand(sources: Sequence[str]) -> list[Path]:
-    """The files named by the sources; a folder stands for the logs below it.
+    """The files named by the sources, each once; a folder stands for the logs below it.
 
     Raises: SourceError for what does not exist, UsageError for `-`.
     """
@@ -233,7 +233,7 @@ def expand(sources: Sequence[str]) -> list[Path]:
             paths += found
         else:
             paths.append(path)
-    return paths
+    return list(dict.fromkeys(paths))
 
 
 def _logs_below(folder: Path) -> Iterator[Path]:
