@@ -109,6 +109,11 @@ class Statistics(Struct):
         """All calls, of all streams."""
         return sum(cell.calls for cell in self.cells)
 
+    @property
+    def failed(self) -> int:
+        """Calls that failed, were denied or were cancelled."""
+        return sum(cell.outcomes.get(outcome, 0) for cell in self.cells for outcome in FAILED_OUTCOMES)
+
     def by_tool(self) -> dict[str, int]:
         """Calls per tool, in the order of first use."""
         counts: dict[str, int] = {}

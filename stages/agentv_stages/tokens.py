@@ -1,6 +1,6 @@
 """Sums of tokens: usage of model calls in, one sum and its public form out."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -76,6 +76,13 @@ def tokens_json(tokens: Tokens) -> dict[str, Any]:
         out["output"] = None
         out["output_at_least"] = tokens.output
     return out
+
+
+def output_text(tokens: Mapping[str, Any]) -> str:
+    """The output of `tokens_json` for people: `?` if unknown, `≥` before a lower bound."""
+    if "output_at_least" in tokens:
+        return f"≥{tokens['output_at_least']:,}"
+    return "?" if tokens["output"] is None else f"{tokens['output']:,}"
 
 
 def better(old: TokenUsage, new: TokenUsage) -> TokenUsage:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from agentv_stages.tokens import output_text
 from agentv_stages.visible import columns
 from agentv_stream.discovery.places import find_roots
 from agentv_stream.discovery.show import LINES_OF_TEXT, session_rows, show_session, wrapped
@@ -12,7 +13,9 @@ from agentv_stream.errors import NotALog, SourceError, UsageError
 from agentv_stream.session import StreamSession
 from agentv_stream.settings import Settings
 from agentv_stream.source import FileSource
+from agentv_stream.summary import summarize
 from support.consuming import SESSION, STREAM, run
+from support.fake_agents import READ_EDIT, stream
 from support.fixture_logs import LOGS
 from support.growing_logs import claude_records
 from support.schemas import fits
@@ -33,6 +36,12 @@ def test_head_turns_and_foot_tell_what_the_statistics_tell() -> None:
     assert lines[-2].startswith("turns 8, calls 11 (")
     assert "tokens in 200,080 out 1,312, cost $0.0930" in lines[-1]
     assert "first edit turn 5" in lines[-1]
+
+
+def test_an_output_that_is_only_a_lower_bound_is_told_as_the_closing_lines_do(tmp_path: Path) -> None:
+    (tmp_path / "s.jsonl").write_bytes(stream(READ_EDIT, whole=False))
+    assert f"out {output_text(summarize(tmp_path / 's.jsonl').tokens)}" in shown(tmp_path / "s.jsonl")[-1]
+    assert "out ≥" in shown(tmp_path / "s.jsonl")[-1]
 
 
 def test_a_session_without_a_call_ends_plainly(tmp_path: Path) -> None:

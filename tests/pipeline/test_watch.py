@@ -12,6 +12,8 @@ from agentv_stream.following import forgetting
 from agentv_stream.following.follow_plan import Plan
 from agentv_stream.watch import feed as feeds
 from agentv_stream.watch.feed import Feed
+from agentv_stream.watch.lines import line_of
+from support.fake_agents import READ_EDIT, stream
 from support.growing_logs import claude_records
 
 START = 1_767_225_600_000  # 2026-01-01, when the records of growing_logs begin
@@ -59,6 +61,56 @@ def test_open_calls_of_two_sub_agents_under_one_id_are_two(tmp_path: Path) -> No
     assert (look.calls, look.open_calls) == (3, 2)
 
 
+def failing(folder: Path, turns: int) -> None:
+    """A session in which the same call fails in each turn."""
+    records = [json.loads(r) for r in claude_records("aaaa-1", turns)]
+    for record in records:
+        for block in record["message"]["content"]:
+            if isinstance(block, dict) and block["type"] == "tool_use":
+                block["input"] = {"command": "make"}
+            elif isinstance(block, dict) and block["type"] == "tool_result":
+                block["is_error"] = True
+    (folder / "aaaa-1.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records))
+
+
+def test_rows_are_made_without_a_look_at_what_the_reading_thread_is_changing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sums that two threads brought up to date at once could stay wrong, and a table that grew ended the view."""
+    write(tmp_path, "aaaa-1", 3)
+    feed = feed_of(tmp_path)
+    (session,) = feed.follower.hot.values()
+    monkeypatch.setattr(session, "chain", None)
+    (look,) = feed.looks(START + 12_000)
+    found = feed.events(look.key, START + 12_000)
+    assert found is not None
+    assert found[0] == look
+    assert (look.turn, bool(found[2])) == (3, True)
+    assert feed.events(look.key + 1, START) is None
+
+
+def test_a_session_that_is_read_again_counts_its_errors_once(tmp_path: Path) -> None:
+    """As one that turns out to begin with another session's records."""
+    failing(tmp_path, 4)
+    feed = feed_of(tmp_path)
+    ((number, session),) = feed.follower.hot.items()
+    session.begin_again()
+    feed.follower._register.due.add(number)  # pyright: ignore[reportPrivateUsage] - as its reading again does
+    feed.round()
+    (look,) = feed.looks(START + 13_000)
+    assert (look.calls, look.errors, look.stalled) == (4, 4, "same call failed 4 times")
+
+
+def test_an_output_that_is_only_a_lower_bound_is_told_as_one(tmp_path: Path) -> None:
+    pytest.importorskip("textual")
+    from agentv_stream.watch.app import details
+
+    (tmp_path / "s.jsonl").write_bytes(stream(READ_EDIT, whole=False))
+    (look,) = feed_of(tmp_path).looks(START)
+    assert (look.tokens_out_whole, line_of(look)["output_tokens"]) == (False, None)
+    assert f"out ≥{look.tokens_out} " in details(look, 100).plain
+
+
 def test_silence_after_a_result_is_told(tmp_path: Path) -> None:
     write(tmp_path, "aaaa-1", 2)
     (look,) = feed_of(tmp_path).looks(START + 200_000)
@@ -66,14 +118,7 @@ def test_silence_after_a_result_is_told(tmp_path: Path) -> None:
 
 
 def test_the_same_call_failing_again_and_again_is_told(tmp_path: Path) -> None:
-    records = [json.loads(r) for r in claude_records("aaaa-1", 4)]
-    for record in records:
-        for block in record["message"]["content"]:
-            if isinstance(block, dict) and block["type"] == "tool_use":
-                block["input"] = {"command": "make"}
-            elif isinstance(block, dict) and block["type"] == "tool_result":
-                block["is_error"] = True
-    (tmp_path / "aaaa-1.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records))
+    failing(tmp_path, 4)
     (look,) = feed_of(tmp_path).looks(START + 13_000)
     assert look.stalled == "same call failed 4 times"
     assert look.errors == 4

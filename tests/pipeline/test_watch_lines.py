@@ -15,10 +15,12 @@ from agentv_stream.watch import lines
 from agentv_stream.watch.feed import Feed
 from agentv_stream.watch.lines import watch_lines
 from support.consuming import SESSION, run
+from support.decoding import FIXTURES
 from support.fake_agents import READ_EDIT, stream
 from support.growing_logs import claude_records
 from support.schemas import fits
 
+DOCUMENT = str(FIXTURES / "mini-swe-agent" / "run.traj.json")
 START = 1_767_225_600_000  # 2026-01-01, when the records of growing_logs begin
 
 
@@ -98,6 +100,7 @@ def test_once_tells_every_session_and_ends(tmp_path: Path) -> None:
         ((), 2, "watch needs a terminal; `watch --json`"),
         (("--json", "--once", "none"), 4, "cannot read none: no such file or folder"),
         (("--json", "--once", "x.jsonl"), 4, "x.jsonl: not a log of a known agent"),
+        (("--json", "--once", DOCUMENT), 4, "run.traj.json: one JSON document (mini-swe-agent): `show` reads it"),
     ],
 )
 def test_what_cannot_be_watched_is_told_on_standard_error(

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from msgspec import UNSET, UnsetType
 
 from agentv_stages.result import Result
+from agentv_stages.tokens import output_text
 from agentv_stages.visible import columns, visible
 from agentv_stream.errors import SinkError
 
@@ -35,8 +36,6 @@ def closing_lines(result: Result, failures: Iterable[Exception] = (), width: int
     trouble += " (more than one log in the input)" if "foreign-record" in result.faults else ""
     unknown = sum(result.unknown.values())
     trouble += f", {unknown} record{'s' if unknown > 1 else ''} of unknown types" if unknown else ""
-    out = tokens["output"]
-    shown_out = f"≥{tokens['output_at_least']:,}" if "output_at_least" in tokens else _number(out)
     transcript = _where(result.outputs.transcript)
     if result.outputs.transcript in failed:
         transcript += " (cut short)"
@@ -54,7 +53,7 @@ def closing_lines(result: Result, failures: Iterable[Exception] = (), width: int
         figures = (
             f"turns {summary['turns']}, calls {summary['total_tool_calls']}{_top(summary['by_tool'], most)}, "
             f"first edit {'turn ' + str(first_edit) if first_edit is not None else 'none'}, "
-            f"tokens in {_number(tokens['input'])} out {shown_out}{cost}"
+            f"tokens in {_number(tokens['input'])} out {output_text(tokens)}{cost}"
         )
         if width is None or columns(figures) <= width:
             break

@@ -15,6 +15,7 @@ from agentv_stages.payload import text_of
 from agentv_stages.result import Result
 from agentv_stages.sinks.transcript import Identity, TranscriptRows, closing_members
 from agentv_stages.times import iso
+from agentv_stages.tokens import output_text
 from agentv_stages.visible import columns, fitting, visible
 from agentv_stream.discovery.discover import cache_file, find_sessions, pick
 from agentv_stream.discovery.header import HeaderCache
@@ -189,8 +190,8 @@ def _foot(result: Result, width: int) -> Iterator[str]:
     named = f" ({tools})" if tools else ""
     yield from _whole(f"turns {summary['turns']}, calls {summary['total_tool_calls']}{named}", width)
     cost = f", cost ${result.cost_usd:.4f}" if result.cost_usd is not None else ""
-    given, made = (f"{tokens[k]:,}" if tokens.get(k) is not None else "?" for k in ("input", "output"))
+    given = f"{tokens['input']:,}" if tokens["input"] is not None else "?"
     took = f", {result.duration_ms / 1000:.1f} s" if result.duration_ms is not None else ""
     first = summary["first_edit_turn"]
     edit = f", first edit turn {first}" if first is not None else ""
-    yield from _whole(f"tokens in {given} out {made}{cost}{took}{edit}", width)
+    yield from _whole(f"tokens in {given} out {output_text(tokens)}{cost}{took}{edit}", width)

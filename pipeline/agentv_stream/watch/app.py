@@ -15,7 +15,7 @@ from textual.widgets import DataTable, Footer, RichLog, Static
 from agentv_stages.visible import counted, visible
 from agentv_stream.units import age_text
 from agentv_stream.watch.feed import Feed
-from agentv_stream.watch.model import Look, SessionView, count_text
+from agentv_stream.watch.model import Look, count_text
 
 REFRESH_SECONDS = 0.5
 NARROW = 76  # terminal width for which COLUMNS is defined
@@ -65,7 +65,8 @@ def details(look: Look, width: int) -> Text:
     cost = f"${look.cost:.4f}" if look.cost is not None else "?"
     context = f"{look.context:.0%}" if look.context is not None else "?"
     edit = f"turn {look.first_edit}" if look.first_edit is not None else "none"
-    tokens = f"tokens in {count_text(look.tokens_in)} out {count_text(look.tokens_out)}"
+    least = "" if look.tokens_out_whole or look.tokens_out is None else "≥"
+    tokens = f"tokens in {count_text(look.tokens_in)} out {least}{count_text(look.tokens_out)}"
     figures = f"{tokens}  cost {cost}  context {context}  first edit {edit}  open calls {look.open_calls}"
     text = Text(
         visible(f"{look.status}  {look.session}  {look.model or '?'}", width) + "\n" + visible(figures, width) + "\n"
@@ -79,9 +80,10 @@ class Events(Screen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "app.pop_screen", "back")]
 
-    def __init__(self, view: SessionView) -> None:
+    def __init__(self, feed: Feed, number: int) -> None:
         super().__init__()
-        self.view = view
+        self.feed = feed
+        self.number = number
         self._version = -1
 
     def compose(self) -> ComposeResult:
@@ -95,15 +97,17 @@ class Events(Screen[None]):
 
     def refresh_events(self) -> None:
         """Shows new events."""
-        look = self.view.look(time.time_ns() // 1_000_000)
-        if look is not None:
-            self.query_one("#title", Static).update(details(look, self.size.width - 2))
-        if self.view.version == self._version:
+        found = self.feed.events(self.number, time.time_ns() // 1_000_000)
+        if found is None:
             return
-        self._version = self.view.version
+        look, version, lines = found
+        self.query_one("#title", Static).update(details(look, self.size.width - 2))
+        if version == self._version:
+            return
+        self._version = version
         log = self.query_one("#events", RichLog)
         log.clear()
-        for line in list(self.view.lines):
+        for line in lines:
             log.write(Text(visible(line, 400)))
 
 
@@ -192,9 +196,9 @@ class WatchApp(App[None]):
 
     def on_data_table_row_selected(self) -> None:
         """Shows the events of the session under the cursor."""
-        view = self.feed.views.get(self._selected() or -1)
-        if view is not None:
-            self.push_screen(Events(view))
+        number = self._selected()
+        if number is not None:
+            self.push_screen(Events(self.feed, number))
 
     def _selected(self) -> int | None:
         at = self.table.cursor_row

@@ -8,7 +8,7 @@ from agentv_stream.following.follow import Follower
 from agentv_stream.following.follow_plan import Plan
 from agentv_stream.following.followed import Followed
 from agentv_stream.outputs.naming import stand_in_start
-from agentv_stream.watch.model import Look, SessionView
+from agentv_stream.watch.model import Look, SessionView, known_of
 
 MOST_SHOWN = 100
 FORGET_MS = 3_600_000  # how long a removed log is shown; the follower checks once an hour
@@ -26,7 +26,6 @@ class Feed:
         self.follower.observers.append(self._observe)
         self._next_scan = 0.0
         self._lock = threading.Lock()  # rounds run in one thread, rows are requested from another
-        self._last: dict[int, Look] = {}
 
     def round(self) -> bool:
         """Returns whether anything was read; must be called from one thread at a time."""
@@ -38,31 +37,31 @@ class Feed:
             with self._lock:
                 for number in self.views.keys() - self.follower.hot.keys():  # forgotten, or read under a new number
                     del self.views[number]
-                    self._last.pop(number, None)
         return read
 
     def looks(self, now_ms: int, most: int | None = MOST_SHOWN) -> list[Look]:
         """The rows: running sessions first, then by the last event."""
         with self._lock:
             views = sorted(self.views.values(), key=lambda v: -(v.last_event_ms or 0))[:most]
-            for view in views:
-                try:
-                    look = view.look(now_ms)
-                except RuntimeError:  # its statistics changed while they were read: use the previous row
-                    continue
-                if look is not None:
-                    self._last[view.session.number] = look
-            looks = [self._last[v.session.number] for v in views if v.session.number in self._last]
+            looks = [view.look(now_ms) for view in views]
         return sorted(looks, key=lambda look: not look.live)
+
+    def events(self, number: int, now_ms: int) -> tuple[Look, int, list[str]] | None:
+        """A session's row, and its latest events with the number of changes that led to them; None if it is gone."""
+        with self._lock:
+            view = self.views.get(number)
+            return (view.look(now_ms), view.version, list(view.lines)) if view is not None else None
 
     def close(self) -> None:
         self.follower.close()
 
     def _observe(self, session: Followed, batch: Batch) -> None:
+        chain = session.chain
+        assert chain is not None  # else there are no events yet
         with self._lock:
             view = self.views.get(session.number)
-            if view is None:
-                view = self.views[session.number] = SessionView(session)
+            if view is None or view.chain is not chain:
+                view = self.views[session.number] = SessionView(session, chain, known_of(session, chain))
             # For a log without times: the file's time, not that of reading it.
             view.observe(batch, stand_in_start(session.main, time.time_ns() // 1_000_000))
 

@@ -61,7 +61,7 @@ def line_of(look: Look) -> dict[str, Any]:
         "last_tool_at": _at(look.last_tool_ms),
         "last_event_at": _at(look.last_event_ms),
         "input_tokens": look.tokens_in,
-        "output_tokens": look.tokens_out,
+        "output_tokens": look.tokens_out if look.tokens_out_whole else None,
         "cost_usd": look.cost,
         "context": look.context,
         "first_edit_turn": look.first_edit,

@@ -11,6 +11,7 @@ from agentv_stages.pair import MOST_OPEN
 from agentv_stages.recent import remember
 from agentv_stages.sinks.summary_log import SummaryLog
 from agentv_stream.discovery.discover import project_of
+from agentv_stream.following.follow_chain import FollowChain
 from agentv_stream.following.followed import Followed
 from agentv_stream.units import age_text
 
@@ -30,10 +31,29 @@ class Open:
     since_ms: int
 
 
+@dataclass(frozen=True)
+class Known:
+    """What a session's log has said so far; `tokens_out_whole`: it is no lower bound."""
+
+    agent: str
+    cwd: str | None
+    session: str
+    model: str | None
+    turn: int
+    calls: int
+    errors: int
+    tokens_in: int | None
+    tokens_out: int | None
+    tokens_out_whole: bool
+    cost: float | None
+    context: float | None
+    first_edit: int | None
+
+
 @dataclass
 class Look:
     """One row of the view. Ages are in seconds, None if nothing has happened yet; times are UTC ms; `stalled` is the
-    reason, "" if it is not stalled."""
+    reason, "" if it is not stalled; `tokens_out_whole` False: the figure is a lower bound."""
 
     key: int
     agent: str
@@ -49,6 +69,7 @@ class Look:
     open_calls: int
     tokens_in: int | None
     tokens_out: int | None
+    tokens_out_whole: bool
     cost: float | None
     context: float | None
     first_edit: int | None
@@ -62,14 +83,18 @@ class Look:
 
 @dataclass
 class SessionView:
-    """Collects what happens in one session."""
+    """Collects what happens in one session. A log that is read again begins a new one: nothing counts twice.
+
+    Other threads than the one that reads may only see it between two batches.
+    """
 
     session: Followed
+    chain: FollowChain
+    known: Known
     open: dict[str, Open] = field(default_factory=dict[str, Open])
     last_tool: str = ""
     last_tool_ms: int | None = None
     last_event_ms: int | None = None
-    errors: int = 0
     repeats: int = 0  # how many times in a row the same call failed
     retries: int = 0
     waiting: str = ""
@@ -86,6 +111,7 @@ class SessionView:
         text = self._log.render(batch).decode("utf-8", "replace")
         self.lines.extend(text.splitlines())
         self.version += 1
+        self.known = known_of(self.session, self.chain)
 
     def _event(self, event: AnyEvent, time_ms: int) -> None:
         self.last_event_ms = max(self.last_event_ms or 0, time_ms)
@@ -112,7 +138,6 @@ class SessionView:
         if result.outcome in ("ok", None):
             self.repeats, self._last_failed = 0, ""
             return
-        self.errors += 1
         call = result.call
         same = f"{call.name} {bytes(call.input_json)[:2000]!r}" if call is not None else ""
         self.repeats = self.repeats + 1 if same and same == self._last_failed else 1
@@ -137,41 +162,59 @@ class SessionView:
                 return f"no events for {age_text(silent)}"
         return ""
 
-    def look(self, now_ms: int) -> Look | None:
-        """The row; None while nothing is known about the session."""
-        chain = self.session.chain
-        if chain is None:
-            return None
-        facts, totals, stats = chain.observer.facts, chain.observer.totals, chain.observer.stats
-        tokens = totals.tokens()
-        window, used = totals.state.context_window, totals.state.last_input
+    def look(self, now_ms: int) -> Look:
+        """The row."""
+        known = self.known
         stalled = self.stalled(now_ms)
         silent = (now_ms - self.last_event_ms) / 1000 if self.last_event_ms is not None else None
         return Look(
             key=self.session.number,
-            agent=chain.provider.name,
-            project=project_of(facts.cwd),
-            session=facts.session_id or Path(self.session.main).stem,
-            model=facts.model,
+            agent=known.agent,
+            project=project_of(known.cwd),
+            session=known.session,
+            model=known.model,
             status=self.ended or ("stalled" if stalled else "running"),
-            turn=stats.turns,
-            calls=stats.figures.calls,
-            errors=self.errors,
+            turn=known.turn,
+            calls=known.calls,
+            errors=known.errors,
             last_tool=self.last_tool,
             last_age=max(0.0, (now_ms - self.last_tool_ms) / 1000) if self.last_tool_ms is not None else None,
             open_calls=len(self.open),
-            tokens_in=tokens.input,
-            tokens_out=None if tokens.unsure else tokens.output,
-            cost=totals.cost_usd,
-            context=used / window if used is not None and window else None,
-            first_edit=stats.figures.first_edit_turn,
+            tokens_in=known.tokens_in,
+            tokens_out=known.tokens_out,
+            tokens_out_whole=known.tokens_out_whole,
+            cost=known.cost,
+            context=known.context,
+            first_edit=known.first_edit,
             stalled=stalled,
             live=silent is not None and silent < LONG_CALL_SECONDS and not self.ended,
-            cwd=facts.cwd,
+            cwd=known.cwd,
             path=self.session.main,
             last_tool_ms=self.last_tool_ms,
             last_event_ms=self.last_event_ms,
         )
+
+
+def known_of(session: Followed, chain: FollowChain) -> Known:
+    """What the chain of a session knows now; only for the thread that feeds it."""
+    facts, totals, stats = chain.observer.facts, chain.observer.totals, chain.observer.stats
+    tokens = totals.tokens()
+    window, used = totals.state.context_window, totals.state.last_input
+    return Known(
+        agent=chain.provider.name,
+        cwd=facts.cwd,
+        session=facts.session_id or Path(session.main).stem,
+        model=facts.model,
+        turn=stats.turns,
+        calls=stats.figures.calls,
+        errors=stats.figures.failed,
+        tokens_in=tokens.input,
+        tokens_out=tokens.output,
+        tokens_out_whole=not tokens.unsure,
+        cost=totals.cost_usd,
+        context=used / window if used is not None and window else None,
+        first_edit=stats.figures.first_edit_turn,
+    )
 
 
 def count_text(n: int | None) -> str:
