@@ -19,7 +19,7 @@ OTHER = "99999999-2222-3333-4444-555555555555"
 
 def call(*arguments: str, cwd: Path, **variables: str) -> "subprocess.CompletedProcess[str]":
     environment = {"HOME": str(cwd), "PATH": "/usr/bin:/bin", "XDG_CACHE_HOME": str(cwd / "cache"), "COLUMNS": "100"}
-    environment |= variables
+    environment |= {"PYTHONPATH": os.environ.get("PYTHONPATH", ""), **variables}  # else another copy might be tested
     command = [sys.executable, "-m", "agentv_stream", *arguments]
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, env=environment, check=False)
 
@@ -40,6 +40,15 @@ def test_sessions_are_listed_for_people_and_programs(home: Path) -> None:
     assert "no sessions match; 1 was looked at" in call("sessions", "--project", "elsewhere", cwd=home).stdout
     assert "no sessions found" in call("sessions", "--provider", "codex", cwd=home).stdout
     assert call("sessions", "--since", "yesterday-ish", cwd=home).returncode == 2
+
+
+def test_a_list_for_programs_says_that_it_was_cut(home: Path) -> None:
+    folder = home / ".claude" / "projects" / "-home-dev-app"
+    (folder / "b.jsonl").write_bytes(b"\n".join(claude_records("bbbb-2", 2)) + b"\n")
+    cut = call("sessions", "--json", "--limit", "1", cwd=home)
+    assert (cut.stdout.count("\n"), cut.stderr) == (1, "agentv-stream: 1 of 2 sessions; --limit 0 lists all\n")
+    every = call("sessions", "--json", cwd=home)
+    assert (every.stdout.count("\n"), every.stderr) == (2, "")
 
 
 def test_show_takes_a_prefix_and_tells_turns_calls_and_context(home: Path) -> None:

@@ -9,6 +9,7 @@ import msgspec
 
 from agentv_stages.visible import counted, padded, visible
 from agentv_stream.cli.roots import roots_there
+from agentv_stream.cli.telling import say
 from agentv_stream.discovery.discover import Session, cache_file, find_sessions, in_project, only, project_of
 from agentv_stream.discovery.discover import tree as as_tree
 from agentv_stream.discovery.header import HeaderCache
@@ -42,6 +43,8 @@ def list_sessions(
     tops = as_tree(found) if tree else found
     shown = tops[:limit] if limit > 0 else tops
     if as_json:
+        if len(shown) < len(tops):
+            say(f"{len(shown)} of {len(tops):,} sessions; --limit 0 lists all")
         rows = [_node(session) if tree else session.to_json() for session in shown]
         return "".join(msgspec.json.encode(row).decode("utf-8", "replace") + "\n" for row in rows)
     if not found:
