@@ -14,14 +14,12 @@ from agentv_stages.batch import Batch
 from agentv_stages.call_sequence import CallSequence, SequenceState
 from agentv_stages.event import MAIN, AssistantText, Reasoning, Source, ToolCall, ToolResult
 from agentv_stages.figures import Cell, Run, Statistics, StreamSums
-from agentv_stages.recent import Recent
 from agentv_stages.shell import run_commands
 from agentv_stages.tool_use_summary import members
-from agentv_stages.turns import Turns
+from agentv_stages.turns import AnswersBeside, Turns
 
 MOST_SEQUENCE = 100_000
 MOST_ENTRIES = 10_000
-_RECENT_MESSAGES = 1_024  # of sub-agents, to count their turns: with more at once, one may count twice
 OVERFLOW = "(other)"  # stands for all tools over the cap, by kind and origin
 _EDIT_NAMES = ("Edit", "Write")
 
@@ -38,7 +36,7 @@ class Stats:
         self.sequence = CallSequence()  # of the main stream
         self._cells: dict[Key, Cell] = {}
         self._turns = Turns()
-        self._messages = Recent[str](_RECENT_MESSAGES)  # by stream and id: several sub-agents may share a stream
+        self._beside = AnswersBeside()
         self._source: Source | None = None  # of the last assistant event, to distinguish lines
         self._message_id: str | None = None  # of the last event of the main stream, and its turn
         self._turn_now: int | None = None
@@ -74,9 +72,7 @@ class Stats:
                 self._turn_now = self._turns.turn_of(event)
                 self._message_id = event.message_id
             return self._turn_now
-        key = f"{stream} {event.message_id}"
-        if self._messages.get(key) is None and not (type(event) is AssistantText and event.synthetic):
-            self._messages.put(key, "")
+        if self._beside.begins(event):
             self._sums(stream).turns += 1
         return None
 
@@ -177,7 +173,7 @@ class Stats:
     def snapshot(self) -> Statistics:
         self.figures.turns = self._turns.snapshot()
         self.figures.sequence = self.sequence.snapshot()
-        self.figures.stream_messages = self._messages.items()
+        self.figures.stream_messages = self._beside.snapshot()
         return self.figures
 
     def restore(self, snapshot: object, /) -> None:
@@ -191,7 +187,7 @@ class Stats:
         self._turns.restore(self.figures.turns)
         self.sequence.restore(self.figures.sequence)
         self.figures.sequence = SequenceState()
-        self._messages.load(self.figures.stream_messages)
+        self._beside.restore(self.figures.stream_messages)
         self.figures.stream_messages = {}
 
     def summary(self, lists: bool = True) -> dict[str, Any]:

@@ -1,4 +1,5 @@
-"""Counts turns: one assistant message on the main stream is one turn, however many records it spans."""
+"""Counts turns: one assistant message on the main stream is one turn, however many records it spans; likewise the
+answers of sub-agents."""
 
 from msgspec import Struct, convert
 
@@ -6,6 +7,7 @@ from agentv_stages.event import MAIN, AssistantText, Reasoning, ToolCall
 from agentv_stages.recent import Recent
 
 _RECENT = 256
+_RECENT_BESIDE = 1_024  # of sub-agents: with more at once, one may count twice
 
 
 class TurnState(Struct):
@@ -53,3 +55,24 @@ class Turns:
         self.state = convert(snapshot, TurnState, from_attributes=True)
         self._recent.load(self.state.recent)
         self.state.recent = {}
+
+
+class AnswersBeside:
+    """Recognises the answers of sub-agents, several of which may be at work on one stream at the same time."""
+
+    def __init__(self) -> None:
+        self._recent = Recent[str](_RECENT_BESIDE)
+
+    def begins(self, event: AssistantText | Reasoning | ToolCall) -> bool:
+        """Whether the event begins an answer; not for text that only the agent's program wrote."""
+        key = f"{event.source.stream} {event.message_id}"
+        if self._recent.get(key) is not None or (type(event) is AssistantText and event.synthetic):
+            return False
+        self._recent.put(key, "")
+        return True
+
+    def snapshot(self) -> dict[str, str]:
+        return self._recent.items()
+
+    def restore(self, snapshot: dict[str, str], /) -> None:
+        self._recent.load(snapshot)

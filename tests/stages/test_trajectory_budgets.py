@@ -4,8 +4,12 @@ from typing import Any
 
 import pytest
 from msgspec import Raw
+from msgspec.structs import replace
 
+from agentv_stages.batch import Batch
 from agentv_stages.event import AnyEvent, SessionEnd, SessionInfo, Source, TokenUsage
+from agentv_stages.stats import Stats
+from agentv_stages.totals import Totals
 from support.trajectories import Trace, evaluator_of, judge, score, standing
 
 
@@ -199,6 +203,25 @@ def test_model_calls_of_sub_agents_count_where_the_spec_says_so(streams: str, ca
     for limit, passes in ((calls, True), (calls - 1, False)):
         config = {**metrics(max_llm_calls=limit), "streams": streams}
         assert score(config, trace.events) == (float(passes), passes)
+
+
+def test_model_calls_and_tokens_are_those_of_the_statistics() -> None:
+    """Sub-agents at work at the same time on one stream, and a record that is repeated a thousand answers later."""
+    trace = Trace()
+    for name in ("a", "b", "a", "b"):
+        trace.text(message_id=name, stream="subagent:x")
+    trace.events.append(replace(trace.text(message_id="hint", stream="subagent:x").events.pop(), synthetic=True))
+    for n in range(800):
+        trace.events.append(TokenUsage(trace.source(), "-0", f"k{n % 799}", input=10, output=1))
+    stats, totals = Stats(), Totals()
+    for observer in (stats, totals):
+        observer.observe(Batch(events=trace.events))
+    assert stats.summary()["by_stream"]["subagent:x"]["turns"] == 2
+    assert totals.tokens().input == 7990
+    for over in (0, 1):
+        calls = {**metrics(max_llm_calls=2 - over), "streams": "all"}
+        assert score(calls, trace.events) == (1 - over, not over)
+        assert score({"type": "token-usage", "max_input": 7990 - over}, trace.events) == (1 - over, not over)
 
 
 def test_tokens_written_to_a_cache_are_none_of_the_input_in_compat() -> None:

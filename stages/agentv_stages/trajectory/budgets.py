@@ -12,16 +12,13 @@ from msgspec import Struct, field
 
 from agentv_stages.batch import Batch
 from agentv_stages.event import MAIN, AnyEvent, AssistantText, Reasoning, SessionEnd, SessionInfo, TokenUsage, ToolCall
-from agentv_stages.recent import remember
 from agentv_stages.totals import Totals, TotalsState
 from agentv_stages.trajectory.calls import counts
 from agentv_stages.trajectory.verdict import Bounds, Evidence, Proof, evidence_of
-from agentv_stages.turns import Turns, TurnState
+from agentv_stages.turns import AnswersBeside, Turns, TurnState
 
 EXPLORING_KINDS = frozenset(("read", "search"))
 EXPLORING_TOOLS = frozenset(("read", "grep", "glob", "search", "list", "Read", "Grep", "Glob", "WebSearch", "WebFetch"))
-
-MOST_STREAMS = 1_000
 
 
 class BudgetState(Struct):
@@ -30,7 +27,7 @@ class BudgetState(Struct):
     calls: int = 0
     exploring: int = 0
     answers: int = 0
-    current: dict[str, str] = {}
+    beside: dict[str, str] = {}
     turns: TurnState = field(default_factory=TurnState)
     first_edit_turn: int | None = None
     edit: Evidence | None = None
@@ -63,12 +60,14 @@ class Budgets:
         self._all = all_streams
         self._compat = compat
         self._turns = Turns()
-        self._totals = Totals(1024)
+        self._beside = AnswersBeside()
+        self._totals = Totals()
         self._state = BudgetState()
 
     @property
     def state(self) -> BudgetState:
         self._state.turns = self._turns.snapshot()
+        self._state.beside = self._beside.snapshot()
         self._state.totals = self._totals.snapshot()
         return self._state
 
@@ -76,6 +75,8 @@ class Budgets:
     def state(self, state: BudgetState) -> None:
         self._state = state
         self._turns.restore(state.turns)
+        self._beside.restore(state.beside)
+        state.beside = {}
         self._totals.restore(state.totals)
 
     def observe(self, event: AnyEvent) -> bool:
@@ -104,9 +105,7 @@ class Budgets:
         state = self._state
         before = self._turns.count
         self._turns.turn_of(event)
-        stream = event.source.stream
-        if stream != MAIN and self._all and state.current.get(stream) != event.message_id:
-            remember(state.current, stream, event.message_id, MOST_STREAMS)
+        if self._all and event.source.stream != MAIN and self._beside.begins(event):
             state.answers += 1
             return True
         return self._turns.count != before
