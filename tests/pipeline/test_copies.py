@@ -11,8 +11,11 @@ import zstandard
 
 from agentv_stream import import_sessions, summarize_groups
 from agentv_stream.bulk import copies
+from agentv_stream.bulk.find import find_units
 from agentv_stream.discovery.discover import find_sessions
 from agentv_stream.discovery.places import find_roots
+from agentv_stream.opencode.source import StoreSource
+from agentv_stream.opencode.store import revisions
 from support import grok_sessions, kimi_forks, rewound_threads
 from support.consuming import SESSION
 from support.following import Desk
@@ -181,6 +184,27 @@ def test_a_store_in_a_folder_counts_and_what_its_database_took_over_counts_once(
     assert summarize_groups([root], engine="serial").summary.groups["all"].sessions == 2
     shutil.rmtree(root / "storage")
     assert told() == (2, 3, ["ses_1", "ses_2", "ses_3"])
+
+
+def test_a_child_session_whose_parent_was_deleted_counts(tmp_path: Path) -> None:
+    """As `sessions` and `tail` say: else its tokens were in no figure."""
+    place = tmp_path / "opencode.db"
+    make_database(place, child()).close()
+    assert [one.id for one in find_sessions(find_roots([f"opencode={tmp_path}"]))] == ["ses_2"]
+    assert [one.session.id for one in revisions(place)] == ["ses_2"]
+    assert StoreSource(place).session_id == "ses_2"
+    for source in (place, tmp_path):
+        assert summarize_groups([source], engine="serial").summary.groups["all"].turns == 1
+
+
+def test_a_child_session_can_be_named(tmp_path: Path) -> None:
+    named = child()
+    named["info"]["id"] = "ses_22"
+    make_database(tmp_path / "opencode.db", export(), named).close()
+    (unit,) = find_units(["ses_22"], roots=[f"opencode={tmp_path}"])
+    assert unit.session == "ses_22"
+    outcome = summarize_groups("ses_22", roots=[f"opencode={tmp_path}"], engine="serial")
+    assert outcome.summary.groups["all"].turns == 1
 
 
 def test_a_log_that_was_moved_between_two_imports_is_told_once(tmp_path: Path) -> None:

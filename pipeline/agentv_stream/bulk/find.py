@@ -11,6 +11,7 @@ import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -20,6 +21,9 @@ from agentv_stream.bulk.unit import Unit, told
 from agentv_stream.errors import SourceError
 from agentv_stream.files import first_unpacked, is_file, is_folder, is_store_folder, is_there
 from agentv_stream.packed_folder import unpacked_name
+
+if TYPE_CHECKING:
+    from agentv_stream.opencode.store import StoredSession
 
 Trouble = list[tuple[str, SourceError]]  # what cannot be read, and why
 SUFFIXES = (".jsonl", ".json", ".ndjson")
@@ -127,11 +131,14 @@ def _of_file(path: str) -> Iterator[Unit]:
 
 def _of_store(path: str) -> Iterator[Unit]:
     """The sessions of a store, children with their parents. They have no size, but a modification time."""
-    from agentv_stream.opencode.store import list_sessions
+    from agentv_stream.opencode.store import list_sessions, without_children
 
-    for session in list_sessions(path):
-        if session.parent_id is None:
-            yield Unit(path, 0, 0, (session.updated_ms or 0) * 1_000_000, session.id)
+    for session in without_children(list_sessions(path)):
+        yield _stored(path, session)
+
+
+def _stored(path: str, session: "StoredSession") -> Unit:
+    return Unit(path, 0, 0, (session.updated_ms or 0) * 1_000_000, session.id)
 
 
 def _stores_in(folder: str, databases: list[str], older: bool) -> Iterator[Unit]:
@@ -140,14 +147,16 @@ def _stores_in(folder: str, databases: list[str], older: bool) -> Iterator[Unit]
     OpenCode imported its older sessions into its database, but left the files in place. Databases of other programs are
     skipped.
     """
-    known: set[str | None] = set()
+    from agentv_stream.opencode.store import list_sessions, without_children
+
+    known: set[str] = set()
     for place in (*sorted(databases), *((folder,) if older else ())):
         try:
-            units = list(_of_store(place))
+            sessions = list_sessions(place)
         except SourceError:
             continue
-        yield from (unit for unit in units if place != folder or unit.session not in known)
-        known.update(unit.session for unit in units)
+        yield from (_stored(place, s) for s in without_children(sessions) if place != folder or s.id not in known)
+        known.update(session.id for session in sessions)
 
 
 def _of_folder(folder: str, failed: Trouble) -> Iterator[Unit]:
@@ -228,7 +237,7 @@ def _of_session_id(source: str, provider: str | None, roots: Sequence[str]) -> I
     from agentv_stream.discovery.discover import cache_file, find_sessions, pick
     from agentv_stream.discovery.header import HeaderCache
     from agentv_stream.discovery.places import find_roots
-    from agentv_stream.opencode.store import STORE_SIGN
+    from agentv_stream.opencode.store import STORE_SIGN, list_sessions
 
     sessions = find_sessions(find_roots(provider=provider, configured=roots), HeaderCache(cache_file()))
     try:
@@ -238,7 +247,7 @@ def _of_session_id(source: str, provider: str | None, roots: Sequence[str]) -> I
     path, _, session = found.path.partition(STORE_SIGN)
     size, mtime_ns = object_store.stat(path)
     if session:
-        yield from (unit for unit in _of_store(path) if unit.session == session)
+        yield from (_stored(path, one) for one in list_sessions(path) if one.id == session)
     else:
         yield Unit(path, 0, size, mtime_ns)
 

@@ -11,7 +11,7 @@ from agentv_stages.visible import visible
 from agentv_stream.errors import UsageError
 from agentv_stream.files import CHUNK_BYTES
 from agentv_stream.opencode.rows import read_session
-from agentv_stream.opencode.store import STORE_SIGN, StoredSession, StoreError, list_sessions
+from agentv_stream.opencode.store import STORE_SIGN, StoredSession, StoreError, list_sessions, without_children
 
 MOST_LISTED = 10
 
@@ -36,7 +36,7 @@ class StoreSource:
 
 
 def _only(sessions: list[StoredSession], name: str) -> str:
-    roots = [session for session in sessions if session.parent_id is None]
+    roots = without_children(sessions)
     if not roots:
         raise StoreError(f"no sessions in {name}")
     if len(roots) > 1:

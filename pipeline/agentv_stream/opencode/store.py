@@ -105,6 +105,12 @@ def list_sessions(path: str | Path) -> list[StoredSession]:
         return sorted(store.sessions(), key=lambda s: (s.created_ms or 0, s.id))
 
 
+def without_children(sessions: Collection[StoredSession]) -> list[StoredSession]:
+    """The sessions that are read on their own: all but those whose parent, with which they are read, is there, too."""
+    there = {session.id for session in sessions}
+    return [session for session in sessions if session.parent_id not in there]
+
+
 def revisions(path: str | Path) -> list[Revision]:
     """The sessions of a database that are not children, each with its revision.
 
@@ -122,7 +128,7 @@ def revisions(path: str | Path) -> list[Revision]:
         if top is not session:
             rows, newest = counts.get(session.id, (0, 0))
             sums[top.id] = (sums[top.id][0] + rows + 1, max(sums[top.id][1], newest))
-    tops = [s for s in sessions.values() if s.parent_id not in sessions]
+    tops = without_children(sessions.values())
     return [Revision(s, sums[s.id][0], max(sums[s.id][1], s.updated_ms or 0)) for s in tops]
 
 
