@@ -186,6 +186,21 @@ def test_an_unchanged_log_is_not_read_again(tmp_path: Path, monkeypatch: pytest.
     assert HeaderCache(cache).get(str(path), path.stat()) is not None
 
 
+def test_another_release_looks_again_at_what_was_no_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A log of an agent that only the newer one knows was no session until it grew."""
+    path = write(tmp_path / "logs" / "a.jsonl", claude_records(SESSION, 1))
+    roots, cache = find_roots([str(tmp_path / "logs")]), tmp_path / "cache.json"
+
+    def unknown(path: str, only: object = None) -> None:
+        """No log of an agent that this release knows."""
+
+    with monkeypatch.context() as earlier:
+        earlier.setattr("agentv_stream.release.running_version", lambda: "0.0.9")
+        earlier.setattr("agentv_stream.discovery.header.read_header", unknown)
+        assert find_sessions(roots, HeaderCache(cache)) == []
+    assert [session.path for session in find_sessions(roots, HeaderCache(cache))] == [str(path)]
+
+
 def test_what_one_agent_does_not_know_another_may(tmp_path: Path) -> None:
     write(tmp_path / "logs" / "a.jsonl", claude_records(SESSION, 1))
     for root, ids in (("codex=", []), ("", [SESSION]), ("codex=", []), ("claude=", [SESSION])):
@@ -202,7 +217,7 @@ def test_a_look_at_other_roots_forgets_only_logs_that_are_gone(tmp_path: Path) -
         if folder == "b":
             gone.unlink()
         find_sessions(find_roots([str(tmp_path / folder)]), HeaderCache(cache))
-    kept = json.loads(cache.read_bytes())
+    kept = json.loads(cache.read_bytes())["headers"]
     assert str(path) in kept and str(gone) not in kept
 
 

@@ -172,18 +172,32 @@ class _Entry(Struct, array_like=True):
     header: Header | None
 
 
+class _Kept(Struct):
+    """The file of the cache: headers as the release `by` read them."""
+
+    by: str
+    headers: dict[str, _Entry]
+
+
 class HeaderCache:
-    """Headers by path, kept in a file between runs. A log that has only grown keeps its header once complete."""
+    """Headers by path, kept in a file between runs. A log that has only grown keeps its header once complete. Another
+    release starts over: it may know logs that this one does not."""
 
     def __init__(self, file: Path | None) -> None:
         self._file = file
         self._changed = False
         self._entries: dict[str, _Entry] = {}
+        self._by = ""
         if file is not None:
+            from agentv_stream.release import running_version  # 20 ms that only a cache needs
+
+            self._by = running_version()
             try:
-                self._entries = msgspec.json.decode(file.read_bytes(), type=dict[str, _Entry])
+                kept = msgspec.json.decode(file.read_bytes(), type=_Kept)
             except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
-                self._entries = {}  # a cache of another version, or none: start over
+                return  # there is none
+            if kept.by == self._by:
+                self._entries = kept.headers
 
     def get(self, path: str, stat: os.stat_result, only: Provider | None = None) -> Header | None:
         """The header, from the cache if the file is unchanged. Raises: OSError, as `read_header`."""
@@ -210,7 +224,7 @@ class HeaderCache:
         there = (p for p in self._entries if p in paths or not is_gone(p))
         entries = {p: self._entries[p] for p in there if told_path(p) == p}  # JSON must be UTF-8
         try:
-            publish_now(self._file, msgspec.json.encode(entries))
+            publish_now(self._file, msgspec.json.encode(_Kept(self._by, entries)))
         except AgentvStreamError:
             return
 
