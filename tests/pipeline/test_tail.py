@@ -162,6 +162,8 @@ def test_addresses_are_loopback_unless_they_say_otherwise() -> None:
     assert address("0.0.0.0:1") == ("0.0.0.0", 1)
     with pytest.raises(UsageError):
         address("host")
+    with pytest.raises(UsageError, match="expected PORT"):
+        address("²")
 
 
 def test_it_tells_when_it_has_caught_up_and_each_session_that_begins_then(tmp_path: Path) -> None:
