@@ -12,6 +12,7 @@ from agentv_stream.discovery.discover import find_sessions, in_project, pick, pr
 from agentv_stream.discovery.header import HeaderCache, read_header
 from agentv_stream.discovery.places import compile_patterns, find_roots, logical_name, walk
 from agentv_stream.errors import SourceError, UsageError
+from agentv_stream.summary import summarize
 from support.decoding import FIXTURES
 from support.growing_logs import claude_records
 
@@ -172,6 +173,19 @@ def test_a_file_of_something_else_is_no_session(tmp_path: Path) -> None:
     (tmp_path / "notes.jsonl").write_text('{"hello": "world"}\n' * 10)
     (tmp_path / "empty.jsonl").write_text("")
     assert find_sessions(find_roots([str(tmp_path)])) == []
+
+
+@pytest.mark.parametrize("padding", [0, 300_000], ids=["short, indented", "long"])
+def test_a_result_is_known_by_its_beginning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, padding: int) -> None:
+    result = summarize(str(write(tmp_path / "a.jsonl", claude_records(SESSION, 2))))
+    result.losses = ["x" * padding]
+    (tmp_path / "stats.json").write_bytes(result.to_json())
+    monkeypatch.setattr("agentv_stream.discovery.header.LineReader.push", _never)
+    assert read_header(str(tmp_path / "stats.json")) is None
+
+
+def _never(*_: object) -> None:
+    pytest.fail("the rest was read")
 
 
 def test_an_unchanged_log_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ a whole-file document 16 MiB.
 """
 
 import os
+import re
 import sys
 import zlib
 from pathlib import Path
@@ -29,6 +30,7 @@ MOST_BYTES = 512 * 1024
 MOST_DOCUMENT = 16 * 1024 * 1024
 STEP = 64 * 1024
 PROMPT_WIDTH = 200
+_RESULT = re.compile(rb'\s*\{\s*"session"\s*:\s*\{\s*"id"\s*:')  # how a result begins, and no log
 
 
 class Header(Struct):
@@ -105,6 +107,8 @@ def read_header(path: str, only: Provider | None = None) -> Header | None:
                 raise OSError(str(error)) from error
             if not data:
                 break
+            if not read and _RESULT.match(data):  # results may lie beside logs, and be megabytes
+                return None
             read += len(data)
             for batch in reader.push(Chunk(data, None, path)):
                 state = _push(batch, detector, state, path)
