@@ -56,7 +56,7 @@ PRODUCED: Mapping[str, str] = {
     "vibe-session": "every session, since 2.26",
     "vibe-stream-old": "vibe -p PROMPT --output streaming (or json), up to 2.22",
     "vibe-session-old": "every session, up to 2.22",
-    "acp": "gemini --acp, qwen --acp, opencode acp, kilo acp, openhands acp, vibe-acp (one or both directions)",
+    "acp": "gemini --acp, qwen --acp, vibe-acp, and `acp` of opencode, kilo, kimi, openhands (one or both directions)",
     "vscode-chat": "VS Code",
     "vscode-chat-jsonl": "VS Code, newer versions",
     "agentv-trace": "AgentV's trace events",

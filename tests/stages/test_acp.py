@@ -688,3 +688,85 @@ def test_an_id_that_a_server_uses_again_is_another_calls() -> None:
     events = events_of(*first, call(title="read", rawInput={"filePath": "/w/b"}), change(status="failed"))
     assert [c.input for c in calls(events)] == [{"filePath": "/w/a"}, {"filePath": "/w/b"}]
     assert [r.outcome for r in results(events)] == ["ok", "error"]
+
+
+def kimi(*given: dict[str, Any]) -> list[AnyEvent]:
+    return events_of(agent("Kimi Code CLI"), *given)
+
+
+def written(title: str, arguments: dict[str, Any], call_id: str = "0:c1", kind: str = "read") -> list[dict[str, Any]]:
+    """A call as Kimi announces it: first its name, then its arguments as far as the model has written them."""
+    text = json.dumps(arguments)
+    return [
+        call(call_id, title=title, kind=kind, content=shown("")),
+        change(call_id, status="in_progress", content=shown(text[:12])),
+        change(call_id, status="in_progress", content=shown(text)),
+    ]
+
+
+def asks(call_id: str, title: str) -> dict[str, Any]:
+    options = [{"optionId": "once", "kind": "allow_once"}, {"optionId": "no", "kind": "reject_once"}]
+    asked = {"toolCallId": call_id, "title": title, "content": shown(f"Requesting approval to run {title}")}
+    params = {"sessionId": "s-1", "options": options, "toolCall": asked}
+    return {**RPC, "id": 0, "method": "session/request_permission", "params": params}
+
+
+def test_a_call_of_kimi_is_told_with_its_arguments_not_while_they_are_written() -> None:
+    asked = {"path": "/w/calc.py"}
+    begun = change("0:c1", status="in_progress", title="Reading /w/calc.py", kind="read", rawInput=asked)
+    given = [*written("Read", asked), begun, change("0:c1", rawOutput="1\tx = 1", content=shown("1\tx = 1"))]
+    [made], [got] = calls(kimi(*given)), results(kimi(*given))
+    assert (made.name, made.input, got.output, got.outcome) == ("Read", asked, "1\tx = 1", "ok")
+    check_laws(ACP, lines(agent("Kimi Code CLI"), *given, end()))
+
+
+def test_a_call_of_kimi_that_was_refused_has_the_arguments_that_the_model_wrote() -> None:
+    refused = 'Tool "Bash" was not run because the user rejected the approval request.'
+    asked = {"command": "rm -rf build"}
+    given = [*written("Bash", asked, kind="execute"), asks("0:c1", "Bash")]
+    events = kimi(*given, change("0:c1", status="failed", rawOutput=refused), end())
+    [made], [got] = calls(events), results(events)
+    assert (made.name, made.input, got.outcome) == ("Bash", asked, "denied")
+
+
+def test_arguments_of_kimi_that_never_became_whole_are_none() -> None:
+    cut = [*written("Bash", {"command": "ls"}, kind="execute")[:2], change("0:c1", status="failed", rawOutput="{}")]
+    assert [c.input for c in calls(kimi(*cut))] == [{}]
+
+
+@pytest.mark.parametrize(
+    ("output", "outcome", "code"),
+    [
+        ("no\nCommand failed with exit code: 3.", "error", 3),
+        ("before\nInterrupted by user", "cancelled", None),
+        ("lookup failed", "error", None),
+    ],
+)
+def test_kimi_says_in_words_how_a_call_failed(output: str, outcome: str, code: int | None) -> None:
+    given = [*written("Bash", {"command": "x"}, kind="execute"), change("0:c1", status="failed", rawOutput=output)]
+    assert [(r.outcome, r.exit_code) for r in results(kimi(*given))] == [(outcome, code)]
+
+
+def test_what_sub_agents_of_kimi_ask_for_is_no_call_of_the_main_agent() -> None:
+    task = {"prompt": "Look.", "description": "Look", "subagent_type": "coder"}
+    begun = change("0:a1", status="in_progress", title="Launching coder agent: Look", rawInput=task)
+    done = change("0:a1", rawOutput="agent_id: agent-0\nstatus: completed\n\n[summary]\nFine.")
+    events = kimi(*written("Agent", task, "0:a1", "other"), begun, asks("0:c7", "Bash"), done, chunk("Good."), end())
+    assert [c.name for c in calls(events)] == ["Agent"]
+    assert [(r.outcome, r.agent_id) for r in results(events)] == [("ok", "agent-0")]
+    asked = [e for e in events if isinstance(e, Notification)]
+    assert [(e.name, e.message, e.call_id) for e in asked] == [("permission_request", "Bash", "0:c7")]
+    assert answers(events) == ["Good."]
+
+
+def test_the_folder_that_a_search_of_kimi_looks_into_is_no_file_that_it_reads() -> None:
+    begun = change("0:c1", status="in_progress", rawInput={"pattern": "x"}, locations=[{"path": "/w"}])
+    assert [c.files for c in calls(kimi(*written("Grep", {"pattern": "x"}), begun))] == [()]
+
+
+def test_arguments_that_come_after_a_call_is_said_to_run_are_its_arguments() -> None:
+    """A call that was announced without arguments was told without them as soon as it ran."""
+    given = [call(title="Look", kind="read"), change(status="in_progress"), change(rawInput={"path": "/w/a"})]
+    assert [c.input for c in calls(events_of(*given))] == [{"path": "/w/a"}]
+    bare = [call(title="Look", kind="read", status="in_progress"), change()]
+    assert [c.input for c in calls(events_of(*bare))] == [{}]

@@ -6,10 +6,12 @@ from msgspec import Raw, structs
 
 from agentv_stages.batch import Batch
 from agentv_stages.event import EMPTY_OBJECT, Source, ToolCall, ToolResult
-from agentv_stages.payload import ABSENT, NULL, text_of
+from agentv_stages.payload import ABSENT, NULL, json_in, text_of
 from agentv_stages.providers.acp import naming, results, terminals, wire
 from agentv_stages.providers.acp.speech import Connection, answer_of, release, stream_of
 from agentv_stages.providers.acp.state import Answer, Call
+from agentv_stages.providers.kimi.results import agent_named
+from agentv_stages.providers.kimi.tools import TABLE as KIMI
 from agentv_stages.recent import remember
 
 MOST_OPEN = 10_000
@@ -46,6 +48,8 @@ def upsert(at: Connection, kind: str, update: wire.Update | wire.CallUpdate, sou
         call.content = content
     state.failure, status = None, update.status or ""
     over = status in OVER
+    if state.agent == "kimi" and not over and not call.emitted:
+        call.written = call.content
     if call.early and not over:
         status, over, source = call.early, True, call.end or source
     if not call.emitted and (over or _complete(call, call_id, status)):
@@ -81,7 +85,10 @@ def emit(at: Connection, call_id: str, call: Call, batch: Batch) -> None:
     if call.emitted:
         return
     call.emitted = True
-    agent, data = at.state.agent, bytes(call.input)
+    agent = at.state.agent
+    if call.written is not NULL and _is_bare(call.input):
+        call.input = _written(call.written)
+    data = bytes(call.input)
     # Most calls have a name, or their arguments are not needed to find it.
     unnamed = not call.name and (agent in _TOLD_BY_ARGUMENTS or _UNAVAILABLE in data)
     given = naming.arguments(call.input) if unnamed or b'agent_type"' in data or b"\\u" in data else {}
@@ -89,6 +96,8 @@ def emit(at: Connection, call_id: str, call: Call, batch: Batch) -> None:
     bare = data == b"{}" or data == b"null"
     pieces = results.pieces_of(call.content) if bare or call.kind == "edit" else []
     files = results.files_of(pieces) or (call.paths if call.kind in naming.TOUCHES_FILES else ())
+    if files and call.kind == "read" and (row := KIMI.by_name.get(name)) is not None and row.kind == "search":
+        files = ()  # Kimi's searches are of the kind `read`, their folder is no file that they read
     arguments = call.input
     if bare:
         arguments = EMPTY_OBJECT
@@ -136,13 +145,15 @@ def _begin(at: Connection, call_id: str, update: wire.Update | wire.CallUpdate, 
         release(at, batch, stream)
     if source.stream != stream:
         source = structs.replace(source, stream=stream)
-    announced = update.status == "pending" and bytes(update.rawInput) == b"{}"
+    pending = update.status == "pending"
+    announced = pending and bytes(update.rawInput) == b"{}"
     answer = _answer(at, stream, call_id, source, announced)
     answer.open += 1
     state.called = True
     if len(state.calls) >= MOST_OPEN:
         _close(at, next(iter(state.calls)))
-    call = Call(source, answer.id, parent=parent, first_title=update.title or "")
+    awaited = pending and state.agent != "gemini"  # which never sends arguments
+    call = Call(source, answer.id, parent=parent, first_title=update.title or "", awaited=awaited)
     state.calls[call_id] = call
     return call
 
@@ -200,20 +211,34 @@ def _merge(call: Call, update: wire.Update | wire.CallUpdate) -> None:
 
 
 def _complete(call: Call, call_id: str, status: str) -> bool:
-    """Whether the arguments are complete: OpenCode announces a call before they are, with the folder alone.
+    """Whether the arguments are complete: OpenCode announces a call before they are, with the folder alone; Kimi says
+    that it is in progress while the model still writes them.
 
     Gemini shows the content of a written file only with the result.
     """
-    size = len(call.input)
-    bare = size == 2 or (size == 4 and call.input == NULL)  # `{}` or null
+    bare = _is_bare(call.input)
     if bare and call_id.startswith("write_file"):
         return False
-    if status == "in_progress" or status == "running":
-        return True
+    running = status == "in_progress" or status == "running"
     if bare:
-        return False
+        return running and not call.awaited
+    if running:
+        return True
     data = bytes(call.input)
     return data[:7] != b'{"cwd":' or b"," in data
+
+
+def _is_bare(arguments: Raw) -> bool:
+    """Whether they are `{}` or null."""
+    size = len(arguments)
+    return size == 2 or (size == 4 and arguments == NULL)
+
+
+def _written(content: Raw) -> Raw:
+    """The arguments that the content of a call shows while the model writes them; `{}` if they never became whole."""
+    shown = results.shown_text(results.pieces_of(content))
+    found = None if shown is None else json_in(text_of(shown))
+    return found if found is not None and bytes(found)[:1] == b"{" else EMPTY_OBJECT
 
 
 def _finish(at: Connection, call_id: str, call: Call, status: str, source: Source, batch: Batch) -> None:
@@ -257,6 +282,8 @@ def _settle(at: Connection, call_id: str, call: Call, output: Raw | None, batch:
     """What the end of a call shows of sub-agents: who said the held text, which one it started, which one is over."""
     state = at.state
     agent_id = state.tasks.get(call_id) or None
+    if state.agent == "kimi" and output is not None and call_id in state.tasks:
+        agent_id = agent_named(bytes(output))
     text = text_of(output) if output is not None and (state.held or call_id in state.tasks) else ""
     given = naming.arguments(call.input) if state.held or state.tasks else {}
     reader = given.get("agent_id")

@@ -1,7 +1,7 @@
 """The native name and the arguments of an ACP tool call, from whatever evidence its messages give.
 
 Source: recordings of Copilot 1.0.102, Gemini 0.29 to 0.61, Qwen 0.10 to 0.24, OpenCode 1.2 to 1.18, Kilo 7.7, OpenHands
-1.16, Claude's adapter; `wire.py`.
+1.16, Kimi Code 2.1, Claude's adapter; `wire.py`.
 """
 
 import re
@@ -23,6 +23,7 @@ AGENTS = (
     ("kilo", "opencode"),  # a fork with the same messages
     ("claude", "claude"),
     ("openhands", "openhands"),
+    ("kimi", "kimi"),
 )
 KINDS: dict[str, Kind] = {
     "read": "read", "edit": "write", "delete": "write", "move": "write", "search": "search", "fetch": "search",

@@ -66,7 +66,9 @@ def _permission(at: Connection, line: wire.Line, params: wire.Params | None, sou
     if params is None or asked is None:
         batch.ignore("session/request_permission/empty")
         return
-    if asked.toolCallId and asked.toolCallId not in at.state.calls:
+    # Kimi announces the main agent's calls before it asks; of those of sub-agents it shows nothing else
+    of_subagent = at.state.agent == "kimi" and bool(at.state.tasks)
+    if asked.toolCallId and asked.toolCallId not in at.state.calls and not of_subagent:
         calls.upsert(at, asked.sessionUpdate, asked, source, batch)
     call = at.state.calls.get(asked.toolCallId)
     if call is not None:

@@ -8,6 +8,7 @@ from msgspec import Raw
 from agentv_stages.event import Outcome
 from agentv_stages.payload import text_json, text_of, to_raw
 from agentv_stages.providers.acp import wire
+from agentv_stages.providers.kimi.results import failure
 
 MARKER = re.compile(r"<[^<>\n]*exit code (-?\d+)>\s*\Z")
 REPORT = re.compile(r"^Exit Code: (-?\d+)\s*^Signal: (\d+)", re.MULTILINE)
@@ -52,7 +53,7 @@ def ended(
     """Output, exit code and outcome of a call that ended.
 
     All agents report a failed shell command as `completed`; its exit code is in the raw output (Copilot, OpenCode,
-    OpenHands) or in the text (Qwen). Gemini gives none.
+    OpenHands) or in the text (Qwen, and Kimi, which says `failed`). Gemini gives none.
     """
     output, code, reason = _raw_output(raw)
     if output is None or agent == "qwen":  # Qwen's raw output is what its terminal shows
@@ -76,6 +77,8 @@ def ended(
         outcome = "error"
     if outcome == "error" and status == "failed" and output is not None and REFUSAL.match(text_of(output)[:60]):
         outcome = "denied"
+    if outcome == "error" and agent == "kimi" and output is not None:
+        outcome, code = failure(bytes(output))
     return output, code, outcome
 
 

@@ -12,7 +12,8 @@ MOST = 10_000
 class Call(Struct):
     """An open call, merged from its messages: null and absent members change nothing, arrays replace, `pieces` (version
     2) are appended to `content`. `early` is a final status that came before the call itself; `begun` a checksum of the
-    title and the arguments that it was announced with, 0 if it was not announced.
+    title and the arguments that it was announced with, 0 if it was not announced. `awaited`: it was announced before
+    its arguments; `written` shows them while the model writes them (Kimi).
     """
 
     source: Source
@@ -35,6 +36,8 @@ class Call(Struct):
     verdict: Outcome | None = None
     early: str = ""
     begun: int = 0
+    awaited: bool = False
+    written: Raw = NULL
     end: Source | None = None
 
 

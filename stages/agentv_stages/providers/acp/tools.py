@@ -7,6 +7,7 @@ from agentv_stages.providers.claude.tools import TABLE as CLAUDE
 from agentv_stages.providers.copilot.tools import ROWS as COPILOT
 from agentv_stages.providers.gemini.tools import ROWS as GEMINI
 from agentv_stages.providers.kilo.tools import ROWS as KILO  # includes OpenCode's
+from agentv_stages.providers.kimi.tools import ROWS as KIMI
 from agentv_stages.providers.openhands.tools import ROWS as OPENHANDS
 from agentv_stages.providers.qwen.tools import ROWS as QWEN
 from agentv_stages.providers.vibe.tools import ROWS as VIBE
@@ -33,5 +34,6 @@ def _first_wins(*tables: tuple[ToolRow, ...]) -> tuple[ToolRow, ...]:
 
 
 TABLE = ToolTable(
-    rows=_first_wins(COPILOT, GEMINI, QWEN, KILO, OPENHANDS, VIBE, CLAUDE.rows, KINDS), mcp=(McpForm("mcp_", "_"),)
+    rows=_first_wins(COPILOT, GEMINI, QWEN, KILO, OPENHANDS, VIBE, CLAUDE.rows, KIMI, KINDS),
+    mcp=(McpForm("mcp_", "_"),),
 )

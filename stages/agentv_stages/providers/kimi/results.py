@@ -25,6 +25,7 @@ _DENIED = re.compile(rb"was denied by permission (?:rule|policy)|was not run bec
 _HOOK = b'"Blocked by PreToolUse hook'
 _UNASKED = b"was not run because the approval request was cancelled"
 _INTERRUPTED = b'"Tool execution was interrupted before its result was recorded'
+_BY_USER = b'Interrupted by user"'
 _NOT_FOUND = b'\\" not found"'
 _BAD_ARGUMENTS = b'"Invalid args for tool \\"'
 AGENT_ID = b'"agent_id: '
@@ -56,6 +57,15 @@ def refusal(output: bytes) -> Outcome | None:
     if output.startswith((_HOOK, _PLANNING)):
         return "denied"
     return "cancelled" if output.startswith(_INTERRUPTED) else None
+
+
+def failure(output: bytes) -> tuple[Outcome, int | None]:
+    """How a call failed that is marked as failed: its outcome and exit code, by its output."""
+    outcome = refusal(output)
+    if outcome is not None:
+        return outcome, None
+    failed, code = shell_failure(output)
+    return "cancelled" if not failed and output.endswith(_BY_USER) else "error", code
 
 
 def agent_named(output: bytes) -> str | None:
